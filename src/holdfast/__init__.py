@@ -1,0 +1,1 @@
+"""Holdfast: a server for AI agent chats that never loses a turn."""

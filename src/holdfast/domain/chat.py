@@ -1,0 +1,184 @@
+"""The facts of a chat: everything a decision may look at, and never the whole history."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+from holdfast.domain.ids import (
+    NO_EPOCH,
+    NO_QUEUED_ID,
+    NO_SEQ,
+    NO_VERSION,
+    CallId,
+    ChatId,
+    Epoch,
+    OrgId,
+    QueuedId,
+    Seq,
+    UserId,
+    Version,
+    WorkerId,
+)
+from holdfast.domain.messages import Message, MessageBody, Role
+from holdfast.domain.parts import Need
+
+QUEUE_LENGTH_MAX: Final = 50
+ATTEMPTS_MAX: Final = 10
+"""Attempts at one step before the turn fails; counted in the database, so a crash counts too."""
+
+
+class Status(StrEnum):
+    IDLE = "idle"
+    RUNNING = "running"
+    INTERRUPTING = "interrupting"
+    AWAITING = "awaiting"
+    FAILED = "failed"
+
+
+class Standing(StrEnum):
+    """Where a command finds a chat: its status, or a fact that goes before it."""
+
+    ABSENT = "absent"
+    IDLE = "idle"
+    RUNNING = "running"
+    INTERRUPTING = "interrupting"
+    AWAITING = "awaiting"
+    FAILED = "failed"
+    ARCHIVED = "archived"
+
+
+class ErrorKind(StrEnum):
+    RATE_LIMIT = "rate_limit"
+    OVERLOADED = "overloaded"
+    TIMEOUT = "timeout"
+    STREAM_CLOSED = "stream_closed"
+    AUTH = "auth"
+    CONFIG = "config"
+    CONTEXT_OVERFLOW = "context_overflow"
+    CONTENT_FILTER = "content_filter"
+    USAGE_LIMIT = "usage_limit"
+    UNAVAILABLE = "unavailable"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnError:
+    """Why a turn failed: a sentence for people, and what a program may branch on."""
+
+    kind: ErrorKind
+    sentence: str
+    provider: str | None = None
+    status_code: int | None = None
+    retryable: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backoff:
+    """A wait between two attempts, as every reader is shown it."""
+
+    error: TurnError
+    delay_ms: int
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenCall:
+    """A tool call in history that has no result yet.
+
+    `epoch` is the acquisition under which it may have been started: a runner of a later epoch that
+    finds it must assume that it was.
+    """
+
+    call_id: CallId
+    tool: str
+    seq: Seq
+    epoch: Epoch
+    needs: Need = Need.NOTHING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Awaiting:
+    kind: Need
+    calls: tuple[CallId, ...]
+    deadline: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueuedMessage:
+    queued_id: QueuedId
+    position: int
+    urgent: bool
+    body: MessageBody
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chat:
+    """A snapshot of a chat's facts at one version."""
+
+    chat_id: ChatId
+    org_id: OrgId
+    owner_id: UserId
+    status: Status = Status.IDLE
+    archived: bool = False
+
+    version: Version = NO_VERSION
+    history_version: Version = NO_VERSION
+    queue_version: Version = NO_VERSION
+
+    last_seq: Seq = NO_SEQ
+    last_queued_id: QueuedId = NO_QUEUED_ID
+    owes_reply: bool = False  # the history ends in something that a model should answer
+    compactable: bool = False  # something was said since the last boundary
+    compaction_requested: bool = False
+    open_calls: tuple[OpenCall, ...] = ()
+    queue: tuple[QueuedMessage, ...] = ()
+
+    worker_id: WorkerId | None = None
+    epoch: Epoch = NO_EPOCH
+    attempt: int = 0  # at the present history_version; part of an episode's identity
+    attempts_forgiven: int = 0  # of those, made before a person asked to try again
+
+    model: str | None = None  # of the present turn
+    effort: str | None = None
+    error: TurnError | None = None
+    backoff: Backoff | None = None
+    awaiting: Awaiting | None = None
+
+    @property
+    def standing(self) -> Standing:
+        if self.version == NO_VERSION:
+            return Standing.ABSENT
+        return Standing.ARCHIVED if self.archived else Standing(self.status.value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """What an edit must know of the message it names."""
+
+    seq: Seq
+    role: Role
+    removed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Past:
+    """What a restore must know of the history as of an older version.
+
+    Edits hide suffixes, so what that history shares with the present one is a prefix of both: up to
+    `shared_seq`. `copied` of its messages lie beyond. `tail` is its last reply and what follows it.
+    """
+
+    version: Version
+    shared_seq: Seq
+    copied: int
+    tail: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """A chat, and what the command at hand needs to know beside it."""
+
+    chat: Chat
+    target: Target | None = None
+    past: Past | None = None

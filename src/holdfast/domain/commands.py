@@ -1,0 +1,179 @@
+"""What may be asked of a chat. Each command may be refused with a typed reason.
+
+Acquiring and releasing a lease are not commands: ownership is orthogonal to what a chat is doing.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, TypeAlias
+
+from holdfast.domain.chat import Backoff, TurnError
+from holdfast.domain.ids import CallId, QueuedId, Seq, Version
+from holdfast.domain.messages import MessageBody
+from holdfast.domain.parts import Need, ToolResult
+
+# From people.
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    messages: tuple[MessageBody, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SendMessage:
+    message: MessageBody
+    when_busy: Literal["queue", "interrupt"] = "queue"
+
+
+@dataclass(frozen=True, slots=True)
+class EditMessage:
+    seq: Seq
+    replacement: MessageBody
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupt:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """Run again after a failure, without a new message."""
+
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TakeQueued:
+    """Take a message out of the queue, to edit it: whoever takes it gets it back."""
+
+    queued_id: QueuedId
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteQueued:
+    queued_id: QueuedId
+
+
+@dataclass(frozen=True, slots=True)
+class MoveQueued:
+    queued_id: QueuedId
+    before: QueuedId | None = None  # None: to the end
+
+
+@dataclass(frozen=True, slots=True)
+class PromoteQueued:
+    """Say this one now, before the others and before the present turn ends by itself."""
+
+    queued_id: QueuedId
+
+
+@dataclass(frozen=True, slots=True)
+class SubmitResults:
+    results: tuple[ToolResult, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Decide:
+    call_id: CallId
+    verdict: Literal["approve", "deny"]
+
+
+@dataclass(frozen=True, slots=True)
+class RequestCompaction:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Unarchive:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Restore:
+    """Make the history of an older version the present one again."""
+
+    version: Version
+
+
+# From the worker.
+
+
+@dataclass(frozen=True, slots=True)
+class BeginAttempt:
+    """Counted before the model is called, so that budget and episode survive a crash."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommitStep:
+    """A model reply, a batch of tool results, or a compaction."""
+
+    messages: tuple[MessageBody, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordRetry:
+    backoff: Backoff
+
+
+@dataclass(frozen=True, slots=True)
+class Await:
+    kind: Need
+    calls: tuple[CallId, ...]
+    deadline: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExpireAwait:
+    """Nobody answered in time. Any worker may ask; the chat has no owner while it waits."""
+
+
+@dataclass(frozen=True, slots=True)
+class FinishTurn:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class FinishInterrupt:
+    partial: tuple[MessageBody, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Fail:
+    error: TurnError
+
+
+FromPeople: TypeAlias = (
+    Create
+    | SendMessage
+    | EditMessage
+    | Interrupt
+    | Retry
+    | TakeQueued
+    | DeleteQueued
+    | MoveQueued
+    | PromoteQueued
+    | SubmitResults
+    | Decide
+    | RequestCompaction
+    | Archive
+    | Unarchive
+    | Restore
+)
+FromWorker: TypeAlias = (
+    BeginAttempt
+    | CommitStep
+    | RecordRetry
+    | Await
+    | ExpireAwait
+    | FinishTurn
+    | FinishInterrupt
+    | Fail
+)
+Command: TypeAlias = FromPeople | FromWorker

@@ -1,0 +1,252 @@
+"""An outcome in the making: the small moves that commands are composed of.
+
+Every move keeps the rules that hold across commands: a user message enters history only after every
+open call has a result; whatever changes history starts the count of attempts anew.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from holdfast.domain.chat import QUEUE_LENGTH_MAX, Facts, OpenCall, QueuedMessage, Status
+from holdfast.domain.errors import (
+    CallNotOpen,
+    CallsUnanswered,
+    CommandRefused,
+    QueuedNotFound,
+    QueueFull,
+)
+from holdfast.domain.ids import CallId, Epoch, QueuedId, Seq, Version
+from holdfast.domain.messages import Ending, MessageBody, Role
+from holdfast.domain.outcome import Answer, Appended, Fate, Left, Moved, Outcome
+from holdfast.domain.parts import Need, Synthetic, ToolResult
+from holdfast.domain.synthetic import synthetic_result
+
+if TYPE_CHECKING:
+    from holdfast.domain.commands import Command
+
+
+class Draft:
+    """Collects what a bundle of commands changes; all of it carries one new version."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self.chat = facts.chat
+        self.command: Command | None = None
+        self.version = Version(facts.chat.version + 1)
+        self._appended: list[Appended] = []
+        self._hidden_from: Seq | None = None
+        self._restored = False
+        self._queued: dict[QueuedId, QueuedMessage] = {}
+        self._left: list[Left] = []
+        self._moved: dict[QueuedId, Moved] = {}
+        self._releases = False
+        self._answer_seq: Seq | None = None
+        self._answer_queued_id: QueuedId | None = None
+
+    def outcome(self) -> Outcome:
+        before = self.facts.chat
+        chat = self.chat
+        return Outcome(
+            before=before,
+            chat=chat,
+            answer=Answer(
+                version=chat.version, seq=self._answer_seq, queued_id=self._answer_queued_id
+            ),
+            changed=chat is not before,
+            appended=tuple(self._appended),
+            hidden_from=self._hidden_from,
+            restored=self.facts.past if self._restored else None,
+            queued=tuple(self._queued.values()),
+            left=tuple(self._left),
+            moved=tuple(self._moved.values()),
+            releases=self._releases,
+        )
+
+    def refuse(self, error: type[CommandRefused], reason: str) -> CommandRefused:
+        chat = self.chat
+        return error(chat.chat_id, chat.standing, type(self.command).__name__, reason)
+
+    def set(self, **facts: object) -> None:
+        self.chat = replace(self.chat, version=self.version, **facts)
+
+    # Status.
+
+    def run(self) -> None:
+        """Enter `running` from wherever the chat stands, and leave nothing of that behind."""
+        self.set(status=Status.RUNNING, error=None, awaiting=None)
+
+    def resume(self) -> None:
+        """Leave `awaiting`. No call that is still open has been started: gates go before runs.
+
+        The next acquisition is the one that may start them, so they are stamped with its epoch;
+        under their old one its runner would have to take them for started and of unknown outcome.
+        """
+        epoch = Epoch(self.chat.epoch + 1)
+        calls = tuple(replace(call, epoch=epoch) for call in self.chat.open_calls)
+        self.set(open_calls=calls, owes_reply=True)
+        self.run()
+
+    def release(self, status: Status, **facts: object) -> None:
+        """Enter a status that has no owner."""
+        self.set(status=status, worker_id=None, backoff=None, compaction_requested=False, **facts)
+        self._releases = True
+
+    # History.
+
+    def append(self, body: MessageBody, **facts: object) -> Seq:
+        seq = Seq(self.chat.last_seq + 1)
+        self._appended.append(Appended(seq, body))
+        self.set(
+            last_seq=seq,
+            history_version=self.version,
+            attempt=0,
+            attempts_forgiven=0,
+            backoff=None,
+            **facts,
+        )
+        return seq
+
+    def append_user(self, body: MessageBody, *, closing: Synthetic = Synthetic.SUPERSEDED) -> None:
+        assert body.role is Role.USER, f"a {body.role} message where a user message belongs"
+        self.close_calls(closing)
+        self._answer_seq = self.append(
+            body,
+            owes_reply=True,
+            compactable=True,
+            model=body.model or self.chat.model,
+            effort=body.effort or self.chat.effort,
+        )
+        self._answer_queued_id = None
+
+    def append_reply(self, body: MessageBody) -> None:
+        if self.chat.open_calls:
+            raise self.refuse(CallsUnanswered, "a reply may not follow unanswered calls")
+        calls = tuple(
+            OpenCall(
+                call_id=call.call_id,
+                tool=call.tool,
+                seq=Seq(self.chat.last_seq + 1),
+                epoch=self.chat.epoch,
+                needs=call.needs,
+            )
+            for call in body.calls
+        )
+        assert len({call.call_id for call in calls}) == len(calls), "call ids repeat in a reply"
+        owes_reply = bool(calls) or body.ending in {Ending.CUT, Ending.PAUSED}
+        self.append(body, owes_reply=owes_reply, compactable=True, open_calls=calls)
+        if body.ending in {Ending.CUT, Ending.INTERRUPTED}:
+            # A reply that did not end may hold half of what it wanted: its calls are never run.
+            self.close_calls(Synthetic.CUT_OFF)
+
+    def append_results(self, results: Sequence[ToolResult], template: MessageBody) -> None:
+        """Answer open calls, in the order in which they were asked (L115)."""
+        open_ids = [call.call_id for call in self.chat.open_calls]
+        answered = {result.call_id: result for result in results}
+        unknown = [call_id for call_id in answered if call_id not in open_ids]
+        if unknown or len(answered) != len(results) or not results:
+            raise self.refuse(CallNotOpen, f"no open calls to answer: {unknown or 'none named'}")
+        ordered = tuple(answered[call_id] for call_id in open_ids if call_id in answered)
+        remaining = tuple(call for call in self.chat.open_calls if call.call_id not in answered)
+        self.append(
+            replace(template, parts=ordered),
+            open_calls=remaining,
+            owes_reply=True,
+            compactable=True,
+        )
+
+    def close_calls(self, reason: Synthetic, only: Sequence[CallId] | None = None) -> None:
+        """Write a synthetic result for each open call (or those named), where there are any."""
+        results = tuple(
+            synthetic_result(call, reason)
+            for call in self.chat.open_calls
+            if only is None or call.call_id in only
+        )
+        if results:
+            self.append_results(results, MessageBody(role=Role.TOOL, parts=()))
+
+    def hide_from(self, seq: Seq) -> None:
+        """Hide the messages at and after `seq`, and forget what hung on them."""
+        self._hidden_from = seq
+        self.set(
+            history_version=self.version,
+            open_calls=(),
+            attempt=0,
+            attempts_forgiven=0,
+            backoff=None,
+            compaction_requested=False,
+        )
+
+    def restore(self, copied: int) -> None:
+        self._restored = True
+        self.set(last_seq=Seq(self.chat.last_seq + copied))
+
+    def ungate(self, call_id: CallId) -> None:
+        calls = tuple(
+            replace(call, needs=Need.NOTHING) if call.call_id == call_id else call
+            for call in self.chat.open_calls
+        )
+        self.set(open_calls=calls)
+
+    # Queue.
+
+    def enqueue(self, body: MessageBody, *, urgent: bool) -> None:
+        queue = self.chat.queue
+        if len(queue) >= QUEUE_LENGTH_MAX:
+            raise self.refuse(QueueFull, f"{QUEUE_LENGTH_MAX} messages are waiting already")
+        queued_id = QueuedId(self.chat.last_queued_id + 1)
+        entry = QueuedMessage(queued_id=queued_id, position=0, urgent=urgent, body=body)
+        # Urgent ones go first, among themselves in the order in which they came.
+        index = sum(1 for queued in queue if queued.urgent) if urgent else len(queue)
+        self.set(last_queued_id=queued_id)
+        self.set_queue([*queue[:index], entry, *queue[index:]])
+        self._answer_seq, self._answer_queued_id = None, queued_id
+
+    def find_queued(self, queued_id: QueuedId) -> QueuedMessage:
+        for queued in self.chat.queue:
+            if queued.queued_id == queued_id:
+                return queued
+        raise self.refuse(QueuedNotFound, f"message {queued_id} is not in the queue")
+
+    def leave_queue(self, queued_id: QueuedId, fate: Fate) -> QueuedMessage:
+        queued = self.find_queued(queued_id)
+        # A promoted message is appended right after, behind what closes the open calls.
+        closing = 1 if fate is Fate.PROMOTED and self.chat.open_calls else 0
+        seq = Seq(self.chat.last_seq + 1 + closing) if fate is Fate.PROMOTED else None
+        self._left.append(Left(queued_id, fate, seq))
+        rest = tuple(other for other in self.chat.queue if other is not queued)
+        self.set(queue=rest, queue_version=self.version)
+        self._answer_queued_id = queued_id
+        return queued
+
+    def promote(self, queued_id: QueuedId, *, closing: Synthetic = Synthetic.SUPERSEDED) -> None:
+        """Move a queued message into history."""
+        self.append_user(self.leave_queue(queued_id, Fate.PROMOTED).body, closing=closing)
+
+    def clear_queue(self) -> None:
+        for queued in self.chat.queue:
+            self.leave_queue(queued.queued_id, Fate.CLEARED)
+
+    def set_queue(self, order: Sequence[QueuedMessage]) -> None:
+        """Give the queue this order; only entries whose place changed are written."""
+        placed = tuple(replace(q, position=index) for index, q in enumerate(order, start=1))
+        known = {queued.queued_id: queued for queued in self.facts.chat.queue}
+        for queued in placed:
+            if queued.queued_id not in known:
+                self._queued[queued.queued_id] = queued
+            elif queued != known[queued.queued_id]:
+                self._moved[queued.queued_id] = Moved(
+                    queued.queued_id, queued.position, queued.urgent
+                )
+        self.set(queue=placed, queue_version=self.version)
+
+    # The end of a turn.
+
+    def end_turn(self) -> None:
+        """Go on with the queue head, keeping the owner; or go idle and have none."""
+        if self.chat.queue:
+            self.set(compaction_requested=False)
+            self.run()
+            self.promote(self.chat.queue[0].queued_id)
+        else:
+            self.release(Status.IDLE)

@@ -1,0 +1,96 @@
+"""What the commands of a worker do, once they are lawful."""
+
+from datetime import datetime
+
+from holdfast.domain.chat import ATTEMPTS_MAX, Awaiting, Status
+from holdfast.domain.commands import (
+    Await,
+    BeginAttempt,
+    CommitStep,
+    ExpireAwait,
+    Fail,
+    FinishInterrupt,
+    FinishTurn,
+    RecordRetry,
+)
+from holdfast.domain.draft import Draft
+from holdfast.domain.errors import (
+    AttemptsSpent,
+    CallNotOpen,
+    CallsUnanswered,
+    NotYetExpired,
+    ReplyOwed,
+)
+from holdfast.domain.messages import MessageBody, Role
+from holdfast.domain.parts import Synthetic, ToolResult
+
+
+def begin_attempt(draft: Draft, _command: BeginAttempt, _now: datetime) -> None:
+    chat = draft.chat
+    if chat.attempt - chat.attempts_forgiven >= ATTEMPTS_MAX:
+        raise draft.refuse(AttemptsSpent, f"{ATTEMPTS_MAX} attempts were made at this step")
+    draft.set(attempt=chat.attempt + 1, backoff=None)
+
+
+def commit_step(draft: Draft, command: CommitStep, _now: datetime) -> None:
+    for body in command.messages:
+        _append(draft, body)
+
+
+def _append(draft: Draft, body: MessageBody) -> None:
+    match body.role:
+        case Role.ASSISTANT:
+            draft.append_reply(body)
+        case Role.TOOL:
+            results = [part for part in body.parts if isinstance(part, ToolResult)]
+            assert len(results) == len(body.parts), "a tool message holds results and nothing else"
+            draft.append_results(results, body)
+        case Role.BOUNDARY:
+            if draft.chat.open_calls:
+                raise draft.refuse(CallsUnanswered, "a boundary may not part calls from results")
+            draft.append(body, compactable=False, compaction_requested=False)
+        case Role.SYSTEM:
+            draft.append(body)
+        case Role.USER:
+            raise AssertionError("a worker does not speak for a user")
+
+
+def record_retry(draft: Draft, command: RecordRetry, _now: datetime) -> None:
+    draft.set(backoff=command.backoff)
+
+
+def await_outside(draft: Draft, command: Await, _now: datetime) -> None:
+    waiting = {call.call_id for call in draft.chat.open_calls if call.needs is command.kind}
+    if not command.calls or not waiting.issuperset(command.calls):
+        raise draft.refuse(CallNotOpen, f"no open calls that need {command.kind}")
+    awaiting = Awaiting(kind=command.kind, calls=command.calls, deadline=command.deadline)
+    draft.release(Status.AWAITING, awaiting=awaiting)
+
+
+def expire_await(draft: Draft, _command: ExpireAwait, now: datetime) -> None:
+    awaiting = draft.chat.awaiting
+    assert awaiting is not None, "awaiting chats say what they await"
+    if awaiting.deadline is None or now < awaiting.deadline:
+        raise draft.refuse(NotYetExpired, f"there is time until {awaiting.deadline}")
+    draft.close_calls(Synthetic.EXPIRED, only=awaiting.calls)
+    draft.resume()
+
+
+def finish_turn(draft: Draft, _command: FinishTurn, _now: datetime) -> None:
+    if draft.chat.open_calls:
+        raise draft.refuse(CallsUnanswered, "calls are unanswered")
+    if draft.chat.owes_reply:
+        raise draft.refuse(ReplyOwed, "the history ends in something to answer")
+    draft.end_turn()
+
+
+def finish_interrupt(draft: Draft, command: FinishInterrupt, _now: datetime) -> None:
+    for body in command.partial:
+        _append(draft, body)
+    draft.close_calls(Synthetic.INTERRUPTED)
+    draft.set(owes_reply=False)
+    draft.end_turn()
+
+
+def fail(draft: Draft, command: Fail, _now: datetime) -> None:
+    draft.release(Status.FAILED, error=command.error)

@@ -1,0 +1,126 @@
+"""The errors of the whole server: three families and no fourth.
+
+    HoldfastError
+    ├── ChatError               the chat says no; the caller can act on it
+    │   ├── ChatNotFound        unknown, or not yours: the answer is the same
+    │   ├── CommandRefused      names the chat, its standing, the command and the reason
+    │   │   ├── NotLawful       no such cell in TRANSITIONS
+    │   │   ├── QueueFull
+    │   │   ├── QueuedNotFound
+    │   │   ├── NotEditable
+    │   │   ├── VersionNotFound
+    │   │   ├── CallNotOpen
+    │   │   ├── CallsUnanswered
+    │   │   ├── ReplyOwed
+    │   │   ├── NothingToCompact
+    │   │   ├── NotYetExpired
+    │   │   └── AttemptsSpent
+    │   ├── KeyReused           same idempotency key, other request
+    │   ├── FenceStale          the writer's right to drive this chat has passed on
+    │   ├── ChatBusy            others kept being faster
+    │   └── ContentRefused      text or JSON past a bound
+    ├── Unavailable             the world says not now; the change may or may not be committed
+    └── FormatUnknown           a stored message this version cannot read
+
+What is our own mistake is an `assert`.
+"""
+
+from holdfast.domain.ids import ChatId, ClientKey
+
+
+class HoldfastError(Exception):
+    pass
+
+
+class ChatError(HoldfastError):
+    pass
+
+
+class ChatNotFound(ChatError):
+    def __init__(self, chat_id: ChatId) -> None:
+        super().__init__(f"chat {chat_id} not found")
+
+
+class CommandRefused(ChatError):
+    """A command that changes nothing, and why."""
+
+    def __init__(self, chat_id: ChatId, standing: str, command: str, reason: str) -> None:
+        super().__init__(f"{command} refused for chat {chat_id} ({standing}): {reason}")
+        self.chat_id = chat_id
+        self.standing = standing
+        self.command = command
+        self.reason = reason
+
+
+class NotLawful(CommandRefused):
+    pass
+
+
+class QueueFull(CommandRefused):
+    pass
+
+
+class QueuedNotFound(CommandRefused):
+    pass
+
+
+class NotEditable(CommandRefused):
+    pass
+
+
+class VersionNotFound(CommandRefused):
+    pass
+
+
+class CallNotOpen(CommandRefused):
+    pass
+
+
+class CallsUnanswered(CommandRefused):
+    pass
+
+
+class ReplyOwed(CommandRefused):
+    pass
+
+
+class NothingToCompact(CommandRefused):
+    pass
+
+
+class NotYetExpired(CommandRefused):
+    pass
+
+
+class AttemptsSpent(CommandRefused):
+    pass
+
+
+class KeyReused(ChatError):
+    def __init__(self, key: ClientKey) -> None:
+        super().__init__(f"idempotency key {key!r} was used for another request")
+
+
+class FenceStale(ChatError):
+    pass
+
+
+class ChatBusy(ChatError):
+    def __init__(self, chat_id: ChatId, tries: int) -> None:
+        super().__init__(f"chat {chat_id} changed {tries} times while a command was decided")
+
+
+class ContentRefused(ChatError):
+    pass
+
+
+class Unavailable(HoldfastError):
+    """The store did not answer. Whether a write was committed is unknown: ask again by key."""
+
+    def __init__(self, what: str, *, retry_after_s: float = 1.0) -> None:
+        super().__init__(what)
+        self.retry_after_s = retry_after_s
+
+
+class FormatUnknown(HoldfastError):
+    pass

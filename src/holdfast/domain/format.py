@@ -1,0 +1,87 @@
+"""The stored form of parts: plain JSON values under a format number.
+
+The number stands in a column of its own, never inside the parts, so that no part can look like an
+older envelope (L90). A reader refuses what it does not know: to add a kind or a field, teach every
+replica to read it, deploy, and only then let somebody write it.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, fields
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final, cast, get_args
+
+from holdfast.domain.errors import FormatUnknown
+from holdfast.domain.parts import JsonObject, JsonValue, Native, Need, Part, Synthetic
+
+FORMAT: Final = 1
+
+_KINDS: Final[Mapping[str, type[Part]]] = {
+    cast(str, fields(part)[-1].default): part for part in get_args(Part)
+}
+_NEVER: Final = object()
+_DEFAULTS: Final[Mapping[type[Part], tuple[tuple[str, object], ...]]] = {
+    part: tuple(
+        (field.name, _NEVER if field.default is MISSING else field.default)
+        for field in fields(part)
+        if field.name != "kind"
+    )
+    for part in _KINDS.values()
+}
+
+
+def _native_from_json(value: JsonValue) -> Native:
+    native = cast(Mapping[str, Any], value)
+    return Native(wire=native["wire"], block=native["block"])
+
+
+_READERS: Final[Mapping[str, Callable[[Any], object]]] = {
+    "native": _native_from_json,
+    "needs": Need,
+    "synthetic": Synthetic,
+    "finished_at": datetime.fromisoformat,
+}
+
+
+def parts_to_json(parts: Iterable[Part]) -> list[JsonObject]:
+    """Parts as JSON values; fields that hold their default are left out."""
+    return [_part_to_json(part) for part in parts]
+
+
+def _part_to_json(part: Part) -> JsonObject:
+    stored: dict[str, JsonValue] = {"kind": part.kind}
+    for name, default in _DEFAULTS[type(part)]:
+        value = getattr(part, name)
+        if default is not _NEVER and value == default:
+            continue
+        match value:
+            case Native(wire, block):
+                stored[name] = {"wire": wire, "block": block}
+            case datetime():
+                stored[name] = value.isoformat()
+            case StrEnum():
+                stored[name] = value.value
+            case _:
+                stored[name] = value
+    return stored
+
+
+def parts_from_json(format_: int, stored: Iterable[Mapping[str, Any]]) -> tuple[Part, ...]:
+    """The parts that were stored under a format number; unknown forms fail loudly."""
+    if format_ != FORMAT:
+        raise FormatUnknown(f"message format {format_}; this version reads {FORMAT}")
+    return tuple(_part_from_json(part) for part in stored)
+
+
+def _part_from_json(stored: Mapping[str, Any]) -> Part:
+    try:
+        kind = _KINDS[stored["kind"]]
+        return kind(
+            **{
+                name: _READERS[name](value) if name in _READERS else value
+                for name, value in stored.items()
+                if name != "kind"
+            }
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise FormatUnknown(f"part of kind {stored.get('kind')!r}: {error}") from error

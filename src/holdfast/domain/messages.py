@@ -1,0 +1,67 @@
+"""Messages: what is said (`MessageBody`), and one committed entry of history (`Message`)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from holdfast.domain.ids import Epoch, Seq, UserId, Version
+from holdfast.domain.parts import Part, ToolCall
+
+
+class Role(StrEnum):
+    SYSTEM = "system"
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+    BOUNDARY = "boundary"  # a compaction's summary: what comes before it is no longer in the prompt
+
+
+class Ending(StrEnum):
+    """How a message came to its end."""
+
+    COMPLETE = "complete"
+    INTERRUPTED = "interrupted"  # somebody asked the turn to end
+    CUT = "cut"  # the provider broke off, or a limit was reached
+    PAUSED = "paused"  # the provider asks to be called again with the same history
+
+
+class Visibility(StrEnum):
+    BOTH = "both"
+    USER = "user"
+    MODEL = "model"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageBody:
+    """What is said, before and after it is committed."""
+
+    role: Role
+    parts: tuple[Part, ...]
+    ending: Ending = Ending.COMPLETE
+    visibility: Visibility = Visibility.BOTH
+    model: str | None = None
+    effort: str | None = None
+    author_id: UserId | None = None
+    usage: Mapping[str, int] | None = None
+    cost_micros: int | None = None  # None: unpriced; 0: free
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The tool calls that somebody here has to answer, in order."""
+        return tuple(
+            part for part in self.parts if isinstance(part, ToolCall) and part.runs_at == "here"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One committed entry of history; only `removed_revision` ever changes."""
+
+    seq: Seq
+    body: MessageBody
+    revision: Version
+    epoch: Epoch
+    created_at: datetime
+    removed_revision: Version | None = None
+    copied_from: Seq | None = None  # a restored message names its original, which keeps the cost

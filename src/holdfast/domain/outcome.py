@@ -1,0 +1,65 @@
+"""What will change: the whole of a decision, ready to be committed in one statement."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from holdfast.domain.chat import Chat, Past, QueuedMessage
+from holdfast.domain.ids import QueuedId, Seq, Version
+from holdfast.domain.messages import MessageBody
+
+
+class Fate(StrEnum):
+    """How a queued message left the queue; its row stays."""
+
+    PROMOTED = "promoted"
+    TAKEN = "taken"
+    DELETED = "deleted"
+    CLEARED = "cleared"
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    seq: Seq
+    body: MessageBody
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A message that leaves the queue, and where in history it went if it was promoted."""
+
+    queued_id: QueuedId
+    fate: Fate
+    seq: Seq | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    queued_id: QueuedId
+    position: int
+    urgent: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What the caller of a command is told; kept with its key, and given again to a repeat."""
+
+    version: Version
+    seq: Seq | None = None
+    queued_id: QueuedId | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """`chat` is what the facts will be. `changed` is false if there is nothing to commit."""
+
+    before: Chat
+    chat: Chat
+    answer: Answer
+    changed: bool
+    appended: tuple[Appended, ...] = ()
+    hidden_from: Seq | None = None
+    restored: Past | None = None
+    queued: tuple[QueuedMessage, ...] = ()
+    left: tuple[Left, ...] = ()
+    moved: tuple[Moved, ...] = ()
+    releases: bool = False

@@ -1,0 +1,218 @@
+"""What the commands of people do, once they are lawful."""
+
+from dataclasses import replace
+from datetime import datetime
+
+from holdfast.domain.chat import OpenCall, QueuedMessage, Status
+from holdfast.domain.commands import (
+    Archive,
+    Create,
+    Decide,
+    DeleteQueued,
+    EditMessage,
+    Interrupt,
+    MoveQueued,
+    PromoteQueued,
+    RequestCompaction,
+    Restore,
+    Retry,
+    SendMessage,
+    SubmitResults,
+    TakeQueued,
+    Unarchive,
+)
+from holdfast.domain.draft import Draft
+from holdfast.domain.errors import CallNotOpen, NotEditable, NothingToCompact, VersionNotFound
+from holdfast.domain.ids import CallId, Seq
+from holdfast.domain.messages import MessageBody, Role
+from holdfast.domain.outcome import Fate
+from holdfast.domain.parts import Synthetic, ToolCall, ToolResult
+
+
+def create(draft: Draft, command: Create, _now: datetime) -> None:
+    draft.set(status=Status.IDLE)
+    for body in command.messages:
+        if body.role is Role.USER:
+            draft.append_user(body)
+        else:
+            draft.append(body)
+    if draft.chat.owes_reply:
+        draft.run()
+
+
+def send_message(draft: Draft, command: SendMessage, _now: datetime) -> None:
+    urgent = command.when_busy == "interrupt"
+    match draft.chat.status:
+        case Status.IDLE:
+            draft.append_user(command.message)
+            draft.run()
+        case Status.FAILED if draft.chat.queue:
+            # First come, first served: what waited behind the failure goes before what comes now.
+            draft.promote(draft.chat.queue[0].queued_id)
+            draft.run()
+            draft.enqueue(command.message, urgent=False)
+        case Status.FAILED:
+            draft.append_user(command.message)
+            draft.run()
+        case Status.AWAITING if urgent:
+            draft.append_user(command.message, closing=Synthetic.INTERRUPTED)
+            draft.run()
+        case Status.RUNNING if urgent:
+            draft.enqueue(command.message, urgent=True)
+            draft.set(status=Status.INTERRUPTING, backoff=None)
+        case Status.RUNNING | Status.AWAITING | Status.INTERRUPTING:
+            draft.enqueue(command.message, urgent=urgent)
+
+
+def edit_message(draft: Draft, command: EditMessage, _now: datetime) -> None:
+    target = draft.facts.target
+    if target is None or target.seq != command.seq or target.removed:
+        raise draft.refuse(NotEditable, f"message {command.seq} is not in the history")
+    if target.role is not Role.USER:
+        raise draft.refuse(NotEditable, f"message {command.seq} is a {target.role} message")
+    draft.clear_queue()
+    draft.hide_from(command.seq)
+    draft.append_user(command.replacement)
+    draft.run()
+
+
+def interrupt(draft: Draft, _command: Interrupt, _now: datetime) -> None:
+    match draft.chat.status:
+        case Status.RUNNING:
+            draft.set(status=Status.INTERRUPTING, backoff=None)
+        case Status.AWAITING:
+            draft.close_calls(Synthetic.INTERRUPTED)
+            draft.resume()
+        case _:
+            pass  # asked already
+
+
+def retry(draft: Draft, command: Retry, _now: datetime) -> None:
+    draft.set(
+        attempts_forgiven=draft.chat.attempt,
+        model=command.model or draft.chat.model,
+    )
+    draft.run()
+
+
+def take_queued(draft: Draft, command: TakeQueued, _now: datetime) -> None:
+    draft.leave_queue(command.queued_id, Fate.TAKEN)
+
+
+def delete_queued(draft: Draft, command: DeleteQueued, _now: datetime) -> None:
+    draft.leave_queue(command.queued_id, Fate.DELETED)
+
+
+def move_queued(draft: Draft, command: MoveQueued, _now: datetime) -> None:
+    moving = draft.find_queued(command.queued_id)
+    others = [queued for queued in draft.chat.queue if queued is not moving]
+    if command.before is None:
+        index = len(others)
+    elif command.before == command.queued_id:
+        index = draft.chat.queue.index(moving)
+    else:
+        index = others.index(draft.find_queued(command.before))
+    # A message that was placed by hand is no longer urgent: later urgent ones go before it.
+    order: list[QueuedMessage] = [*others[:index], replace(moving, urgent=False), *others[index:]]
+    if order != list(draft.chat.queue):
+        draft.set_queue(order)
+
+
+def promote_queued(draft: Draft, command: PromoteQueued, _now: datetime) -> None:
+    match draft.chat.status:
+        case Status.AWAITING:
+            draft.promote(command.queued_id, closing=Synthetic.INTERRUPTED)
+            draft.run()
+        case Status.FAILED:
+            draft.promote(command.queued_id)
+            draft.run()
+        case _:
+            promoted = draft.find_queued(command.queued_id)
+            others = [queued for queued in draft.chat.queue if queued is not promoted]
+            draft.set_queue([replace(promoted, urgent=True), *others])
+            draft.set(status=Status.INTERRUPTING, backoff=None)
+
+
+def submit_results(draft: Draft, command: SubmitResults, _now: datetime) -> None:
+    for result in command.results:
+        _check_awaited(draft, result.call_id, gate=False)
+    draft.append_results(command.results, MessageBody(role=Role.TOOL, parts=()))
+    _settle(draft, [result.call_id for result in command.results])
+
+
+def decide_call(draft: Draft, command: Decide, _now: datetime) -> None:
+    _check_awaited(draft, command.call_id, gate=True)
+    if command.verdict == "approve":
+        draft.ungate(command.call_id)
+    else:
+        draft.close_calls(Synthetic.DENIED, only=[command.call_id])
+    _settle(draft, [command.call_id])
+
+
+def _check_awaited(draft: Draft, call_id: CallId, *, gate: bool) -> None:
+    awaiting = draft.chat.awaiting
+    assert awaiting is not None, "awaiting chats say what they await"
+    if call_id not in awaiting.calls or awaiting.kind.is_gate is not gate:
+        raise draft.refuse(CallNotOpen, f"call {call_id} does not wait for this")
+
+
+def _settle(draft: Draft, call_ids: list[CallId]) -> None:
+    awaiting = draft.chat.awaiting
+    assert awaiting is not None, "awaiting chats say what they await"
+    remaining = tuple(call_id for call_id in awaiting.calls if call_id not in call_ids)
+    if remaining:
+        draft.set(awaiting=replace(awaiting, calls=remaining))
+    else:
+        draft.resume()
+
+
+def request_compaction(draft: Draft, _command: RequestCompaction, _now: datetime) -> None:
+    if not draft.chat.compactable:
+        raise draft.refuse(NothingToCompact, "nothing was said since the last compaction")
+    if draft.chat.status is not Status.RUNNING or not draft.chat.compaction_requested:
+        draft.set(compaction_requested=True)
+        draft.run()
+
+
+def archive(draft: Draft, _command: Archive, _now: datetime) -> None:
+    draft.set(archived=True)
+
+
+def unarchive(draft: Draft, _command: Unarchive, _now: datetime) -> None:
+    draft.set(archived=False)
+
+
+def restore(draft: Draft, command: Restore, _now: datetime) -> None:
+    past = draft.facts.past
+    if past is None or past.version != command.version:
+        raise draft.refuse(VersionNotFound, f"no history as of version {command.version}")
+    draft.clear_queue()
+    draft.hide_from(Seq(past.shared_seq + 1))
+    draft.restore(past.copied)
+    asked = [call for message in past.tail for call in message.body.calls]
+    answered = {
+        part.call_id
+        for message in past.tail
+        for part in message.body.parts
+        if isinstance(part, ToolResult)
+    }
+    _close_restored(draft, [call for call in asked if call.call_id not in answered])
+    boundary_last = bool(past.tail) and past.tail[-1].body.role is Role.BOUNDARY
+    draft.set(
+        status=Status.IDLE,
+        error=None,
+        owes_reply=False,
+        compactable=bool(past.shared_seq or past.copied) and not boundary_last,
+    )
+
+
+def _close_restored(draft: Draft, calls: list[ToolCall]) -> None:
+    """A history that was left in the middle of its calls becomes whole again (M3)."""
+    open_calls = tuple(
+        OpenCall(
+            call_id=call.call_id, tool=call.tool, seq=draft.chat.last_seq, epoch=draft.chat.epoch
+        )
+        for call in calls
+    )
+    draft.set(open_calls=open_calls)
+    draft.close_calls(Synthetic.SUPERSEDED)

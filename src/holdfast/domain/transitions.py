@@ -1,0 +1,104 @@
+"""The one table of what is lawful. `docs/architecture/state-machine.md` is generated from it.
+
+A cell says from which standing a command may be taken, and where the chat may then stand. What is
+not in the table is refused with `NotLawful` and changes nothing. Two standings in one cell: the
+queue, the calls still open or the messages given decide, and the comment says how.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from holdfast.domain.chat import Standing
+from holdfast.domain.commands import (
+    Archive,
+    Await,
+    BeginAttempt,
+    Command,
+    CommitStep,
+    Create,
+    Decide,
+    DeleteQueued,
+    EditMessage,
+    ExpireAwait,
+    Fail,
+    FinishInterrupt,
+    FinishTurn,
+    Interrupt,
+    MoveQueued,
+    PromoteQueued,
+    RecordRetry,
+    RequestCompaction,
+    Restore,
+    Retry,
+    SendMessage,
+    SubmitResults,
+    TakeQueued,
+    Unarchive,
+)
+
+ABSENT: Final = Standing.ABSENT
+IDLE: Final = Standing.IDLE
+RUNNING: Final = Standing.RUNNING
+INTERRUPTING: Final = Standing.INTERRUPTING
+AWAITING: Final = Standing.AWAITING
+FAILED: Final = Standing.FAILED
+ARCHIVED: Final = Standing.ARCHIVED
+
+
+def _to(*standings: Standing) -> frozenset[Standing]:
+    return frozenset(standings)
+
+
+TRANSITIONS: Final[Mapping[tuple[Standing, type[Command]], frozenset[Standing]]] = {
+    (ABSENT, Create): _to(IDLE, RUNNING),  # RUNNING: it ends in a user message
+    (IDLE, SendMessage): _to(RUNNING),
+    (IDLE, EditMessage): _to(RUNNING),
+    (IDLE, RequestCompaction): _to(RUNNING),
+    (IDLE, Archive): _to(ARCHIVED),
+    (IDLE, Restore): _to(IDLE),
+    (RUNNING, SendMessage): _to(RUNNING, INTERRUPTING),  # as when_busy says
+    (RUNNING, EditMessage): _to(RUNNING),
+    (RUNNING, Interrupt): _to(INTERRUPTING),
+    (RUNNING, TakeQueued): _to(RUNNING),
+    (RUNNING, DeleteQueued): _to(RUNNING),
+    (RUNNING, MoveQueued): _to(RUNNING),
+    (RUNNING, PromoteQueued): _to(INTERRUPTING),
+    (RUNNING, RequestCompaction): _to(RUNNING),
+    (RUNNING, BeginAttempt): _to(RUNNING),
+    (RUNNING, CommitStep): _to(RUNNING),
+    (RUNNING, RecordRetry): _to(RUNNING),
+    (RUNNING, Await): _to(AWAITING),
+    (RUNNING, FinishTurn): _to(IDLE, RUNNING),  # RUNNING: the queue head was promoted
+    (RUNNING, Fail): _to(FAILED),
+    (INTERRUPTING, SendMessage): _to(INTERRUPTING),
+    (INTERRUPTING, EditMessage): _to(RUNNING),
+    (INTERRUPTING, Interrupt): _to(INTERRUPTING),  # asked again: nothing changes
+    (INTERRUPTING, TakeQueued): _to(INTERRUPTING),
+    (INTERRUPTING, DeleteQueued): _to(INTERRUPTING),
+    (INTERRUPTING, MoveQueued): _to(INTERRUPTING),
+    (INTERRUPTING, PromoteQueued): _to(INTERRUPTING),
+    (INTERRUPTING, CommitStep): _to(INTERRUPTING),  # the step was finished first: keep it (L04)
+    (INTERRUPTING, FinishInterrupt): _to(IDLE, RUNNING),  # RUNNING: the queue head was promoted
+    (INTERRUPTING, Fail): _to(FAILED),
+    (AWAITING, SendMessage): _to(AWAITING, RUNNING),  # as when_busy says
+    (AWAITING, EditMessage): _to(RUNNING),
+    (AWAITING, Interrupt): _to(RUNNING),
+    (AWAITING, TakeQueued): _to(AWAITING),
+    (AWAITING, DeleteQueued): _to(AWAITING),
+    (AWAITING, MoveQueued): _to(AWAITING),
+    (AWAITING, PromoteQueued): _to(RUNNING),
+    (AWAITING, SubmitResults): _to(AWAITING, RUNNING),  # AWAITING: some calls still wait
+    (AWAITING, Decide): _to(AWAITING, RUNNING),  # AWAITING: some calls still wait
+    (AWAITING, ExpireAwait): _to(RUNNING),
+    (FAILED, SendMessage): _to(RUNNING),
+    (FAILED, EditMessage): _to(RUNNING),
+    (FAILED, Retry): _to(RUNNING),
+    (FAILED, TakeQueued): _to(FAILED),
+    (FAILED, DeleteQueued): _to(FAILED),
+    (FAILED, MoveQueued): _to(FAILED),
+    (FAILED, PromoteQueued): _to(RUNNING),
+    (FAILED, RequestCompaction): _to(RUNNING),
+    (FAILED, Archive): _to(ARCHIVED),
+    (FAILED, Restore): _to(IDLE),
+    (ARCHIVED, Unarchive): _to(IDLE, FAILED),  # as it was when it was archived
+}
