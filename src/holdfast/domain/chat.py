@@ -20,7 +20,7 @@ from holdfast.domain.ids import (
     Version,
     WorkerId,
 )
-from holdfast.domain.messages import Message, MessageBody, Role
+from holdfast.domain.messages import MessageBody, Role
 from holdfast.domain.parts import Need
 
 QUEUE_LENGTH_MAX: Final = 50
@@ -172,7 +172,7 @@ class Past:
     version: Version
     shared_seq: Seq
     copied: int
-    tail: tuple[Message, ...]
+    tail: tuple[MessageBody, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

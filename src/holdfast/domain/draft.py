@@ -195,11 +195,18 @@ class Draft:
         if len(queue) >= QUEUE_LENGTH_MAX:
             raise self.refuse(QueueFull, f"{QUEUE_LENGTH_MAX} messages are waiting already")
         queued_id = QueuedId(self.chat.last_queued_id + 1)
-        entry = QueuedMessage(queued_id=queued_id, position=0, urgent=urgent, body=body)
-        # Urgent ones go first, among themselves in the order in which they came.
-        index = sum(1 for queued in queue if queued.urgent) if urgent else len(queue)
-        self.set(last_queued_id=queued_id)
-        self.set_queue([*queue[:index], entry, *queue[index:]])
+        entry = QueuedMessage(
+            queued_id=queued_id,
+            position=queue[-1].position + 1 if queue else 1,
+            urgent=urgent,
+            body=body,
+        )
+        self._queued[queued_id] = entry
+        self.set(last_queued_id=queued_id, queue=(*queue, entry), queue_version=self.version)
+        if urgent:
+            # Urgent ones go first, among themselves in the order in which they came.
+            index = sum(1 for queued in queue if queued.urgent)
+            self.set_queue([*queue[:index], entry, *queue[index:]])
         self._answer_seq, self._answer_queued_id = None, queued_id
 
     def find_queued(self, queued_id: QueuedId) -> QueuedMessage:
@@ -213,6 +220,8 @@ class Draft:
         # A promoted message is appended right after, behind what closes the open calls.
         closing = 1 if fate is Fate.PROMOTED and self.chat.open_calls else 0
         seq = Seq(self.chat.last_seq + 1 + closing) if fate is Fate.PROMOTED else None
+        assert queued_id not in self._queued, "queued and taken out again in one bundle"
+        self._moved.pop(queued_id, None)
         self._left.append(Left(queued_id, fate, seq))
         rest = tuple(other for other in self.chat.queue if other is not queued)
         self.set(queue=rest, queue_version=self.version)
@@ -232,7 +241,7 @@ class Draft:
         placed = tuple(replace(q, position=index) for index, q in enumerate(order, start=1))
         known = {queued.queued_id: queued for queued in self.facts.chat.queue}
         for queued in placed:
-            if queued.queued_id not in known:
+            if queued.queued_id in self._queued:
                 self._queued[queued.queued_id] = queued
             elif queued != known[queued.queued_id]:
                 self._moved[queued.queued_id] = Moved(

@@ -189,15 +189,12 @@ def restore(draft: Draft, command: Restore, _now: datetime) -> None:
     draft.clear_queue()
     draft.hide_from(Seq(past.shared_seq + 1))
     draft.restore(past.copied)
-    asked = [call for message in past.tail for call in message.body.calls]
+    asked = [call for body in past.tail for call in body.calls]
     answered = {
-        part.call_id
-        for message in past.tail
-        for part in message.body.parts
-        if isinstance(part, ToolResult)
+        part.call_id for body in past.tail for part in body.parts if isinstance(part, ToolResult)
     }
     _close_restored(draft, [call for call in asked if call.call_id not in answered])
-    boundary_last = bool(past.tail) and past.tail[-1].body.role is Role.BOUNDARY
+    boundary_last = bool(past.tail) and past.tail[-1].role is Role.BOUNDARY
     draft.set(
         status=Status.IDLE,
         error=None,

@@ -1,0 +1,23 @@
+"""Begin a chat."""
+
+from collections.abc import Sequence
+
+from holdfast.chats.ledger import Actor, Commit, Ledger
+from holdfast.domain.chat import Chat
+from holdfast.domain.commands import Create
+from holdfast.domain.messages import MessageBody
+from holdfast.ports.ids import Ids
+from holdfast.ports.store import Keyed
+
+
+async def create(
+    ledger: Ledger,
+    ids: Ids,
+    actor: Actor,
+    messages: Sequence[MessageBody] = (),
+    *,
+    keyed: Keyed | None = None,
+) -> Commit:
+    """A new chat of the actor's; it runs at once if its messages end in one of the user's."""
+    chat = Chat(chat_id=ids.new_chat_id(), org_id=actor.org_id, owner_id=actor.user_id)
+    return await ledger.create(chat, Create(tuple(messages)), keyed=keyed)

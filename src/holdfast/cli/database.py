@@ -1,0 +1,45 @@
+"""What an operator does to the database itself."""
+
+import asyncio
+from typing import Annotated
+
+import typer
+
+from holdfast.db.migrate import migrate as apply_migrations
+from holdfast.db.migrate import roll_back
+from holdfast.db.pool import PoolOptions, open_pool
+from holdfast.db.verify import Violation
+from holdfast.db.verify import verify as find_violations
+from holdfast.settings import Settings
+
+
+def migrate(
+    down: Annotated[
+        int, typer.Option(min=0, help="Undo this many migrations instead; their tables are lost.")
+    ] = 0,
+) -> None:
+    """Bring the database of HOLDFAST_DATABASE_URL to the schema of this version."""
+    url = str(Settings().database_url)
+    asyncio.run(roll_back(url, count=down) if down else apply_migrations(url))
+    typer.echo("The schema is up to date." if not down else f"Undone: {down}.")
+
+
+def verify() -> None:
+    """Look for rows that break an invariant. Reads every message: not for a busy hour."""
+    violations = asyncio.run(_find_violations(Settings()))
+    for violation in violations:
+        typer.echo(f"{violation.chat_id}  {violation.rule}  ({violation.detail})")
+    typer.echo(f"{len(violations)} violations.")
+    raise typer.Exit(1 if violations else 0)
+
+
+async def _find_violations(settings: Settings) -> list[Violation]:
+    # One connection and a long breath: this reads the whole database once.
+    options = PoolOptions(
+        connections_min=1,
+        connections_max=1,
+        command_timeout_s=3600.0,
+        statement_timeout_ms=3_600_000,
+    )
+    async with open_pool(str(settings.database_url), options) as pool:
+        return await find_violations(pool)

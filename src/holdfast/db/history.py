@@ -1,0 +1,67 @@
+"""History read from PostgreSQL."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from holdfast.db.codec import decode_json
+from holdfast.db.pool import Pool
+from holdfast.db.queries import load_query
+from holdfast.db.rows import message_from_row, queued_from_row
+from holdfast.db.store import fetch_row, fetch_rows
+from holdfast.domain.chat import QueuedMessage
+from holdfast.domain.ids import ChatId, QueuedId, Seq, Version
+from holdfast.ports.history import Changes, OlderPath, Page
+
+PAGE: Final = load_query("page_of_history")
+CHANGES: Final = load_query("changes_since")
+OLDER_PATHS: Final = load_query("older_paths")
+QUEUED: Final = load_query("queued_message")
+
+_BEYOND_ALL: Final = 2**31 - 1
+
+
+class PostgresHistory:
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def page(
+        self,
+        chat_id: ChatId,
+        *,
+        limit: int,
+        before: Seq | None = None,
+        as_of: Version | None = None,
+    ) -> Page:
+        rows = await fetch_rows(
+            self._pool, PAGE, chat_id, _BEYOND_ALL if before is None else before, limit, as_of
+        )
+        messages = tuple(message_from_row(row) for row in reversed(rows))
+        more = len(messages) == limit and messages[0].seq > 1
+        return Page(messages, messages[0].seq if more else None)
+
+    async def changes_since(
+        self, chat_id: ChatId, version: Version, *, limit: int
+    ) -> Changes | None:
+        rows = await fetch_rows(self._pool, CHANGES, chat_id, version, limit)
+        if not rows:
+            return None
+        hidden_from = rows[0]["hidden_from"]
+        written = tuple(message_from_row(row) for row in rows if row["seq"] is not None)
+        return Changes(
+            version=Version(rows[0]["version"]),
+            history_version=Version(rows[0]["history_version"]),
+            hidden_from=None if hidden_from is None else Seq(hidden_from),
+            written=written,
+            complete=len(written) < limit,
+        )
+
+    async def older_paths(self, chat_id: ChatId, *, limit: int) -> Sequence[OlderPath]:
+        rows = await fetch_rows(self._pool, OLDER_PATHS, chat_id, limit)
+        return [
+            OlderPath(Version(row["version"]), Seq(row["first_seq"]), row["messages"])
+            for row in rows
+        ]
+
+    async def queued(self, chat_id: ChatId, queued_id: QueuedId) -> QueuedMessage | None:
+        row = await fetch_row(self._pool, QUEUED, chat_id, queued_id)
+        return None if row is None else queued_from_row(row, decode_json(row["parts"]))

@@ -1,0 +1,136 @@
+-- Leases: who drives what, on the database's clock. Every block is one statement.
+
+-- join_worker --
+insert into workers (id, name, lease_until)
+values ($1, $2, clock_timestamp() + $3::interval)
+
+-- heartbeat --
+-- A lapsed lease is not renewed: its chats may be driven by others, and the worker must begin anew.
+update workers
+set lease_until = clock_timestamp() + $2::interval
+where id = $1 and lease_until > clock_timestamp()
+returning lease_until, clock_timestamp() as at
+
+-- leave_worker --
+with released as (
+    update chats set worker_id = null where worker_id = $1 returning id
+), left_ as (
+    update workers set lease_until = least(lease_until, clock_timestamp()) where id = $1
+)
+select id from released
+
+-- release_chats --
+update chats set worker_id = null
+where worker_id = $1 and id = any($2::uuid[])
+returning id
+
+-- forget_workers --
+-- Workers whose lease lapsed long ago and whose chats have all been taken over.
+delete from workers as w
+where w.lease_until < clock_timestamp() - $1::interval
+    and not exists (select from chats as c where c.worker_id = w.id)
+returning w.id
+
+-- expired_awaits --
+select id from chats
+where awaiting_until <= (select clock_timestamp())
+order by awaiting_until
+limit $1
+
+-- acquire_chats --
+-- At most $2 runnable chats that no live worker drives, for a worker whose own lease is alive.
+-- Interrupts ($5 at most) come on top: to stop must not wait for room to start (L80).
+-- Fair between owners: the chats of the dead first, then who has fewest driven, then who waits
+-- longest. Waiting owners are visited in a ring that begins at $3, at most $4 on either side of it:
+-- the cost does not grow with the queue, and another $3 each time gives everybody a turn.
+with recursive me as (
+    select id from workers where id = $1 and lease_until > clock_timestamp()
+), ring as (
+    select seed.owner_id, seed.last_id, 0 as visited
+    from me, (
+        values
+        ($3::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid),
+        ('00000000-0000-0000-0000-000000000000'::uuid, $3::uuid)
+    ) as seed (owner_id, last_id)
+    union all
+    select following.owner_id, ring.last_id, ring.visited + 1
+    from ring
+    cross join lateral (
+        select c.owner_id
+        from chats as c
+        where c.worker_id is null and c.runnable_since is not null
+            and c.owner_id > ring.owner_id and c.owner_id <= ring.last_id
+        order by c.owner_id
+        limit 1
+    ) as following
+    where ring.visited < $4
+), waiting as (
+    select
+        c.id, c.runnable_since,
+        driven.chats + row_number() over (
+            partition by ring.owner_id order by c.runnable_since
+        ) as rank
+    from ring
+    cross join lateral (
+        select count(*) as chats
+        from (
+            select from chats as d
+            where d.owner_id = ring.owner_id and d.worker_id is not null
+            limit 1000
+        ) as seen
+    ) as driven
+    cross join lateral (
+        select c.id, c.runnable_since
+        from chats as c
+        where c.owner_id = ring.owner_id and c.worker_id is null and c.runnable_since is not null
+        order by c.runnable_since
+        limit $2
+    ) as c
+    where ring.visited > 0
+), abandoned as (
+    select c.id, c.runnable_since, 0 as rank
+    from me, workers as w
+    inner join chats as c on c.worker_id = w.id
+    where w.lease_until <= clock_timestamp()
+    limit $2
+), picked as (
+    select c.id
+    from (select * from abandoned union all select * from waiting) as candidate
+    inner join chats as c on c.id = candidate.id
+    where c.runnable_since is not null and (
+        c.worker_id is null
+        or exists (
+            select from workers as w
+            where w.id = c.worker_id and w.lease_until <= clock_timestamp()
+        )
+    )
+    order by candidate.rank, candidate.runnable_since
+    limit $2
+    for update of c skip locked
+), picked_interrupts as (
+    select c.id
+    from me, chats as c
+    where c.worker_id is null and c.status = 'interrupting'
+    order by c.runnable_since
+    limit $5
+    for update of c skip locked
+)
+update chats as c set worker_id = $1, epoch = c.epoch + 1
+from (select id from picked union select id from picked_interrupts) as taken
+where c.id = taken.id
+returning
+    c.id, c.org_id, c.owner_id, c.status, c.archived_at is not null as archived, c.version,
+    c.history_version, c.queue_version, c.last_seq, c.last_queued_id, c.owes_reply, c.compactable,
+    c.compaction_requested, c.open_calls, c.worker_id, c.epoch, c.attempt, c.attempts_forgiven,
+    c.model, c.effort, c.error, c.backoff, c.awaiting, c.awaiting_until,
+    case when c.queue_length > 0 then (
+        select json_agg(
+            json_build_object(
+                'queued_id', q.id, 'position', q.position, 'urgent', q.urgent,
+                'format', q.format, 'parts', q.parts, 'model', q.model, 'effort', q.effort,
+                'author_id', q.author_id
+            ) order by q.position
+        )
+        from queued_messages as q
+        where q.chat_id = c.id and q.removed_revision is null
+    ) end as queue

@@ -1,0 +1,316 @@
+"""Between rows and the domain."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Protocol
+from uuid import UUID
+
+from holdfast.db.codec import decode_json, encode_json, escape, unescape
+from holdfast.domain.chat import (
+    Awaiting,
+    Backoff,
+    Chat,
+    ErrorKind,
+    OpenCall,
+    Past,
+    QueuedMessage,
+    Status,
+    TurnError,
+)
+from holdfast.domain.format import parts_from_json, parts_to_json
+from holdfast.domain.ids import (
+    CallId,
+    ChatId,
+    Epoch,
+    OrgId,
+    QueuedId,
+    Seq,
+    UserId,
+    Version,
+    WorkerId,
+)
+from holdfast.domain.messages import Ending, Message, MessageBody, Role, Visibility
+from holdfast.domain.outcome import Outcome
+from holdfast.domain.parts import JsonObject, Need
+
+
+class Row(Protocol):
+    """A record of the driver, or an object decoded from JSON."""
+
+    def __getitem__(self, name: str, /) -> Any: ...  # noqa: ANN401  (typed where it is read)
+
+
+# From rows.
+
+
+def chat_from_row(row: Row) -> Chat:
+    return Chat(
+        chat_id=ChatId(row["id"]),
+        org_id=OrgId(row["org_id"]),
+        owner_id=UserId(row["owner_id"]),
+        status=Status(row["status"]),
+        archived=row["archived"],
+        version=Version(row["version"]),
+        history_version=Version(row["history_version"]),
+        queue_version=Version(row["queue_version"]),
+        last_seq=Seq(row["last_seq"]),
+        last_queued_id=QueuedId(row["last_queued_id"]),
+        owes_reply=row["owes_reply"],
+        compactable=row["compactable"],
+        compaction_requested=row["compaction_requested"],
+        open_calls=_open_calls_from_json(row["open_calls"]),
+        queue=_queue_from_json(row["queue"]),
+        worker_id=None if row["worker_id"] is None else WorkerId(row["worker_id"]),
+        epoch=Epoch(row["epoch"]),
+        attempt=row["attempt"],
+        attempts_forgiven=row["attempts_forgiven"],
+        model=_text(row["model"]),
+        effort=_text(row["effort"]),
+        error=_error_from_json(row["error"]),
+        backoff=_backoff_from_json(row["backoff"]),
+        awaiting=_awaiting_from_json(row["awaiting"], row["awaiting_until"]),
+    )
+
+
+def message_from_row(row: Row) -> Message:
+    removed, copied_from = row["removed_revision"], row["copied_from"]
+    return Message(
+        seq=Seq(row["seq"]),
+        body=MessageBody(
+            role=Role(row["role"]),
+            parts=parts_from_json(row["format"], decode_json(row["parts"])),
+            ending=Ending(row["ending"]),
+            visibility=Visibility(row["visibility"]),
+            model=_text(row["model"]),
+            effort=_text(row["effort"]),
+            author_id=row["author_id"],
+            usage=None if row["usage"] is None else decode_json(row["usage"]),
+            cost_micros=row["cost_micros"],
+        ),
+        revision=Version(row["revision"]),
+        epoch=Epoch(row["epoch"]),
+        created_at=row["created_at"],
+        removed_revision=None if removed is None else Version(removed),
+        copied_from=None if copied_from is None else Seq(copied_from),
+    )
+
+
+def queued_from_row(row: Row, parts: Sequence[JsonObject]) -> QueuedMessage:
+    author_id = row["author_id"]
+    return QueuedMessage(
+        queued_id=QueuedId(row["queued_id"]),
+        position=row["position"],
+        urgent=row["urgent"],
+        body=MessageBody(
+            role=Role.USER,
+            parts=parts_from_json(row["format"], parts),
+            model=_text(row["model"]),
+            effort=_text(row["effort"]),
+            author_id=None if author_id is None else UserId(UUID(str(author_id))),
+        ),
+    )
+
+
+def past_from_row(version: Version, row: Row) -> Past:
+    tail = () if row["tail"] is None else decode_json(row["tail"])
+    return Past(
+        version=version,
+        shared_seq=Seq(row["shared_seq"]),
+        copied=row["copied"],
+        tail=tuple(
+            MessageBody(
+                role=Role(stored["role"]),
+                parts=parts_from_json(stored["format"], stored["parts"]),
+            )
+            for stored in tail
+        ),
+    )
+
+
+def _text(stored: str | None) -> str | None:
+    return None if stored is None else unescape(stored)
+
+
+def _queue_from_json(stored: str | None) -> tuple[QueuedMessage, ...]:
+    if stored is None:
+        return ()
+    return tuple(queued_from_row(row, row["parts"]) for row in decode_json(stored))
+
+
+def _open_calls_from_json(stored: str) -> tuple[OpenCall, ...]:
+    if stored == "[]":  # by far the most common case
+        return ()
+    return tuple(
+        OpenCall(
+            call_id=CallId(call["call_id"]),
+            tool=call["tool"],
+            seq=Seq(call["seq"]),
+            epoch=Epoch(call["epoch"]),
+            needs=Need(call["needs"]),
+        )
+        for call in decode_json(stored)
+    )
+
+
+def _error_from_json(stored: str | None) -> TurnError | None:
+    return None if stored is None else _turn_error(decode_json(stored))
+
+
+def _turn_error(error: Row) -> TurnError:
+    return TurnError(
+        kind=ErrorKind(error["kind"]),
+        sentence=error["sentence"],
+        provider=error["provider"],
+        status_code=error["status_code"],
+        retryable=error["retryable"],
+    )
+
+
+def _backoff_from_json(stored: str | None) -> Backoff | None:
+    if stored is None:
+        return None
+    backoff = decode_json(stored)
+    return Backoff(
+        error=_turn_error(backoff["error"]),
+        delay_ms=backoff["delay_ms"],
+        until=datetime.fromisoformat(backoff["until"]),
+    )
+
+
+def _awaiting_from_json(stored: str | None, deadline: datetime | None) -> Awaiting | None:
+    if stored is None:
+        return None
+    awaiting = decode_json(stored)
+    return Awaiting(
+        kind=Need(awaiting["kind"]),
+        calls=tuple(CallId(call_id) for call_id in awaiting["calls"]),
+        deadline=deadline,
+    )
+
+
+# To parameters, in the order in which the statements number them.
+
+
+def columns_of_messages(bodies: Sequence[tuple[Seq, MessageBody]]) -> tuple[list[Any], ...]:
+    """One list per column of `messages`, from seq to cost_micros."""
+    rows = [
+        (
+            seq,
+            body.role.value,
+            body.ending.value,
+            body.visibility.value,
+            encode_json(parts_to_json(body.parts)),
+            _escaped(body.model),
+            _escaped(body.effort),
+            body.author_id,
+            None if body.usage is None else encode_json(body.usage),
+            body.cost_micros,
+        )
+        for seq, body in bodies
+    ]
+    return _columns(rows, 10)
+
+
+def appended_columns(outcome: Outcome) -> tuple[list[Any], ...]:
+    return columns_of_messages([(entry.seq, entry.body) for entry in outcome.appended])
+
+
+def facts_parameters(chat: Chat) -> tuple[Any, ...]:
+    """The facts that a commit sets, from status to awaiting_until ($6 to $24)."""
+    awaiting = chat.awaiting
+    return (
+        chat.status.value,
+        chat.archived,
+        chat.history_version,
+        chat.queue_version,
+        chat.last_seq,
+        chat.last_queued_id,
+        len(chat.queue),
+        chat.owes_reply,
+        chat.compactable,
+        chat.compaction_requested,
+        _open_calls_to_json(chat.open_calls),
+        chat.attempt,
+        chat.attempts_forgiven,
+        _escaped(chat.model),
+        _escaped(chat.effort),
+        None if chat.error is None else encode_json(_error_to_json(chat.error)),
+        None if chat.backoff is None else _backoff_to_json(chat.backoff),
+        None
+        if awaiting is None
+        else encode_json({"kind": awaiting.kind.value, "calls": awaiting.calls}),
+        None if awaiting is None else awaiting.deadline,
+    )
+
+
+def rest_parameters(outcome: Outcome) -> tuple[Any, ...]:
+    """What hides, copies and moves the queue ($40 to $56)."""
+    past = outcome.restored
+    return (
+        outcome.hidden_from,
+        outcome.before.last_seq,
+        None if past is None else past.shared_seq,
+        None if past is None else past.version,
+        *_columns(
+            [
+                (
+                    queued.queued_id,
+                    queued.position,
+                    queued.urgent,
+                    encode_json(parts_to_json(queued.body.parts)),
+                    _escaped(queued.body.model),
+                    _escaped(queued.body.effort),
+                    queued.body.author_id,
+                )
+                for queued in outcome.queued
+            ],
+            7,
+        ),
+        *_columns([(left.queued_id, left.fate.value, left.seq) for left in outcome.left], 3),
+        *_columns([(move.queued_id, move.position, move.urgent) for move in outcome.moved], 3),
+    )
+
+
+def _columns(rows: Sequence[tuple[Any, ...]], width: int) -> tuple[list[Any], ...]:
+    return tuple([row[index] for row in rows] for index in range(width))
+
+
+def _escaped(text: str | None) -> str | None:
+    return None if text is None else escape(text)
+
+
+def _open_calls_to_json(calls: Sequence[OpenCall]) -> str:
+    if not calls:
+        return "[]"
+    return encode_json(
+        [
+            {
+                "call_id": call.call_id,
+                "tool": call.tool,
+                "seq": call.seq,
+                "epoch": call.epoch,
+                "needs": call.needs.value,
+            }
+            for call in calls
+        ]
+    )
+
+
+def _error_to_json(error: TurnError) -> JsonObject:
+    return {
+        "kind": error.kind.value,
+        "sentence": error.sentence,
+        "provider": error.provider,
+        "status_code": error.status_code,
+        "retryable": error.retryable,
+    }
+
+
+def _backoff_to_json(backoff: Backoff) -> str:
+    return encode_json(
+        {
+            "error": _error_to_json(backoff.error),
+            "delay_ms": backoff.delay_ms,
+            "until": backoff.until.isoformat(),
+        }
+    )

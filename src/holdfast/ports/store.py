@@ -1,0 +1,78 @@
+"""Loading a chat's facts and committing what was decided: compare and set, never a transaction."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from holdfast.domain.chat import Facts
+from holdfast.domain.fence import Fence
+from holdfast.domain.ids import ChatId, ClientKey, Epoch, Seq, UserId, Version
+from holdfast.domain.outcome import Answer, Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Keyed:
+    """A request's idempotency key, and a digest of the request to tell a repeat from a reuse."""
+
+    key: ClientKey
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What was answered to the first request with a key."""
+
+    digest: bytes
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """What a decision needs to know beside the facts that are always loaded."""
+
+    target: Seq | None = None
+    past: Version | None = None
+    key: ClientKey | None = None
+
+
+JUST_THE_CHAT = Asking()
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    facts: Facts
+    receipt: Receipt | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """The chat that an earlier request with the same key made."""
+
+    chat_id: ChatId
+    receipt: Receipt
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What only the store knows of a commit: under which epoch it fell, and when."""
+
+    epoch: Epoch
+    at: datetime
+
+
+class Store(Protocol):
+    """Every method is one round trip (a restore's `load` is two), and may raise `Unavailable`."""
+
+    async def load(self, chat_id: ChatId, asking: Asking = JUST_THE_CHAT) -> Loaded | None: ...
+
+    async def create(self, outcome: Outcome, keyed: Keyed | None = None) -> Stamp | None:
+        """Commit a new chat; None if its owner has used this key before."""
+        ...
+
+    async def find_created(self, owner_id: UserId, key: ClientKey) -> Created | None: ...
+
+    async def commit(
+        self, outcome: Outcome, *, fence: Fence | None = None, keyed: Keyed | None = None
+    ) -> Stamp | None:
+        """Commit all of an outcome, or nothing and None: the version moved on, or the fence did."""
+        ...

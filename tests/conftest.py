@@ -1,0 +1,27 @@
+"""Fixtures that every suite shares, and the manifest of requirements."""
+
+from collections.abc import AsyncGenerator
+
+import pytest
+import pytest_asyncio
+
+from holdfast.db.pool import Pool
+from tests.support.builders import ORG, OWNER
+from tests.support.database import add_user, cloned_pool, migrated_template
+
+pytest_plugins = ["tests.requirements.plugin"]
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def template() -> AsyncGenerator[str]:
+    """A migrated database, made once per test process, to be cloned."""
+    async with migrated_template() as name:
+        yield name
+
+
+@pytest.fixture
+async def pool(template: str) -> AsyncGenerator[Pool]:
+    """A pool on a database of the test's own, with one organisation and one user."""
+    async with cloned_pool(template, connections_max=8) as pool:
+        await add_user(pool, ORG, OWNER)
+        yield pool

@@ -1,0 +1,43 @@
+"""A clock that is set by hand, identifiers that repeat, hints that are kept."""
+
+import random
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from holdfast.domain.ids import RANDOM_BITS, ChatId, WorkerId, uuid7
+from holdfast.ports.hints import Hint
+from tests.support.builders import NOW
+
+
+class HandClock:
+    def __init__(self, now: datetime = NOW) -> None:
+        self._now = now
+
+    def now(self) -> datetime:
+        return self._now
+
+    def advance(self, by: timedelta) -> None:
+        self._now += by
+
+
+class SeededIds:
+    """Version 7 identifiers from a seed: the same run gives the same ones."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self._random = random.Random(seed)
+        self._ms = 1_700_000_000_000
+
+    def new_chat_id(self) -> ChatId:
+        self._ms += 1
+        return ChatId(uuid7(self._ms, self._random.getrandbits(RANDOM_BITS)))
+
+    def new_worker_id(self) -> WorkerId:
+        return WorkerId(self.new_chat_id())
+
+
+class KeptHints:
+    def __init__(self) -> None:
+        self.published: list[Hint] = []
+
+    async def publish(self, hints: Sequence[Hint]) -> None:
+        self.published.extend(hints)

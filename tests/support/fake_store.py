@@ -1,0 +1,292 @@
+"""The store in memory: small, because decisions are not in SQL; trusted, because it passes the
+contract suite of the real one (tests/contract)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from holdfast.domain.chat import Chat, Facts, Past, QueuedMessage, Status, Target
+from holdfast.domain.fence import Fence
+from holdfast.domain.ids import ChatId, ClientKey, Epoch, QueuedId, Seq, UserId, Version, WorkerId
+from holdfast.domain.messages import Message, Role
+from holdfast.domain.outcome import Answer, Outcome
+from holdfast.ports.clock import Clock
+from holdfast.ports.history import Changes, OlderPath, Page
+from holdfast.ports.store import JUST_THE_CHAT, Asking, Created, Keyed, Loaded, Receipt, Stamp
+
+INTERRUPTS_MAX = 16
+
+
+@dataclass
+class Record:
+    """A chat's rows."""
+
+    chat: Chat
+    runnable_since: int | None = None
+    messages: list[Message] = field(default_factory=list[Message])
+    queued: dict[QueuedId, QueuedMessage] = field(default_factory=dict[QueuedId, QueuedMessage])
+    receipts: dict[ClientKey, Receipt] = field(default_factory=dict[ClientKey, Receipt])
+    created_by: Keyed | None = None
+
+    def as_of(self, version: Version | None) -> list[Message]:
+        if version is None:
+            return [m for m in self.messages if m.removed_revision is None]
+        return [
+            m
+            for m in self.messages
+            if m.revision <= version
+            and (m.removed_revision is None or m.removed_revision > version)
+        ]
+
+
+class FakeStore:
+    """Store, History and Leases at once, on a clock that the test holds."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._records: dict[ChatId, Record] = {}
+        self._leases: dict[WorkerId, datetime] = {}
+        self._ticks = 0
+
+    # Store.
+
+    async def load(self, chat_id: ChatId, asking: Asking = JUST_THE_CHAT) -> Loaded | None:
+        record = self._records.get(chat_id)
+        if record is None:
+            return None
+        facts = Facts(
+            chat=record.chat,
+            target=_target(record, asking.target),
+            past=_past(record, asking.past),
+        )
+        return Loaded(facts, None if asking.key is None else record.receipts.get(asking.key))
+
+    async def create(self, outcome: Outcome, keyed: Keyed | None = None) -> Stamp | None:
+        chat = outcome.chat
+        if keyed is not None and await self.find_created(chat.owner_id, keyed.key) is not None:
+            return None
+        record = self._records[chat.chat_id] = Record(chat, created_by=keyed)
+        return self._apply(record, outcome)
+
+    async def find_created(self, owner_id: UserId, key: ClientKey) -> Created | None:
+        for record in self._records.values():
+            made = record.created_by
+            if record.chat.owner_id == owner_id and made is not None and made.key == key:
+                receipt = Receipt(made.digest, Answer(version=Version(1)))
+                return Created(record.chat.chat_id, receipt)
+        return None
+
+    async def commit(
+        self, outcome: Outcome, *, fence: Fence | None = None, keyed: Keyed | None = None
+    ) -> Stamp | None:
+        record = self._records.get(outcome.before.chat_id)
+        if record is None or record.chat.version != outcome.before.version:
+            return None
+        owner = (record.chat.worker_id, record.chat.epoch)
+        if fence is not None and owner != (fence.worker_id, fence.epoch):
+            return None
+        if keyed is not None:
+            record.receipts[keyed.key] = Receipt(keyed.digest, outcome.answer)
+        return self._apply(record, outcome)
+
+    def _apply(self, record: Record, outcome: Outcome) -> Stamp:
+        chat, stamp = outcome.chat, Stamp(record.chat.epoch, self._clock.now())
+        if outcome.hidden_from is not None:
+            self._hide(record, outcome.hidden_from, chat.version)
+        if outcome.restored is not None:
+            self._copy(record, outcome, stamp)
+        record.messages += [
+            Message(
+                seq=appended.seq,
+                body=appended.body,
+                revision=chat.version,
+                epoch=stamp.epoch,
+                created_at=stamp.at,
+            )
+            for appended in outcome.appended
+        ]
+        record.queued |= {queued.queued_id: queued for queued in outcome.queued}
+        worker_id = None if outcome.releases else record.chat.worker_id
+        record.chat = replace(chat, worker_id=worker_id, epoch=record.chat.epoch)
+        if chat.status not in {Status.RUNNING, Status.INTERRUPTING}:
+            record.runnable_since = None
+        elif record.runnable_since is None:
+            self._ticks += 1
+            record.runnable_since = self._ticks
+        return stamp
+
+    def _hide(self, record: Record, first: Seq, version: Version) -> None:
+        record.messages = [
+            replace(m, removed_revision=version)
+            if m.seq >= first and m.removed_revision is None
+            else m
+            for m in record.messages
+        ]
+
+    def _copy(self, record: Record, outcome: Outcome, stamp: Stamp) -> None:
+        past = outcome.restored
+        assert past is not None
+        copies = [m for m in record.as_of(past.version) if m.seq > past.shared_seq]
+        for number, original in enumerate(copies, start=1):
+            record.messages.append(
+                Message(
+                    seq=Seq(outcome.before.last_seq + number),
+                    body=replace(original.body, usage=None, cost_micros=None),
+                    revision=outcome.chat.version,
+                    epoch=stamp.epoch,
+                    created_at=stamp.at,
+                    copied_from=original.copied_from or original.seq,
+                )
+            )
+
+    # History.
+
+    async def page(
+        self,
+        chat_id: ChatId,
+        *,
+        limit: int,
+        before: Seq | None = None,
+        as_of: Version | None = None,
+    ) -> Page:
+        history = [
+            m for m in self._records[chat_id].as_of(as_of) if before is None or m.seq < before
+        ]
+        messages = tuple(history[-limit:])
+        more = len(messages) == limit and messages[0].seq > 1
+        return Page(messages, messages[0].seq if more else None)
+
+    async def changes_since(
+        self, chat_id: ChatId, version: Version, *, limit: int
+    ) -> Changes | None:
+        record = self._records.get(chat_id)
+        if record is None:
+            return None
+        hidden = [
+            m.seq
+            for m in record.messages
+            if m.revision <= version and (m.removed_revision or 0) > version
+        ]
+        written = [m for m in record.as_of(None) if m.revision > version][:limit]
+        return Changes(
+            version=record.chat.version,
+            history_version=record.chat.history_version,
+            hidden_from=min(hidden, default=None),
+            written=tuple(written),
+            complete=len(written) < limit,
+        )
+
+    async def older_paths(self, chat_id: ChatId, *, limit: int) -> Sequence[OlderPath]:
+        hidden: dict[Version, list[Seq]] = {}
+        for message in self._records[chat_id].messages:
+            if message.removed_revision is not None:
+                hidden.setdefault(message.removed_revision, []).append(message.seq)
+        return [
+            OlderPath(Version(removed - 1), min(seqs), len(seqs))
+            for removed, seqs in sorted(hidden.items(), reverse=True)
+        ][:limit]
+
+    async def queued(self, chat_id: ChatId, queued_id: QueuedId) -> QueuedMessage | None:
+        return self._records[chat_id].queued.get(queued_id)
+
+    # Leases.
+
+    async def join(self, worker_id: WorkerId, *, name: str, ttl: timedelta) -> None:
+        self._leases[worker_id] = self._clock.now() + ttl
+
+    async def heartbeat(self, worker_id: WorkerId, *, ttl: timedelta) -> datetime | None:
+        if not self._is_alive(worker_id):
+            return None
+        self._leases[worker_id] = self._clock.now() + ttl
+        return self._leases[worker_id]
+
+    async def acquire(self, worker_id: WorkerId, *, limit: int, ring_start: UUID) -> Sequence[Chat]:
+        if not self._is_alive(worker_id):
+            return []
+        driven: dict[UserId, int] = {}
+        for record in self._records.values():
+            if record.chat.worker_id is not None:
+                driven[record.chat.owner_id] = driven.get(record.chat.owner_id, 0) + 1
+        ranked: list[tuple[int, int, ChatId]] = []
+        interrupts: list[ChatId] = []
+        for record in sorted(self._records.values(), key=lambda r: r.runnable_since or 0):
+            owner = record.chat.owner_id
+            if record.runnable_since is None or self._is_alive(record.chat.worker_id):
+                continue
+            if record.chat.worker_id is not None:
+                ranked.append((0, record.runnable_since, record.chat.chat_id))
+                continue
+            driven[owner] = driven.get(owner, 0) + 1
+            ranked.append((driven[owner], record.runnable_since, record.chat.chat_id))
+            if record.chat.status is Status.INTERRUPTING:
+                interrupts.append(record.chat.chat_id)
+        taken = {chat_id for *_, chat_id in sorted(ranked)[:limit]} | set(
+            interrupts[:INTERRUPTS_MAX]
+        )
+        return [self._own(self._records[chat_id], worker_id) for chat_id in taken]
+
+    def _own(self, record: Record, worker_id: WorkerId) -> Chat:
+        epoch = Epoch(record.chat.epoch + 1)
+        record.chat = replace(record.chat, worker_id=worker_id, epoch=epoch)
+        return record.chat
+
+    async def release(self, worker_id: WorkerId, chat_ids: Sequence[ChatId]) -> Sequence[ChatId]:
+        held = [i for i in chat_ids if self._records[i].chat.worker_id == worker_id]
+        for chat_id in held:
+            record = self._records[chat_id]
+            record.chat = replace(record.chat, worker_id=None)
+        return held
+
+    async def leave(self, worker_id: WorkerId) -> Sequence[ChatId]:
+        self._leases[worker_id] = min(self._leases[worker_id], self._clock.now())
+        return await self.release(worker_id, list(self._records))
+
+    async def forget(self, *, lapsed_for: timedelta) -> Sequence[WorkerId]:
+        held = {record.chat.worker_id for record in self._records.values()}
+        gone = [
+            worker_id
+            for worker_id, until in self._leases.items()
+            if until < self._clock.now() - lapsed_for and worker_id not in held
+        ]
+        for worker_id in gone:
+            del self._leases[worker_id]
+        return gone
+
+    async def expired_awaits(self, *, limit: int) -> Sequence[ChatId]:
+        waits = [
+            (record.chat.awaiting.deadline, chat_id)
+            for chat_id, record in self._records.items()
+            if record.chat.awaiting is not None and record.chat.awaiting.deadline is not None
+        ]
+        return [chat_id for until, chat_id in sorted(waits) if until <= self._clock.now()][:limit]
+
+    # What only tests do.
+
+    def lapse(self, worker_id: WorkerId) -> None:
+        self._leases[worker_id] = self._clock.now() - timedelta(seconds=1)
+
+    def _is_alive(self, worker_id: WorkerId | None) -> bool:
+        return worker_id is not None and self._leases[worker_id] > self._clock.now()
+
+
+def _target(record: Record, seq: Seq | None) -> Target | None:
+    for message in record.messages:
+        if message.seq == seq:
+            removed = message.removed_revision is not None
+            return Target(seq=message.seq, role=message.body.role, removed=removed)
+    return None
+
+
+def _past(record: Record, version: Version | None) -> Past | None:
+    if version is None or not 1 <= version <= record.chat.version:
+        return None
+    past = record.as_of(version)
+    shared = max((m.seq for m in past if m.removed_revision is None), default=Seq(0))
+    reply = max((m.seq for m in past if m.body.role is Role.ASSISTANT), default=Seq(0))
+    return Past(
+        version=version,
+        shared_seq=shared,
+        copied=sum(1 for m in past if m.seq > shared),
+        tail=tuple(m.body for m in past if m.seq >= reply),
+    )
