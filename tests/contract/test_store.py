@@ -1,29 +1,9 @@
 """What every store promises: compare and set, all of an outcome or nothing of it."""
 
-import pytest
+from uuid import UUID
 
-from holdfast.domain.chat import Status
-from holdfast.domain.commands import (
-    Await,
-    BeginAttempt,
-    CommitStep,
-    EditMessage,
-    Fail,
-    FinishInterrupt,
-    FinishTurn,
-    Interrupt,
-    MoveQueued,
-    PromoteQueued,
-    RecordRetry,
-    Restore,
-    SendMessage,
-    SubmitResults,
-    TakeQueued,
-)
-from holdfast.domain.errors import ChatNotFound, FenceStale, KeyReused
-from holdfast.domain.ids import CallId, QueuedId, Seq, Version
-from holdfast.domain.messages import Ending, Role
-from holdfast.domain.parts import Need, Text, ToolResult
+import pytest
+from tests.requirements import requirement
 from tests.support.builders import (
     NOW,
     asks,
@@ -38,12 +18,40 @@ from tests.support.builders import (
 )
 from tests.support.world import ACTOR, World, keyed_by
 
+from holdfast.chats.create import create
+from holdfast.chats.ledger import Actor
+from holdfast.domain.chat import Status
+from holdfast.domain.commands import (
+    Await,
+    BeginAttempt,
+    CommitStep,
+    EditMessage,
+    Fail,
+    FinishInterrupt,
+    FinishTurn,
+    Interrupt,
+    MoveQueued,
+    PromoteQueued,
+    RecordRetry,
+    RequestCompaction,
+    Restore,
+    SendMessage,
+    SubmitResults,
+    TakeQueued,
+)
+from holdfast.domain.decide import decide
+from holdfast.domain.errors import ChatNotFound, CommandRefused, FenceStale, KeyReused
+from holdfast.domain.fence import Fence
+from holdfast.domain.ids import CallId, ChatId, OrgId, QueuedId, Seq, UserId, Version
+from holdfast.domain.messages import Ending, Role
+from holdfast.domain.parts import Need, Text, ToolResult
 
-async def texts(world: World, chat_id: object) -> list[str]:
+
+async def texts(world: World, chat_id: ChatId) -> list[str]:
     """The history, a word per message."""
     return [
         f"{m.body.role}:{part.text}" if isinstance(part := m.body.parts[0], Text) else m.body.role
-        for m in await world.read(chat_id)  # type: ignore[arg-type]
+        for m in await world.read(chat_id)
     ]
 
 
@@ -86,8 +94,6 @@ async def test_a_stale_version_commits_nothing(world: World) -> None:
     loaded = await world.store.load(chat.chat_id)
     assert loaded is not None
     await world.do(chat.chat_id, SendMessage(user("second")))
-
-    from holdfast.domain.decide import decide  # the stale decision of somebody slower
 
     stale = decide(loaded.facts, SendMessage(user("third")), NOW)
 
@@ -151,7 +157,7 @@ async def test_the_queue_keeps_its_order_through_every_change(world: World) -> N
 
     partial = reply("I was say", ending=Ending.INTERRUPTED)
     done = await world.ledger.transact(
-        chat.chat_id, FinishInterrupt((partial,)), by=fence_of(await world.load(chat.chat_id))
+        chat.chat_id, FinishInterrupt((partial,)), by=Fence.of(await world.load(chat.chat_id))
     )
     assert done.chat.status is Status.RUNNING
     assert done.chat.model == "model-c"
@@ -160,12 +166,6 @@ async def test_the_queue_keeps_its_order_through_every_change(world: World) -> N
     assert kept is not None
     assert kept.body == user("b", model="model-b")
     assert await world.violations([chat.chat_id]) == []
-
-
-def fence_of(chat):  # type: ignore[no-untyped-def]
-    from holdfast.domain.fence import Fence
-
-    return Fence.of(chat)
 
 
 async def test_facts_of_every_kind_survive_the_journey(world: World) -> None:
@@ -246,8 +246,6 @@ async def test_a_repeated_request_gets_the_first_answer(world: World) -> None:
 
 
 async def test_a_chat_is_created_once_per_key(world: World) -> None:
-    from holdfast.chats.create import create
-
     keyed = keyed_by("new", "body")
     first = await create(world.ledger, world.ids, ACTOR, (user(),), keyed=keyed)
     again = await create(world.ledger, world.ids, ACTOR, (user(),), keyed=keyed)
@@ -255,9 +253,53 @@ async def test_a_chat_is_created_once_per_key(world: World) -> None:
     assert not first.repeated
     assert again.repeated
     assert again.chat.chat_id == first.chat.chat_id
-    assert again.answer.version == first.answer.version
+    assert again.answer == first.answer
     with pytest.raises(KeyReused):
         await create(world.ledger, world.ids, ACTOR, (), keyed=keyed_by("new", "other"))
+
+
+@requirement("M3")
+async def test_a_history_that_was_brought_along_is_made_whole(world: World) -> None:
+    chat = await world.create(user(), asks("c1", "c2"), results("c1"))
+    assert chat.status is Status.RUNNING
+    assert [m.body.role for m in await world.read(chat.chat_id)] == [
+        Role.USER,
+        Role.ASSISTANT,
+        Role.TOOL,
+        Role.TOOL,
+    ]
+    finished = await world.create(user(), reply())
+    assert finished.status is Status.IDLE
+    assert await world.violations([chat.chat_id, finished.chat_id]) == []
+
+
+async def test_numbers_that_no_column_holds_are_simply_not_there(world: World) -> None:
+    chat = await world.running(user())
+    done = await world.drive(chat, CommitStep((reply(),)), FinishTurn())
+    for number in (2**31, 2**63, 2**70, -1):
+        with pytest.raises(CommandRefused):
+            await world.do(chat.chat_id, EditMessage(Seq(number), user()))
+        with pytest.raises(CommandRefused):
+            await world.do(chat.chat_id, Restore(Version(number)))
+    assert len((await world.history.page(chat.chat_id, limit=9, before=Seq(2**70))).messages) == 2
+    as_of = await world.history.page(chat.chat_id, limit=9, as_of=Version(2**70))
+    assert len(as_of.messages) == 2
+    changes = await world.history.changes_since(chat.chat_id, Version(2**70), limit=9)
+    assert changes is not None
+    assert changes.version == done.chat.version
+
+
+@requirement("L24")
+async def test_a_compaction_that_was_accepted_is_not_dropped_by_the_end_of_the_turn(
+    world: World,
+) -> None:
+    chat = await world.running(user())
+    await world.do(chat.chat_id, RequestCompaction())
+    on = await world.drive(chat, CommitStep((reply(),)), FinishTurn())
+    assert on.chat.status is Status.RUNNING
+    assert on.chat.compaction_requested
+    done = await world.drive(on.chat, CommitStep((boundary(),)), FinishTurn())
+    assert done.chat.status is Status.IDLE
 
 
 async def test_pages_are_stable_while_messages_arrive(world: World) -> None:
@@ -306,11 +348,6 @@ async def test_a_boundary_is_stored_between_steps(world: World) -> None:
 
 
 async def test_strangers_find_nothing(world: World) -> None:
-    from uuid import UUID
-
-    from holdfast.chats.ledger import Actor
-    from holdfast.domain.ids import OrgId, UserId
-
     chat = await world.create(user())
     for stranger in (
         Actor(chat.org_id, UserId(UUID(int=99))),
@@ -325,8 +362,8 @@ async def test_hints_follow_commits_and_only_commits(world: World) -> None:
     chat = await world.running(user())
     await world.do(chat.chat_id, Interrupt())
     await world.do(chat.chat_id, Interrupt())
+    await world.do(chat.chat_id, SendMessage(user()), key="k")
     with pytest.raises(KeyReused):
-        await world.do(chat.chat_id, SendMessage(user()), key="k")
         await world.do(chat.chat_id, SendMessage(user("x")), key="k")
 
     told = [(hint.version, hint.status) for hint in world.hints.published]

@@ -27,6 +27,7 @@ class Record:
     messages: list[Message] = field(default_factory=list[Message])
     queued: dict[QueuedId, QueuedMessage] = field(default_factory=dict[QueuedId, QueuedMessage])
     receipts: dict[ClientKey, Receipt] = field(default_factory=dict[ClientKey, Receipt])
+    promoted: set[QueuedId] = field(default_factory=set[QueuedId])
     created_by: Keyed | None = None
 
     def as_of(self, version: Version | None) -> list[Message]:
@@ -106,6 +107,7 @@ class FakeStore:
             )
             for appended in outcome.appended
         ]
+        record.promoted |= {left.queued_id for left in outcome.left if left.seq is not None}
         record.queued |= {queued.queued_id: queued for queued in outcome.queued}
         worker_id = None if outcome.releases else record.chat.worker_id
         record.chat = replace(chat, worker_id=worker_id, epoch=record.chat.epoch)
@@ -214,13 +216,13 @@ class FakeStore:
             owner = record.chat.owner_id
             if record.runnable_since is None or self._is_alive(record.chat.worker_id):
                 continue
+            if record.chat.status is Status.INTERRUPTING:
+                interrupts.append(record.chat.chat_id)
             if record.chat.worker_id is not None:
                 ranked.append((0, record.runnable_since, record.chat.chat_id))
                 continue
             driven[owner] = driven.get(owner, 0) + 1
             ranked.append((driven[owner], record.runnable_since, record.chat.chat_id))
-            if record.chat.status is Status.INTERRUPTING:
-                interrupts.append(record.chat.chat_id)
         taken = {chat_id for *_, chat_id in sorted(ranked)[:limit]} | set(
             interrupts[:INTERRUPTS_MAX]
         )
@@ -263,6 +265,24 @@ class FakeStore:
 
     # What only tests do.
 
+    async def everything(self, chat_id: ChatId) -> tuple[list[str], list[str]]:
+        record = self._records[chat_id]
+        said = [
+            str(getattr(m.body.parts[0], "text", ""))
+            for m in record.messages
+            if m.body.role is Role.USER and m.copied_from is None
+        ]
+        waiting = [
+            str(getattr(queued.body.parts[0], "text", ""))
+            for queued_id, queued in record.queued.items()
+            if queued_id not in record.promoted
+        ]
+        return said, waiting
+
+    async def clear(self, chat_ids: Sequence[ChatId]) -> None:
+        for chat_id in chat_ids:
+            del self._records[chat_id]
+
     def lapse(self, worker_id: WorkerId) -> None:
         self._leases[worker_id] = self._clock.now() - timedelta(seconds=1)
 
@@ -288,5 +308,6 @@ def _past(record: Record, version: Version | None) -> Past | None:
         version=version,
         shared_seq=shared,
         copied=sum(1 for m in past if m.seq > shared),
+        hidden=sum(1 for m in record.as_of(None) if m.seq > shared),
         tail=tuple(m.body for m in past if m.seq >= reply),
     )

@@ -21,6 +21,7 @@ from holdfast.ports.history import History
 from holdfast.ports.leases import Leases
 from holdfast.ports.store import Keyed, Store
 from tests.support.builders import ORG, OWNER
+from tests.support.database import add_user
 from tests.support.doubles import HandClock, KeptHints, SeededIds
 from tests.support.fake_store import FakeStore
 
@@ -32,6 +33,29 @@ ACTOR = Actor(ORG, OWNER)
 class Lapse(Protocol):
     async def __call__(self, worker_id: WorkerId) -> None:
         """End a worker's lease as if its time had run out."""
+        ...
+
+
+class AddOwner(Protocol):
+    async def __call__(self, org_id: OrgId, user_id: UserId) -> None: ...
+
+
+class PassDeadline(Protocol):
+    async def __call__(self, chat: Chat) -> None:
+        """Let the deadline of an awaiting chat lie in the past, for the store and the ledger."""
+        ...
+
+
+class Everything(Protocol):
+    async def __call__(self, chat_id: ChatId) -> tuple[list[str], list[str]]:
+        """All that users ever said (hidden too, copies not), and all that was queued and never
+        promoted, whatever became of it: straight from the rows."""
+        ...
+
+
+class Clear(Protocol):
+    async def __call__(self, chat_ids: Sequence[ChatId]) -> None:
+        """Remove chats, so that the next example finds none of them."""
         ...
 
 
@@ -48,6 +72,10 @@ class World:
     leases: Leases
     lapse: Lapse
     violations: Check
+    add_owner: AddOwner
+    pass_deadline: PassDeadline
+    everything: Everything
+    clear: Clear
     clock: HandClock
     hints: KeptHints = field(default_factory=KeptHints)
     ids: SeededIds = field(default_factory=SeededIds)
@@ -66,6 +94,11 @@ class World:
     async def drive(self, chat: Chat, *commands: Command) -> Commit:
         """As the runner that holds this snapshot."""
         return await self.ledger.transact(chat.chat_id, *commands, by=Fence.of(chat), snapshot=chat)
+
+    async def another_owner(self) -> UserId:
+        user_id = UserId(self.ids.new_chat_id())
+        await self.add_owner(ORG, user_id)
+        return user_id
 
     async def a_worker(self) -> WorkerId:
         worker_id = self.ids.new_worker_id()
@@ -106,7 +139,26 @@ def fake_world() -> World:
     async def violations(chat_ids: Sequence[ChatId]) -> list[str]:
         return []
 
-    return World(fake, fake, fake, lapse, violations, clock)
+    async def add_owner(org_id: OrgId, user_id: UserId) -> None:
+        pass
+
+    async def pass_deadline(chat: Chat) -> None:
+        assert chat.awaiting is not None
+        assert chat.awaiting.deadline is not None
+        clock.advance(chat.awaiting.deadline - clock.now())
+
+    return World(
+        fake,
+        fake,
+        fake,
+        lapse,
+        violations,
+        add_owner,
+        pass_deadline,
+        fake.everything,
+        fake.clear,
+        clock,
+    )
 
 
 def postgres_world(pool: Pool) -> World:
@@ -119,11 +171,40 @@ def postgres_world(pool: Pool) -> World:
     async def violations(chat_ids: Sequence[ChatId]) -> list[str]:
         return [f"{v.rule} ({v.detail})" for v in await verify(pool, chat_ids)]
 
+    clock = HandClock(datetime.now(UTC))
+
+    async def add_owner(org_id: OrgId, user_id: UserId) -> None:
+        await add_user(pool, org_id, user_id)
+
+    async def pass_deadline(chat: Chat) -> None:
+        past = clock.now() - timedelta(seconds=1)
+        await pool.execute("update chats set awaiting_until = $2 where id = $1", chat.chat_id, past)
+
+    async def everything(chat_id: ChatId) -> tuple[list[str], list[str]]:
+        said = await pool.fetch(
+            "select parts -> 0 ->> 'text' as text from messages"
+            " where chat_id = $1 and role = 'user' and copied_from is null",
+            chat_id,
+        )
+        waiting = await pool.fetch(
+            "select parts -> 0 ->> 'text' as text from queued_messages"
+            " where chat_id = $1 and fate is distinct from 'promoted'",
+            chat_id,
+        )
+        return [row["text"] for row in said], [row["text"] for row in waiting]
+
+    async def clear(chat_ids: Sequence[ChatId]) -> None:
+        await pool.execute("delete from chats where id = any($1::uuid[])", chat_ids)
+
     return World(
         PostgresStore(pool),
         PostgresHistory(pool),
         PostgresLeases(pool),
         lapse,
         violations,
-        HandClock(datetime.now(UTC)),
+        add_owner,
+        pass_deadline,
+        everything,
+        clear,
+        clock,
     )

@@ -5,13 +5,22 @@ decides again, a bounded number of times.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from types import UnionType
+from typing import Final, assert_never
 from weakref import WeakValueDictionary
 
 from holdfast.domain.chat import Chat, Facts
-from holdfast.domain.commands import Command, Create, EditMessage, Restore
+from holdfast.domain.commands import (
+    Command,
+    Create,
+    EditMessage,
+    ExpireAwait,
+    FromPeople,
+    FromWorker,
+    Restore,
+)
 from holdfast.domain.decide import decide_all
 from holdfast.domain.errors import ChatBusy, ChatNotFound, KeyReused
 from holdfast.domain.fence import Fence
@@ -36,6 +45,14 @@ class Actor:
 @dataclass(frozen=True, slots=True)
 class Sweep:
     """The server itself, tidying up what is past its deadline; drives nothing."""
+
+
+FROM: Final[Mapping[type[Actor | Fence | Sweep], type | UnionType]] = {
+    Actor: FromPeople,
+    Fence: FromWorker,
+    Sweep: ExpireAwait,
+}
+"""Who may ask what: an unfenced step or a fenced send is a mistake of ours."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,8 +99,11 @@ class Ledger:
     ) -> Commit:
         """Commit a bundle of commands as one version, or raise why not.
 
+        People command as themselves, a runner under its fence, and only the sweep expires.
         A runner passes the snapshot it holds, which saves the load as long as nobody else writes.
         """
+        speaker = FROM[type(by)]
+        assert all(isinstance(command, speaker) for command in commands), f"not for {by} to ask"
         if snapshot is not None and (
             commit := await self._try(Loaded(Facts(chat=snapshot)), commands, by, keyed)
         ):
@@ -154,6 +174,8 @@ def _check_right(chat: Chat, by: Actor | Fence | Sweep) -> None:
             by.check(chat)
         case Sweep():
             pass
+        case _:
+            assert_never(by)
 
 
 def _check_same_request(keyed: Keyed, receipt: Receipt) -> None:

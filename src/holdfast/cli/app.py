@@ -1,6 +1,8 @@
 """Entry point of the `holdfast` command; each group of verbs is a file of its own."""
 
 import sys
+from importlib import metadata
+from typing import Annotated
 
 import typer
 
@@ -9,6 +11,17 @@ from holdfast.cli import database
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, help="AI agent chats that never lose a turn."
 )
+
+
+@app.callback(invoke_without_command=True)
+def version(
+    show: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,  # noqa: FBT002
+) -> None:
+    if show:
+        typer.echo(f"holdfast {metadata.version('holdfast')}")
+        raise typer.Exit
+
+
 app.command("migrate")(database.migrate)
 app.command("verify")(database.verify)
 

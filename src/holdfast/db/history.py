@@ -7,7 +7,7 @@ from holdfast.db.codec import decode_json
 from holdfast.db.pool import Pool
 from holdfast.db.queries import load_query
 from holdfast.db.rows import message_from_row, queued_from_row
-from holdfast.db.store import fetch_row, fetch_rows
+from holdfast.db.store import SEQ_MAX, VERSION_MAX, fetch_row, fetch_rows
 from holdfast.domain.chat import QueuedMessage
 from holdfast.domain.ids import ChatId, QueuedId, Seq, Version
 from holdfast.ports.history import Changes, OlderPath, Page
@@ -16,8 +16,6 @@ PAGE: Final = load_query("page_of_history")
 CHANGES: Final = load_query("changes_since")
 OLDER_PATHS: Final = load_query("older_paths")
 QUEUED: Final = load_query("queued_message")
-
-_BEYOND_ALL: Final = 2**31 - 1
 
 
 class PostgresHistory:
@@ -33,7 +31,12 @@ class PostgresHistory:
         as_of: Version | None = None,
     ) -> Page:
         rows = await fetch_rows(
-            self._pool, PAGE, chat_id, _BEYOND_ALL if before is None else before, limit, as_of
+            self._pool,
+            PAGE,
+            chat_id,
+            SEQ_MAX if before is None else min(before, SEQ_MAX),
+            limit,
+            None if as_of is None else min(as_of, VERSION_MAX),
         )
         messages = tuple(message_from_row(row) for row in reversed(rows))
         more = len(messages) == limit and messages[0].seq > 1
@@ -42,7 +45,7 @@ class PostgresHistory:
     async def changes_since(
         self, chat_id: ChatId, version: Version, *, limit: int
     ) -> Changes | None:
-        rows = await fetch_rows(self._pool, CHANGES, chat_id, version, limit)
+        rows = await fetch_rows(self._pool, CHANGES, chat_id, min(version, VERSION_MAX), limit)
         if not rows:
             return None
         hidden_from = rows[0]["hidden_from"]

@@ -117,6 +117,7 @@ def past_from_row(version: Version, row: Row) -> Past:
         version=version,
         shared_seq=Seq(row["shared_seq"]),
         copied=row["copied"],
+        hidden=row["hidden"],
         tail=tuple(
             MessageBody(
                 role=Role(stored["role"]),

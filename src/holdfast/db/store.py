@@ -2,7 +2,7 @@
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Any, Final, LiteralString
+from typing import Any, Final, LiteralString, TypeVar
 
 import asyncpg
 
@@ -36,6 +36,12 @@ COMMIT_ALL: Final = "\n".join(
 )
 
 
+SEQ_MAX: Final = 2**31 - 1
+VERSION_MAX: Final = 2**63 - 1
+
+Number = TypeVar("Number", bound=int)
+
+
 class PostgresStore:
     """The store on PostgreSQL. Holds no state but the pool."""
 
@@ -44,17 +50,20 @@ class PostgresStore:
 
     async def load(self, chat_id: ChatId, asking: Asking = JUST_THE_CHAT) -> Loaded | None:
         key = None if asking.key is None else escape(asking.key)
-        row = await fetch_row(self._pool, LOAD, chat_id, asking.target, key)
+        target = within(asking.target, SEQ_MAX)
+        row = await fetch_row(self._pool, LOAD, chat_id, target, key)
         if row is None:
             return None
         facts = Facts(
             chat=chat_from_row(row),
             target=_target(asking.target, row),
-            past=None if asking.past is None else await self._load_past(chat_id, asking.past),
+            past=await self._load_past(chat_id, within(asking.past, VERSION_MAX)),
         )
         return Loaded(facts, _receipt(row))
 
-    async def _load_past(self, chat_id: ChatId, version: Version) -> Past | None:
+    async def _load_past(self, chat_id: ChatId, version: Version | None) -> Past | None:
+        if version is None:
+            return None
         row = await fetch_row(self._pool, LOAD_PAST, chat_id, version)
         return None if row is None else past_from_row(version, row)
 
@@ -137,11 +146,19 @@ def unavailable_when_cut() -> Generator[None]:
         asyncpg.InsufficientResourcesError,
         asyncpg.OperatorInterventionError,
         asyncpg.LockNotAvailableError,
-        asyncpg.InterfaceError,
     ) as error:
-        raise Unavailable(
-            f"the database did not answer: {error or type(error).__name__}"
-        ) from error
+        what = str(error) or type(error).__name__
+        raise Unavailable(f"the database did not answer: {what}") from error
+    except asyncpg.InterfaceError as error:
+        # The driver's word for a closed connection, but also for arguments of ours that do not fit.
+        if "clos" not in str(error):
+            raise
+        raise Unavailable(f"the connection to the database is gone: {error}") from error
+
+
+def within(number: Number | None, bound: int) -> Number | None:
+    """A number that a column can hold, or None: what lies beyond cannot be there anyway."""
+    return number if number is not None and 0 <= number <= bound else None
 
 
 def _needs_the_rest(outcome: Outcome) -> bool:

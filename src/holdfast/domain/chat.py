@@ -166,12 +166,14 @@ class Past:
     """What a restore must know of the history as of an older version.
 
     Edits hide suffixes, so what that history shares with the present one is a prefix of both: up to
-    `shared_seq`. `copied` of its messages lie beyond. `tail` is its last reply and what follows it.
+    `shared_seq`. `copied` of its messages lie beyond, and `hidden` of the present ones. `tail` is
+    its last reply and what follows it.
     """
 
     version: Version
     shared_seq: Seq
     copied: int
+    hidden: int
     tail: tuple[MessageBody, ...]
 
 

@@ -167,13 +167,6 @@ FromPeople: TypeAlias = (
     | Restore
 )
 FromWorker: TypeAlias = (
-    BeginAttempt
-    | CommitStep
-    | RecordRetry
-    | Await
-    | ExpireAwait
-    | FinishTurn
-    | FinishInterrupt
-    | Fail
+    BeginAttempt | CommitStep | RecordRetry | Await | FinishTurn | FinishInterrupt | Fail
 )
-Command: TypeAlias = FromPeople | FromWorker
+Command: TypeAlias = FromPeople | FromWorker | ExpireAwait

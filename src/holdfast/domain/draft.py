@@ -6,7 +6,7 @@ open call has a result; whatever changes history starts the count of attempts an
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from holdfast.domain.chat import QUEUE_LENGTH_MAX, Facts, OpenCall, QueuedMessage, Status
 from holdfast.domain.errors import (
@@ -63,6 +63,9 @@ class Draft:
             releases=self._releases,
         )
 
+    def answer_with_version_only(self) -> None:
+        self._answer_seq = self._answer_queued_id = None
+
     def refuse(self, error: type[CommandRefused], reason: str) -> CommandRefused:
         chat = self.chat
         return error(chat.chat_id, chat.standing, type(self.command).__name__, reason)
@@ -118,6 +121,26 @@ class Draft:
             effort=body.effort or self.chat.effort,
         )
         self._answer_queued_id = None
+
+    def say(self, body: MessageBody) -> None:
+        """Append a message of any role, each by the rules of its own."""
+        match body.role:
+            case Role.USER:
+                self.append_user(body)
+            case Role.ASSISTANT:
+                self.append_reply(body)
+            case Role.TOOL:
+                results = [part for part in body.parts if isinstance(part, ToolResult)]
+                assert len(results) == len(body.parts), "a tool message holds nothing but results"
+                self.append_results(results, body)
+            case Role.BOUNDARY:
+                if self.chat.open_calls:
+                    raise self.refuse(CallsUnanswered, "a boundary may not part calls from results")
+                self.append(body, compactable=False, compaction_requested=False)
+            case Role.SYSTEM:
+                self.append(body)
+            case _:
+                assert_never(body.role)
 
     def append_reply(self, body: MessageBody) -> None:
         if self.chat.open_calls:

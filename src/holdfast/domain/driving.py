@@ -22,7 +22,7 @@ from holdfast.domain.errors import (
     ReplyOwed,
 )
 from holdfast.domain.messages import MessageBody, Role
-from holdfast.domain.parts import Synthetic, ToolResult
+from holdfast.domain.parts import Synthetic
 
 
 def begin_attempt(draft: Draft, _command: BeginAttempt, _now: datetime) -> None:
@@ -34,25 +34,12 @@ def begin_attempt(draft: Draft, _command: BeginAttempt, _now: datetime) -> None:
 
 def commit_step(draft: Draft, command: CommitStep, _now: datetime) -> None:
     for body in command.messages:
-        _append(draft, body)
+        _say(draft, body)
 
 
-def _append(draft: Draft, body: MessageBody) -> None:
-    match body.role:
-        case Role.ASSISTANT:
-            draft.append_reply(body)
-        case Role.TOOL:
-            results = [part for part in body.parts if isinstance(part, ToolResult)]
-            assert len(results) == len(body.parts), "a tool message holds results and nothing else"
-            draft.append_results(results, body)
-        case Role.BOUNDARY:
-            if draft.chat.open_calls:
-                raise draft.refuse(CallsUnanswered, "a boundary may not part calls from results")
-            draft.append(body, compactable=False, compaction_requested=False)
-        case Role.SYSTEM:
-            draft.append(body)
-        case Role.USER:
-            raise AssertionError("a worker does not speak for a user")
+def _say(draft: Draft, body: MessageBody) -> None:
+    assert body.role is not Role.USER, "a worker does not speak for a user"
+    draft.say(body)
 
 
 def record_retry(draft: Draft, command: RecordRetry, _now: datetime) -> None:
@@ -81,12 +68,13 @@ def finish_turn(draft: Draft, _command: FinishTurn, _now: datetime) -> None:
         raise draft.refuse(CallsUnanswered, "calls are unanswered")
     if draft.chat.owes_reply:
         raise draft.refuse(ReplyOwed, "the history ends in something to answer")
-    draft.end_turn()
+    if not draft.chat.compaction_requested:  # else it came meanwhile, was accepted, and is next
+        draft.end_turn()
 
 
 def finish_interrupt(draft: Draft, command: FinishInterrupt, _now: datetime) -> None:
     for body in command.partial:
-        _append(draft, body)
+        _say(draft, body)
     draft.close_calls(Synthetic.INTERRUPTED)
     draft.set(owes_reply=False)
     draft.end_turn()

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import datetime
+from typing import assert_never
 
 from holdfast.domain.chat import OpenCall, QueuedMessage, Status
 from holdfast.domain.commands import (
@@ -32,12 +33,11 @@ from holdfast.domain.parts import Synthetic, ToolCall, ToolResult
 def create(draft: Draft, command: Create, _now: datetime) -> None:
     draft.set(status=Status.IDLE)
     for body in command.messages:
-        if body.role is Role.USER:
-            draft.append_user(body)
-        else:
-            draft.append(body)
+        draft.say(body)
+    draft.close_calls(Synthetic.SUPERSEDED)  # a history that was brought along starts no tools
     if draft.chat.owes_reply:
         draft.run()
+    draft.answer_with_version_only()
 
 
 def send_message(draft: Draft, command: SendMessage, _now: datetime) -> None:
@@ -62,6 +62,8 @@ def send_message(draft: Draft, command: SendMessage, _now: datetime) -> None:
             draft.set(status=Status.INTERRUPTING, backoff=None)
         case Status.RUNNING | Status.AWAITING | Status.INTERRUPTING:
             draft.enqueue(command.message, urgent=urgent)
+        case _:
+            assert_never(draft.chat.status)
 
 
 def edit_message(draft: Draft, command: EditMessage, _now: datetime) -> None:
@@ -187,8 +189,9 @@ def restore(draft: Draft, command: Restore, _now: datetime) -> None:
     if past is None or past.version != command.version:
         raise draft.refuse(VersionNotFound, f"no history as of version {command.version}")
     draft.clear_queue()
-    draft.hide_from(Seq(past.shared_seq + 1))
-    draft.restore(past.copied)
+    if past.copied or past.hidden:
+        draft.hide_from(Seq(past.shared_seq + 1))
+        draft.restore(past.copied)
     asked = [call for body in past.tail for call in body.calls]
     answered = {
         part.call_id for body in past.tail for part in body.parts if isinstance(part, ToolResult)

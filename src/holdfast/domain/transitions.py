@@ -50,7 +50,7 @@ def _to(*standings: Standing) -> frozenset[Standing]:
 
 
 TRANSITIONS: Final[Mapping[tuple[Standing, type[Command]], frozenset[Standing]]] = {
-    (ABSENT, Create): _to(IDLE, RUNNING),  # RUNNING: it ends in a user message
+    (ABSENT, Create): _to(IDLE, RUNNING),  # RUNNING: it ends in something to answer
     (IDLE, SendMessage): _to(RUNNING),
     (IDLE, EditMessage): _to(RUNNING),
     (IDLE, RequestCompaction): _to(RUNNING),
@@ -68,7 +68,8 @@ TRANSITIONS: Final[Mapping[tuple[Standing, type[Command]], frozenset[Standing]]]
     (RUNNING, CommitStep): _to(RUNNING),
     (RUNNING, RecordRetry): _to(RUNNING),
     (RUNNING, Await): _to(AWAITING),
-    (RUNNING, FinishTurn): _to(IDLE, RUNNING),  # RUNNING: the queue head was promoted
+    # RUNNING: the queue head was promoted, or a compaction that was asked for is still to be made.
+    (RUNNING, FinishTurn): _to(IDLE, RUNNING),
     (RUNNING, Fail): _to(FAILED),
     (INTERRUPTING, SendMessage): _to(INTERRUPTING),
     (INTERRUPTING, EditMessage): _to(RUNNING),

@@ -46,6 +46,11 @@ select
         where chat_id = $1 and seq > shared.seq and revision <= $2 and removed_revision > $2
     ) as copied,
     (
+        select count(*)::integer
+        from messages
+        where chat_id = $1 and seq > shared.seq and removed_revision is null
+    ) as hidden,
+    (
         select json_agg(
             json_build_object('role', m.role, 'format', m.format, 'parts', m.parts) order by m.seq
         )
@@ -86,7 +91,7 @@ with created as (
 select epoch, clock_timestamp() as at from created
 
 -- find_created --
-select id, client_digest as digest, last_seq from chats where owner_id = $1 and client_key = $2
+select id, client_digest as digest from chats where owner_id = $1 and client_key = $2
 
 -- commit_begin --
 -- Compare and set. No row back: somebody was faster ($2), or the fence is stale ($3, $4).

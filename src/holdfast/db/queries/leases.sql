@@ -107,11 +107,31 @@ with recursive me as (
     order by candidate.rank, candidate.runnable_since
     limit $2
     for update of c skip locked
+), interrupts as (
+    (
+        select c.id from me, chats as c
+        where c.worker_id is null and c.status = 'interrupting'
+        order by c.runnable_since
+        limit $5
+    )
+    union all
+    (
+        select c.id from me, workers as w
+        inner join chats as c on c.worker_id = w.id
+        where w.lease_until <= clock_timestamp() and c.status = 'interrupting'
+        limit $5
+    )
 ), picked_interrupts as (
     select c.id
-    from me, chats as c
-    where c.worker_id is null and c.status = 'interrupting'
-    order by c.runnable_since
+    from interrupts
+    inner join chats as c on c.id = interrupts.id
+    where c.status = 'interrupting' and (
+        c.worker_id is null
+        or exists (
+            select from workers as w
+            where w.id = c.worker_id and w.lease_until <= clock_timestamp()
+        )
+    )
     limit $5
     for update of c skip locked
 )

@@ -1,0 +1,96 @@
+"""The contracts of `[tool.importlinter]` hold, and each of them is seen to fail.
+
+A contract that cannot fail protects nothing, so each needs a breaking example: one line in BREAKS.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+CONFIG: Final = ROOT / "pyproject.toml"
+LINT: Final = "import sys; from importlinter.cli import lint_imports_command as c; sys.exit(c())"
+
+INWARDS: Final = "Dependencies point inwards"
+PORTS: Final = "The application knows ports, never adapters"
+SETTINGS: Final = "Settings are read at the composition root and passed down as values"
+PURE: Final = "The domain is pure"
+POSTGRESQL: Final = "Only db speaks PostgreSQL"
+CYCLES: Final = "No import cycles between siblings"
+
+
+@dataclass(frozen=True)
+class Break:
+    contract: str
+    sentence: str
+    files: Mapping[str, str]
+    """New modules under `holdfast/`, by path, and what they say."""
+
+
+BREAKS: Final = [
+    Break(INWARDS, "db imports chats", {"db/new.py": "import holdfast.chats.ledger"}),
+    Break(INWARDS, "a package without a place", {"utils/__init__.py": ""}),
+    Break(PORTS, "chats imports db", {"chats/new.py": "import holdfast.db.store"}),
+    Break(SETTINGS, "chats imports settings", {"chats/new.py": "import holdfast.settings"}),
+    Break(PURE, "domain imports asyncio", {"domain/new.py": "import asyncio"}),
+    Break(POSTGRESQL, "chats imports asyncpg", {"chats/new.py": "import asyncpg"}),
+    Break(
+        CYCLES,
+        "two modules import each other",
+        {"chats/new.py": "import holdfast.chats.old", "chats/old.py": "import holdfast.chats.new"},
+    ),
+]
+
+
+def contracts() -> list[str]:
+    pyproject: dict[str, Any] = tomllib.loads(CONFIG.read_text(encoding="utf-8"))
+    return [contract["name"] for contract in pyproject["tool"]["importlinter"]["contracts"]]
+
+
+def lint(folder: Path) -> tuple[int, Mapping[str, str]]:
+    """The exit code, and the verdict on each contract, on the `holdfast` in `folder`."""
+    done = subprocess.run(
+        [sys.executable, "-c", LINT, "--no-cache", "--no-logo", f"--config={CONFIG}"],
+        cwd=folder,
+        env={"PYTHONPATH": str(folder), "COLUMNS": "500"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    verdicts = dict(re.findall(r"(?m)^(.+) (KEPT|BROKEN)\b", done.stdout))
+    assert verdicts, done.stdout + done.stderr
+    return done.returncode, verdicts
+
+
+def test_the_contracts_hold() -> None:
+    assert lint(ROOT / "src") == (0, dict.fromkeys(contracts(), "KEPT"))
+
+
+def test_every_contract_has_a_breaking_example() -> None:
+    assert {each.contract for each in BREAKS} == set(contracts())
+
+
+@pytest.mark.parametrize("each", BREAKS, ids=lambda each: each.sentence)
+def test_a_contract_is_seen_to_fail(each: Break, tmp_path: Path) -> None:
+    package = tmp_path / "holdfast"
+    shutil.copytree(
+        ROOT / "src" / "holdfast", package, ignore=shutil.ignore_patterns("__pycache__")
+    )
+    for path, source in each.files.items():
+        assert not (package / path).exists()
+        (package / path).parent.mkdir(exist_ok=True)
+        (package / path).write_text(source + "\n")
+
+    code, verdicts = lint(tmp_path)
+
+    assert code != 0
+    assert verdicts[each.contract] == "BROKEN"

@@ -1,0 +1,256 @@
+"""What prose would lose: sizes, docstrings, our words, where SQL lives, documented settings.
+
+Each rule looks at one file and returns what it found, as `path:line sentence`. Each is also shown a
+sample that it must object to: a rule that cannot fire keeps nothing tidy.
+"""
+
+import ast
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Final, TypeAlias
+
+import pytest
+from scripts import generate_docs
+
+from holdfast.settings import Settings
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+FILE_LINES_MAX: Final = 500
+FUNCTION_LINES_MAX: Final = 60
+ADR_LINES_MAX: Final = 40
+
+OUR_WORD_FOR: Final[Mapping[str, str]] = {
+    # The right-hand column of the glossary, as far as a word there has no honest other use.
+    "conversation": "chat",
+    "thread": "chat",
+    "session": "chat",
+    "chunk": "part or delta",
+    "invocation": "turn",
+    "iteration": "step",
+    "transcript": "history",
+    "summarise": "compaction",
+    "summarize": "compaction",
+    "truncate": "compaction",
+    "backlog": "queue",
+    "inbox": "queue",
+    "dequeue": "promote",
+    "manager": "ledger, or what it really does",
+    "service": "ledger, or what it really does",
+    "repository": "ledger or store",
+    "etag": "version",
+    "notification": "hint",
+    "executor": "worker or runner",
+    "grab": "acquire",
+    "steal": "rescue",
+    "abort": "interrupt",
+    "llm": "provider or model",
+    "subscriber": "follower",
+    "listener": "follower",
+}
+ALLOWED: Final[Mapping[str, frozenset[str]]] = {
+    # Package of holdfast → words that mean something else there (an MCP session, an OS thread).
+}
+
+SQL: Final = re.compile(
+    r"\s*(select\s.*\bfrom\b|select\s+\w+\(|insert\s+into\s|update\s+\S+\s+set\s|delete\s+from\s"
+    r"|with\s+\S+\s+as\s*\(|(create|alter|drop|truncate)\s+table\b)",
+    re.IGNORECASE | re.DOTALL,
+)
+UNFINISHED: Final = re.compile(r"\b(TODO|FIXME|XXX)\b")
+WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+
+
+@dataclass(frozen=True)
+class Source:
+    path: str
+    text: str
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.text)
+
+    @property
+    def package(self) -> str:
+        """`db` for src/holdfast/db/store.py; `settings` for src/holdfast/settings.py."""
+        return Path(self.path).with_suffix("").parts[2]
+
+    def says(self, line: int, sentence: str) -> str:
+        return f"{self.path}:{line} {sentence}"
+
+
+Rule: TypeAlias = Callable[[Source], Iterator[str]]
+
+
+@cache
+def sources(*folders: str) -> tuple[Source, ...]:
+    return tuple(
+        Source(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8"))
+        for folder in folders
+        for path in sorted((ROOT / folder).rglob("*.py"))
+    )
+
+
+def long_files(source: Source) -> Iterator[str]:
+    lines = len(source.text.splitlines())
+    if lines > FILE_LINES_MAX:
+        yield source.says(lines, f"a file of {lines} lines, {FILE_LINES_MAX} at most")
+
+
+def long_functions(source: Source) -> Iterator[str]:
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            lines = (node.end_lineno or node.lineno) - node.lineno + 1
+            if lines > FUNCTION_LINES_MAX:
+                sentence = f"{node.name} has {lines} lines, {FUNCTION_LINES_MAX} at most"
+                yield source.says(node.lineno, sentence)
+
+
+def modules_without_docstring(source: Source) -> Iterator[str]:
+    if not ast.get_docstring(source.tree):
+        yield source.says(1, "a module without a docstring")
+
+
+def foreign_words(source: Source) -> Iterator[str]:
+    allowed = ALLOWED.get(source.package, frozenset())
+    for name, line in defined_names(source):
+        for found in WORD.findall(name):
+            word = _forms().get(found.lower())
+            if word is not None and word not in allowed:
+                yield source.says(line, f"{name}: not {word!r} but {OUR_WORD_FOR[word]}")
+
+
+def defined_names(source: Source) -> Iterator[tuple[str, int]]:
+    """The names that a file gives: its own, classes, functions, parameters, what it assigns to."""
+    yield Path(source.path).stem, 1
+    for node in ast.walk(source.tree):
+        match node:
+            case ast.ClassDef(name=name) | ast.FunctionDef(name=name):
+                yield name, node.lineno
+            case ast.AsyncFunctionDef(name=name) | ast.arg(arg=name):
+                yield name, node.lineno
+            case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+                yield name, node.lineno
+            case _:
+                pass
+
+
+@cache
+def _forms() -> Mapping[str, str]:
+    """Each banned word by all its forms: abort, aborts, aborted, aborting."""
+    return {
+        stem + ending: word
+        for word in OUR_WORD_FOR
+        for stem, endings in ((word, ("", "s", "d", "ed", "ing")), (word.rstrip("e"), ("ing",)))
+        for ending in endings
+    }
+
+
+def stray_sql(source: Source) -> Iterator[str]:
+    """SQL is literal and named, in `db/queries/*.sql` and `db/migrations/*.sql`."""
+    if source.package == "db":
+        return
+    prose = {node.value for node in ast.walk(source.tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(source.tree):
+        match node:
+            case ast.Constant(value=str(text)) if SQL.match(text) and node not in prose:
+                yield source.says(node.lineno, f"SQL outside db: {text.strip()[:40]!r}")
+            case _:
+                pass
+
+
+def unfinished_work(source: Source) -> Iterator[str]:
+    for number, line in enumerate(source.text.splitlines(), start=1):
+        if UNFINISHED.search(line):
+            yield source.says(number, f"open an issue instead: {line.strip()}")
+
+
+EVERYWHERE: Final = ("src", "tests", "scripts")
+RULES: Final[Mapping[Rule, tuple[str, ...]]] = {
+    long_files: EVERYWHERE,
+    long_functions: EVERYWHERE,
+    modules_without_docstring: ("src",),
+    foreign_words: ("src",),
+    stray_sql: ("src",),
+    unfinished_work: ("src",),
+}
+
+SAMPLES: Final[list[tuple[Rule, str]]] = [
+    (long_files, "x = 1\n" * (FILE_LINES_MAX + 1)),
+    (long_functions, "def f():\n" + "    x = 1\n" * FUNCTION_LINES_MAX),
+    (long_functions, "async def f():\n" + "    x = 1\n" * FUNCTION_LINES_MAX),
+    (modules_without_docstring, "x = 1\n"),
+    (foreign_words, "class ChatManager: ..."),
+    (foreign_words, "class LLMClient: ..."),
+    (foreign_words, "async def aborting(): ..."),
+    (foreign_words, "def send(*, thread_id): ..."),
+    (foreign_words, "class Chat:\n    chunks: int"),
+    (foreign_words, "def f(self):\n    self.summarised = True"),
+    (stray_sql, "q = 'select id from chats'"),
+    (stray_sql, "q = '''\n  INSERT INTO chats values (1)'''"),
+    (stray_sql, "q = f'update chats set x = {x}'"),
+    (stray_sql, "q = 'delete from chats'"),
+    (unfinished_work, "x = 1  # TODO: more"),
+]
+
+INNOCENT: Final = '''"""Select the newest from what they sent; update it, then set it aside."""
+
+class StepBoundary:
+    def truncatable(self, chat, parts, model):
+        self.message = "select one"
+'''
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_there_are_no(rule: Rule) -> None:
+    found = [each for source in sources(*RULES[rule]) for each in rule(source)]
+
+    assert not found, "\n" + "\n".join(found)
+
+
+@pytest.mark.parametrize(("rule", "sample"), SAMPLES)
+def test_the_rule_objects_to_a_bad_sample(rule: Rule, sample: str) -> None:
+    assert list(rule(Source("src/holdfast/chats/sample.py", sample)))
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_the_rule_is_content_with_a_good_sample(rule: Rule) -> None:
+    assert list(rule(Source("src/holdfast/chats/sample.py", INNOCENT))) == []
+
+
+def test_the_name_of_a_file_counts_as_a_name() -> None:
+    assert list(foreign_words(Source("src/holdfast/chats/chat_service.py", "")))
+
+
+def test_every_setting_is_described_and_documented() -> None:
+    page = (ROOT / "docs" / "reference" / "settings.md").read_text(encoding="utf-8")
+    for name, field in Settings.model_fields.items():
+        assert field.description, name
+        assert f"`{generate_docs.env_name(name)}`" in page
+
+
+def test_generated_pages_are_current() -> None:
+    drifted = generate_docs.drift(ROOT)
+
+    assert not drifted, f"run python scripts/generate_docs.py\n{drifted}"
+
+
+def test_drift_is_seen_page_by_page(tmp_path: Path) -> None:
+    generate_docs.write(tmp_path)
+    assert generate_docs.drift(tmp_path) == ""
+
+    for page in generate_docs.PAGES:
+        (tmp_path / page).write_text("by hand\n")
+        assert f"--- {page}\n" in generate_docs.drift(tmp_path)
+
+
+def test_a_decision_record_is_numbered_once_and_short() -> None:
+    records = [path for path in (ROOT / "docs" / "adr").glob("*.md") if path.stem != "README"]
+    numbers = [record.name[:4] for record in records]
+    assert len(set(numbers)) == len(numbers)
+    for record in records:
+        assert re.fullmatch(r"\d{4}-[a-z0-9-]+\.md", record.name)
+        lines = len(record.read_text(encoding="utf-8").splitlines())
+        assert lines <= ADR_LINES_MAX, f"{record.name} has {lines} lines"

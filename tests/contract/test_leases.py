@@ -1,0 +1,161 @@
+"""What every implementation of leases promises."""
+
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+from tests.requirements import requirement
+from tests.support.builders import asks, reply, user
+from tests.support.world import TTL, World
+
+from holdfast.chats.answer import expire
+from holdfast.domain.chat import Status
+from holdfast.domain.commands import Await, CommitStep, FinishTurn, Interrupt, SendMessage
+from holdfast.domain.errors import FenceStale, NotYetExpired
+from holdfast.domain.ids import CallId
+from holdfast.domain.parts import Need
+
+
+@requirement("S5", "L72")
+async def test_a_chat_has_one_owner_at_a_time(world: World) -> None:
+    chat = await world.create(user())
+    first, second = await world.a_worker(), await world.a_worker()
+
+    (owned,) = await world.acquire(first)
+    assert (owned.worker_id, owned.epoch) == (first, 1)
+    assert owned.version == chat.version, "ownership is orthogonal to the chat's version"
+    assert await world.acquire(second) == []
+
+    await world.lapse(first)
+    (rescued,) = await world.acquire(second)
+    assert (rescued.worker_id, rescued.epoch) == (second, 2)
+
+
+@requirement("S5")
+async def test_a_lapsed_worker_neither_renews_nor_acquires(world: World) -> None:
+    await world.create(user())
+    worker = await world.a_worker()
+    assert await world.leases.heartbeat(worker, ttl=TTL) is not None
+
+    await world.lapse(worker)
+
+    assert await world.leases.heartbeat(worker, ttl=TTL) is None
+    assert await world.acquire(worker) == []
+
+
+@requirement("L72")
+async def test_what_is_released_is_acquired_at_once(world: World) -> None:
+    first, second = await world.a_worker(), await world.a_worker()
+    one, two = await world.create(user()), await world.create(user())
+    held = await world.acquire(first)
+    assert len(held) == 2
+
+    assert await world.leases.release(first, [one.chat_id]) == [one.chat_id]
+    assert await world.leases.release(second, [two.chat_id]) == []
+    assert [chat.chat_id for chat in await world.acquire(second)] == [one.chat_id]
+
+    assert await world.leases.leave(first) == [two.chat_id]
+    assert await world.leases.heartbeat(first, ttl=TTL) is None
+    assert [chat.chat_id for chat in await world.acquire(second)] == [two.chat_id]
+    with pytest.raises(FenceStale):
+        await world.drive(held[0], CommitStep((reply(),)), FinishTurn())
+
+
+@requirement("L80")
+async def test_acquiring_keeps_to_the_limit_but_interrupts_go_before(world: World) -> None:
+    chats = [await world.create(user()) for _ in range(5)]
+    await world.do(chats[4].chat_id, Interrupt())
+
+    acquired = await world.acquire(await world.a_worker(), limit=2)
+
+    got = {chat.chat_id for chat in acquired}
+    assert got == {chats[0].chat_id, chats[1].chat_id, chats[4].chat_id}
+
+
+@requirement("L80")
+async def test_interrupts_of_the_dead_go_before_too(world: World) -> None:
+    dead, alive = await world.a_worker(), await world.a_worker()
+    chats = [await world.create(user()) for _ in range(3)]
+    assert len(await world.acquire(dead)) == 3
+    await world.do(chats[1].chat_id, Interrupt())
+    await world.lapse(dead)
+
+    assert [c.chat_id for c in await world.acquire(alive, limit=0)] == [chats[1].chat_id]
+
+
+async def test_owners_take_turns(world: World) -> None:
+    busy = [await world.create(user()) for _ in range(6)]
+    other = await world.create(user(), owner=await world.another_owner())
+    worker = await world.a_worker()
+
+    first = await world.acquire(worker, limit=2)
+    assert {chat.chat_id for chat in first} == {busy[0].chat_id, other.chat_id}
+
+    late = await world.create(user(), owner=await world.another_owner())
+    (second,) = await world.acquire(worker, limit=1)
+    assert second.chat_id == late.chat_id, "who has none comes before who has one"
+    (third,) = await world.acquire(worker, limit=1)
+    assert third.chat_id == busy[1].chat_id
+
+
+async def test_what_is_at_rest_is_not_acquired(world: World) -> None:
+    chat = await world.running(user())
+    await world.drive(chat, CommitStep((reply(),)), FinishTurn())
+    waits = await world.running(user())
+    step = CommitStep((asks("c1", needs=Need.RESULT),))
+    await world.drive(waits, step, Await(Need.RESULT, (CallId("c1"),)))
+    await world.create()
+
+    assert await world.acquire(await world.a_worker()) == []
+
+
+async def test_what_is_acquired_comes_with_its_queue(world: World) -> None:
+    chat = await world.create(user())
+    await world.do(chat.chat_id, SendMessage(user("next")))
+
+    (acquired,) = await world.acquire(await world.a_worker())
+
+    assert [queued.body for queued in acquired.queue] == [user("next")]
+    assert acquired == await world.load(chat.chat_id)
+
+
+@requirement("L84")
+async def test_a_wait_ends_at_its_deadline_and_not_before(world: World) -> None:
+    running = await world.running(user())
+    step = CommitStep((asks("c1", needs=Need.ANSWER),))
+    deadline = world.clock.now() + timedelta(minutes=5)
+    waits = await world.drive(running, step, Await(Need.ANSWER, (CallId("c1"),), deadline))
+    assert await world.leases.expired_awaits(limit=10) == []
+    with pytest.raises(NotYetExpired):
+        await expire(world.ledger, running.chat_id)
+
+    await world.pass_deadline(waits.chat)
+
+    assert await world.leases.expired_awaits(limit=10) == [running.chat_id]
+    ended = await expire(world.ledger, running.chat_id)
+    assert ended.chat.status is Status.RUNNING
+    assert await world.leases.expired_awaits(limit=10) == []
+
+
+async def test_dead_workers_are_forgotten_once_they_hold_nothing(world: World) -> None:
+    await world.create(user())
+    dead = await world.a_worker()
+    await world.acquire(dead)
+    await world.lapse(dead)
+    assert await world.leases.forget(lapsed_for=timedelta(0)) == []
+
+    alive = await world.a_worker()
+    await world.acquire(alive)
+
+    assert await world.leases.forget(lapsed_for=timedelta(0)) == [dead]
+    assert await world.leases.forget(lapsed_for=timedelta(0)) == []
+
+
+async def test_the_ring_reaches_every_owner_from_every_start(world: World) -> None:
+    owners = [await world.another_owner() for _ in range(5)]
+    chats = {(await world.create(user(), owner=owner)).chat_id for owner in owners}
+    for start in (UUID(int=0), UUID(owners[2].hex), UUID(int=2**128 - 1)):
+        worker = await world.a_worker()
+        acquired = await world.leases.acquire(worker, limit=10, ring_start=start)
+        assert {chat.chat_id for chat in acquired} == chats
+        await world.leases.leave(worker)

@@ -1,0 +1,307 @@
+"""Every cell: (state × command × queue × archived), on every store.
+
+Lawful cells land where TRANSITIONS says; all others change nothing and name the reason (S1, L70).
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import get_args
+
+import pytest
+from tests.requirements import requirement
+from tests.support.builders import WORKER, asks, backoff, error, reply, result, user
+from tests.support.world import ACTOR, World
+
+from holdfast.chats.ledger import Actor, Sweep
+from holdfast.domain import commands as c
+from holdfast.domain.chat import Chat, Standing, Status
+from holdfast.domain.decide import decide
+from holdfast.domain.errors import (
+    CallNotOpen,
+    CallsUnanswered,
+    CommandRefused,
+    FenceStale,
+    NothingToCompact,
+    NotLawful,
+    QueuedNotFound,
+    ReplyOwed,
+)
+from holdfast.domain.fence import Fence
+from holdfast.domain.ids import CallId, QueuedId, Seq, Version
+from holdfast.domain.parts import Need
+from holdfast.domain.transitions import TRANSITIONS
+
+C1 = CallId("c1")
+Q1 = QueuedId(1)
+
+COMMANDS: Mapping[str, c.Command] = {
+    "create": c.Create((user(),)),
+    "send": c.SendMessage(user("sent")),
+    "send urgently": c.SendMessage(user("sent"), when_busy="interrupt"),
+    "edit": c.EditMessage(Seq(1), user("edited")),
+    "interrupt": c.Interrupt(),
+    "retry": c.Retry(),
+    "take queued": c.TakeQueued(Q1),
+    "delete queued": c.DeleteQueued(Q1),
+    "move queued": c.MoveQueued(Q1),
+    "promote queued": c.PromoteQueued(Q1),
+    "submit results": c.SubmitResults((result("c1"),)),
+    "approve": c.Decide(C1, "approve"),
+    "deny": c.Decide(C1, "deny"),
+    "request compaction": c.RequestCompaction(),
+    "archive": c.Archive(),
+    "unarchive": c.Unarchive(),
+    "restore": c.Restore(Version(1)),
+    "begin attempt": c.BeginAttempt(),
+    "commit reply": c.CommitStep((reply("said"),)),
+    "record retry": c.RecordRetry(backoff()),
+    "await": c.Await(Need.RESULT, (C1,)),
+    "expire": c.ExpireAwait(),
+    "finish turn": c.FinishTurn(),
+    "finish interrupt": c.FinishInterrupt(),
+    "fail": c.Fail(error()),
+}
+
+IDLE, RUNNING, INTERRUPTING, AWAITING, FAILED = (
+    Standing.IDLE,
+    Standing.RUNNING,
+    Standing.INTERRUPTING,
+    Standing.AWAITING,
+    Standing.FAILED,
+)
+_NOT_QUEUED = dict.fromkeys(
+    ["take queued", "delete queued", "move queued", "promote queued"], QueuedNotFound
+)
+
+Landing = Standing | type[CommandRefused]
+
+# Where a cell of TRANSITIONS leaves a choice, or the facts forbid what the table allows. Keyed by
+# state and whether messages wait; "*" is any state.
+LANDINGS: Mapping[tuple[str, bool], Mapping[str, Landing]] = {
+    ("*", False): _NOT_QUEUED,
+    ("running", False): {
+        "send": RUNNING,
+        "send urgently": INTERRUPTING,
+        "await": CallNotOpen,
+        "finish turn": ReplyOwed,
+    },
+    ("running", True): {
+        "send": RUNNING,
+        "send urgently": INTERRUPTING,
+        "await": CallNotOpen,
+        "finish turn": ReplyOwed,
+    },
+    ("running, calls open", False): {
+        "send": RUNNING,
+        "send urgently": INTERRUPTING,
+        "commit reply": CallsUnanswered,
+        "finish turn": CallsUnanswered,
+    },
+    ("running, calls open", True): {
+        "send": RUNNING,
+        "send urgently": INTERRUPTING,
+        "commit reply": CallsUnanswered,
+        "finish turn": CallsUnanswered,
+    },
+    ("running, replied", False): {
+        "send": RUNNING,
+        "send urgently": INTERRUPTING,
+        "await": CallNotOpen,
+        "finish turn": IDLE,
+    },
+    ("running, replied", True): {
+        "send": RUNNING,
+        "send urgently": INTERRUPTING,
+        "await": CallNotOpen,
+        "finish turn": RUNNING,
+    },
+    ("interrupting", False): {"finish interrupt": IDLE},
+    ("interrupting", True): {"finish interrupt": RUNNING},
+    ("awaiting a result", False): {
+        "send": AWAITING,
+        "send urgently": RUNNING,
+        "submit results": RUNNING,
+        "approve": CallNotOpen,
+        "deny": CallNotOpen,
+    },
+    ("awaiting a result", True): {
+        "send": AWAITING,
+        "send urgently": RUNNING,
+        "submit results": RUNNING,
+        "approve": CallNotOpen,
+        "deny": CallNotOpen,
+    },
+    ("awaiting approval of two", False): {
+        "send": AWAITING,
+        "send urgently": RUNNING,
+        "submit results": CallNotOpen,
+        "approve": AWAITING,
+        "deny": AWAITING,
+    },
+    ("awaiting approval of two", True): {
+        "send": AWAITING,
+        "send urgently": RUNNING,
+        "submit results": CallNotOpen,
+        "approve": AWAITING,
+        "deny": AWAITING,
+    },
+    ("archived while idle", False): {"unarchive": IDLE},
+    ("archived while failed", False): {"unarchive": FAILED},
+    ("archived while failed", True): {"unarchive": FAILED},
+    ("idle, nothing said", False): {"request compaction": NothingToCompact, "edit": CommandRefused},
+}
+
+
+async def running(world: World, waiting: int) -> Chat:
+    chat = await world.running(user("first"))
+    for number in range(waiting):
+        await world.do(chat.chat_id, c.SendMessage(user(f"waiting {number}")))
+    return await world.load(chat.chat_id)
+
+
+async def interrupting(world: World, waiting: int) -> Chat:
+    chat = await running(world, waiting)
+    return (await world.do(chat.chat_id, c.Interrupt())).chat
+
+
+async def calls_open(world: World, waiting: int) -> Chat:
+    chat = await running(world, waiting)
+    return (await world.drive(chat, c.CommitStep((asks("c1", needs=Need.RESULT),)))).chat
+
+
+async def replied(world: World, waiting: int) -> Chat:
+    chat = await running(world, waiting)
+    return (await world.drive(chat, c.CommitStep((reply(),)))).chat
+
+
+async def awaiting_result(world: World, waiting: int) -> Chat:
+    chat = await calls_open(world, waiting)
+    past = world.clock.now()
+    return (await world.drive(chat, c.Await(Need.RESULT, (C1,), past))).chat
+
+
+async def awaiting_approval(world: World, waiting: int) -> Chat:
+    chat = await running(world, waiting)
+    step = c.CommitStep((asks("c1", "c2", needs=Need.APPROVAL),))
+    wait = c.Await(Need.APPROVAL, (C1, CallId("c2")), world.clock.now())
+    return (await world.drive(chat, step, wait)).chat
+
+
+async def failed(world: World, waiting: int) -> Chat:
+    return (await world.drive(await running(world, waiting), c.Fail(error()))).chat
+
+
+async def idle(world: World, waiting: int) -> Chat:
+    assert not waiting, "idle means an empty queue (S8)"
+    return (await world.drive(await replied(world, 0), c.FinishTurn())).chat
+
+
+async def nothing_said(world: World, waiting: int) -> Chat:
+    assert not waiting, "idle means an empty queue (S8)"
+    return await world.create()
+
+
+async def archived_idle(world: World, waiting: int) -> Chat:
+    return (await world.do((await idle(world, waiting)).chat_id, c.Archive())).chat
+
+
+async def archived_failed(world: World, waiting: int) -> Chat:
+    return (await world.do((await failed(world, waiting)).chat_id, c.Archive())).chat
+
+
+STATES: Mapping[str, Callable[[World, int], Awaitable[Chat]]] = {
+    "idle": idle,
+    "idle, nothing said": nothing_said,
+    "running": running,
+    "running, calls open": calls_open,
+    "running, replied": replied,
+    "interrupting": interrupting,
+    "awaiting a result": awaiting_result,
+    "awaiting approval of two": awaiting_approval,
+    "failed": failed,
+    "archived while idle": archived_idle,
+    "archived while failed": archived_failed,
+}
+CASES = [
+    (state, waiting)
+    for state in STATES
+    for waiting in (0, 2)
+    if not (waiting and "idle" in state)  # no such state: the database refuses it, tested below
+]
+
+
+def landing(state: str, waiting: int, standing: Standing, name: str) -> Landing:
+    lawful = TRANSITIONS.get((standing, type(COMMANDS[name])))
+    if lawful is None:
+        return NotLawful
+    for key in ((state, bool(waiting)), ("*", bool(waiting))):
+        if name in LANDINGS.get(key, {}):
+            return LANDINGS[key][name]
+    (only,) = lawful  # a cell with a choice must be spelled out above
+    return only
+
+
+def by_whom(chat: Chat, command: c.Command) -> Actor | Fence | Sweep:
+    if isinstance(command, c.FromPeople):
+        return ACTOR
+    return Sweep() if isinstance(command, c.ExpireAwait) else Fence.of(chat)
+
+
+async def attempt(world: World, chat: Chat, command: c.Command) -> None:
+    if isinstance(command, c.FromWorker) and chat.worker_id is None:
+        # No worker can have a fence for a chat without an owner; the decision is asked directly,
+        # and whoever had a fence once is stale.
+        gone = Fence(
+            chat_id=chat.chat_id,
+            worker_id=WORKER,
+            epoch=chat.epoch,
+            history_version=chat.history_version,
+        )
+        with pytest.raises(FenceStale):
+            await world.ledger.transact(chat.chat_id, command, by=gone)
+        loaded = await world.store.load(chat.chat_id)
+        assert loaded is not None
+        decide(loaded.facts, command, world.clock.now())
+    else:
+        await world.ledger.transact(chat.chat_id, command, by=by_whom(chat, command))
+
+
+@requirement("S1", "S3", "S8", "L70", "L71", "T01")
+@pytest.mark.parametrize(("state", "waiting"), CASES)
+async def test_every_cell_lands_where_the_table_says(
+    world: World, state: str, waiting: int
+) -> None:
+    chats: list[Chat] = []
+    for name, command in COMMANDS.items():
+        chat = await STATES[state](world, waiting)
+        chats.append(chat)
+        expected = landing(state, waiting, chat.standing, name)
+        told = len(world.hints.published)
+        history = await world.read(chat.chat_id)
+
+        if isinstance(expected, Standing):
+            await attempt(world, chat, command)
+            after = await world.load(chat.chat_id)
+            assert after.standing is expected, (state, name)
+            grown = after.version - chat.version
+            no_change = (state, name) == ("interrupting", "interrupt")
+            assert grown == (0 if no_change else 1), (state, name)
+            continue
+
+        with pytest.raises(expected) as refused:
+            await attempt(world, chat, command)
+        assert isinstance(refused.value, CommandRefused)
+        assert refused.value.standing == chat.standing, (state, name)
+        assert type(command).__name__ in str(refused.value)
+        assert await world.load(chat.chat_id) == chat, (state, name)
+        assert await world.read(chat.chat_id) == history
+        assert len(world.hints.published) == told, "nothing is told of what did not happen"
+    assert await world.violations([chat.chat_id for chat in chats]) == []
+
+
+@requirement("S1")
+def test_the_table_names_every_command_and_every_status() -> None:
+    named = {command for _, command in TRANSITIONS}
+    assert named == set(get_args(c.Command))
+    assert {type(command) for command in COMMANDS.values()} == named
+    assert {standing for standing, _ in TRANSITIONS} == set(Standing)
+    assert {Standing(status.value) for status in Status} < set(Standing)

@@ -1,0 +1,90 @@
+"""The user's verbs, each through the one door."""
+
+import pytest
+from tests.requirements import requirement
+from tests.support.builders import asks, boundary, error, reply, result, user
+from tests.support.world import ACTOR, World, keyed_by
+
+from holdfast.chats import answer, queue, rewrite, steer
+from holdfast.chats.send import send
+from holdfast.domain.chat import Status
+from holdfast.domain.commands import Await, CommitStep, Fail, FinishInterrupt, FinishTurn
+from holdfast.domain.errors import ChatNotFound, QueuedNotFound
+from holdfast.domain.fence import Fence
+from holdfast.domain.ids import CallId, QueuedId, Seq, Version
+from holdfast.domain.parts import Need
+
+C1 = CallId("c1")
+
+
+@requirement("F03")
+async def test_the_queue_is_the_users_to_change(world: World) -> None:
+    chat = await world.running(user())
+    for text in ("a", "b", "c"):
+        await send(world.ledger, ACTOR, chat.chat_id, user(text))
+    moved = await queue.move(world.ledger, ACTOR, chat.chat_id, QueuedId(3), before=QueuedId(1))
+    assert [q.queued_id for q in moved.chat.queue] == [3, 1, 2]
+    await queue.delete(world.ledger, ACTOR, chat.chat_id, QueuedId(1))
+    keyed = keyed_by("take", "2")
+    taken = await queue.take(
+        world.ledger, world.history, ACTOR, chat.chat_id, QueuedId(2), keyed=keyed
+    )
+    again = await queue.take(
+        world.ledger, world.history, ACTOR, chat.chat_id, QueuedId(2), keyed=keyed
+    )
+    assert taken == again == user("b")
+    with pytest.raises(QueuedNotFound):
+        await queue.take(world.ledger, world.history, ACTOR, chat.chat_id, QueuedId(2))
+    promoted = await queue.promote(world.ledger, ACTOR, chat.chat_id, QueuedId(3))
+    assert promoted.chat.status is Status.INTERRUPTING
+
+
+@requirement("F04", "F06")
+async def test_steering_and_rewriting(world: World) -> None:
+    chat = await world.running(user("first"))
+    await send(world.ledger, ACTOR, chat.chat_id, user("now"), when_busy="interrupt")
+    fence = Fence.of(await world.load(chat.chat_id))
+    running = await world.ledger.transact(chat.chat_id, FinishInterrupt(), by=fence)
+    assert running.chat.status is Status.RUNNING
+    interrupted = await steer.interrupt(world.ledger, ACTOR, chat.chat_id)
+    assert interrupted.chat.status is Status.INTERRUPTING
+    edited = await rewrite.edit(world.ledger, ACTOR, chat.chat_id, Seq(1), user("second"))
+    failed = await world.drive(edited.chat, Fail(error()))
+    assert failed.chat.status is Status.FAILED
+    retried = await steer.retry(world.ledger, ACTOR, chat.chat_id, model="other")
+    assert (retried.chat.status, retried.chat.model) == (Status.RUNNING, "other")
+    (again,) = await world.acquire(await world.a_worker())
+    await world.drive(again, CommitStep((reply(),)), FinishTurn())
+    compacting = await steer.compact(world.ledger, ACTOR, chat.chat_id)
+    assert compacting.chat.compaction_requested
+    (again,) = await world.acquire(await world.a_worker())
+    await world.drive(again, CommitStep((boundary(),)), FinishTurn())
+    restored = await rewrite.restore(world.ledger, ACTOR, chat.chat_id, Version(1))
+    assert restored.chat.status is Status.IDLE
+    assert (await steer.archive(world.ledger, ACTOR, chat.chat_id)).chat.archived
+    assert not (await steer.unarchive(world.ledger, ACTOR, chat.chat_id)).chat.archived
+    assert await world.violations([chat.chat_id]) == []
+
+
+@requirement("F18")
+async def test_answering_what_a_turn_waits_for(world: World) -> None:
+    chat = await world.running(user())
+    asked = await world.drive(
+        chat, CommitStep((asks("c1", needs=Need.APPROVAL),)), Await(Need.APPROVAL, (C1,))
+    )
+    assert asked.chat.worker_id is None
+    approved = await answer.decide_call(world.ledger, ACTOR, chat.chat_id, C1, "approve")
+    assert approved.chat.status is Status.RUNNING
+
+    other = await world.running(user())
+    await world.drive(
+        other, CommitStep((asks("c1", needs=Need.RESULT),)), Await(Need.RESULT, (C1,))
+    )
+    done = await answer.submit_results(world.ledger, ACTOR, other.chat_id, [result("c1")])
+    assert done.chat.status is Status.RUNNING
+    assert [m.body.parts for m in done.messages] == [(result("c1"),)]
+
+
+async def test_an_unknown_chat_is_not_found(world: World) -> None:
+    with pytest.raises(ChatNotFound):
+        await steer.interrupt(world.ledger, ACTOR, world.ids.new_chat_id())

@@ -1,0 +1,101 @@
+"""The pool: what it refuses to work on, what it costs, and what it makes of a cut connection."""
+
+import asyncio
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+
+import asyncpg
+import pytest
+from tests.requirements import requirement
+from tests.support.builders import CHAT, ORG, OWNER, user
+from tests.support.database import add_user, on_server, temporary_database
+from tests.support.private_postgres import private_postgres
+from tests.support.wire import tapped
+from tests.support.world import postgres_world
+
+from holdfast.db.clock import DatabaseClock
+from holdfast.db.pool import PoolOptions, UnsafeDatabase, open_pool
+from holdfast.db.store import PostgresStore, fetch_row
+from holdfast.domain.commands import SendMessage
+from holdfast.domain.errors import Unavailable
+
+
+@pytest.mark.parametrize("setting", ["fsync", "full_page_writes", "synchronous_commit"])
+async def test_a_server_that_may_forget_is_refused(setting: str) -> None:
+    async with private_postgres({setting: "off"}) as url:
+        with pytest.raises(UnsafeDatabase, match=f"{setting}=off"):
+            async with open_pool(url):
+                raise AssertionError("opened")
+
+
+async def test_a_database_that_may_forget_is_refused(template: str) -> None:
+    async with temporary_database(template) as url:
+        name = url.rsplit("/", 1)[1]
+        await on_server(f'alter database "{name}" set synchronous_commit = off')
+        with pytest.raises(UnsafeDatabase, match="synchronous_commit"):
+            async with open_pool(url):
+                raise AssertionError("opened")
+
+
+async def test_checking_out_a_connection_costs_no_statement(template: str) -> None:
+    async with (
+        temporary_database(template) as url,
+        tapped(url) as tap,
+        open_pool(tap.url, PoolOptions(connections_min=1, connections_max=1)) as pool,
+    ):
+        before = tap.statements
+        for _ in range(10):
+            await pool.fetchval("select 1")
+        assert tap.statements - before == 10
+
+
+async def test_a_statement_that_is_not_answered_is_unavailable(template: str) -> None:
+    async with (
+        temporary_database(template) as url,
+        open_pool(url, PoolOptions(command_timeout_s=0.2)) as pool,
+    ):
+        with pytest.raises(Unavailable):
+            async with asyncio.timeout(5):
+                await fetch_row(pool, "select pg_sleep(30)")
+
+
+@requirement("D1")
+async def test_a_killed_backend_is_unavailable_and_the_next_call_works(template: str) -> None:
+    async with temporary_database(template) as url, open_pool(url) as pool:
+        await add_user(pool, ORG, OWNER)
+        world = postgres_world(pool)
+        chat = await world.create(user())
+        name = url.rsplit("/", 1)[1]
+        await on_server(
+            f"select pg_terminate_backend(pid) from pg_stat_activity where datname = '{name}'"
+        )
+        for _ in range(10):
+            with suppress(Unavailable):
+                await world.do(chat.chat_id, SendMessage(user("again")), key="k")
+                break
+        said, waiting = await world.everything(chat.chat_id)
+        assert (said + waiting).count("again") == 1
+
+
+async def test_a_closed_pool_is_unavailable(template: str) -> None:
+    async with temporary_database(template) as url:
+        async with open_pool(url) as pool:
+            store = PostgresStore(pool)
+        with pytest.raises(Unavailable):
+            await store.load(CHAT)
+
+
+async def test_our_own_mistakes_are_not_called_unavailable(pool: asyncpg.Pool) -> None:
+    with pytest.raises(asyncpg.InterfaceError):
+        await fetch_row(pool, "select $1::integer", 1, 2)
+    with pytest.raises(asyncpg.PostgresSyntaxError):
+        await fetch_row(pool, "selec 1")
+
+
+@requirement("L84")
+async def test_the_clock_tells_the_databases_time(pool: asyncpg.Pool) -> None:
+    clock = await DatabaseClock.open(pool)
+    assert abs(clock.now() - await pool.fetchval("select clock_timestamp()")) < timedelta(seconds=1)
+    wrong = DatabaseClock(datetime(2000, 1, 1, tzinfo=UTC), 0.0)
+    await wrong.sync(pool)
+    assert abs(wrong.now() - clock.now()) < timedelta(seconds=1)

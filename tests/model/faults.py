@@ -1,0 +1,39 @@
+"""A store whose answers get lost, on purpose and on order."""
+
+from typing import Literal
+
+from holdfast.domain.errors import Unavailable
+from holdfast.domain.fence import Fence
+from holdfast.domain.ids import ChatId, ClientKey, UserId
+from holdfast.domain.outcome import Outcome
+from holdfast.ports.store import JUST_THE_CHAT, Asking, Created, Keyed, Loaded, Stamp, Store
+
+Fault = Literal["none", "not executed", "executed, answer lost"]
+
+
+class FaultyStore:
+    """Passes everything on; the next commit suffers the fault that was ordered."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.next_fault: Fault = "none"
+
+    async def load(self, chat_id: ChatId, asking: Asking = JUST_THE_CHAT) -> Loaded | None:
+        return await self._store.load(chat_id, asking)
+
+    async def create(self, outcome: Outcome, keyed: Keyed | None = None) -> Stamp | None:
+        return await self._store.create(outcome, keyed)
+
+    async def find_created(self, owner_id: UserId, key: ClientKey) -> Created | None:
+        return await self._store.find_created(owner_id, key)
+
+    async def commit(
+        self, outcome: Outcome, *, fence: Fence | None = None, keyed: Keyed | None = None
+    ) -> Stamp | None:
+        fault, self.next_fault = self.next_fault, "none"
+        if fault == "not executed":
+            raise Unavailable("the statement never arrived")
+        stamp = await self._store.commit(outcome, fence=fence, keyed=keyed)
+        if fault == "executed, answer lost":
+            raise Unavailable("the answer never arrived")
+        return stamp

@@ -1,0 +1,60 @@
+"""Run the machine against a store, for so many worker steps or until it finds something."""
+
+import asyncio
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import asyncpg
+import uvloop
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from holdfast.db.migrate import migrate
+from holdfast.db.pool import Pool
+from tests.model.machine import ChatMachine
+from tests.support.builders import ORG, OWNER
+from tests.support.database import add_user, temporary_database
+from tests.support.world import World, postgres_world
+
+
+def machine_settings(examples: int, *, random: bool = False) -> settings:
+    return settings(
+        max_examples=examples,
+        stateful_step_count=60,
+        deadline=None,
+        derandomize=not random,
+        database=None,
+        print_blob=True,
+        phases=[Phase.generate],
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )
+
+
+@contextmanager
+def on_postgres() -> Generator[tuple[asyncio.Runner, World]]:
+    """A world on a real database of its own, and the loop that it lives on."""
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        database = temporary_database()
+        url = runner.run(database.__aenter__())
+        runner.run(migrate(url))
+        pool = runner.run(_pool(url))
+        runner.run(add_user(pool, ORG, OWNER))
+        try:
+            yield runner, postgres_world(pool)
+        finally:
+            runner.run(pool.close())
+            runner.run(database.__aexit__(None, None, None))
+
+
+async def _pool(url: str) -> Pool:
+    # Orders of events are tested here, not the disk: a commit need not wait for it.
+    unsynced = {"synchronous_commit": "off", "jit": "off"}
+    return await asyncpg.create_pool(url, min_size=1, max_size=2, server_settings=unsynced)
+
+
+def run_machine(runner: asyncio.Runner, world: World, *, shard: int, options: settings) -> int:
+    """Worker steps made. A shard has rules and data of its own, by its name."""
+    machine = type(f"ChatMachine{shard}", (ChatMachine,), {"worker_steps": 0})
+    machine.world, machine.loop = world, runner.get_loop()
+    run_state_machine_as_test(machine, settings=options)
+    return machine.worker_steps

@@ -1,0 +1,208 @@
+"""Named mutants: each takes one protection away. A test that misses one is worth nothing."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from holdfast.chats import ledger as ledger_module
+from holdfast.db import leases as leases_module
+from holdfast.db import store as store_module
+from holdfast.domain import driving, people
+from holdfast.domain.chat import Chat
+from holdfast.domain.draft import Draft
+from holdfast.domain.errors import FenceStale
+from holdfast.domain.fence import Fence
+from holdfast.domain.ids import QueuedId
+from holdfast.domain.outcome import Fate
+from holdfast.domain.parts import Synthetic
+from holdfast.ports.store import Loaded
+
+Mutant = Callable[[pytest.MonkeyPatch], None]
+
+
+def change_statement(patch: pytest.MonkeyPatch, module: Any, name: str, old: str, new: str) -> None:
+    statement = getattr(module, name)
+    assert statement.count(old) == 1, f"{name} has changed: {old!r} stands there no longer"
+    patch.setattr(module, name, statement.replace(old, new))
+
+
+def no_fence(patch: pytest.MonkeyPatch) -> None:
+    """A worker that was taken over may go on writing."""
+    for name in ("COMMIT", "COMMIT_ALL"):
+        old = "($3::uuid is null or (worker_id = $3 and epoch = $4::bigint))"
+        change_statement(
+            patch, store_module, name, old, "($3::uuid is null or $4::bigint is not null)"
+        )
+
+    def check(fence: Fence, chat: Chat) -> None:
+        if chat.history_version != fence.history_version:
+            raise FenceStale("history moved")
+
+    patch.setattr(Fence, "check", check)
+
+
+def no_history_version(patch: pytest.MonkeyPatch) -> None:
+    """The rightful worker may answer a history that an edit has replaced."""
+
+    def check(fence: Fence, chat: Chat) -> None:
+        if (chat.worker_id, chat.epoch) != (fence.worker_id, fence.epoch):
+            raise FenceStale("taken over")
+
+    patch.setattr(Fence, "check", check)
+
+
+def no_idempotency_key(patch: pytest.MonkeyPatch) -> None:
+    """A repeat is taken for a new request."""
+    transact = ledger_module.Ledger.transact
+
+    async def keyless(self: Any, *args: Any, **kwargs: Any) -> Any:
+        kwargs["keyed"] = None
+        return await transact(self, *args, **kwargs)
+
+    patch.setattr(ledger_module.Ledger, "transact", keyless)
+
+
+def receipt_not_read(patch: pytest.MonkeyPatch) -> None:
+    """Keys are written down, but nobody looks before deciding: only the constraint is left."""
+    load = store_module.PostgresStore.load
+
+    async def forgetful(self: Any, *args: Any, **kwargs: Any) -> Loaded | None:
+        loaded = await load(self, *args, **kwargs)
+        return None if loaded is None else replace(loaded, receipt=None)
+
+    patch.setattr(store_module.PostgresStore, "load", forgetful)
+
+
+def no_expected_version(patch: pytest.MonkeyPatch) -> None:
+    """A decision on old facts overwrites what came meanwhile."""
+    for name in ("COMMIT", "COMMIT_ALL"):
+        old = "where id = $1 and version = $2\n"
+        change_statement(patch, store_module, name, old, "where id = $1 and version >= $2\n")
+
+
+def owner_from_snapshot(patch: pytest.MonkeyPatch) -> None:
+    """A commit of a person's writes the owner that it saw, not the one there is."""
+    for name in ("COMMIT", "COMMIT_ALL"):
+        old = "worker_id = case when not $5 then worker_id end,"
+        change_statement(
+            patch, store_module, name, old, "worker_id = case when not $5 then $3 end,"
+        )
+
+
+def lost_synthetic_result(patch: pytest.MonkeyPatch) -> None:
+    """A call that nobody will answer any more stays without a result."""
+
+    def close_calls(draft: Draft, reason: Synthetic, only: Any = None) -> None:
+        draft.set(open_calls=())
+
+    patch.setattr(Draft, "close_calls", close_calls)
+
+
+def queue_promoted_twice(patch: pytest.MonkeyPatch) -> None:
+    """A promoted message stays in the queue."""
+
+    def promote(draft: Draft, queued_id: QueuedId, **kwargs: Any) -> None:
+        draft.append_user(draft.find_queued(queued_id).body, **kwargs)
+
+    patch.setattr(Draft, "promote", promote)
+
+
+def queue_dropped_at_the_end(patch: pytest.MonkeyPatch) -> None:
+    """A turn ends idle although messages wait."""
+
+    def end_turn(draft: Draft) -> None:
+        for queued in draft.chat.queue:
+            draft.leave_queue(queued.queued_id, Fate.PROMOTED)
+        draft.release(driving.Status.IDLE)
+
+    patch.setattr(Draft, "end_turn", end_turn)
+
+
+def edit_hides_too_little(patch: pytest.MonkeyPatch) -> None:
+    """The edited message itself stays in the history."""
+    change_statement(
+        patch,
+        store_module,
+        "COMMIT_ALL",
+        "messages.seq between $40 and $41",
+        "messages.seq between $40 + 1 and $41",
+    )
+
+
+def steals_from_the_living(patch: pytest.MonkeyPatch) -> None:
+    """A lease that has not lapsed protects nobody."""
+    statement = leases_module.ACQUIRE.replace(
+        "w.lease_until <= clock_timestamp()", "w.lease_until <= clock_timestamp() + interval '1 h'"
+    )
+    assert statement != leases_module.ACQUIRE
+    patch.setattr(leases_module, "ACQUIRE", statement)
+
+
+def epoch_stands_still(patch: pytest.MonkeyPatch) -> None:
+    """Whoever acquires is not told apart from whoever held the chat before."""
+    change_statement(patch, leases_module, "ACQUIRE", "epoch = c.epoch + 1", "epoch = c.epoch")
+
+
+def release_forgotten(patch: pytest.MonkeyPatch) -> None:
+    """A turn ends and its worker still owns the chat."""
+    change_statement(
+        patch,
+        store_module,
+        "COMMIT",
+        "worker_id = case when not $5 then worker_id end,",
+        "worker_id = case when not $5 or true then worker_id end,",
+    )
+
+
+def results_of_others_accepted(patch: pytest.MonkeyPatch) -> None:
+    """An edit leaves the calls of the history it hides open."""
+    hide_from = Draft.hide_from
+
+    def keeps_calls(draft: Draft, seq: Any) -> None:
+        calls = draft.chat.open_calls
+        hide_from(draft, seq)
+        draft.set(open_calls=calls)
+
+    patch.setattr(Draft, "hide_from", keeps_calls)
+
+
+def edit_keeps_the_queue(patch: pytest.MonkeyPatch) -> None:
+    """Messages that answered the old history wait on for the new one."""
+    clear = Draft.clear_queue
+    edit = people.edit_message
+
+    def keeps_queue(draft: Draft, command: Any, now: Any) -> None:
+        patch.setattr(Draft, "clear_queue", lambda _draft: None)  # type: ignore[misc]
+        try:
+            edit(draft, command, now)
+        finally:
+            patch.setattr(Draft, "clear_queue", clear)
+
+    from holdfast.domain import commands, decide
+
+    handlers: Any = decide._HANDLERS  # pyright: ignore[reportPrivateUsage]
+    patch.setitem(handlers, commands.EditMessage, keeps_queue)
+
+
+MUTANTS: dict[str, Mutant] = {
+    mutant.__name__: mutant
+    for mutant in (
+        no_fence,
+        no_history_version,
+        no_idempotency_key,
+        receipt_not_read,
+        no_expected_version,
+        owner_from_snapshot,
+        lost_synthetic_result,
+        queue_promoted_twice,
+        queue_dropped_at_the_end,
+        edit_hides_too_little,
+        edit_keeps_the_queue,
+        results_of_others_accepted,
+        steals_from_the_living,
+        epoch_stands_still,
+        release_forgotten,
+    )
+}
