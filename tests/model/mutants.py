@@ -2,13 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from functools import cache
+from typing import Any, LiteralString, cast
 
 import pytest
 
 from holdfast.chats import ledger as ledger_module
 from holdfast.db import leases as leases_module
 from holdfast.db import store as store_module
+from holdfast.db.queries import Query
 from holdfast.domain import driving, people
 from holdfast.domain.chat import Chat
 from holdfast.domain.draft import Draft
@@ -23,18 +25,32 @@ Mutant = Callable[[pytest.MonkeyPatch], None]
 
 
 def change_statement(patch: pytest.MonkeyPatch, module: Any, name: str, old: str, new: str) -> None:
-    statement = getattr(module, name)
-    assert statement.count(old) == 1, f"{name} has changed: {old!r} stands there no longer"
-    patch.setattr(module, name, statement.replace(old, new))
+    query = cast(Query, getattr(module, name))
+    assert query.source.count(old) == 1, f"{name} has changed: {old!r} stands there no longer"
+    patch.setattr(module, name, Query.compile(query.source.replace(old, new)))
+
+
+def change_commit(
+    patch: pytest.MonkeyPatch, block: str, old: LiteralString, new: LiteralString
+) -> None:
+    """Change every form of the commit that contains this block."""
+    intact = store_module.commit_query
+
+    def changed(*blocks: str) -> Query:
+        query = intact(*blocks)
+        if block not in ("commit_begin", *blocks):
+            return query
+        assert query.source.count(old) == 1, f"{block} has changed: {old!r} is no longer there"
+        return Query.compile(query.source.replace(old, new))
+
+    patch.setattr(store_module, "commit_query", cache(changed))
 
 
 def no_fence(patch: pytest.MonkeyPatch) -> None:
     """A worker that was taken over may go on writing."""
-    for name in ("COMMIT", "COMMIT_ALL"):
-        old = "($3::uuid is null or (worker_id = $3 and epoch = $4::bigint))"
-        change_statement(
-            patch, store_module, name, old, "($3::uuid is null or $4::bigint is not null)"
-        )
+    old = "(:fence_worker::uuid is null or (worker_id = :fence_worker and epoch = :fence_epoch))"
+    new = "(:fence_worker::uuid is null or :fence_epoch::bigint is not null)"
+    change_commit(patch, "commit_begin", old, new)
 
     def check(fence: Fence, chat: Chat) -> None:
         if chat.history_version != fence.history_version:
@@ -77,18 +93,15 @@ def receipt_not_read(patch: pytest.MonkeyPatch) -> None:
 
 def no_expected_version(patch: pytest.MonkeyPatch) -> None:
     """A decision on old facts overwrites what came meanwhile."""
-    for name in ("COMMIT", "COMMIT_ALL"):
-        old = "where id = $1 and version = $2\n"
-        change_statement(patch, store_module, name, old, "where id = $1 and version >= $2\n")
+    old, new = "version = :expected_version\n", "version >= :expected_version\n"
+    change_commit(patch, "commit_begin", old, new)
 
 
 def owner_from_snapshot(patch: pytest.MonkeyPatch) -> None:
     """A commit of a person's writes the owner that it saw, not the one there is."""
-    for name in ("COMMIT", "COMMIT_ALL"):
-        old = "worker_id = case when not $5 then worker_id end,"
-        change_statement(
-            patch, store_module, name, old, "worker_id = case when not $5 then $3 end,"
-        )
+    old = "worker_id = case when not :releases then worker_id end,"
+    new = "worker_id = case when not :releases then :fence_worker::uuid end,"
+    change_commit(patch, "commit_begin", old, new)
 
 
 def lost_synthetic_result(patch: pytest.MonkeyPatch) -> None:
@@ -122,22 +135,17 @@ def queue_dropped_at_the_end(patch: pytest.MonkeyPatch) -> None:
 
 def edit_hides_too_little(patch: pytest.MonkeyPatch) -> None:
     """The edited message itself stays in the history."""
-    change_statement(
-        patch,
-        store_module,
-        "COMMIT_ALL",
-        "messages.seq between $40 and $41",
-        "messages.seq between $40 + 1 and $41",
-    )
+    old = "messages.seq between :hidden_from and"
+    change_commit(patch, "commit_rest", old, "messages.seq between :hidden_from + 1 and")
 
 
 def steals_from_the_living(patch: pytest.MonkeyPatch) -> None:
     """A lease that has not lapsed protects nobody."""
-    statement = leases_module.ACQUIRE.replace(
-        "w.lease_until <= clock_timestamp()", "w.lease_until <= clock_timestamp() + interval '1 h'"
-    )
-    assert statement != leases_module.ACQUIRE
-    patch.setattr(leases_module, "ACQUIRE", statement)
+    lapsed = "w.lease_until <= clock_timestamp()"
+    source = leases_module.ACQUIRE.source
+    assert lapsed in source
+    query = Query.compile(source.replace(lapsed, f"{lapsed} + interval '1 h'"))
+    patch.setattr(leases_module, "ACQUIRE", query)
 
 
 def epoch_stands_still(patch: pytest.MonkeyPatch) -> None:
@@ -147,13 +155,8 @@ def epoch_stands_still(patch: pytest.MonkeyPatch) -> None:
 
 def release_forgotten(patch: pytest.MonkeyPatch) -> None:
     """A turn ends and its worker still owns the chat."""
-    change_statement(
-        patch,
-        store_module,
-        "COMMIT",
-        "worker_id = case when not $5 then worker_id end,",
-        "worker_id = case when not $5 or true then worker_id end,",
-    )
+    old = "case when not :releases then worker_id end,"
+    change_commit(patch, "commit_begin", old, "case when not :releases or true then worker_id end,")
 
 
 def results_of_others_accepted(patch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,14 @@ import subprocess
 import tempfile
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class PrivatePostgres:
+    url: str
+    data: Path
 
 
 def binary(name: str) -> str:
@@ -36,8 +43,8 @@ def _run(*command: str, data: Path) -> None:
 
 
 @asynccontextmanager
-async def private_postgres(settings: Mapping[str, str]) -> AsyncGenerator[str]:
-    """The URL of a running server with these settings; gone afterwards."""
+async def private_postgres(settings: Mapping[str, str]) -> AsyncGenerator[PrivatePostgres]:
+    """A running server with these settings; gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="holdfast-pg-") as folder:
         data, port = Path(folder), free_port()
         options = " ".join(f"-c {name}={value}" for name, value in settings.items())
@@ -52,6 +59,7 @@ async def private_postgres(settings: Mapping[str, str]) -> AsyncGenerator[str]:
             _run, *base, "-o", serve, "-l", str(data / "log"), "start", data=data
         )
         try:
-            yield f"postgresql://postgres@127.0.0.1:{port}/postgres"
+            url = f"postgresql://postgres@127.0.0.1:{port}/postgres"
+            yield PrivatePostgres(url, data / "db")
         finally:
             await asyncio.to_thread(_run, *base, "-m", "immediate", "stop", data=data)

@@ -84,26 +84,32 @@ def _check_bounds(value: JsonValue) -> None:
     pending: list[tuple[JsonValue, int]] = [(value, 1)]
     while pending:
         current, depth = pending.pop()
-        if isinstance(current, str) or current is None or isinstance(current, bool):
-            continue
-        if isinstance(current, int):
-            if not -INTEGER_MAX <= current <= INTEGER_MAX:
-                raise ContentRefused("an integer of more than 63 bits")
-        elif isinstance(current, float):
-            if not math.isfinite(current):
-                raise ContentRefused(f"{current} is not a JSON number")
+        if isinstance(current, dict):
+            members = cast(dict[Any, JsonValue], current)
+            if not all(isinstance(key, str) for key in members):
+                raise ContentRefused("a JSON object with a key that is not text")
+            inside = members.values()
+        elif isinstance(current, list | tuple):
+            inside = cast(Sequence[JsonValue], current)
         else:
-            if depth > DEPTH_MAX:
-                raise ContentRefused(f"JSON nested deeper than {DEPTH_MAX}")
-            pending.extend((inner, depth + 1) for inner in _inner(current))
+            _check_scalar(current)
+            continue
+        if depth > DEPTH_MAX:
+            raise ContentRefused(f"JSON nested deeper than {DEPTH_MAX}")
+        pending.extend([(inner, depth + 1) for inner in inside if type(inner) is not str])
 
 
-def _inner(container: Sequence[JsonValue] | Mapping[str, JsonValue]) -> Sequence[JsonValue]:
-    if isinstance(container, Mapping):
-        if not all(isinstance(key, str) for key in cast(Mapping[Any, Any], container)):
-            raise ContentRefused("a JSON object with a key that is not text")
-        return list(container.values())
-    return container
+def _check_scalar(value: JsonValue) -> None:
+    if isinstance(value, str | bool | None):
+        return
+    if isinstance(value, int):
+        if not -INTEGER_MAX <= value <= INTEGER_MAX:
+            raise ContentRefused("an integer of more than 63 bits")
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            raise ContentRefused(f"{value} is not a JSON number")
+    else:
+        raise ContentRefused(f"{type(value).__name__} is not JSON")
 
 
 def _map_text(value: JsonValue, change: Callable[[str], str]) -> JsonValue:

@@ -33,10 +33,10 @@ class PostgresHistory:
         rows = await fetch_rows(
             self._pool,
             PAGE,
-            chat_id,
-            SEQ_MAX if before is None else min(before, SEQ_MAX),
-            limit,
-            None if as_of is None else min(as_of, VERSION_MAX),
+            chat_id=chat_id,
+            before=SEQ_MAX if before is None else min(before, SEQ_MAX),
+            limit=limit,
+            as_of=None if as_of is None else min(as_of, VERSION_MAX),
         )
         messages = tuple(message_from_row(row) for row in reversed(rows))
         more = len(messages) == limit and messages[0].seq > 1
@@ -45,7 +45,8 @@ class PostgresHistory:
     async def changes_since(
         self, chat_id: ChatId, version: Version, *, limit: int
     ) -> Changes | None:
-        rows = await fetch_rows(self._pool, CHANGES, chat_id, min(version, VERSION_MAX), limit)
+        known = min(version, VERSION_MAX)
+        rows = await fetch_rows(self._pool, CHANGES, chat_id=chat_id, version=known, limit=limit)
         if not rows:
             return None
         hidden_from = rows[0]["hidden_from"]
@@ -59,12 +60,12 @@ class PostgresHistory:
         )
 
     async def older_paths(self, chat_id: ChatId, *, limit: int) -> Sequence[OlderPath]:
-        rows = await fetch_rows(self._pool, OLDER_PATHS, chat_id, limit)
+        rows = await fetch_rows(self._pool, OLDER_PATHS, chat_id=chat_id, limit=limit)
         return [
             OlderPath(Version(row["version"]), Seq(row["first_seq"]), row["messages"])
             for row in rows
         ]
 
     async def queued(self, chat_id: ChatId, queued_id: QueuedId) -> QueuedMessage | None:
-        row = await fetch_row(self._pool, QUEUED, chat_id, queued_id)
+        row = await fetch_row(self._pool, QUEUED, chat_id=chat_id, queued_id=queued_id)
         return None if row is None else queued_from_row(row, decode_json(row["parts"]))

@@ -20,8 +20,10 @@ LEAVE: Final = load_query("leave_worker")
 FORGET: Final = load_query("forget_workers")
 EXPIRED_AWAITS: Final = load_query("expired_awaits")
 
+OWNERS_VISITED_MIN: Final = 8
 OWNERS_VISITED_MAX: Final = 32
-"""Owners looked at on either side of the ring's start: what one acquire may cost."""
+"""Owners looked at on either side of the ring's start: what one acquire may cost. Who takes few
+chats need not ask many owners; fairness comes from a ring that begins elsewhere each time."""
 INTERRUPTS_MAX: Final = 16
 """Interrupts acquired beyond the limit."""
 
@@ -31,28 +33,39 @@ class PostgresLeases:
         self._pool = pool
 
     async def join(self, worker_id: WorkerId, *, name: str, ttl: timedelta) -> None:
-        await fetch_rows(self._pool, JOIN, worker_id, name, ttl)
+        await fetch_rows(self._pool, JOIN, worker_id=worker_id, name=name, ttl=ttl)
 
     async def heartbeat(self, worker_id: WorkerId, *, ttl: timedelta) -> datetime | None:
-        row = await fetch_row(self._pool, HEARTBEAT, worker_id, ttl)
+        row = await fetch_row(self._pool, HEARTBEAT, worker_id=worker_id, ttl=ttl)
         return None if row is None else row["lease_until"]
 
     async def acquire(self, worker_id: WorkerId, *, limit: int, ring_start: UUID) -> Sequence[Chat]:
         rows = await fetch_rows(
-            self._pool, ACQUIRE, worker_id, limit, ring_start, OWNERS_VISITED_MAX, INTERRUPTS_MAX
+            self._pool,
+            ACQUIRE,
+            worker_id=worker_id,
+            limit=limit,
+            ring_start=ring_start,
+            owners_max=min(OWNERS_VISITED_MAX, max(OWNERS_VISITED_MIN, limit)),
+            interrupts_max=INTERRUPTS_MAX,
         )
         return [chat_from_row(row) for row in rows]
 
     async def release(self, worker_id: WorkerId, chat_ids: Sequence[ChatId]) -> Sequence[ChatId]:
-        rows = await fetch_rows(self._pool, RELEASE, worker_id, chat_ids)
+        rows = await fetch_rows(self._pool, RELEASE, worker_id=worker_id, chat_ids=chat_ids)
         return [ChatId(row["id"]) for row in rows]
 
     async def leave(self, worker_id: WorkerId) -> Sequence[ChatId]:
-        return [ChatId(row["id"]) for row in await fetch_rows(self._pool, LEAVE, worker_id)]
+        return [
+            ChatId(row["id"]) for row in await fetch_rows(self._pool, LEAVE, worker_id=worker_id)
+        ]
 
     async def forget(self, *, lapsed_for: timedelta) -> Sequence[WorkerId]:
-        return [WorkerId(row["id"]) for row in await fetch_rows(self._pool, FORGET, lapsed_for)]
+        return [
+            WorkerId(row["id"])
+            for row in await fetch_rows(self._pool, FORGET, lapsed_for=lapsed_for)
+        ]
 
     async def expired_awaits(self, *, limit: int) -> Sequence[ChatId]:
-        rows = await fetch_rows(self._pool, EXPIRED_AWAITS, limit)
+        rows = await fetch_rows(self._pool, EXPIRED_AWAITS, limit=limit)
         return [ChatId(row["id"]) for row in rows]

@@ -49,6 +49,9 @@ async def open_pool(url: str, options: PoolOptions | None = None) -> AsyncGenera
         server_settings={
             "application_name": "holdfast",
             "jit": "off",  # our statements are small; compiling them costs more than running them
+            # Planning the larger statements costs more than running them, and every one of them
+            # has the same best plan whatever its values: the one that follows the indexes.
+            "plan_cache_mode": "force_generic_plan",
             "lock_timeout": str(options.lock_timeout_ms),
             "statement_timeout": str(options.statement_timeout_ms),
             "idle_in_transaction_session_timeout": str(options.idle_in_transaction_ms),
@@ -65,7 +68,7 @@ async def open_pool(url: str, options: PoolOptions | None = None) -> AsyncGenera
 
 
 async def refuse_unsafe(pool: Pool) -> None:
-    for row in await pool.fetch(load_query("durability")):
+    for row in await pool.fetch(load_query("durability").text):
         name, setting = row["name"], row["setting"]
         if setting not in _REQUIRED.get(name, {setting}) or setting in _REFUSED.get(name, ()):
             raise UnsafeDatabase(

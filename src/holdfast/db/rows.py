@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 from uuid import UUID
 
 from holdfast.db.codec import decode_json, encode_json, escape, unescape
@@ -17,7 +17,7 @@ from holdfast.domain.chat import (
     Status,
     TurnError,
 )
-from holdfast.domain.format import parts_from_json, parts_to_json
+from holdfast.domain.format import FORMAT, parts_from_json, parts_to_json
 from holdfast.domain.ids import (
     CallId,
     ChatId,
@@ -30,7 +30,7 @@ from holdfast.domain.ids import (
     WorkerId,
 )
 from holdfast.domain.messages import Ending, Message, MessageBody, Role, Visibility
-from holdfast.domain.outcome import Outcome
+from holdfast.domain.outcome import Appended, Outcome
 from holdfast.domain.parts import JsonObject, Need
 
 
@@ -189,91 +189,111 @@ def _awaiting_from_json(stored: str | None, deadline: datetime | None) -> Awaiti
     )
 
 
-# To parameters, in the order in which the statements number them.
+# To parameters, by the names that the statements use.
 
 
-def columns_of_messages(bodies: Sequence[tuple[Seq, MessageBody]]) -> tuple[list[Any], ...]:
-    """One list per column of `messages`, from seq to cost_micros."""
-    rows = [
-        (
-            seq,
-            body.role.value,
-            body.ending.value,
-            body.visibility.value,
-            encode_json(parts_to_json(body.parts)),
-            _escaped(body.model),
-            _escaped(body.effort),
-            body.author_id,
-            None if body.usage is None else encode_json(body.usage),
-            body.cost_micros,
-        )
-        for seq, body in bodies
-    ]
-    return _columns(rows, 10)
-
-
-def appended_columns(outcome: Outcome) -> tuple[list[Any], ...]:
-    return columns_of_messages([(entry.seq, entry.body) for entry in outcome.appended])
-
-
-def facts_parameters(chat: Chat) -> tuple[Any, ...]:
-    """The facts that a commit sets, from status to awaiting_until ($6 to $24)."""
+def facts_parameters(chat: Chat) -> dict[str, Any]:
+    """The facts that a commit sets."""
     awaiting = chat.awaiting
-    return (
-        chat.status.value,
-        chat.archived,
-        chat.history_version,
-        chat.queue_version,
-        chat.last_seq,
-        chat.last_queued_id,
-        len(chat.queue),
-        chat.owes_reply,
-        chat.compactable,
-        chat.compaction_requested,
-        _open_calls_to_json(chat.open_calls),
-        chat.attempt,
-        chat.attempts_forgiven,
-        _escaped(chat.model),
-        _escaped(chat.effort),
-        None if chat.error is None else encode_json(_error_to_json(chat.error)),
-        None if chat.backoff is None else _backoff_to_json(chat.backoff),
-        None
+    return {
+        "status": chat.status.value,
+        "archived": chat.archived,
+        "history_version": chat.history_version,
+        "queue_version": chat.queue_version,
+        "last_seq": chat.last_seq,
+        "last_queued_id": chat.last_queued_id,
+        "queue_length": len(chat.queue),
+        "owes_reply": chat.owes_reply,
+        "compactable": chat.compactable,
+        "compaction_requested": chat.compaction_requested,
+        "open_calls": _open_calls_to_json(chat.open_calls),
+        "attempt": chat.attempt,
+        "attempts_forgiven": chat.attempts_forgiven,
+        "model": _escaped(chat.model),
+        "effort": _escaped(chat.effort),
+        "error": None if chat.error is None else encode_json(_error_to_json(chat.error)),
+        "backoff": None if chat.backoff is None else _backoff_to_json(chat.backoff),
+        "awaiting": None
         if awaiting is None
         else encode_json({"kind": awaiting.kind.value, "calls": awaiting.calls}),
-        None if awaiting is None else awaiting.deadline,
-    )
+        "awaiting_until": None if awaiting is None else awaiting.deadline,
+    }
 
 
-def rest_parameters(outcome: Outcome) -> tuple[Any, ...]:
-    """What hides, copies and moves the queue ($40 to $56)."""
+MESSAGE: Final = (
+    *("m_seq", "m_role", "m_ending", "m_visibility", "m_parts"),
+    *("m_model", "m_effort", "m_author", "m_usage", "m_cost"),
+)
+MESSAGES: Final = (
+    *("seqs", "roles", "endings", "visibilities", "parts"),
+    *("models", "efforts", "authors", "usages", "costs"),
+)
+QUEUED: Final = (
+    *("q_ids", "q_positions", "q_urgent"),
+    *("q_parts", "q_models", "q_efforts", "q_authors"),
+)
+
+
+def message_parameters(appended: Appended) -> dict[str, Any]:
+    return {"format": FORMAT, **dict(zip(MESSAGE, _message_row(appended), strict=True))}
+
+
+def messages_parameters(appended: Sequence[Appended]) -> dict[str, Any]:
+    return {"format": FORMAT, **_columns(MESSAGES, [_message_row(entry) for entry in appended])}
+
+
+def rest_parameters(outcome: Outcome) -> dict[str, Any]:
+    """What hides, copies and moves the queue."""
     past = outcome.restored
-    return (
-        outcome.hidden_from,
-        outcome.before.last_seq,
-        None if past is None else past.shared_seq,
-        None if past is None else past.version,
-        *_columns(
-            [
-                (
-                    queued.queued_id,
-                    queued.position,
-                    queued.urgent,
-                    encode_json(parts_to_json(queued.body.parts)),
-                    _escaped(queued.body.model),
-                    _escaped(queued.body.effort),
-                    queued.body.author_id,
-                )
-                for queued in outcome.queued
-            ],
-            7,
+    return {
+        "hidden_from": outcome.hidden_from,
+        "last_seq_before": outcome.before.last_seq,
+        "shared_seq": None if past is None else past.shared_seq,
+        "past_version": None if past is None else past.version,
+        "q_format": FORMAT,
+        **_columns(QUEUED, [_queued_row(queued) for queued in outcome.queued]),
+        **_columns(
+            ("left_ids", "left_fates", "left_seqs"),
+            [(left.queued_id, left.fate.value, left.seq) for left in outcome.left],
         ),
-        *_columns([(left.queued_id, left.fate.value, left.seq) for left in outcome.left], 3),
-        *_columns([(move.queued_id, move.position, move.urgent) for move in outcome.moved], 3),
+        **_columns(
+            ("moved_ids", "moved_positions", "moved_urgent"),
+            [(move.queued_id, move.position, move.urgent) for move in outcome.moved],
+        ),
+    }
+
+
+def _message_row(appended: Appended) -> tuple[Any, ...]:
+    body = appended.body
+    return (
+        appended.seq,
+        body.role.value,
+        body.ending.value,
+        body.visibility.value,
+        encode_json(parts_to_json(body.parts)),
+        _escaped(body.model),
+        _escaped(body.effort),
+        body.author_id,
+        None if body.usage is None else encode_json(body.usage),
+        body.cost_micros,
     )
 
 
-def _columns(rows: Sequence[tuple[Any, ...]], width: int) -> tuple[list[Any], ...]:
-    return tuple([row[index] for row in rows] for index in range(width))
+def _queued_row(queued: QueuedMessage) -> tuple[Any, ...]:
+    return (
+        queued.queued_id,
+        queued.position,
+        queued.urgent,
+        encode_json(parts_to_json(queued.body.parts)),
+        _escaped(queued.body.model),
+        _escaped(queued.body.effort),
+        queued.body.author_id,
+    )
+
+
+def _columns(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str, list[Any]]:
+    """One list per column: how a set of rows is passed to a statement."""
+    return {name: [row[index] for row in rows] for index, name in enumerate(names)}
 
 
 def _escaped(text: str | None) -> str | None:

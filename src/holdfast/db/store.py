@@ -2,25 +2,27 @@
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Any, Final, LiteralString, TypeVar
+from functools import cache
+from itertools import chain, product
+from typing import Any, Final, TypeVar
 
 import asyncpg
 
 from holdfast.db.codec import escape
 from holdfast.db.pool import Pool
-from holdfast.db.queries import load_query
+from holdfast.db.queries import Query, load_query
 from holdfast.db.rows import (
     Row,
-    appended_columns,
     chat_from_row,
     facts_parameters,
+    message_parameters,
+    messages_parameters,
     past_from_row,
     rest_parameters,
 )
 from holdfast.domain.chat import Facts, Past, Target
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.fence import Fence
-from holdfast.domain.format import FORMAT
 from holdfast.domain.ids import ChatId, ClientKey, Epoch, QueuedId, Seq, UserId, Version
 from holdfast.domain.messages import Role
 from holdfast.domain.outcome import Answer, Outcome
@@ -30,12 +32,6 @@ LOAD: Final = load_query("load_chat")
 LOAD_PAST: Final = load_query("load_past")
 CREATE: Final = load_query("create_chat")
 FIND_CREATED: Final = load_query("find_created")
-COMMIT: Final = load_query("commit_begin") + "\n" + load_query("commit_end")
-COMMIT_ALL: Final = "\n".join(
-    (load_query("commit_begin"), load_query("commit_rest"), load_query("commit_end"))
-)
-
-
 SEQ_MAX: Final = 2**31 - 1
 VERSION_MAX: Final = 2**63 - 1
 
@@ -51,7 +47,7 @@ class PostgresStore:
     async def load(self, chat_id: ChatId, asking: Asking = JUST_THE_CHAT) -> Loaded | None:
         key = None if asking.key is None else escape(asking.key)
         target = within(asking.target, SEQ_MAX)
-        row = await fetch_row(self._pool, LOAD, chat_id, target, key)
+        row = await fetch_row(self._pool, LOAD, chat_id=chat_id, target=target, client_key=key)
         if row is None:
             return None
         facts = Facts(
@@ -64,7 +60,7 @@ class PostgresStore:
     async def _load_past(self, chat_id: ChatId, version: Version | None) -> Past | None:
         if version is None:
             return None
-        row = await fetch_row(self._pool, LOAD_PAST, chat_id, version)
+        row = await fetch_row(self._pool, LOAD_PAST, chat_id=chat_id, version=version)
         return None if row is None else past_from_row(version, row)
 
     async def create(self, outcome: Outcome, keyed: Keyed | None = None) -> Stamp | None:
@@ -72,24 +68,24 @@ class PostgresStore:
         row = await fetch_row(
             self._pool,
             CREATE,
-            chat.chat_id,
-            chat.org_id,
-            chat.owner_id,
-            chat.status.value,
-            chat.history_version,
-            chat.last_seq,
-            chat.owes_reply,
-            chat.compactable,
-            None if chat.model is None else escape(chat.model),
-            None if chat.effort is None else escape(chat.effort),
-            *_key_parameters(keyed),
-            FORMAT,
-            *appended_columns(outcome),
+            chat_id=chat.chat_id,
+            org_id=chat.org_id,
+            owner_id=chat.owner_id,
+            status=chat.status.value,
+            history_version=chat.history_version,
+            last_seq=chat.last_seq,
+            owes_reply=chat.owes_reply,
+            compactable=chat.compactable,
+            model=None if chat.model is None else escape(chat.model),
+            effort=None if chat.effort is None else escape(chat.effort),
+            client_key=None if keyed is None else escape(keyed.key),
+            digest=None if keyed is None else keyed.digest,
+            **messages_parameters(outcome.appended),
         )
         return None if row is None else _stamp(row)
 
     async def find_created(self, owner_id: UserId, key: ClientKey) -> Created | None:
-        row = await fetch_row(self._pool, FIND_CREATED, owner_id, escape(key))
+        row = await fetch_row(self._pool, FIND_CREATED, owner_id=owner_id, client_key=escape(key))
         if row is None:
             return None
         receipt = Receipt(row["digest"], Answer(version=Version(1)))
@@ -98,36 +94,55 @@ class PostgresStore:
     async def commit(
         self, outcome: Outcome, *, fence: Fence | None = None, keyed: Keyed | None = None
     ) -> Stamp | None:
-        before, answer = outcome.before, outcome.answer
-        parameters: tuple[Any, ...] = (
-            before.chat_id,
-            before.version,
-            None if fence is None else fence.worker_id,
-            None if fence is None else fence.epoch,
-            outcome.releases,
-            *facts_parameters(outcome.chat),
-            *_key_parameters(keyed),
-            answer.seq,
-            answer.queued_id,
-            FORMAT,
-            *appended_columns(outcome),
-        )
-        statement: LiteralString = COMMIT
+        before = outcome.before
+        parameters: dict[str, Any] = {
+            "chat_id": before.chat_id,
+            "expected_version": before.version,
+            "fence_worker": None if fence is None else fence.worker_id,
+            "fence_epoch": None if fence is None else fence.epoch,
+            "releases": outcome.releases,
+            **facts_parameters(outcome.chat),
+        }
+        blocks: list[str] = []
+        if keyed is not None:
+            blocks.append("commit_receipt")
+            parameters |= _receipt_parameters(keyed, outcome.answer)
+        if len(outcome.appended) == 1:
+            blocks.append("commit_message")
+            parameters |= message_parameters(outcome.appended[0])
+        elif outcome.appended:
+            blocks.append("commit_messages")
+            parameters |= messages_parameters(outcome.appended)
         if _needs_the_rest(outcome):
-            statement = COMMIT_ALL
-            parameters += rest_parameters(outcome)
-        row = await fetch_row(self._pool, statement, *parameters)
+            blocks.append("commit_rest")
+            parameters |= rest_parameters(outcome)
+        row = await fetch_row(self._pool, commit_query(*blocks), **parameters)
         return None if row is None else _stamp(row)
 
 
-async def fetch_row(pool: Pool, statement: LiteralString, *parameters: object) -> Row | None:
-    with unavailable_when_cut():
-        return await pool.fetchrow(statement, *parameters)
+@cache
+def commit_query(*blocks: str) -> Query:
+    return load_query("commit_begin", *blocks, "commit_end")
 
 
-async def fetch_rows(pool: Pool, statement: LiteralString, *parameters: object) -> list[Any]:
+def every_commit() -> list[tuple[str, ...]]:
+    """The blocks of each form that a commit can take, for those who check them all."""
+    forms = product(
+        ((), ("commit_receipt",)),
+        ((), ("commit_message",), ("commit_messages",)),
+        ((), ("commit_rest",)),
+    )
+    return [tuple(chain.from_iterable(form)) for form in forms]
+
+
+async def fetch_row(pool: Pool, query: Query, **parameters: object) -> Row | None:
     with unavailable_when_cut():
-        return await pool.fetch(statement, *parameters)
+        return await pool.fetchrow(query.text, *[parameters[name] for name in query.names])
+
+
+async def fetch_rows(pool: Pool, query: Query, **parameters: object) -> list[Any]:
+    with unavailable_when_cut():
+        return await pool.fetch(query.text, *[parameters[name] for name in query.names])
 
 
 @contextmanager
@@ -165,8 +180,13 @@ def _needs_the_rest(outcome: Outcome) -> bool:
     return bool(outcome.hidden_from is not None or outcome.queued or outcome.left or outcome.moved)
 
 
-def _key_parameters(keyed: Keyed | None) -> tuple[str | None, bytes | None]:
-    return (None, None) if keyed is None else (escape(keyed.key), keyed.digest)
+def _receipt_parameters(keyed: Keyed, answer: Answer) -> dict[str, Any]:
+    return {
+        "client_key": escape(keyed.key),
+        "digest": keyed.digest,
+        "answer_seq": answer.seq,
+        "answer_queued_id": answer.queued_id,
+    }
 
 
 def _stamp(row: Row) -> Stamp:

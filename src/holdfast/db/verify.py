@@ -21,5 +21,5 @@ class Violation:
 
 async def verify(pool: Pool, chat_ids: Sequence[ChatId] | None = None) -> list[Violation]:
     """What is wrong in these chats (None: in all). Reads every message: not for a hot path."""
-    rows = await fetch_rows(pool, VERIFY, chat_ids)
+    rows = await fetch_rows(pool, VERIFY, chat_ids=chat_ids)
     return [Violation(ChatId(row["chat_id"]), row["rule"], row["detail"]) for row in rows]

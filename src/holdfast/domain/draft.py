@@ -71,7 +71,12 @@ class Draft:
         return error(chat.chat_id, chat.standing, type(self.command).__name__, reason)
 
     def set(self, **facts: object) -> None:
-        self.chat = replace(self.chat, version=self.version, **facts)
+        if self.chat is self.facts.chat:
+            self.chat = replace(self.chat, version=self.version)
+        for name, value in facts.items():
+            # On a copy that nobody else has seen yet. A fresh one for each move would be most of
+            # what a decision costs.
+            object.__setattr__(self.chat, name, value)
 
     # Status.
 

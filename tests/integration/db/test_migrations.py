@@ -7,8 +7,8 @@ import pytest
 from tests.support.database import temporary_database
 
 from holdfast.db.migrate import migrate, roll_back
-from holdfast.db.queries import load_query, query_names
-from holdfast.db.store import COMMIT, COMMIT_ALL
+from holdfast.db.queries import block_names, load_query
+from holdfast.db.store import commit_query, every_commit
 
 CATALOGUE = """
 select 'column', table_name, column_name,
@@ -60,15 +60,18 @@ async def test_replicas_that_start_together_take_turns() -> None:
         assert len(await catalogue(url)) > 80
 
 
-@pytest.mark.parametrize(
-    "name", sorted(query_names() - {"commit_begin", "commit_rest", "commit_end"})
-)
+STATEMENTS = sorted(name for name in block_names() if not name.startswith("commit_"))
+
+
+@pytest.mark.parametrize("name", STATEMENTS)
 async def test_every_statement_fits_the_schema(pool: asyncpg.Pool, name: str) -> None:
     async with pool.acquire() as connection:
-        await connection.prepare(load_query(name))
+        await connection.prepare(load_query(name).text)
 
 
-@pytest.mark.parametrize("statement", [COMMIT, COMMIT_ALL])
-async def test_the_commit_fits_the_schema(pool: asyncpg.Pool, statement: str) -> None:
+@pytest.mark.parametrize("blocks", every_commit())
+async def test_every_form_of_the_commit_fits_the_schema(
+    pool: asyncpg.Pool, blocks: tuple[str, ...]
+) -> None:
     async with pool.acquire() as connection:
-        await connection.prepare(statement)
+        await connection.prepare(commit_query(*blocks).text)

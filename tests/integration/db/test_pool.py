@@ -15,6 +15,7 @@ from tests.support.world import postgres_world
 
 from holdfast.db.clock import DatabaseClock
 from holdfast.db.pool import PoolOptions, UnsafeDatabase, open_pool
+from holdfast.db.queries import Query
 from holdfast.db.store import PostgresStore, fetch_row
 from holdfast.domain.commands import SendMessage
 from holdfast.domain.errors import Unavailable
@@ -22,9 +23,9 @@ from holdfast.domain.errors import Unavailable
 
 @pytest.mark.parametrize("setting", ["fsync", "full_page_writes", "synchronous_commit"])
 async def test_a_server_that_may_forget_is_refused(setting: str) -> None:
-    async with private_postgres({setting: "off"}) as url:
+    async with private_postgres({setting: "off"}) as server:
         with pytest.raises(UnsafeDatabase, match=f"{setting}=off"):
-            async with open_pool(url):
+            async with open_pool(server.url):
                 raise AssertionError("opened")
 
 
@@ -56,7 +57,7 @@ async def test_a_statement_that_is_not_answered_is_unavailable(template: str) ->
     ):
         with pytest.raises(Unavailable):
             async with asyncio.timeout(5):
-                await fetch_row(pool, "select pg_sleep(30)")
+                await fetch_row(pool, Query.compile("select pg_sleep(30)"))
 
 
 @requirement("D1")
@@ -87,9 +88,9 @@ async def test_a_closed_pool_is_unavailable(template: str) -> None:
 
 async def test_our_own_mistakes_are_not_called_unavailable(pool: asyncpg.Pool) -> None:
     with pytest.raises(asyncpg.InterfaceError):
-        await fetch_row(pool, "select $1::integer", 1, 2)
+        await fetch_row(pool, Query("", "select $1::integer", ("a", "b")), a=1, b=2)
     with pytest.raises(asyncpg.PostgresSyntaxError):
-        await fetch_row(pool, "selec 1")
+        await fetch_row(pool, Query.compile("selec 1"))
 
 
 @requirement("L84")

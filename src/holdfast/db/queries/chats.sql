@@ -1,7 +1,7 @@
 -- Facts of one chat, and its change. Every block is one statement.
 
 -- load_chat --
--- The facts, the message that an edit names ($2), and the receipt of a repeated request ($3).
+-- The facts, the message that an edit names, and the receipt of a repeated request.
 select
     c.id, c.org_id, c.owner_id, c.status, c.archived_at is not null as archived, c.version,
     c.history_version, c.queue_version, c.last_seq, c.last_queued_id, c.owes_reply, c.compactable,
@@ -22,44 +22,44 @@ select
     r.digest as receipt_digest, r.version as receipt_version, r.seq as receipt_seq,
     r.queued_id as receipt_queued_id
 from chats as c
-left join messages as t on t.chat_id = c.id and t.seq = $2
-left join receipts as r on r.chat_id = c.id and r.client_key = $3
-where c.id = $1
+left join messages as t on t.chat_id = c.id and t.seq = :target
+left join receipts as r on r.chat_id = c.id and r.client_key = :client_key
+where c.id = :chat_id
 
 -- load_past --
--- What a restore must know of the history as of version $2 (see domain/chat.py, Past).
+-- What a restore must know of the history as of a version (see domain/chat.py, Past).
 with shared as (
     select coalesce(max(seq), 0) as seq
     from messages
-    where chat_id = $1 and revision <= $2 and removed_revision is null
+    where chat_id = :chat_id and revision <= :version and removed_revision is null
 ), reply as (
     select coalesce(max(seq), 0) as seq
     from messages
-    where chat_id = $1 and role = 'assistant' and revision <= $2
-        and (removed_revision is null or removed_revision > $2)
+    where chat_id = :chat_id and role = 'assistant' and revision <= :version
+        and (removed_revision is null or removed_revision > :version)
 )
 select
     shared.seq as shared_seq,
     (
         select count(*)::integer
         from messages
-        where chat_id = $1 and seq > shared.seq and revision <= $2 and removed_revision > $2
+        where chat_id = :chat_id and seq > shared.seq and revision <= :version and removed_revision > :version
     ) as copied,
     (
         select count(*)::integer
         from messages
-        where chat_id = $1 and seq > shared.seq and removed_revision is null
+        where chat_id = :chat_id and seq > shared.seq and removed_revision is null
     ) as hidden,
     (
         select json_agg(
             json_build_object('role', m.role, 'format', m.format, 'parts', m.parts) order by m.seq
         )
         from messages as m
-        where m.chat_id = $1 and m.seq >= reply.seq and m.revision <= $2
-            and (m.removed_revision is null or m.removed_revision > $2)
+        where m.chat_id = :chat_id and m.seq >= reply.seq and m.revision <= :version
+            and (m.removed_revision is null or m.removed_revision > :version)
     ) as tail
 from chats, shared, reply
-where chats.id = $1 and $2 between 1 and chats.version
+where chats.id = :chat_id and :version between 1 and chats.version
 
 -- create_chat --
 -- A repeat of the same key inserts nothing: the first chat is the answer (find_created).
@@ -70,8 +70,9 @@ with created as (
         epoch, attempt, attempts_forgiven, model, effort, runnable_since, client_key, client_digest
     )
     values (
-        $1, $2, $3, $4, 1, $5, 0, $6, 0, 0, $7, $8, false, '[]', 0, 0, 0, $9, $10,
-        case when $4 = 'running' then clock_timestamp() end, $11, $12
+        :chat_id, :org_id, :owner_id, :status, 1, :history_version, 0, :last_seq, 0, 0, :owes_reply,
+        :compactable, false, '[]', 0, 0, 0, :model, :effort,
+        case when :status = 'running' then clock_timestamp() end, :client_key, :digest
     )
     on conflict (owner_id, client_key) do nothing
     returning id, epoch, version
@@ -81,66 +82,87 @@ with created as (
         author_id, usage, cost_micros
     )
     select
-        created.id, m.seq, created.version, created.epoch, m.role, m.ending, m.visibility, $13,
+        created.id, m.seq, created.version, created.epoch, m.role, m.ending, m.visibility, :format,
         m.parts, m.model, m.effort, m.author_id, m.usage, m.cost_micros
     from created, unnest(
-        $14::integer[], $15::text[], $16::text[], $17::text[], $18::json[], $19::text[],
-        $20::text[], $21::uuid[], $22::json[], $23::bigint[]
+        :seqs::integer[], :roles::text[], :endings::text[], :visibilities::text[], :parts::json[],
+        :models::text[], :efforts::text[], :authors::uuid[], :usages::json[], :costs::bigint[]
     ) as m (seq, role, ending, visibility, parts, model, effort, author_id, usage, cost_micros)
 )
 select epoch, clock_timestamp() as at from created
 
 -- find_created --
-select id, client_digest as digest from chats where owner_id = $1 and client_key = $2
+select id, client_digest as digest from chats
+where owner_id = :owner_id and client_key = :client_key
 
 -- commit_begin --
--- Compare and set. No row back: somebody was faster ($2), or the fence is stale ($3, $4).
--- $5 releases the owner; it is never set from the snapshot, which may be older than an acquisition.
+-- Compare and set. No row back: somebody was faster, or the fence is stale. The commit is put
+-- together from this block, those of the next ones that an outcome needs, and commit_end: most
+-- commits write one message or none, and what is not in a statement need not be planned or run.
+-- The owner is released or left alone, never set: the snapshot may be older than an acquisition.
 with moved as (
     update chats set
         version = version + 1,
-        status = $6,
-        archived_at = case when $7 then coalesce(archived_at, clock_timestamp()) end,
-        history_version = $8,
-        queue_version = $9,
-        last_seq = $10,
-        last_queued_id = $11,
-        queue_length = $12,
-        owes_reply = $13,
-        compactable = $14,
-        compaction_requested = $15,
-        open_calls = $16,
-        worker_id = case when not $5 then worker_id end,
-        attempt = $17,
-        attempts_forgiven = $18,
-        model = $19,
-        effort = $20,
-        error = $21,
-        backoff = $22,
-        awaiting = $23,
-        awaiting_until = $24,
+        status = :status,
+        archived_at = case when :archived then coalesce(archived_at, clock_timestamp()) end,
+        history_version = :history_version,
+        queue_version = :queue_version,
+        last_seq = :last_seq,
+        last_queued_id = :last_queued_id,
+        queue_length = :queue_length,
+        owes_reply = :owes_reply,
+        compactable = :compactable,
+        compaction_requested = :compaction_requested,
+        open_calls = :open_calls,
+        worker_id = case when not :releases then worker_id end,
+        attempt = :attempt,
+        attempts_forgiven = :attempts_forgiven,
+        model = :model,
+        effort = :effort,
+        error = :error,
+        backoff = :backoff,
+        awaiting = :awaiting,
+        awaiting_until = :awaiting_until,
         runnable_since = case
-            when $6 in ('running', 'interrupting') then coalesce(runnable_since, clock_timestamp())
+            when :status in ('running', 'interrupting')
+                then coalesce(runnable_since, clock_timestamp())
         end
-    where id = $1 and version = $2
-        and ($3::uuid is null or (worker_id = $3 and epoch = $4::bigint))
+    where id = :chat_id and version = :expected_version
+        and (:fence_worker::uuid is null or (worker_id = :fence_worker and epoch = :fence_epoch))
     returning id, epoch, version
-), receipt as (
+)
+
+-- commit_receipt --
+, receipt as (
     insert into receipts (chat_id, client_key, digest, version, seq, queued_id)
-    select moved.id, $25, $26, moved.version, $27, $28
+    select moved.id, :client_key, :digest, moved.version, :answer_seq, :answer_queued_id
     from moved
-    where $25::text is not null
-), appended as (
+)
+
+-- commit_message --
+, appended as (
     insert into messages (
         chat_id, seq, revision, epoch, role, ending, visibility, format, parts, model, effort,
         author_id, usage, cost_micros
     )
     select
-        moved.id, m.seq, moved.version, moved.epoch, m.role, m.ending, m.visibility, $29,
+        moved.id, :m_seq, moved.version, moved.epoch, :m_role, :m_ending, :m_visibility, :format,
+        :m_parts::json, :m_model, :m_effort, :m_author, :m_usage::json, :m_cost
+    from moved
+)
+
+-- commit_messages --
+, appended as (
+    insert into messages (
+        chat_id, seq, revision, epoch, role, ending, visibility, format, parts, model, effort,
+        author_id, usage, cost_micros
+    )
+    select
+        moved.id, m.seq, moved.version, moved.epoch, m.role, m.ending, m.visibility, :format,
         m.parts, m.model, m.effort, m.author_id, m.usage, m.cost_micros
     from moved, unnest(
-        $30::integer[], $31::text[], $32::text[], $33::text[], $34::json[], $35::text[],
-        $36::text[], $37::uuid[], $38::json[], $39::bigint[]
+        :seqs::integer[], :roles::text[], :endings::text[], :visibilities::text[], :parts::json[],
+        :models::text[], :efforts::text[], :authors::uuid[], :usages::json[], :costs::bigint[]
     ) as m (seq, role, ending, visibility, parts, model, effort, author_id, usage, cost_micros)
 )
 
@@ -149,7 +171,7 @@ with moved as (
 , hidden as (
     update messages set removed_revision = moved.version
     from moved
-    where messages.chat_id = moved.id and messages.seq between $40 and $41
+    where messages.chat_id = moved.id and messages.seq between :hidden_from and :last_seq_before
         and messages.removed_revision is null
 ), copied as (
     -- Copies cost nothing: the originals keep what was billed.
@@ -158,32 +180,32 @@ with moved as (
         author_id, copied_from
     )
     select
-        moved.id, $41 + row_number() over (order by m.seq), moved.version, moved.epoch, m.role,
+        moved.id, :last_seq_before + row_number() over (order by m.seq), moved.version, moved.epoch, m.role,
         m.ending, m.visibility, m.format, m.parts, m.model, m.effort, m.author_id,
         coalesce(m.copied_from, m.seq)
     from moved
     inner join messages as m on m.chat_id = moved.id
-    where m.seq > $42 and m.revision <= $43 and m.removed_revision > $43
+    where m.seq > :shared_seq and m.revision <= :past_version and m.removed_revision > :past_version
 ), queued as (
     insert into queued_messages (
         chat_id, id, position, urgent, revision, format, parts, model, effort, author_id
     )
     select
-        moved.id, q.id, q.position, q.urgent, moved.version, $29, q.parts, q.model, q.effort,
+        moved.id, q.id, q.position, q.urgent, moved.version, :q_format, q.parts, q.model, q.effort,
         q.author_id
     from moved, unnest(
-        $44::bigint[], $45::integer[], $46::boolean[], $47::json[], $48::text[], $49::text[],
-        $50::uuid[]
+        :q_ids::bigint[], :q_positions::integer[], :q_urgent::boolean[], :q_parts::json[], :q_models::text[], :q_efforts::text[],
+        :q_authors::uuid[]
     ) as q (id, position, urgent, parts, model, effort, author_id)
 ), gone as (
     update queued_messages as q
     set removed_revision = moved.version, fate = l.fate, promoted_seq = l.seq
-    from moved, unnest($51::bigint[], $52::text[], $53::integer[]) as l (id, fate, seq)
+    from moved, unnest(:left_ids::bigint[], :left_fates::text[], :left_seqs::integer[]) as l (id, fate, seq)
     where q.chat_id = moved.id and q.id = l.id and q.removed_revision is null
 ), shifted as (
     update queued_messages as q
     set position = s.position, urgent = s.urgent
-    from moved, unnest($54::bigint[], $55::integer[], $56::boolean[]) as s (id, position, urgent)
+    from moved, unnest(:moved_ids::bigint[], :moved_positions::integer[], :moved_urgent::boolean[]) as s (id, position, urgent)
     where q.chat_id = moved.id and q.id = s.id and q.removed_revision is null
 )
 

@@ -1,28 +1,27 @@
 -- Reading history. Every block is one statement.
 
 -- page_of_history --
--- The newest $3 messages before $2 that are in the history as of version $4 (null: of now).
+-- The newest messages before a seq that are in the history as of a version (null: of now).
 select
     seq, revision, removed_revision, epoch, role, ending, visibility, format, parts, model, effort,
     author_id, usage, cost_micros, copied_from, created_at
 from messages
-where chat_id = $1 and seq < $2
+where chat_id = :chat_id and seq < :before
     and case
-        when $4::bigint is null then removed_revision is null
-        else revision <= $4 and (removed_revision is null or removed_revision > $4)
+        when :as_of::bigint is null then removed_revision is null
+        else revision <= :as_of and (removed_revision is null or removed_revision > :as_of)
     end
 order by seq desc
-limit $3
+limit :limit
 
 -- changes_since --
--- What was written or hidden after version $2, oldest first, at most $3 messages and the version
--- that this brings the reader to. Revisions never fall along seq, so what is new is the end of the
+-- What was written or hidden after a version, oldest first, and the version that this leads to. Revisions never fall along seq, so what is new is the end of the
 -- primary key: no index on revisions is needed.
 with known as (
     select coalesce(max(seq), 0) as seq
     from (
         select seq from messages
-        where chat_id = $1 and revision <= $2
+        where chat_id = :chat_id and revision <= :version
         order by seq desc
         limit 1
     ) as last
@@ -31,14 +30,14 @@ with known as (
     from known
     cross join lateral (
         select * from messages as m
-        where m.chat_id = $1 and m.seq > known.seq and m.removed_revision is null
+        where m.chat_id = :chat_id and m.seq > known.seq and m.removed_revision is null
         order by m.seq
-        limit $3
+        limit :limit
     ) as m
 ), hidden as (
     select min(seq) as first_seq
     from messages
-    where chat_id = $1 and removed_revision > $2 and revision <= $2
+    where chat_id = :chat_id and removed_revision > :version and revision <= :version
 )
 select
     c.version, c.history_version, hidden.first_seq as hidden_from,
@@ -47,23 +46,23 @@ select
 from chats as c
 cross join hidden
 left join written as w on true
-where c.id = $1
+where c.id = :chat_id
 order by w.seq
 
 -- older_paths --
 -- The histories that an edit or a restore left behind: as of which version, and what was hidden.
 select removed_revision - 1 as version, min(seq) as first_seq, count(*)::integer as messages
 from messages
-where chat_id = $1 and removed_revision is not null
+where chat_id = :chat_id and removed_revision is not null
 group by removed_revision
 order by removed_revision desc
-limit $2
+limit :limit
 
 -- queued_message --
 select
     id as queued_id, position, urgent, format, parts, model, effort, author_id
 from queued_messages
-where chat_id = $1 and id = $2
+where chat_id = :chat_id and id = :queued_id
 
 -- database_time --
 select clock_timestamp()

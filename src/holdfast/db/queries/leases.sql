@@ -2,32 +2,32 @@
 
 -- join_worker --
 insert into workers (id, name, lease_until)
-values ($1, $2, clock_timestamp() + $3::interval)
+values (:worker_id, :name, clock_timestamp() + :ttl::interval)
 
 -- heartbeat --
 -- A lapsed lease is not renewed: its chats may be driven by others, and the worker must begin anew.
 update workers
-set lease_until = clock_timestamp() + $2::interval
-where id = $1 and lease_until > clock_timestamp()
+set lease_until = clock_timestamp() + :ttl::interval
+where id = :worker_id and lease_until > clock_timestamp()
 returning lease_until, clock_timestamp() as at
 
 -- leave_worker --
 with released as (
-    update chats set worker_id = null where worker_id = $1 returning id
+    update chats set worker_id = null where worker_id = :worker_id returning id
 ), left_ as (
-    update workers set lease_until = least(lease_until, clock_timestamp()) where id = $1
+    update workers set lease_until = least(lease_until, clock_timestamp()) where id = :worker_id
 )
 select id from released
 
 -- release_chats --
 update chats set worker_id = null
-where worker_id = $1 and id = any($2::uuid[])
+where worker_id = :worker_id and id = any(:chat_ids::uuid[])
 returning id
 
 -- forget_workers --
 -- Workers whose lease lapsed long ago and whose chats have all been taken over.
 delete from workers as w
-where w.lease_until < clock_timestamp() - $1::interval
+where w.lease_until < clock_timestamp() - :lapsed_for::interval
     and not exists (select from chats as c where c.worker_id = w.id)
 returning w.id
 
@@ -35,22 +35,22 @@ returning w.id
 select id from chats
 where awaiting_until <= (select clock_timestamp())
 order by awaiting_until
-limit $1
+limit :limit
 
 -- acquire_chats --
--- At most $2 runnable chats that no live worker drives, for a worker whose own lease is alive.
--- Interrupts ($5 at most) come on top: to stop must not wait for room to start (L80).
+-- At most :limit runnable chats that no live worker drives, for a worker whose own lease is alive.
+-- Interrupts come on top: to stop must not wait for room to start (L80).
 -- Fair between owners: the chats of the dead first, then who has fewest driven, then who waits
--- longest. Waiting owners are visited in a ring that begins at $3, at most $4 on either side of it:
--- the cost does not grow with the queue, and another $3 each time gives everybody a turn.
+-- longest. Waiting owners are visited in a ring that begins at :ring_start, at most :owners_max on either side of it:
+-- the cost does not grow with the queue, and another :ring_start each time gives everybody a turn.
 with recursive me as (
-    select id from workers where id = $1 and lease_until > clock_timestamp()
+    select id from workers where id = :worker_id and lease_until > clock_timestamp()
 ), ring as (
     select seed.owner_id, seed.last_id, 0 as visited
     from me, (
         values
-        ($3::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid),
-        ('00000000-0000-0000-0000-000000000000'::uuid, $3::uuid)
+        (:ring_start::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid),
+        ('00000000-0000-0000-0000-000000000000'::uuid, :ring_start::uuid)
     ) as seed (owner_id, last_id)
     union all
     select following.owner_id, ring.last_id, ring.visited + 1
@@ -63,7 +63,7 @@ with recursive me as (
         order by c.owner_id
         limit 1
     ) as following
-    where ring.visited < $4
+    where ring.visited < :owners_max
 ), waiting as (
     select
         c.id, c.runnable_since,
@@ -84,7 +84,7 @@ with recursive me as (
         from chats as c
         where c.owner_id = ring.owner_id and c.worker_id is null and c.runnable_since is not null
         order by c.runnable_since
-        limit $2
+        limit :limit
     ) as c
     where ring.visited > 0
 ), abandoned as (
@@ -92,7 +92,7 @@ with recursive me as (
     from me, workers as w
     inner join chats as c on c.worker_id = w.id
     where w.lease_until <= clock_timestamp()
-    limit $2
+    limit :limit
 ), picked as (
     select c.id
     from (select * from abandoned union all select * from waiting) as candidate
@@ -105,21 +105,21 @@ with recursive me as (
         )
     )
     order by candidate.rank, candidate.runnable_since
-    limit $2
+    limit :limit
     for update of c skip locked
 ), interrupts as (
     (
         select c.id from me, chats as c
         where c.worker_id is null and c.status = 'interrupting'
         order by c.runnable_since
-        limit $5
+        limit :interrupts_max
     )
     union all
     (
         select c.id from me, workers as w
         inner join chats as c on c.worker_id = w.id
         where w.lease_until <= clock_timestamp() and c.status = 'interrupting'
-        limit $5
+        limit :interrupts_max
     )
 ), picked_interrupts as (
     select c.id
@@ -132,10 +132,10 @@ with recursive me as (
             where w.id = c.worker_id and w.lease_until <= clock_timestamp()
         )
     )
-    limit $5
+    limit :interrupts_max
     for update of c skip locked
 )
-update chats as c set worker_id = $1, epoch = c.epoch + 1
+update chats as c set worker_id = :worker_id, epoch = c.epoch + 1
 from (select id from picked union select id from picked_interrupts) as taken
 where c.id = taken.id
 returning

@@ -1,8 +1,8 @@
--- Every row that breaks an invariant: must return nothing. $1: only these chats (null: all).
+-- Every row that breaks an invariant: must return nothing. Only of some chats, or (null) of all.
 
 -- verify --
 with watched as (
-    select * from chats where $1::uuid[] is null or id = any($1)
+    select * from chats where :chat_ids::uuid[] is null or id = any(:chat_ids)
 ), history as (
     select m.* from messages as m inner join watched as c on c.id = m.chat_id
 ), active as (

@@ -1,0 +1,123 @@
+"""The bare engine: pgbench running the very statements of a turn, with values in their places."""
+
+import os
+import re
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from tests.support.private_postgres import binary
+
+from holdfast.db.leases import ACQUIRE, INTERRUPTS_MAX, OWNERS_VISITED_MIN
+from holdfast.db.queries import Query
+from holdfast.db.store import LOAD, commit_query
+
+CHATS_PER_CLIENT: Final = 60
+CHAT: Final = (
+    "('00000000-0000-7000-8000-'"
+    " || lpad(to_hex(:client_id::bigint * 1000 + :n::bigint), 12, '0'))::uuid"
+)
+WORKER: Final = "('00000000-0000-7000-9000-' || lpad(to_hex(:client_id::bigint), 12, '0'))::uuid"
+KEY: Final = "'k' || :k::text"
+ONE_ROW: Final = "(values (1)) as one (n)"
+
+COMMON: Final = {
+    "archived": "false", "last_queued_id": "0::bigint", "queue_length": "0", "compactable": "true",
+    "compaction_requested": "false", "open_calls": "'[]'::jsonb", "attempts_forgiven": "0",
+    "model": "null::text", "effort": "null::text", "error": "null::jsonb",
+    "backoff": "null::jsonb", "awaiting": "null::jsonb", "awaiting_until": "null::timestamptz",
+    "client_key": KEY, "digest": "'\\x00112233'::bytea", "answer_seq": "null::integer",
+    "answer_queued_id": "null::bigint", "format": "1::smallint", "m_ending": "'complete'",
+    "m_visibility": "'both'", "m_model": "null::text", "m_effort": "null::text",
+    "m_parts": "'[{\"kind\":\"text\",\"text\":\"hello, this is what is said\"}]'",
+    "m_author": "null::uuid", "m_usage": "null::json", "m_cost": "null::bigint",
+}  # fmt: skip
+
+
+def fill(query: Query, values: Mapping[str, str]) -> str:
+    """The statement with each parameter replaced by an expression of pgbench's."""
+    names = query.names
+    return re.sub(r"\$(\d+)", lambda found: f"({values[names[int(found[1]) - 1]]})", query.text)
+
+
+def seen(name: str, kind: str) -> str:
+    """What an acquire returned; null where it found nothing."""
+    return f"nullif(:a_{name}, '')::{kind}"
+
+
+def send() -> str:
+    seq = ":last_seq::integer + 1"
+    values = COMMON | {
+        "chat_id": CHAT, "expected_version": ":version::bigint", "fence_worker": "null::uuid",
+        "fence_epoch": "null::bigint", "releases": "false", "status": "'running'",
+        "history_version": ":version::bigint + 1", "queue_version": ":queue_version::bigint",
+        "last_seq": seq, "attempt": "0", "owes_reply": "true", "m_seq": seq, "m_role": "'user'",
+    }  # fmt: skip
+    return fill(commit_query("commit_receipt", "commit_message"), values)
+
+
+def begin() -> str:
+    values = COMMON | {
+        "chat_id": seen("id", "uuid"), "expected_version": seen("version", "bigint"),
+        "fence_worker": WORKER, "fence_epoch": seen("epoch", "bigint"), "releases": "false",
+        "status": "'running'", "history_version": seen("history_version", "bigint"),
+        "queue_version": seen("queue_version", "bigint"), "last_seq": seen("last_seq", "integer"),
+        "attempt": "1", "owes_reply": "true",
+    }  # fmt: skip
+    statement = fill(commit_query(), values)
+    return statement.replace("at from moved", f"at from {ONE_ROW} left join moved on true")
+
+
+def finish() -> str:
+    seq = seen("last_seq", "integer") + " + 1"
+    values = COMMON | {
+        "chat_id": seen("id", "uuid"), "expected_version": seen("version", "bigint") + " + 1",
+        # Null, and so refused, if the begin was.
+        "fence_worker": WORKER, "fence_epoch": "nullif(:b_epoch, '')::bigint", "releases": "true",
+        "status": "'idle'", "history_version": seen("version", "bigint") + " + 2",
+        "queue_version": seen("queue_version", "bigint"), "last_seq": seq, "attempt": "0",
+        "owes_reply": "false", "m_seq": seq, "m_role": "'assistant'",
+    }  # fmt: skip
+    return fill(commit_query("commit_message"), values)
+
+
+def acquire() -> str:
+    values = {
+        "worker_id": WORKER, "limit": "1", "ring_start": "md5(:k::text)::uuid",
+        "owners_max": str(OWNERS_VISITED_MIN), "interrupts_max": str(INTERRUPTS_MAX),
+    }  # fmt: skip
+    # pgbench wants one row from a statement whose values it keeps; an acquire may find none.
+    statement = fill(ACQUIRE, values).replace("\nupdate chats", "\n, acquired as (update chats")
+    return f"{statement}) select a.* from {ONE_ROW} left join acquired as a on true"
+
+
+def turn_script() -> str:
+    """Send with a key, acquire, begin an attempt, commit the reply and finish: five statements."""
+    load = fill(LOAD, {"chat_id": CHAT, "target": "null::integer", "client_key": KEY})
+    return "\n".join(
+        [
+            f"\\set n (:n + 1) % {CHATS_PER_CLIENT}",
+            "\\set k random(1, 1000000000000000)",
+            f"{load} \\gset",
+            f"{send()};",
+            f"{acquire()} \\gset a_",
+            f"{begin()} \\gset b_",
+            f"{finish()};",
+        ]
+    )
+
+
+def turns_per_s(url: str, folder: Path, *, clients: int, seconds: int) -> float:
+    script = folder / "turn.sql"
+    script.write_text(turn_script())
+    done = subprocess.run(
+        [binary("pgbench"), "-n", "-M", "prepared", "-c", str(clients), "-j", "2",
+         "-T", str(seconds), "-D", "n=0", "-f", str(script), url],
+        capture_output=True, text=True, check=False,
+        env={**os.environ, "PGOPTIONS": "-c plan_cache_mode=force_generic_plan -c jit=off"},
+    )  # fmt: skip
+    found = re.search(r"tps = ([0-9.]+)", done.stdout)
+    if done.returncode or found is None or "aborted" in done.stderr:
+        raise RuntimeError(f"pgbench failed: {done.stderr[-2000:]}")
+    return float(found[1])
