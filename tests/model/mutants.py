@@ -24,7 +24,9 @@ from holdfast.ports.store import Loaded
 Mutant = Callable[[pytest.MonkeyPatch], None]
 
 
-def change_statement(patch: pytest.MonkeyPatch, module: Any, name: str, old: str, new: str) -> None:
+def change_statement(
+    patch: pytest.MonkeyPatch, module: Any, name: str, old: LiteralString, new: LiteralString
+) -> None:
     query = cast(Query, getattr(module, name))
     assert query.source.count(old) == 1, f"{name} has changed: {old!r} stands there no longer"
     patch.setattr(module, name, Query.compile(query.source.replace(old, new)))

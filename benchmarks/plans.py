@@ -1,0 +1,284 @@
+"""`just bench-plans`: the plan of every statement on a large database; none may read a whole table.
+
+The same functions serve a smaller database in tests/integration/db/test_plans.py.
+"""
+
+import argparse
+import asyncio
+import re
+import time
+from dataclasses import dataclass
+from datetime import timedelta
+from statistics import median
+from typing import Any, Final
+from uuid import UUID
+
+import asyncpg
+from tests.support.private_postgres import private_postgres
+
+from benchmarks.report import stamp, write_json, write_page
+from holdfast.db import history, leases, store
+from holdfast.db.migrate import migrate
+from holdfast.db.queries import Query
+
+LARGE_TABLES: Final = ("chats", "messages", "queued_messages", "receipts")
+SEQ_SCAN: Final = re.compile(rf"Seq Scan on ({'|'.join(LARGE_TABLES)})\b")
+ORG: Final = UUID(int=1)
+CHAT: Final = UUID(int=(0x7000_8000 << 48) + 77)
+RUNNING_CHAT: Final = UUID(int=(0x7000_8000 << 48) + 1)
+WORKER: Final = UUID(int=(0x7000_9000 << 48) + 1)
+
+Connection = Any  # asyncpg's own, pooled or not
+
+
+@dataclass(frozen=True)
+class Size:
+    chats: int
+    messages_per_chat: int
+    users: int
+    running: int  # of which some wait for an owner, most of them one noisy user's
+    waiting: int
+
+
+LARGE: Final = Size(1_000_000, 20, 10_000, 5_000, 1_000)
+SMALL: Final = Size(20_000, 10, 500, 500, 100)
+
+GENERATE: Final = """
+set session_replication_role = replica;  -- rows made by a formula need no checking against rows
+insert into organisations (id, name) values ('{org}', 'org');
+insert into users (id, org_id, name)
+select {user_id}, '{org}', 'user' from generate_series(0, {users} - 1) as u (u);
+insert into workers (id, name, lease_until)
+select {worker_id}, 'w', clock_timestamp() + interval '1 day' from generate_series(1, 50) as w (w);
+insert into chats (
+    id, org_id, owner_id, status, version, history_version, queue_version, last_seq,
+    last_queued_id, queue_length, owes_reply, compactable, compaction_requested, open_calls,
+    worker_id, epoch, attempt, attempts_forgiven, runnable_since, client_key, client_digest
+)
+select
+    {chat_id}, '{org}',
+    case when n between {running} - {waiting} * 9 / 10 and {running} - 1
+        then {noisy} else {owner_id} end,
+    case when n < {running} then 'running' else 'idle' end,
+    {per_chat}, {per_chat}, 0, {per_chat}, 0, 0, n < {running}, true, false, '[]',
+    case when n < {running} - {waiting} then {owner_worker} end, 1, 0, 0,
+    case when n < {running} then clock_timestamp() - (n || ' ms')::interval end,
+    'key ' || n, '\\x00'
+from generate_series(0, {chats} - 1) as n (n);
+insert into messages (
+    chat_id, seq, revision, epoch, role, ending, visibility, format, parts
+)
+select
+    {chat_id}, seq, seq, 1, case when seq % 2 = 1 then 'user' else 'assistant' end, 'complete',
+    'both', 1, '[{{"kind": "text", "text": "what was said, at some length, in message"}}]'
+from generate_series(0, {chats} - 1) as n (n), generate_series(1, {per_chat}) as seq (seq);
+insert into receipts (chat_id, client_key, digest, version)
+select {chat_id}, 'key', '\\x00', 1 from generate_series(0, {chats} - 1, 4) as n (n);
+insert into queued_messages (
+    chat_id, id, position, urgent, revision, removed_revision, fate, format, parts
+)
+select
+    {chat_id}, q, q, false, 1, case when n >= {running} then 2 end,
+    case when n >= {running} then 'deleted' end, 1, '[]'
+from generate_series(0, {chats} - 1, 5) as n (n), generate_series(1, 3) as q (q);
+update chats set queue_length = 3, last_queued_id = 3
+where id in (select distinct chat_id from queued_messages where removed_revision is null);
+reset session_replication_role;
+"""
+
+
+def _uuid(high: str, number: str) -> str:
+    return f"('00000000-0000-7000-{high}-' || lpad(to_hex({number}), 12, '0'))::uuid"
+
+
+def generate_script(size: Size) -> str:
+    return GENERATE.format(
+        org=ORG,
+        users=size.users,
+        chats=size.chats,
+        per_chat=size.messages_per_chat,
+        running=size.running,
+        waiting=size.waiting,
+        user_id=_uuid("a000", "u"),
+        worker_id=_uuid("9000", "w"),
+        chat_id=_uuid("8000", "n"),
+        owner_id=_uuid("a000", f"n % {size.users}"),
+        noisy=_uuid("a000", "0"),
+        owner_worker=_uuid("9000", "n % 50 + 1"),
+    )
+
+
+async def generate(connection: Connection, size: Size) -> None:
+    await connection.execute(generate_script(size))
+    await connection.execute("vacuum analyze")
+
+
+FACTS: Final[dict[str, Any]] = {
+    "chat_id": RUNNING_CHAT, "status": "running", "archived": False, "queue_version": 0,
+    "last_queued_id": 3, "queue_length": 0, "owes_reply": True, "compactable": True,
+    "compaction_requested": False, "open_calls": "[]", "attempt": 0, "attempts_forgiven": 0,
+    "model": None, "effort": None, "error": None, "backoff": None, "awaiting": None,
+    "awaiting_until": None, "releases": False, "fence_worker": None, "fence_epoch": None,
+    "client_key": "new", "digest": b"", "answer_seq": 1, "answer_queued_id": None, "format": 1,
+    "q_format": 1, "m_role": "user", "m_ending": "complete", "m_visibility": "both",
+    "m_parts": "[]", "m_model": None, "m_effort": None, "m_author": None, "m_usage": None,
+    "m_cost": None, "shared_seq": 4, "q_ids": [4], "q_positions": [4], "q_urgent": [False],
+    "q_parts": ["[]"], "q_models": [None], "q_efforts": [None], "q_authors": [None],
+    "left_ids": [1], "left_fates": ["taken"], "left_seqs": [None], "moved_ids": [2],
+    "moved_positions": [7], "moved_urgent": [True], "past_version": 5,
+}  # fmt: skip
+
+
+def statements(size: Size) -> dict[str, tuple[Query, dict[str, Any]]]:
+    """Every statement of the hot paths with values such as they meet there."""
+    last = size.messages_per_chat
+    facts = FACTS | {
+        "expected_version": last, "history_version": last + 1, "last_seq": last + 2,
+        "m_seq": last + 1, "seqs": [last + 1, last + 2], "roles": ["user", "user"],
+        "endings": ["complete"] * 2, "visibilities": ["both"] * 2, "parts": ["[]"] * 2,
+        "models": [None] * 2, "efforts": [None] * 2, "authors": [None] * 2, "usages": [None] * 2,
+        "costs": [None] * 2, "hidden_from": 5, "last_seq_before": last,
+    }  # fmt: skip
+    one = {"chat_id": CHAT}
+    ring = UUID(int=(0x7000_A000 << 48) + size.users // 2)
+    found: dict[str, tuple[Query, dict[str, Any]]] = {
+        "load": (store.LOAD, {**one, "target": 3, "client_key": "key"}),
+        "load past": (store.LOAD_PAST, {**one, "version": 5}),
+        "find created": (
+            store.FIND_CREATED,
+            {"owner_id": _owner(size, 77), "client_key": "key 77"},
+        ),
+        "page": (history.PAGE, {**one, "before": last, "limit": 50, "as_of": None}),
+        "page as of": (history.PAGE, {**one, "before": last, "limit": 50, "as_of": 7}),
+        "changes": (history.CHANGES, {**one, "version": last - 2, "limit": 100}),
+        "older paths": (history.OLDER_PATHS, {**one, "limit": 20}),
+        "queued": (history.QUEUED, {"chat_id": RUNNING_CHAT, "queued_id": 1}),
+        "heartbeat": (leases.HEARTBEAT, {"worker_id": WORKER, "ttl": timedelta(seconds=10)}),
+        "acquire": (
+            leases.ACQUIRE,
+            {"worker_id": WORKER, "limit": 32, "ring_start": ring, "owners_max": 32,
+             "interrupts_max": 16},
+        ),
+        "release": (leases.RELEASE, {"worker_id": WORKER, "chat_ids": [RUNNING_CHAT]}),
+        "leave": (leases.LEAVE, {"worker_id": WORKER}),
+        "expired awaits": (leases.EXPIRED_AWAITS, {"limit": 100}),
+    }  # fmt: skip
+    for blocks in store.every_commit():
+        name = " + ".join(["commit", *(block.removeprefix("commit_") for block in blocks)])
+        found[name] = (store.commit_query(*blocks), facts)
+    return found
+
+
+def _owner(size: Size, number: int) -> UUID:
+    return UUID(int=(0x7000_A000 << 48) + number % size.users)
+
+
+@dataclass(frozen=True)
+class Plan:
+    name: str
+    text: str
+    ms: float
+
+    @property
+    def whole_tables(self) -> list[str]:
+        return SEQ_SCAN.findall(self.text)
+
+
+async def plans(connection: Connection, size: Size, *, times: int) -> list[Plan]:
+    """Explain and run each statement, rolled back; the median of its times."""
+    await connection.execute("set plan_cache_mode = force_generic_plan; set jit = off")
+    return [
+        await _plan(connection, name, query, values, times)
+        for name, (query, values) in statements(size).items()
+    ]
+
+
+async def _plan(
+    connection: Connection, name: str, query: Query, values: dict[str, Any], times: int
+) -> Plan:
+    given = [values[parameter] for parameter in query.names]
+    transaction = connection.transaction()
+    await transaction.start()
+    rows = await connection.fetch(f"explain (analyze, costs off, timing off) {query.text}", *given)
+    await transaction.rollback()
+    taken: list[float] = []
+    for _ in range(times):
+        transaction = connection.transaction()
+        await transaction.start()
+        started = time.perf_counter()
+        await connection.fetch(query.text, *given)
+        taken.append((time.perf_counter() - started) * 1000)
+        await transaction.rollback()
+    return Plan(name, "\n".join(row[0] for row in rows), median(taken))
+
+
+async def measure(size: Size) -> list[Plan]:
+    settings = {"shared_buffers": "2GB", "max_wal_size": "8GB", "maintenance_work_mem": "512MB"}
+    async with private_postgres(settings) as server:
+        await migrate(server.url)
+        connection = await asyncpg.connect(server.url)
+        try:
+            started = time.monotonic()
+            await generate(connection, size)
+            print(f"generated in {time.monotonic() - started:.0f} s")
+            return await plans(connection, size, times=21)
+        finally:
+            await connection.close()
+
+
+def report(size: Size, found: list[Plan]) -> None:
+    rows = "\n".join(
+        f"| {plan.name} | {plan.ms:.2f} | {', '.join(plan.whole_tables) or 'none'} |"
+        for plan in found
+    )
+    texts = "\n".join(f"### {plan.name}\n\n```\n{plan.text}\n```\n" for plan in found)
+    page = PAGE.format(
+        stamp=stamp(), chats=size.chats, messages=size.chats * size.messages_per_chat,
+        running=size.running, waiting=size.waiting, rows=rows, plans=texts,
+    )  # fmt: skip
+    write_page("plans", page)
+    acquire = next(plan for plan in found if plan.name == "acquire")
+    figures = {
+        "chats": size.chats,
+        "messages": size.chats * size.messages_per_chat,
+        "statements": len(found),
+        "whole_table_scans": sum(len(plan.whole_tables) for plan in found),
+        "acquire_ms": round(acquire.ms, 3),
+    }
+    write_json("plans", figures)
+
+
+PAGE = """# Plans on a large database
+
+{stamp} Written by `just bench-plans`.
+
+{chats:,} chats, {messages:,} messages; {running:,} chats run, {waiting:,} of them wait for an owner
+and nine in ten of those are one noisy user's. Every statement is explained and run with the generic
+plan that the server uses, and rolled back; "ms" is the median of 21 times as a client on the same
+machine sees it. The acquire asks for 32 chats.
+
+| statement | ms | whole tables read |
+|---|---|---|
+{rows}
+
+`workers` is read whole on purpose: it has a row per process, and an index on the lease's end would
+make every heartbeat write to it.
+
+## The plans
+
+{plans}"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--small", action="store_true", help="the size that the tests use")
+    size = SMALL if parser.parse_args().small else LARGE
+    found = asyncio.run(measure(size))
+    if size is LARGE:
+        report(size, found)
+    for plan in found:
+        print(f"{plan.name:45} {plan.ms:8.2f} ms  {plan.whole_tables or ''}")
+
+
+if __name__ == "__main__":
+    main()
