@@ -4,12 +4,13 @@ import time
 from collections.abc import Callable
 
 import pytest
-from tests.model.harness import machine_settings, on_postgres, run_machine
+from tests.model.harness import machine_settings, on_postgres, run_machine, run_steps
 from tests.model.mutants import MUTANTS
 
 from benchmarks.report import write_json
 
 SHARDS = 4
+STEPS_MIN = 50_000
 EXAMPLES = 100
 
 
@@ -17,8 +18,7 @@ def count_steps() -> int:
     """Worker steps without a violation; a violation ends the run with its reason."""
     steps = 0
     for shard in range(SHARDS):
-        with on_postgres() as (runner, world):
-            steps += run_machine(runner, world, shard=shard, options=machine_settings(EXAMPLES))
+        steps += run_steps(shard, STEPS_MIN // SHARDS)
         print(f"shard {shard}: {steps} worker steps so far, 0 violations")
     return steps
 
