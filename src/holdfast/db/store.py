@@ -141,6 +141,9 @@ FAULTS: Final = (
     asyncpg.OperatorInterventionError,
     asyncpg.LockNotAvailableError,
     asyncpg.InterfaceError,
+    # A backend that is killed while its connection is idle leaves the driver in the middle of an
+    # operation that nobody began; the next caller hears of it.
+    asyncpg.InternalClientError,
 )
 """The world's, not ours: a broken constraint is our mistake and stays itself."""
 
