@@ -1,0 +1,1 @@
+"""What tests stand on: builders, clocks, a verified fake store, a real database per test."""
