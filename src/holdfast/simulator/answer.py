@@ -183,7 +183,7 @@ def _dripping(options: Options) -> Options:
     if options.fault is None or options.fault.fault is not Fault.DRIP:
         return options
     every_s = DRIP_EVERY_S if options.every_s is None else options.every_s
-    return replace(options, chunk_bytes=1, every_s=every_s)
+    return replace(options, piece_bytes=1, every_s=every_s)
 
 
 def _items(way: _Way) -> list[Item]:

@@ -132,7 +132,7 @@ class Delivery:
 
     async def _write(self, data: bytes, name: str, sink: Sink) -> None:
         self._entry.note(str(name), data)
-        if self._options.chunk_all:
+        if self._options.one_piece:
             self._held += data
             return
         await self._out(data, sink)
@@ -143,7 +143,7 @@ class Delivery:
             await self._out(held, sink)
 
     async def _out(self, data: bytes, sink: Sink) -> None:
-        size = self._options.chunk_bytes
+        size = self._options.piece_bytes
         if not size:
             await sink.write(data)
             return

@@ -49,7 +49,7 @@ class Fault(StrEnum):
     EOF_MID_UTF8 = "eof-mid-utf8"
     EOF_BEFORE_TERMINAL = "eof-before-terminal"
     EOF_BEFORE_DONE = "eof-before-done"
-    TRUNCATED = "truncated"
+    CLOSED_MID = "closed-mid"
     RESET_BEFORE_HEADERS = "reset-before-headers"
     RESET_MID = "reset-mid"
     HANG_BEFORE_HEADERS = "hang-before-headers"
@@ -143,7 +143,7 @@ ABOUT: Final[dict[Fault, About]] = {
         "only the very last event is missing: `message_stop`, `[DONE]`; Responses and Gemini "
         "have one terminal event, so there it equals eof-before-terminal",
     ),
-    F.TRUNCATED: About(T, "the socket is closed in the middle, without the last HTTP chunk"),
+    F.CLOSED_MID: About(T, "the socket is closed in the middle, without the last HTTP chunk"),
     F.RESET_BEFORE_HEADERS: About(T, "TCP reset before the first byte of the answer"),
     F.RESET_MID: About(T, "TCP reset in the middle"),
     F.HANG_BEFORE_HEADERS: About(T, "the request is read and never answered"),

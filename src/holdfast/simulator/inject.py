@@ -73,7 +73,7 @@ ERRORS: Final = {
 }
 BREAKS: Final = {
     Fault.EOF_MID: Act.END,
-    Fault.TRUNCATED: Act.CLOSE,
+    Fault.CLOSED_MID: Act.CLOSE,
     Fault.RESET_MID: Act.RESET,
     Fault.HANG_MID: Act.HANG,
     Fault.PINGS_MID: Act.PINGS,

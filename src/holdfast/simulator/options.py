@@ -22,9 +22,9 @@ class Options:
     """Tokens per second; 0 is as fast as the client reads."""
     latency_s: float = 0.0
     """Silence between the headers and the first event."""
-    chunk_bytes: int = 0
+    piece_bytes: int = 0
     """Bytes per HTTP chunk; 0 is one event per chunk."""
-    chunk_all: bool = False
+    one_piece: bool = False
     """The whole stream as one HTTP chunk."""
     line: LineEnd = LineEnd.WIRE
     deltas: int | None = None
@@ -62,7 +62,7 @@ def _change(options: Options, name: str, text: str) -> Options:
         case "latency" | "every":
             return replace(options, **{f"{name}_s": _positive(text) / 1000})
         case "chunk":
-            return _chunk(options, text)
+            return _pieces(options, text)
         case "line":
             return replace(options, line=LineEnd(text))
         case "fault":
@@ -87,15 +87,15 @@ def _count(options: Options, name: str, number: int) -> Options:
             raise ValueError("no such option")
 
 
-def _chunk(options: Options, text: str) -> Options:
+def _pieces(options: Options, text: str) -> Options:
     if text == "event":
-        return replace(options, chunk_bytes=0, chunk_all=False)
+        return replace(options, piece_bytes=0, one_piece=False)
     if text == "all":
-        return replace(options, chunk_bytes=0, chunk_all=True)
+        return replace(options, piece_bytes=0, one_piece=True)
     kind, _, size = text.partition(":")
     if kind != "bytes" or not size.isdigit() or int(size) < 1:
         raise ValueError("one of event, all, bytes:N")
-    return replace(options, chunk_bytes=int(size), chunk_all=False)
+    return replace(options, piece_bytes=int(size), one_piece=False)
 
 
 def _positive(text: str) -> float:

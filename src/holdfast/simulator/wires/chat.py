@@ -94,13 +94,13 @@ class ChatWire:
         for frame in frames:
             last = frame.mark is Mark.CLOSING
             choice = {"index": 0, "delta": frame.body, "logprobs": None}
-            chunk = _envelope(job, "chat.completion.chunk")
-            chunk["choices"] = [choice | {"finish_reason": reason if last else None}]
+            event = _envelope(job, "chat.completion.chunk")
+            event["choices"] = [choice | {"finish_reason": reason if last else None}]
             if with_usage:
-                chunk["usage"] = None
+                event["usage"] = None
             if obj(job.asked.body.get("stream_options")).get("include_obfuscation", True):
-                chunk["obfuscation"] = job.chance.word(8)
-            frame.body = chunk
+                event["obfuscation"] = job.chance.word(8)
+            frame.body = event
         if with_usage:
             closing = _envelope(job, "chat.completion.chunk")
             closing |= {"choices": JsonList(), "usage": usage}

@@ -62,7 +62,8 @@ class _Stream:
 
     def emit(self, kind: str, fields: JsonObject, *, mark: Mark = Mark.OTHER) -> Frame:
         body = {"type": kind, "sequence_number": len(self.frames), **fields}
-        frame = Frame(name=kind, body=body, mark=mark, part=len(self.output))
+        part = len(self.output) if "output_index" in fields else -1
+        frame = Frame(name=kind, body=body, mark=mark, part=part)
         self.frames.append(frame)
         return frame
 
