@@ -10,7 +10,10 @@ from holdfast.simulator.jsons import JsonObject
 from holdfast.simulator.usage import InputUsage, Usage, bill
 
 ENTRIES_MAX: Final = 10_000
-SENT_BYTES_MAX: Final = 65_536
+BODIES_BYTES_MAX: Final = 256 * 1024 * 1024
+"""Bodies that are kept; older ones are forgotten first, their entries stay."""
+SENT_BYTES_MAX: Final = 32_768
+"""How much of each answer is kept."""
 SECRET_HEADERS: Final = frozenset(
     {"authorization", "x-api-key", "x-goog-api-key", "api-key", "cookie", "proxy-authorization"}
 )
@@ -30,6 +33,7 @@ class Entry:
     path: str
     headers: dict[str, str]
     body: JsonObject | None
+    body_bytes: int
     began_s: float
     model: str = ""
     source: str = ""
@@ -98,10 +102,13 @@ class Entry:
 
 
 class Record:
-    """The last requests; the sums go over what is still kept."""
+    """The last requests. Memory is bounded; the bill is not: what is forgotten stays summed."""
 
     def __init__(self) -> None:
-        self._entries: deque[Entry] = deque(maxlen=ENTRIES_MAX)
+        self._entries: dict[int, Entry] = {}
+        self._bodies: deque[Entry] = deque()
+        self._bodies_bytes = 0
+        self._forgotten: dict[str, Sum] = {}
         self._next = 1
         self.redirects_followed = 0
 
@@ -112,6 +119,7 @@ class Record:
         path: str,
         headers: Mapping[str, str],
         body: JsonObject | None,
+        body_bytes: int,
         began_s: float,
     ) -> Entry:
         entry = Entry(
@@ -120,41 +128,66 @@ class Record:
             path=path,
             headers=without_secrets(headers),
             body=body,
+            body_bytes=body_bytes,
             began_s=began_s,
         )
         self._next += 1
-        self._entries.append(entry)
+        self._entries[entry.number] = entry
+        self._bodies.append(entry)
+        self._bodies_bytes += body_bytes
+        self._make_room()
         return entry
 
+    def _make_room(self) -> None:
+        while self._bodies_bytes > BODIES_BYTES_MAX and len(self._bodies) > 1:
+            oldest = self._bodies.popleft()
+            oldest.body = None
+            self._bodies_bytes -= oldest.body_bytes
+        while len(self._entries) > ENTRIES_MAX:
+            oldest = next(iter(self._entries.values()))
+            if not oldest.done.is_set():
+                break
+            del self._entries[oldest.number]
+            _add(self._forgotten, oldest)
+
     def __iter__(self) -> Iterator[Entry]:
-        return iter(self._entries)
+        return iter(self._entries.values())
 
     def get(self, number: int) -> Entry | None:
-        return next((entry for entry in self._entries if entry.number == number), None)
+        return self._entries.get(number)
 
     def clear(self) -> None:
         self._entries.clear()
+        self._bodies.clear()
+        self._bodies_bytes = 0
+        self._forgotten.clear()
         self._next = 1
         self.redirects_followed = 0
 
     def billing(self) -> JsonObject:
-        models: dict[str, JsonObject] = {}
-        total = Usage()
-        streams = 0
-        for entry in self._entries:
-            usage = entry.billed
-            if usage is None:
-                continue
-            streams += 1
-            total += usage
-            held = models.setdefault(entry.model, {"streams": 0, "usage": Usage()})
-            held["streams"] += 1
-            held["usage"] += usage
+        models = {name: Sum(held.streams, held.usage) for name, held in self._forgotten.items()}
+        for entry in self._entries.values():
+            _add(models, entry)
+        total = sum((held.usage for held in models.values()), start=Usage())
         return {
-            "streams": streams,
+            "streams": sum(held.streams for held in models.values()),
             "usage": asdict(total),
             "models": {
-                name: {"streams": held["streams"], "usage": asdict(held["usage"])}
+                name: {"streams": held.streams, "usage": asdict(held.usage)}
                 for name, held in models.items()
             },
         }
+
+
+@dataclass(slots=True)
+class Sum:
+    streams: int = 0
+    usage: Usage = field(default_factory=Usage)
+
+
+def _add(models: dict[str, Sum], entry: Entry) -> None:
+    usage = entry.billed
+    if usage is not None:
+        held = models.setdefault(entry.model, Sum())
+        held.streams += 1
+        held.usage += usage

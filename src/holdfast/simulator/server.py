@@ -83,7 +83,9 @@ class Simulator:
         router.add_post("/v1/messages", self._handler(ANTHROPIC))
         router.add_post("/v1/responses", self._handler(RESPONSES))
         router.add_post("/v1/chat/completions", self._handler(CHAT))
+        # Google's own client asks for v1, its documents for v1beta; both answer alike.
         router.add_post("/v1beta/models/{method}", self._handler(GEMINI))
+        router.add_post("/v1/models/{method}", self._handler(GEMINI))
         router.add_get("/v1/models", _models)
         router.add_get("/v1beta/models", _gemini_models)
         router.add_get("/sim/requests", self._requests)
@@ -96,12 +98,14 @@ class Simulator:
 
     def _handler(self, wire: Wire) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         async def handle(request: web.Request) -> web.StreamResponse:
-            call = await _call(request)
+            raw = await request.read()
+            call = _call(request, raw)
             entry = self.record.open(
                 wire=str(wire.name),
                 path=request.path,
                 headers=request.headers,
                 body=call.body,
+                body_bytes=len(raw),
                 began_s=self.config.clock.mono_s(),
             )
             try:
@@ -149,8 +153,7 @@ class Simulator:
         return _json({"error": "this redirect was not to be followed"}, status=410)
 
 
-async def _call(request: web.Request) -> Call:
-    raw = await request.read()
+def _call(request: web.Request, raw: bytes) -> Call:
     try:
         parsed = loads(raw)
     except ValueError:

@@ -141,6 +141,10 @@ async def test_a_client_that_leaves_is_billed_for_what_was_sent(
     assert entry["usage"]["output_tokens"] == 4
     assert entry["usage"]["input_tokens"] > 0
     assert entry["bytes_sent"] == len(outcome.body)
+    if wire is G:
+        # The one wire that tells its usage all along: the last that it told is what is billed.
+        given, made = usage_sent(outcome, wire)
+        assert (given, made) == (entry["usage"]["input_tokens"], entry["usage"]["output_tokens"])
     assert (await look(simulator, "/sim/billing"))["streams"] == 1
 
 
