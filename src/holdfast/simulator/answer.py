@@ -105,6 +105,7 @@ class Answering:
             entry=self.cache.charge(asked, wire.account(call)),
             chance=plan.chance,
             created_s=self.created_s,
+            seed=plan.seed,
             deltas=plan.options.deltas,
             force_ids=at is not None and at.fault is Fault.DUPLICATE_CALL_IDS,
         )

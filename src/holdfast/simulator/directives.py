@@ -15,6 +15,7 @@ answers.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
@@ -137,17 +138,15 @@ def _pieces(body: str) -> list[str]:
     return [piece for piece in found if piece]
 
 
-def _scan(text: str, start: int) -> list[tuple[int, bool]]:
+def _scan(text: str, start: int) -> Iterator[tuple[int, bool]]:
     """Every position with whether it lies inside a quoted text."""
-    found: list[tuple[int, bool]] = []
     inside = escaped = False
     for at in range(start, len(text)):
         letter = text[at]
-        found.append((at, inside or letter == '"'))
+        yield at, inside or letter == '"'
         if escaped:
             escaped = False
         elif inside and letter == "\\":
             escaped = True
         elif letter == '"':
             inside = not inside
-    return found

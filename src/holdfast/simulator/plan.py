@@ -40,6 +40,8 @@ class Plan:
     source: str
     """Who decided the reply: `script`, `header`, `directive`, `scenario:NAME` or `agent`."""
     chance: Chance
+    seed: bytes
+    """Stands for this request: the same request, the same seed."""
 
 
 class Planner:
@@ -63,14 +65,12 @@ class Planner:
         # A script step is one reply; only its own `then` makes it several.
         at = 0 if source == "script" and len(steps) == 1 else asked.step
         step = steps[at] if at < len(steps) else ()
-        chance = Chance(self._seed_of(asked, step))
+        seed = self._seed_of(asked, step)
+        chance = Chance(seed)
         if not step:
-            return Plan(
-                reply=agent.answer(asked, chance), options=options, source="agent", chance=chance
-            )
-        return Plan(
-            reply=compose(step, asked, chance), options=options, source=source, chance=chance
-        )
+            source = "agent"
+        reply = compose(step, asked, chance) if step else agent.answer(asked, chance)
+        return Plan(reply=reply, options=options, source=source, chance=chance, seed=seed)
 
     def _counted(self, asked: Asked, options: Options) -> Options:
         """The options without their fault once it has struck as often as it was told to."""
@@ -88,7 +88,8 @@ class Planner:
         given = next((item.text for item in step if item.word == "seed"), "")
         # Tool-call ids must differ between the steps of a chat, so the whole body is the seed.
         body = given.encode() or dumps(asked.body)
-        return f"{self._seed}\0{asked.wire}\0{asked.step}\0".encode() + body
+        whole = f"{self._seed}\0{asked.wire}\0{asked.step}\0".encode() + body
+        return hashlib.blake2b(whole, digest_size=32).digest()
 
 
 def _from_headers(headers: Mapping[str, str]) -> Directive | None:

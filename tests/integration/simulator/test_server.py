@@ -130,7 +130,10 @@ async def test_the_same_request_gets_the_same_bytes(simulator: Simulator, wire: 
 async def test_a_client_that_leaves_is_billed_for_what_was_sent(
     simulator: Simulator, wire: WireName
 ) -> None:
-    outcome = await ask(simulator, wire, fault="hang-mid@3")
+    given = body(wire, SAY)
+    if wire is C:
+        given["stream_options"]["continuous_usage_stats"] = True
+    outcome = await ask(simulator, wire, given, fault="hang-mid@3")
     assert outcome.ending is Ending.SILENT
     async with asyncio.timeout(5):
         entry = await look(simulator, "/sim/requests/1?wait=4")
@@ -141,10 +144,10 @@ async def test_a_client_that_leaves_is_billed_for_what_was_sent(
     assert entry["usage"]["output_tokens"] == 4
     assert entry["usage"]["input_tokens"] > 0
     assert entry["bytes_sent"] == len(outcome.body)
-    if wire is G:
-        # The one wire that tells its usage all along: the last that it told is what is billed.
-        given, made = usage_sent(outcome, wire)
-        assert (given, made) == (entry["usage"]["input_tokens"], entry["usage"]["output_tokens"])
+    if wire in (C, G):
+        # These can tell their usage all along: the last that was told is what is billed.
+        billed = (entry["usage"]["input_tokens"], entry["usage"]["output_tokens"])
+        assert usage_sent(outcome, wire) == billed
     assert (await look(simulator, "/sim/billing"))["streams"] == 1
 
 

@@ -8,7 +8,7 @@ from typing import Protocol
 from holdfast.simulator import tokens
 from holdfast.simulator.asked import Asked, WireName
 from holdfast.simulator.chance import BASE62, Chance
-from holdfast.simulator.jsons import JsonList, JsonObject, dumps
+from holdfast.simulator.jsons import JsonList, JsonObject
 from holdfast.simulator.reply import Reply
 from holdfast.simulator.usage import InputUsage
 
@@ -102,6 +102,8 @@ class Job:
     entry: InputUsage
     chance: Chance
     created_s: int
+    seed: bytes = b""
+    """Stands for the request where an id is made from it."""
     deltas: int | None = None
     force_ids: bool = False
     """Send call ids even where the model has none."""
@@ -114,8 +116,7 @@ class Job:
 
     def named(self, purpose: str, length: int, alphabet: str = BASE62) -> str:
         """An id that does not depend on what else was drawn: asked for twice, it is the same."""
-        seed = f"{self.created_s}\0{purpose}\0".encode()
-        return Chance(seed + dumps(self.asked.body)).word(length, alphabet)
+        return Chance(f"{purpose}\0".encode() + self.seed).word(length, alphabet)
 
 
 class Wire(Protocol):

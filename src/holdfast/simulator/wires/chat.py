@@ -90,20 +90,26 @@ class ChatWire:
         frames.append(Frame(body={}, mark=Mark.CLOSING))
         usage = _usage(self._bill(job, frames))
         reason = FINISH_REASONS[job.reply.stop]
-        with_usage = obj(job.asked.body.get("stream_options")).get("include_usage") is True
+        wanted = obj(job.asked.body.get("stream_options"))
+        with_usage = wanted.get("include_usage") is True
+        envelope = _envelope(job, "chat.completion.chunk")
+        so_far = list[Frame]()
         for frame in frames:
             last = frame.mark is Mark.CLOSING
             choice = {"index": 0, "delta": frame.body, "logprobs": None}
-            event = _envelope(job, "chat.completion.chunk")
+            event = dict(envelope)
             event["choices"] = [choice | {"finish_reason": reason if last else None}]
             if with_usage:
                 event["usage"] = None
-            if obj(job.asked.body.get("stream_options")).get("include_obfuscation", True):
+            if wanted.get("continuous_usage_stats") is True:
+                # What vLLM offers: every chunk tells the usage so far.
+                so_far = [_sum(so_far, frame)]
+                event["usage"] = _usage(self._bill(job, so_far))
+            if wanted.get("include_obfuscation", True):
                 event["obfuscation"] = job.chance.word(8)
             frame.body = event
         if with_usage:
-            closing = _envelope(job, "chat.completion.chunk")
-            closing |= {"choices": JsonList(), "usage": usage}
+            closing = envelope | {"choices": JsonList(), "usage": usage}
             frames.append(Frame(body=closing, mark=Mark.CLOSING))
         frames.append(Frame(body="[DONE]", mark=Mark.CLOSING))
         return frames
@@ -156,7 +162,7 @@ class ChatWire:
     def without_usage(self, frame: Frame) -> Frame | None:
         if isinstance(frame.body, str):
             return frame
-        if frame.body.get("usage"):
+        if not frame.body.get("choices"):
             return None
         frame.body = {name: value for name, value in frame.body.items() if name != "usage"}
         return frame
@@ -167,6 +173,16 @@ class ChatWire:
             f"resulted in {total} tokens. Please reduce the length of the messages."
         )
         return common.bad(message, "messages", "context_length_exceeded")
+
+
+def _sum(before: list[Frame], frame: Frame) -> Frame:
+    both = [*before, frame]
+    return Frame(
+        body={},
+        tokens=sum(one.tokens for one in both),
+        reasoning=sum(one.reasoning for one in both),
+        searches=sum(one.searches for one in both),
+    )
 
 
 def _without_silent(frames: list[Frame]) -> list[Frame]:

@@ -143,6 +143,7 @@ class GeminiWire:
         """Put every part into a candidate, with the usage so far."""
         reason = _reason(job)
         searched = any(isinstance(part, SearchPart) for part in job.reply.parts)
+        name = job.named("response", 22, URLSAFE)
         output = reasoning = 0
         for frame in frames:
             output += frame.tokens
@@ -166,7 +167,7 @@ class GeminiWire:
                 "candidates": [candidate],
                 "usageMetadata": _usage(usage),
                 "modelVersion": job.asked.model,
-                "responseId": job.named("response", 22, URLSAFE),
+                "responseId": name,
             }
 
     def body(self, job: Job) -> JsonObject:
