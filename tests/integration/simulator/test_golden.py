@@ -52,6 +52,10 @@ async def test_responses(simulator: Simulator) -> None:
     wrong = given | {"input": [*given["input"], draft, *items[1:], *results]}
     error = (await ask(simulator, R, wrong)).json()["error"]
     assert error["code"] == "invalid_encrypted_content"
+    bare = [item for item in items if item["type"] != "reasoning"]
+    stored = given | {"store": True, "input": [*given["input"], *bare, *results]}
+    error = (await ask(simulator, R, stored)).json()["error"]
+    assert "without its required 'reasoning' item" in error["message"]
 
 
 async def test_chat(simulator: Simulator) -> None:

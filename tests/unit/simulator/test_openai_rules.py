@@ -4,9 +4,11 @@ import pytest
 from tests.support.simulator import SCHEMA, Json, body, call, sealed
 
 from holdfast.simulator.asked import WireName
+from holdfast.simulator.chance import Chance
 from holdfast.simulator.seal import Purpose
 from holdfast.simulator.wires import chat_rules, responses_rules
 from holdfast.simulator.wires.base import first_rejection
+from holdfast.simulator.wires.pairing import follower_id
 
 R, C = WireName.RESPONSES, WireName.CHAT
 Case = tuple[Json | None, str, str | None]
@@ -73,6 +75,11 @@ RESPONSES: dict[str, Case] = {
         None,
     ),
     "reasoning-alone": (given(HI, rs()), "without its required following item", None),
+    "reasoning-needed": (
+        given(HI, fc(id=follower_id("fc", "rs_" + "a" * 50, Chance(b"t"))), out()),
+        "without its required 'reasoning' item: 'rs_aaaaaaaaaaaaaaaa'",
+        None,
+    ),
     "reasoning-encrypted": (
         given(HI, rs(encrypted_content=DRAFT), fc(), out()),
         "could not be verified",

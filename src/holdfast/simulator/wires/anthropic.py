@@ -398,9 +398,9 @@ def _prompt(body: JsonObject) -> Iterator[Said]:
         if message.get("role") == "assistant":
             yield Said(speaker=Speaker.ASSISTANT, text="".join(texts), calls=tuple(calls))
             continue
+        yield from (Said(speaker=Speaker.TOOL, text=text) for text in results)
         if any(text.strip() for text in texts):
             yield Said(speaker=Speaker.USER, text="\n".join(texts))
-        yield from (Said(speaker=Speaker.TOOL, text=text) for text in results)
 
 
 def _result_text(content: object) -> str:

@@ -355,12 +355,12 @@ def _prompt(body: JsonObject) -> Iterator[Said]:
             names = tuple(txt(call.get("name")) for call in calls if call)
             yield Said(speaker=Speaker.ASSISTANT, text=text, calls=names)
             continue
-        if text.strip():
-            yield Said(speaker=Speaker.USER, text=text)
         for part in parts:
             result = field(part, "functionResponse")
             if is_obj(result):
                 yield Said(speaker=Speaker.TOOL, text=_result(obj(obj(result).get("response"))))
+        if text.strip():
+            yield Said(speaker=Speaker.USER, text=text)
 
 
 def _result(response: JsonObject) -> str:

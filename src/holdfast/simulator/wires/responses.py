@@ -22,6 +22,7 @@ from holdfast.simulator.seal import Purpose, seal
 from holdfast.simulator.usage import Usage, bill
 from holdfast.simulator.wires import openai_common as common
 from holdfast.simulator.wires.base import Call, Frame, Job, Mark, Rejection
+from holdfast.simulator.wires.pairing import follower_id, plain_id
 from holdfast.simulator.wires.responses_rules import RULES
 
 ENCRYPTED: Final = "reasoning.encrypted_content"
@@ -59,6 +60,8 @@ class _Stream:
     job: Job
     frames: list[Frame] = field(default_factory=list[Frame])
     output: list[JsonObject] = field(default_factory=list[JsonObject])
+    reasoning_id: str | None = None
+    """The reasoning item that the next item follows."""
 
     def emit(self, kind: str, fields: JsonObject, *, mark: Mark = Mark.OTHER) -> Frame:
         body = {"type": kind, "sequence_number": len(self.frames), **fields}
@@ -78,7 +81,13 @@ class _Stream:
         return frame
 
     def new_id(self, prefix: str) -> str:
-        return f"{prefix}_{self.job.chance.word(50, HEX)}"
+        follows, self.reasoning_id = self.reasoning_id, None
+        if prefix == "rs":
+            self.reasoning_id = plain_id(prefix, self.job.chance)
+            return self.reasoning_id
+        if follows is None:
+            return plain_id(prefix, self.job.chance)
+        return follower_id(prefix, follows, self.job.chance)
 
     def added(self, item: JsonObject) -> JsonObject:
         """The item begins; what is returned is where its events belong."""

@@ -20,6 +20,7 @@ from holdfast.simulator.wires.openai_common import (
     strict_schema,
     temperature_range,
 )
+from holdfast.simulator.wires.pairing import mark_of, needed_mark
 
 ITEMS: Final = (
     "message",
@@ -205,6 +206,24 @@ def _reasoning_alone(call: Call) -> Rejection | None:
     return None
 
 
+def _reasoning_needed(call: Call) -> Rejection | None:
+    """Stored items know their reasoning; what is not stored, the API cannot miss."""
+    if body_of(call).get("store", True) is False:
+        return None
+    marks: set[str] = set()
+    for item in _items(call):
+        if _kind(item) == "reasoning":
+            marks.add(mark_of(txt(item.get("id"))))
+        needed = needed_mark(txt(item.get("id")))
+        if needed is not None and needed not in marks:
+            return bad(
+                f"Item '{txt(item.get('id'))}' of type '{_kind(item)}' was provided without its "
+                f"required 'reasoning' item: 'rs_{needed}'.",
+                "input",
+            )
+    return None
+
+
 def _reasoning_lost(call: Call) -> Rejection | None:
     if body_of(call).get("store", True) is not False:
         return None
@@ -326,6 +345,7 @@ RULES: Final = (
     Rule("call-unpaired", _call_unpaired),
     Rule("reasoning-lost", _reasoning_lost),
     Rule("reasoning-alone", _reasoning_alone),
+    Rule("reasoning-needed", _reasoning_needed),
     Rule("reasoning-encrypted", _encrypted),
     Rule("include-unknown", _include),
     Rule("previous-response", _previous),
