@@ -71,7 +71,7 @@ async def post(
     body: object,
     headers: dict[str, str],
     *,
-    silence_s: float = 0.4,
+    silence_s: float = 10.0,
     bytes_max: int = 1_000_000,
 ) -> Outcome:
     """Send one request and read until it ends, falls silent, or is more than we want."""

@@ -20,6 +20,8 @@ PROMPT = (
     '[[sim: say "Let me see what the sky says today." '
     '| call get_weather {"city":"Oslo or Bergen, whichever is drier"}]]'
 )
+HANG_S = 0.8
+"""How long we wait before we say that nothing more comes; a busy machine needs some of it."""
 Check = Callable[[Outcome, WireName], None]
 
 
@@ -446,7 +448,8 @@ async def test_a_fault_reaches_the_wire(simulator: Simulator, fault: Fault, wire
             simulator.url,
             PATHS[wire],
             body(wire, PROMPT, tools=True),
-            headers | ({"x-sim-every": "10"} if pings else {}),
+            headers | ({"x-sim-every": "2"} if pings else {}),
+            silence_s=HANG_S if "hang" in fault else 10,
             bytes_max=8000 if pings else 1_000_000,
         )
     CHECKS[fault](outcome, wire)
@@ -469,7 +472,8 @@ async def test_faults_strike_answers_that_are_no_stream(
     for fault, ending in expected.items():
         headers = KEYS[wire] | {"x-sim-fault": str(fault)}
         given = body(wire, PROMPT, stream=False)
-        outcome = await post(simulator.url, PATHS[wire], given, headers)
+        silence_s = HANG_S if ending is Ending.SILENT else 10
+        outcome = await post(simulator.url, PATHS[wire], given, headers, silence_s=silence_s)
         assert outcome.ending is ending
         with pytest.raises(ValueError, match=r"JSON|character|unexpected"):
             outcome.json()

@@ -21,8 +21,11 @@ async def ask(
     simulator: Simulator, wire: WireName, given: Json | None = None, **options: str
 ) -> Outcome:
     headers = KEYS[wire] | {f"x-sim-{name}": value for name, value in options.items()}
+    silence_s = 0.8 if "hang" in options.get("fault", "") else 8
     async with asyncio.timeout(10):
-        return await post(simulator.url, PATHS[wire], given or body(wire, SAY), headers)
+        return await post(
+            simulator.url, PATHS[wire], given or body(wire, SAY), headers, silence_s=silence_s
+        )
 
 
 async def look(simulator: Simulator, path: str) -> Any:
