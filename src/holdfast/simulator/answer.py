@@ -38,6 +38,7 @@ class Answering:
 
     def forget(self) -> None:
         self.cache.clear()
+        self.planner.forget()
 
     async def answer(
         self, request: web.Request, wire: Wire, call: Call, entry: Entry

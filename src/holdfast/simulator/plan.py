@@ -8,6 +8,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Final
 
 from holdfast.simulator import agent, directives, prose
 from holdfast.simulator.asked import Asked
@@ -30,7 +31,9 @@ from holdfast.simulator.reply import (
 from holdfast.simulator.scenarios import scenario
 from holdfast.simulator.script import Script
 
-HEADER = "x-sim"
+HEADER: Final = "x-sim"
+STRUCK_MAX: Final = 10_000
+"""Prompts for which strikes are counted; beyond that the count begins anew."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +53,9 @@ class Planner:
         self._defaults = defaults
         self._script = script
         self._struck: Counter[str] = Counter()
+
+    def forget(self) -> None:
+        self._struck.clear()
 
     def plan(self, asked: Asked, headers: Mapping[str, str]) -> Plan:
         """ValueError if a directive or a header cannot be read."""
@@ -81,6 +87,8 @@ class Planner:
                 errors="surrogatepass"
             )
         ).hexdigest()
+        if len(self._struck) >= STRUCK_MAX:
+            self._struck.clear()
         self._struck[key] += 1
         return replace(options, fault=None) if self._struck[key] > options.times else options
 

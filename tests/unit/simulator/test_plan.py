@@ -102,6 +102,8 @@ def test_a_fault_can_be_told_to_strike_only_so_often() -> None:
     prompt = asked("[[sim: fault=overloaded | times=2]]")
     struck = [plans.plan(prompt, {}).options.fault for _ in range(4)]
     assert struck == [FaultAt(Fault.OVERLOADED)] * 2 + [None] * 2
+    plans.forget()
+    assert plans.plan(prompt, {}).options.fault == FaultAt(Fault.OVERLOADED)
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
