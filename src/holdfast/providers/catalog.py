@@ -18,6 +18,7 @@ _TO_MAX: Final = (*_TO_HIGH, "max")
 _XHIGH_TO_MAX: Final = (*_TO_HIGH, "xhigh", "max")
 _INTERLEAVED: Final = "interleaved-thinking-2025-05-14"
 _MILLION: Final = 1_000_000
+_DOTTED: Final = re.compile(r"(?<=\d)\.(?=\d)")  # resellers write claude-sonnet-4.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +150,8 @@ FAMILIES: Final[tuple[Family, ...]] = (
 
 def facts_of(vendor: Vendor, model: str, *, price_id: str | None = None) -> ModelFacts:
     """The facts of a model as this vendor serves it."""
-    known = next((family.facts for family in FAMILIES if family.name.search(model)), None)
+    name = _DOTTED.sub("-", model) if "claude" in model else model
+    known = next((family.facts for family in FAMILIES if family.name.search(name)), None)
     facts = known or ModelFacts(model="")
     listed = f"{vendor.prices}/{model}" if vendor.prices else None
     return replace(facts, model=model, price_id=price_id or listed)

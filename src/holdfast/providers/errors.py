@@ -34,6 +34,18 @@ _SENTENCES: Final[Mapping[ErrorKind, str]] = {
     ErrorKind.UNKNOWN: "{provider} answered with something that could not be understood.",
 }
 
+_PASSING: Final = frozenset(
+    {
+        ErrorKind.RATE_LIMIT,
+        ErrorKind.OVERLOADED,
+        ErrorKind.TIMEOUT,
+        ErrorKind.STREAM_CLOSED,
+        ErrorKind.UNAVAILABLE,
+        ErrorKind.UNKNOWN,
+    }
+)
+"""What may pass by itself; the rest needs somebody to change something."""
+
 
 class ProviderError(HoldfastError):
     """An attempt that failed at, or on the way to, the provider."""
@@ -194,7 +206,7 @@ def from_response(
     match headers.get("x-should-retry"):
         case "false":
             error.retryable = False
-        case "true" if error.kind is not ErrorKind.USAGE_LIMIT and (status >= 500 or status == 429):
+        case "true" if error.kind in _PASSING:
             error.retryable = True
         case _:
             pass

@@ -76,6 +76,8 @@ class Reply:
         events: list[Event],
         runs_at: Literal["here", "provider"] = "here",
     ) -> Slot:
+        if type(call_id) is not str or type(tool) is not str:
+            raise TypeError("a call without a name")
         slot = self._new("call")
         slot.call_id, slot.tool, slot.runs_at = call_id, tool, runs_at
         events.append(CallStarted(slot.index, call_id, tool, runs_at))
@@ -83,6 +85,8 @@ class Reply:
 
     def grow(self, slot: Slot, text: str, events: list[Event]) -> None:
         """One delta; an empty one is none."""
+        if type(text) is not str:  # it comes from outside: JSON may be anything
+            raise TypeError(f"a delta of type {type(text).__name__}")
         if not text:
             return
         slot.pieces.append(text)

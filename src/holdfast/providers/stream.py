@@ -236,10 +236,13 @@ class ModelStream:
                         chunk = await response.content.readany()
                 else:
                     chunk = await response.content.readany()
-        except ProviderError:
+        except (ProviderError, TimeoutError) as error:
             if decoder.ended:  # the end was declared: how the connection went down is no matter
                 return None
-            raise
+            if isinstance(error, ProviderError):
+                raise
+            assert self._deadlines.total_s is not None
+            raise own_deadline(self._deadlines.total_s) from error
         return chunk or None
 
     def _finish(self, decoder: Decoder) -> None:

@@ -260,7 +260,11 @@ class ResponsesDecoder:
         self._response_id = data["response"].get("id")
 
     def _fail(self, data: Object, events: list[Event]) -> None:  # noqa: ARG002
-        raise from_event(data.get("response") or data)
+        response: Object | None = data.get("response")
+        if response is None:
+            raise from_event(data)
+        # The rest of it echoes the instructions: words of ours that must not be classified.
+        raise from_event({"error": response.get("error") or {"code": "server_error"}})
 
     def _grow(self, data: Object, kind: str, events: list[Event]) -> None:
         slot = self._items[data["output_index"]]
