@@ -29,7 +29,7 @@ from holdfast.domain.parts import (
     ToolCall,
     ToolResult,
 )
-from holdfast.providers.names import distinct, fit
+from holdfast.providers.names import Distinct, fit
 
 CONTINUE: Final = "Continue from where you stopped."
 LOST: Final = "No result: this call was never answered."
@@ -84,7 +84,7 @@ class _Assembly:
         self._entries: list[Entry] = []
         self._open: dict[CallId, ToolCall] = {}  # by stored id; the values carry the fitted one
         self._results: dict[CallId, ToolResult] = {}
-        self._ids: set[str] = set()
+        self._ids = Distinct()
 
     def run(self, history: Sequence[MessageBody]) -> Prompt:
         for body in history:
@@ -113,14 +113,15 @@ class _Assembly:
 
     def _say(self, body: MessageBody) -> None:
         self._close()
-        ours, kept = self._kept(body.parts)
+        kept, ours, pairs = self._kept(body.parts)
         paused = ours and body.ending is Ending.PAUSED
         last = self._entries[-1] if self._entries else None
         joined = type(last) is Said and last.paused
         if joined:  # the same reply, in two calls
             assert type(last) is Said
             kept = [*last.parts, *kept]
-        kept = _paired(kept, paused=paused)
+        if pairs or joined:
+            kept = _paired(kept, paused=paused)
         while kept and not paused and type(kept[-1]) is Reasoning:
             kept.pop()  # thinking that led nowhere: refused at the end of a message
         if joined:
@@ -131,34 +132,31 @@ class _Assembly:
             self._entries.append(_continue())
         self._entries.append(Said(kept, paused))
 
-    def _kept(self, parts: Sequence[Part]) -> tuple[bool, list[Part]]:
-        """Whether something of our dialect is among them, and what of them may be sent."""
+    def _kept(self, parts: Sequence[Part]) -> tuple[list[Part], bool, bool]:
+        """What of them may be sent; whether some are ours, and some provider-executed."""
         dialect = self._dialect
-        any_ours = False
+        any_ours = pairs = False
         kept: list[Part] = []
         for part in parts:
             native = part.native
             ours = native is not None and native.wire == dialect
             any_ours = any_ours or ours
-            kind = type(part)
-            if kind is Text:
-                assert isinstance(part, Text)
+            if type(part) is Text:
                 if (part.text and not part.text.isspace()) or (ours and _signed(part)):
                     kept.append(part)
-            elif kind is ToolCall:
-                assert isinstance(part, ToolCall)
-                if part.runs_at == "here":
-                    kept.append(self._opened(part))
-                elif ours:
+            elif type(part) is ToolCall and part.runs_at == "here":
+                kept.append(self._opened(part))
+            elif type(part) is Reasoning:
+                if ours and _meaningful(part):
                     kept.append(part)
-            elif ours and (kind is ToolResult or (kind is Reasoning and _meaningful(part))):
+            elif ours:  # provider-executed: calls and results
+                pairs = True
                 kept.append(part)
-        return any_ours, kept
+        return kept, any_ours, pairs
 
     def _opened(self, call: ToolCall) -> ToolCall:
-        fitted = distinct(fit(call.call_id), self._ids)
-        self._ids.add(fitted)
         stored = call.call_id
+        fitted = self._ids.give(fit(stored))
         if fitted != stored:
             call = replace(call, call_id=CallId(fitted))
         self._open[stored] = call
@@ -203,12 +201,15 @@ def _continue() -> Asked:
 
 def _signed(part: Part) -> bool:
     assert part.native is not None
-    return any(part.native.block.get(name) for name in _SIGNATURES)
+    block = part.native.block
+    for name in _SIGNATURES:  # noqa: SIM110 - on the path of every part of every prompt
+        if block.get(name):
+            return True
+    return False
 
 
-def _meaningful(part: Part) -> bool:
+def _meaningful(part: Reasoning) -> bool:
     """Signed or opaque reasoning counts even when it is blank (L33)."""
-    assert isinstance(part, Reasoning)
     if part.text and not part.text.isspace():
         return True
     assert part.native is not None
@@ -217,11 +218,6 @@ def _meaningful(part: Part) -> bool:
 
 def _paired(parts: list[Part], *, paused: bool) -> list[Part]:
     """Provider-executed results behind their calls; halves of pairs are dropped."""
-    if not any(
-        type(part) is ToolResult or (type(part) is ToolCall and part.runs_at == "provider")
-        for part in parts
-    ):
-        return parts
     results: Mapping[CallId, Part] = {
         part.call_id: part for part in parts if type(part) is ToolResult
     }

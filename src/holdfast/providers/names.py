@@ -37,13 +37,23 @@ def _suffixed(base: str, suffix: str) -> str:
     return f"{base[: FITTED_MAX - 1 - len(suffix)]}_{suffix}"
 
 
-def distinct(name: str, taken: Iterable[str]) -> str:
-    """`name`, or `name_2`, `name_3`, … until nobody else has it."""
-    chosen, number = name, 1
-    while chosen in taken:
-        number += 1
-        chosen = _suffixed(name, str(number))
-    return chosen
+class Distinct:
+    """Gives out each name once: `name`, then `name_2`, `name_3`, …"""
+
+    __slots__ = ("_last", "taken")
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self.taken = set(taken)
+        self._last: dict[str, int] = {}  # so that a name asked for n times costs n, not n squared
+
+    def give(self, name: str) -> str:
+        chosen, number = name, self._last.get(name, 1)
+        while chosen in self.taken:
+            number += 1
+            self._last[name] = number
+            chosen = _suffixed(name, str(number))
+        self.taken.add(chosen)
+        return chosen
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +67,10 @@ class ToolNames:
     def of(cls, tools: Sequence[Tool]) -> "ToolNames":
         by_tool: dict[str, str] = {}
         by_name: dict[str, str] = {}
+        names = Distinct()
         # Names that fit come first: a stand-in that looks like one of them must give way.
         for tool in sorted(tools, key=lambda tool: fit(tool.name) != tool.name):
-            name = distinct(fit(tool.name), by_name)
+            name = names.give(fit(tool.name))
             by_tool[tool.name] = name
             by_name[name] = tool.name
         return cls(by_tool, by_name)
@@ -79,22 +90,21 @@ class CallIds:
 
     def __init__(self, history: Sequence[MessageBody]) -> None:
         self._history = history
-        self._taken: set[str] | None = None
+        self._names: Distinct | None = None
         self._given = 0
 
     def give(self, raw: str | None, response_id: str | None) -> CallId:
-        taken = self._taken
-        if taken is None:  # only for replies that call something
-            taken = self._taken = {
+        names = self._names
+        if names is None:  # only for replies that call something
+            names = self._names = Distinct(
                 part.call_id
                 for body in self._history
                 for part in body.parts
                 if isinstance(part, ToolCall)
-            }
+            )
         self._given += 1
         chosen = fit(raw) if raw else ""
-        if not chosen or chosen in taken:
+        if not chosen or chosen in names.taken:
             salt = short_hash(f"{response_id or len(self._history)}:{self._given}")
-            chosen = distinct(_suffixed(chosen or "call", salt), taken)
-        taken.add(chosen)
-        return CallId(chosen)
+            chosen = _suffixed(chosen or "call", salt)
+        return CallId(names.give(chosen))

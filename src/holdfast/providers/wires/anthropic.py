@@ -101,10 +101,10 @@ def _messages(entries: list[Entry], call: Call, dialect: str, names: ToolNames) 
 
 
 def _said(part: Part, dialect: str, names: ToolNames) -> Object:
-    if is_ours(part, dialect):
-        assert part.native is not None
-        block = cast(Object, part.native.block)
-        if type(part) is ToolCall and block.get("id") != part.call_id and part.runs_at == "here":
+    native = part.native
+    if native is not None and native.wire == dialect:
+        block = cast(Object, native.block)
+        if type(part) is ToolCall and block["id"] != part.call_id:
             return {**block, "id": part.call_id}
         return block
     if type(part) is Text:

@@ -12,11 +12,11 @@ import orjson
 
 from holdfast.domain.ids import CallId
 from holdfast.domain.messages import Ending
-from holdfast.domain.parts import Native, Part, Reasoning, Text, ToolCall, ToolResult
+from holdfast.domain.parts import Native, Part, Text, ToolCall, ToolResult
 from holdfast.providers import types
 from holdfast.providers.content import Paper, Picture, Piece, Words, asked_pieces, output_pieces
 from holdfast.providers.errors import filtered, from_event, incomplete, protocol
-from holdfast.providers.history import Answered, Asked, Entry, Said, is_ours, prompt_of
+from holdfast.providers.history import Answered, Asked, Entry, Said, prompt_of
 from holdfast.providers.names import CallIds, ToolNames
 from holdfast.providers.reply import Handlers, Reply, Slot, parsed_arguments
 from holdfast.providers.shaping import arguments_of, effort_of, encode, schema_of, temperature_of
@@ -87,50 +87,40 @@ def _input(entries: list[Entry], call: Call, dialect: str, names: ToolNames) -> 
 
 
 def _said(parts: list[Part], call: Call, dialect: str, names: ToolNames) -> list[Object]:
-    replays = _replayable(parts, call, dialect)
-    whole = all(replay for part, replay in zip(parts, replays, strict=True) if _reasons(part))
+    able = call.model.thinking is ThinkingStyle.EFFORT and not call.stored
+    whole, followed = True, False
+    spelled: list[tuple[Part, Object | None]] = []
+    for part in reversed(parts):  # backwards: reasoning depends on what follows it
+        native = part.native
+        ours = native is not None and native.wire == dialect
+        block = cast(Object, native.block) if native is not None and ours else None
+        reasons = block is not None and block.get("type") == "reasoning"
+        if reasons and not (able and followed and block and block.get("encrypted_content")):
+            whole, block = False, None
+        if type(part) is not ToolResult:  # stands in for no item of its own
+            followed = block is not None
+        spelled.append((part, block))
     items: list[Object] = []
-    for part, replay in zip(parts, replays, strict=True):
-        if not replay:
+    for part, block in reversed(spelled):
+        if block is None:
             if type(part) is Text or type(part) is ToolCall:
                 items.append(_converted(part, names))
-            continue
-        assert part.native is not None
-        block = cast(Object, part.native.block)
-        if not whole:
-            # Bound by id to reasoning that is not sent: it goes anonymously, or not at all.
-            if type(part) is not Text and not (type(part) is ToolCall and part.runs_at == "here"):
-                continue
-            block = {key: value for key, value in block.items() if key != "id"}
-        if type(part) is ToolCall and part.runs_at == "here" and block["call_id"] != part.call_id:
-            block = {**block, "call_id": part.call_id}
-        if block:
-            items.append(block)
+        elif block:
+            items += _replayed(part, block) if whole else _unbound(part, block)
     return items
 
 
-def _reasons(part: Part) -> bool:
-    return (
-        type(part) is Reasoning
-        and part.native is not None
-        and part.native.block.get("type") == "reasoning"
-    )
+def _replayed(part: Part, block: Object) -> list[Object]:
+    if type(part) is ToolCall and part.runs_at == "here" and block["call_id"] != part.call_id:
+        return [{**block, "call_id": part.call_id}]
+    return [block]
 
 
-def _replayable(parts: list[Part], call: Call, dialect: str) -> list[bool]:
-    """Which parts go as they came. Walks backwards: reasoning depends on what follows it."""
-    able = call.model.thinking is ThinkingStyle.EFFORT and not call.stored
-    replays: list[bool] = []
-    followed = False
-    for part in reversed(parts):
-        replay = is_ours(part, dialect)
-        if replay and _reasons(part):
-            assert part.native is not None
-            replay = able and followed and bool(part.native.block.get("encrypted_content"))
-        replays.append(replay)
-        if type(part) is not ToolResult:  # stands in for no item of its own
-            followed = replay
-    return replays[::-1]
+def _unbound(part: Part, block: Object) -> list[Object]:
+    """An item that is bound by id to reasoning that is not sent: anonymous, or not at all."""
+    if type(part) is Text or (type(part) is ToolCall and part.runs_at == "here"):
+        return _replayed(part, {key: value for key, value in block.items() if key != "id"})
+    return []
 
 
 def _converted(part: Text | ToolCall, names: ToolNames) -> Object:
