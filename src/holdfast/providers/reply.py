@@ -159,13 +159,6 @@ class Reply:
             if part is not None and not (isinstance(part, ToolCall) and part.call_id in broken)
         )
 
-    def says_something(self) -> bool:
-        """Whether there is more than reasoning: a word, or a call."""
-        return any(
-            slot.kind == "call" or (slot.kind == "text" and slot.text.strip())
-            for slot in self.slots
-        )
-
 
 def _stamped(part: Part, now: datetime) -> Part:
     if isinstance(part, Reasoning) and part.finished_at is None:

@@ -257,7 +257,9 @@ class ModelStream:
         if progressed:
             self._began = True
             self._progress_at = now
-        elif self.final is None and now - self._progress_at > self._deadlines.progress_s:
+        elif not self._began or self.final is not None:
+            pass  # before the first part its own deadline counts, after the end none
+        elif now - self._progress_at > self._deadlines.progress_s:
             self._error = timed_out("progress", self._deadlines.progress_s)
         if self.final is None and self._total_at is not None and now >= self._total_at:
             assert self._deadlines.total_s is not None

@@ -201,6 +201,7 @@ class ChatDecoder:
         self._by_index: dict[object, int] = {}
         self._response_id: str | None = None
         self._finish: str | None = None
+        self._refused = self._answered = False
         self.usage = Usage()
         self.closed = False
 
@@ -265,6 +266,8 @@ class ChatDecoder:
         self._speaking = None
         if slot.kind == "text":
             refusal = self._speaking_as == "refusal"
+            self._refused = self._refused or refusal
+            self._answered = self._answered or not (refusal or not slot.text.strip())
             native = Native(self._dialect, {"refusal": slot.text}) if refusal else None
             self._reply.finish_text(slot, native, events)
         else:
@@ -306,6 +309,7 @@ class ChatDecoder:
             self._reply.add(Reasoning("", None, Native(self._dialect, block)), events)
         self._fall_silent(events)
         for slot, block in self._calls:
+            self._answered = True
             arguments = parsed_arguments(slot.text)
             block["function"]["arguments"] = slot.text or "{}"
             self._reply.finish_call(slot, arguments, Native(self._dialect, block), events)
@@ -331,6 +335,8 @@ class ChatDecoder:
             raise incomplete()
         if finish == "content_filter":
             raise filtered(finish)
+        if self._refused and not self._answered:  # whatever politeness went with it (L42)
+            raise filtered("refusal")
         if finish == "error":
             raise ProviderError(
                 ErrorKind.UNAVAILABLE, "the server finished with an error", retryable=True

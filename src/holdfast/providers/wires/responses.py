@@ -195,7 +195,7 @@ class ResponsesDecoder:
         self._response_id: str | None = None
         self._status: str | None = None
         self._reason: str | None = None
-        self._refused = False
+        self._refused = self._answered = False
         self._searches = 0
         self.usage = Usage()
         self._handlers: Handlers = {
@@ -289,7 +289,9 @@ class ResponsesDecoder:
         native = Native(self._dialect, item)
         if slot.kind == "text":
             self._complete(slot, _words(item, "content"), events)
-            self._refused = self._refused or _refuses(item)
+            refuses = _refuses(item)
+            self._refused = self._refused or refuses
+            self._answered = self._answered or not (refuses or not slot.text.strip())
             self._reply.finish_text(slot, native, events)
             for content in item.get("content") or ():
                 for annotation in content.get("annotations") or ():
@@ -299,6 +301,7 @@ class ResponsesDecoder:
             self._complete(slot, words, events)
             self._reply.finish_reasoning(slot, native, events)
         elif slot.runs_at == "here":
+            self._answered = True
             self._complete(slot, item["arguments"], events)
             self._reply.finish_call(slot, parsed_arguments(item["arguments"]), native, events)
         else:
@@ -357,7 +360,7 @@ class ResponsesDecoder:
             raise incomplete()
         if self._reason == "content_filter":
             raise filtered(self._reason)
-        if self._refused and not self._reply.says_something():
+        if self._refused and not self._answered:  # whatever politeness went with it (L42)
             raise filtered("refusal")
         return self._reply.final(
             now=now,

@@ -174,11 +174,17 @@ def test_a_bad_finish_is_an_error(finish: str, kind: ErrorKind) -> None:
     assert caught.value.kind is kind
 
 
-def test_a_refusal_is_said_and_goes_back_as_one() -> None:
-    final = play("chat", chunk({"refusal": "I "}) + chunk({"refusal": "can't."}, "stop"))
-    sent = body(call_for("chat", [user("Hi"), assistant(*final.parts), user("Why?")]))
+@pytest.mark.requirement("L42")
+def test_a_refusal_is_a_content_filter_whose_words_are_kept_and_go_back_as_one() -> None:
+    decoder = decoder_for("chat")
+    feed(decoder, [chunk({"refusal": "I "}) + chunk({"refusal": "can't."}, "stop")])
+    with pytest.raises(ProviderError) as caught:
+        decoder.final(NOW)
+    assert caught.value.kind is ErrorKind.CONTENT_FILTER
 
-    assert final.parts == (Text("I can't.", Native("chat", {"refusal": "I can't."})),)
+    parts = decoder.partial(NOW)
+    sent = body(call_for("chat", [user("Hi"), assistant(*parts), user("Why?")]))
+    assert parts == (Text("I can't.", Native("chat", {"refusal": "I can't."})),)
     assert sent["messages"][1] == {"role": "assistant", "refusal": "I can't.", "content": None}
 
 

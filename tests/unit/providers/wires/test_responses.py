@@ -162,8 +162,12 @@ def test_a_refusal_with_only_reasoning_is_a_content_filter() -> None:
         play("responses", stream(*item(0, thought), filtered))
     assert caught.value.kind is ErrorKind.CONTENT_FILTER
 
-    said = play("responses", stream(*item(0, message("I can't.", "refusal", "refusal")), ended()))
-    assert [part.text for part in said.parts if isinstance(part, Text)] == ["I can't."]
+    decoder = decoder_for("responses")
+    feed(decoder, [stream(*item(0, message("I can't.", "refusal", "refusal")), ended())])
+    with pytest.raises(ProviderError):
+        decoder.final(NOW)
+    kept = [part.text for part in decoder.partial(NOW) if isinstance(part, Text)]
+    assert kept == ["I can't."]
 
 
 @pytest.mark.parametrize(
