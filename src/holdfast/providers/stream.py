@@ -15,8 +15,7 @@ reason, closes the socket at once, unless the reply ended well and the connectio
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Generator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
@@ -81,6 +80,7 @@ class ModelStream:
         self._began = False
         self._progress_at = 0.0
         self._total_at: float | None = None
+        self._loop = asyncio.get_running_loop()
         self.final: types.Final | None = None
 
     @property
@@ -98,9 +98,8 @@ class ModelStream:
         return self._decoder.partial(self._transport.now()) if self._decoder else ()
 
     async def __aenter__(self) -> Self:
-        loop = asyncio.get_running_loop()
         first_s, total_s = self._deadlines.first_part_s, self._deadlines.total_s
-        self._progress_at = loop.time()
+        self._progress_at = self._loop.time()
         self._total_at = None if total_s is None else self._progress_at + total_s
         try:
             async with asyncio.timeout(first_s if total_s is None else min(first_s, total_s)):
@@ -162,10 +161,12 @@ class ModelStream:
 
     async def _open(self) -> None:
         request = guarded(self._wire.request, self._call, self._endpoint)
-        with _transport_errors(self._deadlines):
+        try:
             response = await self._transport.send(
                 request, self._endpoint, silence_s=self._deadlines.silence_s
             )
+        except (aiohttp.ClientError, OSError) as error:
+            raise self._translated(error) from error
         self._response = response
         headers = {name.lower(): value for name, value in response.headers.items()}
         packed = headers.get("content-encoding", "identity").strip().lower() != "identity"
@@ -209,8 +210,7 @@ class ModelStream:
             for name, data in self._sse.feed(chunk):
                 events = decode(decoder, name, data)
                 queue.extend(events)
-                if not progressed:
-                    progressed = any(type(event) is not UsageSeen for event in events)
+                progressed = progressed or _shows(events)
                 if decoder.closed:
                     break
         except ProviderError as error:
@@ -227,23 +227,17 @@ class ModelStream:
         assert response is not None
         assert decoder is not None
         try:
-            with _transport_errors(self._deadlines):
-                if decoder.ended:
-                    async with asyncio.timeout(self._deadlines.tail_s):
-                        chunk = await response.content.readany()
-                elif self._total_at is not None:
-                    async with asyncio.timeout_at(self._total_at):
-                        chunk = await response.content.readany()
-                else:
-                    chunk = await response.content.readany()
-        except (ProviderError, TimeoutError) as error:
+            if decoder.ended:
+                async with asyncio.timeout(self._deadlines.tail_s):
+                    return await response.content.readany() or None
+            if self._total_at is not None:
+                async with asyncio.timeout_at(self._total_at):
+                    return await response.content.readany() or None
+            return await response.content.readany() or None
+        except (aiohttp.ClientError, OSError) as error:
             if decoder.ended:  # the end was declared: how the connection went down is no matter
                 return None
-            if isinstance(error, ProviderError):
-                raise
-            assert self._deadlines.total_s is not None
-            raise own_deadline(self._deadlines.total_s) from error
-        return chunk or None
+            raise self._translated(error) from error
 
     def _finish(self, decoder: Decoder) -> None:
         self._began = True
@@ -253,7 +247,7 @@ class ModelStream:
             self._error = error
 
     def _check_clocks(self, *, progressed: bool) -> None:
-        now = asyncio.get_running_loop().time()
+        now = self._loop.time()
         if progressed:
             self._began = True
             self._progress_at = now
@@ -265,6 +259,12 @@ class ModelStream:
             assert self._deadlines.total_s is not None
             self._error = own_deadline(self._deadlines.total_s)
 
+    def _translated(self, error: aiohttp.ClientError | OSError) -> ProviderError:
+        total_at, total_s = self._total_at, self._deadlines.total_s
+        if total_at is not None and total_s is not None and self._loop.time() >= total_at:
+            return own_deadline(total_s)
+        return translated(error, self._deadlines.silence_s)
+
     # Ending.
 
     def _close(self) -> None:
@@ -275,31 +275,31 @@ class ModelStream:
         return error.named(self._endpoint.vendor, self._endpoint.title, self._endpoint.secrets)
 
 
-@contextmanager
-def _transport_errors(deadlines: Deadlines) -> Generator[None]:
-    """What the transport throws, in our words. Cancellation and deadlines pass through."""
-    try:
-        yield
-    except aiohttp.SocketTimeoutError as error:
-        raise timed_out("silence", deadlines.silence_s) from error
-    except aiohttp.ConnectionTimeoutError as error:
-        detail = "no connection in time"
-        raise ProviderError(ErrorKind.TIMEOUT, detail, retryable=True) from error
-    except aiohttp.ClientSSLError as error:
-        raise ProviderError(ErrorKind.CONFIG, f"TLS: {error}", retryable=False) from error
-    except (aiohttp.ClientConnectorError, AddressRefused) as error:
-        refused = isinstance(error, AddressRefused) or isinstance(error.os_error, AddressRefused)
-        kind = ErrorKind.CONFIG if refused else ErrorKind.UNAVAILABLE
-        detail = "address not allowed" if refused else f"no connection: {error}"
-        raise ProviderError(kind, detail, retryable=not refused) from error
-    except aiohttp.InvalidURL as error:
-        raise ProviderError(
-            ErrorKind.CONFIG, "the address is not a URL", retryable=False
-        ) from error
-    except aiohttp.ClientResponseError as error:
-        raise protocol(f"not HTTP: {error.message}", retryable=True) from error
-    except (aiohttp.ClientError, OSError) as error:
-        if isinstance(error, TimeoutError):
-            raise
-        detail = f"{type(error).__name__}: {error}"
-        raise ProviderError(ErrorKind.STREAM_CLOSED, detail, retryable=True) from error
+def _shows(events: list[Event]) -> bool:
+    """Whether there is anything of a part among them."""
+    for event in events:  # noqa: SIM110 - once per read of every stream
+        if type(event) is not UsageSeen:
+            return True
+    return False
+
+
+_WORDS: Final[tuple[tuple[type[Exception], ErrorKind, bool, str], ...]] = (
+    (aiohttp.ConnectionTimeoutError, ErrorKind.TIMEOUT, True, "no connection in time"),
+    (aiohttp.ClientSSLError, ErrorKind.CONFIG, False, "TLS"),
+    (aiohttp.ClientConnectorError, ErrorKind.UNAVAILABLE, True, "no connection"),
+    (aiohttp.InvalidURL, ErrorKind.CONFIG, False, "the address is not a URL"),
+    (aiohttp.ClientResponseError, ErrorKind.UNKNOWN, True, "not HTTP"),
+    (Exception, ErrorKind.STREAM_CLOSED, True, "connection lost"),
+)
+"""What the transport throws, in our words; the first row that fits."""
+
+
+def translated(error: aiohttp.ClientError | OSError, silence_s: float) -> ProviderError:
+    if isinstance(error, aiohttp.SocketTimeoutError):
+        return timed_out("silence", silence_s)
+    cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
+    if isinstance(cause, AddressRefused):
+        return ProviderError(ErrorKind.CONFIG, "address not allowed", retryable=False)
+    _, kind, retryable, words = next(row for row in _WORDS if isinstance(error, row[0]))
+    detail = f"{words}: {type(error).__name__}: {error}"
+    return ProviderError(kind, detail, retryable=retryable)

@@ -226,6 +226,7 @@ class GeminiDecoder:
         self._response_id: str | None = None
         self._finish: str | None = None
         self._blocked: str | None = None
+        self._searches = 0
         self.usage = Usage()
 
     @property
@@ -334,6 +335,7 @@ class GeminiDecoder:
 
     def _cite(self, candidate: Object, events: list[Event]) -> None:
         grounding: Object = candidate.get("groundingMetadata") or {}
+        self._searches = max(self._searches, len(grounding.get("webSearchQueries") or ()))
         for chunk in grounding.get("groundingChunks") or ():
             web: Object = chunk.get("web") or {}
             self._reply.source(web.get("uri"), web.get("title"), events)
@@ -351,6 +353,7 @@ class GeminiDecoder:
             cache_read=usage.get("cachedContentTokenCount") or self.usage.cache_read,
             output=max(self.usage.output, (said or 0) + thoughts),
             reasoning=thoughts,
+            searches=self._searches,
         )
         events.append(UsageSeen(self.usage))
 

@@ -171,3 +171,15 @@ def test_parts_that_only_the_provider_understands_are_kept_for_it() -> None:
     sent = body([user("Hi"), assistant(*final.parts), user("Well?")])
 
     assert sent["contents"][1]["parts"][0] == odd
+
+
+def test_searches_are_counted() -> None:
+    grounding = {"webSearchQueries": ["a", "b"], "groundingChunks": []}
+    candidate = {
+        "content": {"parts": [{"text": "x"}]},
+        "groundingMetadata": grounding,
+        "finishReason": "STOP",
+    }
+    event = {"candidates": [candidate], "usageMetadata": {"promptTokenCount": 1}}
+
+    assert play("gemini", b"data: " + orjson.dumps(event) + b"\n\n").usage.searches == 2
