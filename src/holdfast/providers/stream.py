@@ -15,7 +15,7 @@ reason, closes the socket at once, unless the reply ended well and the connectio
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
@@ -283,13 +283,12 @@ def _shows(events: list[Event]) -> bool:
     return False
 
 
-_WORDS: Final[tuple[tuple[type[Exception], ErrorKind, bool, str], ...]] = (
+_WORDS: Final[Sequence[tuple[type[BaseException], ErrorKind, bool, str]]] = (
     (aiohttp.ConnectionTimeoutError, ErrorKind.TIMEOUT, True, "no connection in time"),
     (aiohttp.ClientSSLError, ErrorKind.CONFIG, False, "TLS"),
     (aiohttp.ClientConnectorError, ErrorKind.UNAVAILABLE, True, "no connection"),
     (aiohttp.InvalidURL, ErrorKind.CONFIG, False, "the address is not a URL"),
     (aiohttp.ClientResponseError, ErrorKind.UNKNOWN, True, "not HTTP"),
-    (Exception, ErrorKind.STREAM_CLOSED, True, "connection lost"),
 )
 """What the transport throws, in our words; the first row that fits."""
 
@@ -300,6 +299,7 @@ def translated(error: aiohttp.ClientError | OSError, silence_s: float) -> Provid
     cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
     if isinstance(cause, AddressRefused):
         return ProviderError(ErrorKind.CONFIG, "address not allowed", retryable=False)
-    _, kind, retryable, words = next(row for row in _WORDS if isinstance(error, row[0]))
+    known = (row[1:] for row in _WORDS if isinstance(error, row[0]))
+    kind, retryable, words = next(known, (ErrorKind.STREAM_CLOSED, True, "connection lost"))
     detail = f"{words}: {type(error).__name__}: {error}"
     return ProviderError(kind, detail, retryable=retryable)
