@@ -4,7 +4,8 @@ Whatever the wire, a part's text is the exact concatenation of its deltas (L10),
 fit to be stored at any moment (L09, L11).
 """
 
-from collections.abc import Callable, Mapping
+import typing
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, Literal, TypeAlias, cast
 
@@ -26,6 +27,8 @@ from holdfast.providers.types import (
     TextDelta,
     Usage,
 )
+
+DEPTH_MAX: typing.Final = 100
 
 Handlers: TypeAlias = Mapping[str, Callable[[Object, list[Event]], None]]
 """What a decoder does with which kind of event; others pass."""
@@ -188,4 +191,32 @@ def parsed_arguments(text: str) -> Object | None:
         value: Any = orjson.loads(text)
     except orjson.JSONDecodeError:
         return None
-    return cast(Object, value) if isinstance(value, dict) else None
+    if not isinstance(value, dict) or not is_shallow(text, cast(object, value)):
+        return None
+    return cast(Object, value)
+
+
+def is_shallow(text: str | bytes, value: object) -> bool:
+    """Whether the value of a JSON text can be stored and sent again (M5).
+
+    A decoder takes more levels than an encoder: what is too deep would poison its chat.
+    """
+    opened = (
+        text.count("{") + text.count("[")
+        if isinstance(text, str)
+        else text.count(b"{") + text.count(b"[")
+    )
+    if opened <= DEPTH_MAX:
+        return True
+    level: list[object] = [value]
+    for _ in range(DEPTH_MAX + 1):
+        level = [inner for outer in level for inner in _inside(outer)]
+        if not level:
+            return True
+    return False
+
+
+def _inside(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return cast(dict[str, object], value).values()
+    return cast(list[object], value) if isinstance(value, list) else ()

@@ -7,6 +7,7 @@ import orjson
 
 from holdfast.domain.parts import JsonObject, ToolCall
 from holdfast.providers.errors import protocol
+from holdfast.providers.reply import is_shallow
 from holdfast.providers.types import Call, Decoder, Event, Object, ThinkingStyle
 
 EFFORTS: Final = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
@@ -90,4 +91,6 @@ def decode(decoder: Decoder, name: str, data: bytes) -> list[Event]:
         raise protocol(f"an event that is not JSON: {error}", retryable=True) from error
     if not isinstance(parsed, dict):
         raise protocol("an event that is not an object")
+    if not is_shallow(data, cast(object, parsed)):
+        raise protocol("an event that is too deep")
     return guarded(decoder.feed, name, cast(Object, parsed))

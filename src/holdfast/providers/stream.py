@@ -167,6 +167,10 @@ class ModelStream:
             )
         except (aiohttp.ClientError, OSError) as error:
             raise self._translated(error) from error
+        except ValueError as error:
+            # Not quoted: what cannot be a header or a host may be a mistyped credential.
+            detail = "the address or a header cannot be sent"
+            raise ProviderError(ErrorKind.CONFIG, detail, retryable=False) from error
         self._response = response
         headers = {name.lower(): value for name, value in response.headers.items()}
         packed = headers.get("content-encoding", "identity").strip().lower() != "identity"

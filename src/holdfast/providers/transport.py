@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from io import BytesIO
 from typing import Any, Final, TypeAlias, assert_never
 
 import aiohttp
@@ -89,7 +90,7 @@ class Transport:
             _check_url(url)
         return await session.post(
             url,
-            data=request.body,
+            data=BytesIO(request.body),  # sent piece by piece: images make prompts large
             headers=authorised(request, endpoint, self.now()),
             allow_redirects=False,
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=silence_s),

@@ -332,6 +332,34 @@ async def test_nobody_listens() -> None:
     await nothing_left()
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"auth": HeaderAuth("authorization", "secret\nx-evil: 1")},
+        {"base_url": "http://" + "a" * 300 + ".example"},
+        {"base_url": "http://[::1"},
+        {"base_url": "http://x.example:99999"},
+    ],
+)
+async def test_what_cannot_be_sent_is_a_matter_of_settings(changes: dict[str, Any]) -> None:
+    async with serving(sends()) as server, transport() as opened:
+        changes = {"base_url": server.url, **changes}
+        seen = await attempt(opened, endpoint_for("chat", **changes), Deadlines())
+
+    assert seen.error is not None
+    assert (seen.error.kind, seen.error.retryable) == (K.CONFIG, False)
+    assert "cret" not in f"{seen.error} {seen.error.detail}"
+
+
+async def test_a_large_prompt_is_sent_whole() -> None:
+    large = "x" * 3_000_000
+    async with serving(begun(MORE + FINISH + DONE)) as server, transport() as opened:
+        call = call_for("chat", [user(large)])
+        async with asyncio.timeout(5), ModelStream(opened, at(server), call) as stream:
+            assert [event async for event in stream]
+    assert orjson.loads(server.requests[0].body)["messages"][0]["content"] == large
+
+
 async def test_plain_http_where_tls_is_expected_is_a_matter_of_settings() -> None:
     async def plain(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(answer("400 Bad", b""))

@@ -22,6 +22,7 @@ from tests.support.model import (
 from holdfast.domain.chat import ErrorKind
 from holdfast.domain.parts import Reasoning, Text, ToolCall
 from holdfast.providers.errors import ProviderError
+from holdfast.providers.reply import parsed_arguments
 from holdfast.providers.shaping import decode
 from holdfast.providers.types import HeaderAuth, TextDelta
 
@@ -173,3 +174,12 @@ def test_endpoints_do_not_show_their_secrets() -> None:
     endpoint = endpoint_for("chat", auth=HeaderAuth("authorization", "sk-very-secret"))
 
     assert "very-secret" not in repr(endpoint)
+
+
+@pytest.mark.parametrize("wire", ["anthropic", "responses", "chat", "gemini"])
+def test_what_is_too_deep_to_be_sent_again_is_refused(wire: str) -> None:
+    assert parsed_arguments('{"a":' * 100 + "1" + "}" * 100) is not None
+    assert parsed_arguments('{"a":' * 102 + "1" + "}" * 102) is None
+    assert parsed_arguments('{"a":[' + "[]," * 500 + "[]]}") is not None
+    with pytest.raises(ProviderError, match="too deep"):
+        decode(decoder_for(wire), "", b'{"a":' + b"[" * 150 + b"]" * 150 + b"}")
