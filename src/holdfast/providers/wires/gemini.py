@@ -25,7 +25,7 @@ from holdfast.providers.content import (
     output_pieces,
     output_text,
 )
-from holdfast.providers.errors import ProviderError, filtered, from_event, incomplete
+from holdfast.providers.errors import ProviderError, filtered, from_event, incomplete, protocol
 from holdfast.providers.history import Answered, Asked, Entry, Said, is_ours, prompt_of
 from holdfast.providers.names import CallIds, ToolNames
 from holdfast.providers.reply import Reply, Slot
@@ -227,6 +227,7 @@ class GeminiDecoder:
         self._finish: str | None = None
         self._blocked: str | None = None
         self._searches = 0
+        self._signatures: set[str | None] = set()
         self.usage = Usage()
 
     @property
@@ -263,6 +264,11 @@ class GeminiDecoder:
         return events
 
     def _part(self, part: Object, events: list[Event]) -> None:
+        signature = part.get("thoughtSignature")
+        if signature and signature in self._signatures:
+            # No two are alike: somebody on the way sent this twice, and a call would run twice.
+            raise protocol("a part that came twice", retryable=True)
+        self._signatures.add(signature)
         if "functionCall" in part:
             self._call(part, events)
         elif "executableCode" in part or "codeExecutionResult" in part:

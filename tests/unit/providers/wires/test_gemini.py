@@ -183,3 +183,11 @@ def test_searches_are_counted() -> None:
     event = {"candidates": [candidate], "usageMetadata": {"promptTokenCount": 1}}
 
     assert play("gemini", b"data: " + orjson.dumps(event) + b"\n\n").usage.searches == 2
+
+
+def test_a_signed_part_that_comes_twice_is_an_error_not_two_calls() -> None:
+    called: dict[str, Any] = {"name": "clock", "args": {}}
+    call: dict[str, Any] = {"functionCall": called, "thoughtSignature": "s"}
+    with pytest.raises(ProviderError) as caught:
+        play("gemini", chunk(call) + chunk(call) + chunk({"text": ""}, finish="STOP"))
+    assert (caught.value.kind, caught.value.retryable) == (ErrorKind.UNKNOWN, True)
