@@ -34,14 +34,14 @@ class SseParser:
         self._rest_bytes = 0
         self._start = True
 
-    def feed(self, chunk: bytes) -> list[tuple[str, bytes]]:
-        """The events that `chunk` completes, as (name, data)."""
-        if b"\n" not in chunk:
-            self._hold(chunk)
+    def feed(self, received: bytes) -> list[tuple[str, bytes]]:
+        """The events that `received` completes, as (name, data)."""
+        if b"\n" not in received:
+            self._hold(received)
             return []
         if self._rest:
-            chunk = b"".join((*self._rest, chunk))
-        lines = chunk.split(b"\n")
+            received = b"".join((*self._rest, received))
+        lines = received.split(b"\n")
         self._rest, self._rest_bytes = [], 0
         events: list[tuple[str, bytes]] = []
         tail = lines.pop()

@@ -202,16 +202,16 @@ class ModelStream:
 
     async def _pull(self) -> None:
         """One read, decoded. What was decoded before an error is delivered before it."""
-        chunk = await self._read()
+        received = await self._read()
         decoder = self._decoder
         assert decoder is not None
-        if chunk is None:
+        if received is None:
             self._finish(decoder)
             return
         queue = self._queue
         progressed = False
         try:
-            for name, data in self._sse.feed(chunk):
+            for name, data in self._sse.feed(received):
                 events = decode(decoder, name, data)
                 queue.extend(events)
                 progressed = progressed or _shows(events)

@@ -342,8 +342,8 @@ class GeminiDecoder:
     def _cite(self, candidate: Object, events: list[Event]) -> None:
         grounding: Object = candidate.get("groundingMetadata") or {}
         self._searches = max(self._searches, len(grounding.get("webSearchQueries") or ()))
-        for chunk in grounding.get("groundingChunks") or ():
-            web: Object = chunk.get("web") or {}
+        for source in grounding.get("groundingChunks") or ():
+            web: Object = source.get("web") or {}
             self._reply.source(web.get("uri"), web.get("title"), events)
         citations: Object = candidate.get("citationMetadata") or {}
         for citation in citations.get("citationSources") or citations.get("citations") or ():
