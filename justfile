@@ -49,6 +49,7 @@ wheel:
 # Regenerate docs/architecture/state-machine.md and docs/reference/.
 docs:
     uv run python scripts/generate_docs.py
+    uv run python scripts/generate_provider_faults.py
 
 # The ledger against pgbench with the same statements; writes benchmarks/ledger.md and .json.
 bench-ledger *options:

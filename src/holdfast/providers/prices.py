@@ -42,10 +42,10 @@ class Price:
 
 
 def cost_micros(
-    usage: Usage, price_id: str | None, at: datetime, own: Mapping[str, Price] | None = None
+    usage: Usage | None, price_id: str | None, at: datetime, own: Mapping[str, Price] | None = None
 ) -> int | None:
     """The cost of one attempt made `at` that time."""
-    if price_id is None:
+    if usage is None or price_id is None:
         return None
     price = (own or {}).get(price_id)
     micros = price.micros(usage) if price is not None else _listed(usage, price_id, at)

@@ -131,7 +131,13 @@ class Reply:
             self.add(Source(url, title if isinstance(title, str) else ""), events)
 
     def final(
-        self, *, now: datetime, ending: Ending, usage: Usage, finish: str, response_id: str | None
+        self,
+        *,
+        now: datetime,
+        ending: Ending,
+        usage: Usage | None,
+        finish: str,
+        response_id: str | None,
     ) -> Final:
         cut = ending is Ending.CUT
         if not cut and any(slot.part is None for slot in self.slots):

@@ -89,8 +89,20 @@ class ModelStream:
         return self._decoder is not None
 
     @property
-    def usage(self) -> Usage:
-        """What is known of the cost so far."""
+    def usage(self) -> Usage | None:
+        """What was billed up to the last event; None as long as the provider has not said.
+
+        Anthropic, Responses and Chat tell it at the end, so that of a stream that broke off it is
+        not known; Gemini tells it with every event. A refused request costs nothing.
+        """
+        if self._decoder is None:
+            refused = self._response is not None and self._response.status != 200
+            return Usage() if refused else None
+        return self._decoder.usage if self._decoder.counted else None
+
+    @property
+    def usage_min(self) -> Usage:
+        """What was billed at least."""
         return self._decoder.usage if self._decoder else Usage()
 
     def partial(self) -> tuple[Part, ...]:

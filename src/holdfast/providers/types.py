@@ -192,7 +192,7 @@ class Final:
 
     parts: tuple[Part, ...]
     ending: Ending
-    usage: Usage
+    usage: Usage | None  # None: the provider did not say what it billed
     finish: str  # the provider's own word
     response_id: str | None = None
     malformed: tuple[Malformed, ...] = ()
@@ -287,7 +287,14 @@ class Decoder(Protocol):
     """Turns one stream into parts. Pure: bytes and time come in as arguments."""
 
     @property
-    def usage(self) -> Usage: ...
+    def usage(self) -> Usage:
+        """What was told of the cost so far: at least so much."""
+        ...
+
+    @property
+    def counted(self) -> bool:
+        """Whether `usage` covers all that was received, so that it is a bill and no lower bound."""
+        ...
 
     @property
     def ended(self) -> bool:

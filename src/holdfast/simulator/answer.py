@@ -7,7 +7,7 @@ from typing import Final
 from aiohttp import web
 
 from holdfast.simulator import answers, inject
-from holdfast.simulator.asked import CONTEXT_WINDOWS, Asked
+from holdfast.simulator.asked import CONTEXT_WINDOWS, Asked, WireName
 from holdfast.simulator.chance import Chance
 from holdfast.simulator.clock import Clock
 from holdfast.simulator.deliver import Delivery, gzipped, reset
@@ -24,6 +24,8 @@ from holdfast.simulator.wires.base import Call, Job, Rejection, Wire, first_reje
 
 EVENT_STREAM: Final = "text/event-stream; charset=utf-8"
 JSON: Final = "application/json"
+LONG_BETA: Final = "context-1m-"
+LONG_WINDOW: Final = 1_000_000
 DRIP_EVERY_S: Final = 1.0
 GZIPS: Final = (Fault.GZIP, Fault.GZIP_UNLABELLED)
 
@@ -49,7 +51,7 @@ class Answering:
             return _refuse(wire, found[1], entry)
         asked = wire.read(call)
         entry.model = asked.model
-        total, window = prompt_tokens(asked.segments), CONTEXT_WINDOWS[asked.wire]
+        total, window = prompt_tokens(asked.segments), _window(asked, call)
         if total > window:
             entry.rejected_by = "context-window"
             return _refuse(wire, wire.overflow(total, window), entry)
@@ -179,6 +181,12 @@ class _Way:
     @property
     def fault(self) -> Fault | None:
         return self.options.fault.fault if self.options.fault else None
+
+
+def _window(asked: Asked, call: Call) -> int:
+    if asked.wire is WireName.ANTHROPIC and LONG_BETA in call.headers.get("anthropic-beta", ""):
+        return LONG_WINDOW
+    return CONTEXT_WINDOWS[asked.wire]
 
 
 def _dripping(options: Options) -> Options:

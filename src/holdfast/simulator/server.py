@@ -110,10 +110,14 @@ class Simulator:
             )
             try:
                 return await self._answering.answer(request, wire, call, entry)
-            except (asyncio.CancelledError, ConnectionError):
+            except asyncio.CancelledError:
                 # The server cancels a handler when its client goes away.
                 entry.disconnected_after_s = self._age_s(entry)
                 raise
+            except ConnectionError:
+                # Or a write notices it first. Nobody reads this answer; raised, it would be logged.
+                entry.disconnected_after_s = self._age_s(entry)
+                return web.Response(status=499)
             finally:
                 entry.took_s = self._age_s(entry)
                 entry.done.set()

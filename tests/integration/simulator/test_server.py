@@ -8,6 +8,7 @@ import pytest
 from tests.support.raw_http import Ending, Json, Outcome, post
 from tests.support.simulator import KEYS, PATHS, body
 
+from holdfast.simulator.answer import Answering
 from holdfast.simulator.asked import WireName
 from holdfast.simulator.options import Options
 from holdfast.simulator.server import Config, Simulator, running
@@ -269,3 +270,36 @@ async def test_many_streams_at_once_are_kept_apart(simulator: Simulator) -> None
         deltas = [c["delta"] for e in task.result().data() for c in e["choices"]]
         text = "".join(delta.get("content") or "" for delta in deltas)
         assert text == f"number {number} of many"
+
+
+async def test_a_long_prompt_fits_where_the_beta_for_it_is_asked(simulator: Simulator) -> None:
+    given = body(A, "so " * 270_000 + SAY)
+
+    assert (await ask(simulator, A, given)).status == 400
+    headers = KEYS[A] | {"anthropic-beta": "context-1m-2025-08-07"}
+    async with asyncio.timeout(10):
+        outcome = await post(simulator.url, PATHS[A], given, headers, silence_s=8)
+    assert usage_sent(outcome, A)[0] > 200_000
+
+
+async def test_searches_are_told_when_they_are_over(simulator: Simulator) -> None:
+    outcome = await ask(simulator, A, body(A, '[[sim: search "news" | say "Nothing new."]]'))
+
+    first, last = (e for e in outcome.data() if e["type"] in ("message_start", "message_delta"))
+    assert "server_tool_use" not in first["message"]["usage"]
+    assert last["usage"]["server_tool_use"]["web_search_requests"] == 1
+
+
+async def test_a_write_that_finds_its_client_gone_is_recorded_and_no_error(
+    simulator: Simulator, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def lost(*_: object) -> None:
+        raise ConnectionResetError
+
+    monkeypatch.setattr(Answering, "answer", lost)
+
+    assert (await ask(simulator, C)).status == 499
+
+    entry = await look(simulator, "/sim/requests/1?wait=4")
+    assert entry["disconnected_after_s"] is not None
+    assert caplog.records == []

@@ -156,7 +156,7 @@ class EchoDecoder:
         self._reply = Reply()
         self._slot: Slot | None = None
         self.usage = Usage()
-        self.ended = self.closed = False
+        self.ended = self.closed = self.counted = False
 
     def feed(self, name: str, data: Object | None) -> list[Event]:
         events: list[Event] = []
@@ -173,7 +173,7 @@ class EchoDecoder:
         if not self.ended:
             raise incomplete()
         return self._reply.final(
-            now=now, ending=Ending.COMPLETE, usage=self.usage, finish="done", response_id=None
+            now=now, ending=Ending.COMPLETE, usage=None, finish="done", response_id=None
         )
 
     def partial(self, now: datetime) -> tuple[Part, ...]:

@@ -84,6 +84,7 @@ def test_what_was_recorded_is_what_is_decoded(wire: str) -> None:
     assert any(isinstance(p, Reasoning) and "wants the weather" in p.text for p in final.parts)
     assert all(p.finished_at == NOW for p in final.parts if isinstance(p, Reasoning))
     assert (final.ending, final.malformed) == (Ending.COMPLETE, ())
+    assert final.usage is not None
     assert (final.usage.input, final.usage.cache_read, final.usage.output) == (2420, 2000, 89)
     if wire != "chat":
         provider = [p for p in final.parts if isinstance(p, ToolResult)]

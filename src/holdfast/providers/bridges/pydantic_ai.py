@@ -77,7 +77,16 @@ class BridgeStream:
         return self._stream is not None
 
     @property
-    def usage(self) -> Usage:
+    def usage(self) -> Usage | None:
+        """What was billed; the library does not tell whether a count is the last one, so that it
+        is None unless the reply ended well."""
+        if self._stream is None:
+            return Usage()
+        return self.final.usage if self.final else None
+
+    @property
+    def usage_min(self) -> Usage:
+        """What was billed at least."""
         if self._stream is None:
             return Usage()
         used = self._stream.usage
@@ -197,10 +206,11 @@ class BridgeStream:
             else:
                 self._reply.finish_call(slot, parsed_arguments(slot.text), None, events)
         self._queue.extend(events)
+        used = self.usage_min
         return self._reply.final(
             now=self._now(),
             ending=Ending.CUT if response.finish_reason == "length" else Ending.COMPLETE,
-            usage=self.usage,
+            usage=used if used.input and used.output else None,
             finish=str(raw),
             response_id=response.provider_response_id,
         )

@@ -238,6 +238,7 @@ class AnthropicDecoder:
         self._stop: str | None = None
         self._provider_tools: dict[str, str] = {}
         self.usage = Usage()
+        self.counted = False
         self.ended = False
         self._handlers: Handlers = {
             "content_block_delta": self._delta,
@@ -267,7 +268,10 @@ class AnthropicDecoder:
 
     def _message_delta(self, data: Object, events: list[Event]) -> None:
         self._stop = data["delta"].get("stop_reason") or self._stop
-        self._count(data.get("usage"), events)
+        usage: Object = data.get("usage") or {}
+        self._count(usage, events)
+        # The opening tells the input; how much was said is told only here.
+        self.counted = self.usage.input > 0 and usage.get("output_tokens") is not None
 
     def _message_stop(self, data: Object, events: list[Event]) -> None:  # noqa: ARG002
         if self._blocks:
@@ -404,7 +408,7 @@ class AnthropicDecoder:
         return self._reply.final(
             now=now,
             ending=_ENDINGS.get(self._stop, Ending.COMPLETE),
-            usage=self.usage,
+            usage=self.usage if self.counted else None,
             finish=self._stop,
             response_id=self._response_id,
         )

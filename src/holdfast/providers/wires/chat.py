@@ -203,6 +203,7 @@ class ChatDecoder:
         self._finish: str | None = None
         self._refused = self._answered = False
         self.usage = Usage()
+        self.counted = False
         self.closed = False
 
     @property
@@ -228,6 +229,8 @@ class ChatDecoder:
             finish = choice.get("finish_reason")
             if finish and self._finish is None:
                 self._end(finish, events)
+        if events:  # said, and not yet counted; vLLM can count with every event
+            self.counted = False
         usage: Object | None = data.get("usage")
         if usage:
             self._count(usage, events)
@@ -327,6 +330,7 @@ class ChatDecoder:
             output=usage.get("completion_tokens") or 0,
             reasoning=received.get("reasoning_tokens") or 0,
         )
+        self.counted = self.usage.input > 0 and usage.get("completion_tokens") is not None
         events.append(UsageSeen(self.usage))
 
     def final(self, now: datetime) -> types.Final:
@@ -344,7 +348,7 @@ class ChatDecoder:
         return self._reply.final(
             now=now,
             ending=Ending.CUT if finish == "length" else Ending.COMPLETE,
-            usage=self.usage,
+            usage=self.usage if self.counted else None,
             finish=finish,
             response_id=self._response_id,
         )

@@ -227,8 +227,10 @@ class GeminiDecoder:
         self._finish: str | None = None
         self._blocked: str | None = None
         self._searches = 0
+        self._may_search = any(tool.wire == "gemini" for tool in call.provider_tools)
         self._signatures: set[str | None] = set()
         self.usage = Usage()
+        self.counted = False
 
     @property
     def ended(self) -> bool:
@@ -258,6 +260,8 @@ class GeminiDecoder:
             if finish and finish != "FINISH_REASON_UNSPECIFIED":
                 self._fall_silent(events)
                 self._finish = finish
+        if events:
+            self.counted = False
         usage: Object | None = data.get("usageMetadata")
         if usage:
             self._count(usage, events)
@@ -361,6 +365,9 @@ class GeminiDecoder:
             reasoning=thoughts,
             searches=self._searches,
         )
+        # Searches are told at the end; until then those of the provider's own tools are unknown.
+        so_far = said is not None and not self._may_search
+        self.counted = self.usage.input > 0 and (self.ended or so_far)
         events.append(UsageSeen(self.usage))
 
     def final(self, now: datetime) -> types.Final:
@@ -377,7 +384,7 @@ class GeminiDecoder:
         return self._reply.final(
             now=now,
             ending=ending,
-            usage=self.usage,
+            usage=self.usage if self.counted else None,
             finish=finish,
             response_id=self._response_id,
         )

@@ -198,6 +198,7 @@ class ResponsesDecoder:
         self._refused = self._answered = False
         self._searches = 0
         self.usage = Usage()
+        self.counted = False
         self._handlers: Handlers = {
             "response.output_text.delta": self._text,
             "response.refusal.delta": self._text,
@@ -353,6 +354,7 @@ class ResponsesDecoder:
                 reasoning=received.get("reasoning_tokens") or 0,
                 searches=self._searches,
             )
+            self.counted = True
             events.append(UsageSeen(self.usage))
 
     def final(self, now: datetime) -> types.Final:
@@ -365,7 +367,7 @@ class ResponsesDecoder:
         return self._reply.final(
             now=now,
             ending=Ending.COMPLETE if self._status == "completed" else Ending.CUT,
-            usage=self.usage,
+            usage=self.usage if self.counted else None,
             finish=self._reason or self._status,
             response_id=self._response_id,
         )

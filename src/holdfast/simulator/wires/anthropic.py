@@ -107,7 +107,10 @@ class AnthropicWire:
     def frames(self, job: Job) -> list[Frame]:
         start = {
             "type": "message_start",
-            "message": self._message(job, [], bill_of(job, output=1, reasoning=0), None),
+            # Searches are told when they are over.
+            "message": self._message(
+                job, [], bill(job.entry, output=1, reasoning=0, searches=0), None
+            ),
         }
         # Real streams open with the one token that is always billed.
         frames = [Frame(name="message_start", body=start, mark=Mark.START)]

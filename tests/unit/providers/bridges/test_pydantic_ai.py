@@ -99,6 +99,17 @@ async def test_a_finished_reply_is_an_answer() -> None:
     assert stream.opened
 
 
+async def test_only_a_finished_reply_has_a_known_bill() -> None:
+    finished, _, _ = await heard_from(model("Hel", "lo"))
+    broken, _, error = await heard_from(model("Hel", "lo", reason=None))
+
+    assert finished.usage is not None
+    assert finished.usage == finished.usage_min
+    assert error is not None
+    assert broken.usage is None
+    assert broken.usage_min.output > 0
+
+
 async def test_a_reply_without_the_providers_own_reason_is_refused() -> None:
     stream, events, error = await heard_from(model("Hello", reason=None))
 

@@ -25,7 +25,7 @@ from holdfast.domain.ids import CallId
 from holdfast.domain.messages import Ending
 from holdfast.domain.parts import Native, Reasoning, Text, ToolCall
 from holdfast.providers.errors import ProviderError
-from holdfast.providers.types import CachePolicy, ModelFacts, OneTool, ThinkingStyle, Tool
+from holdfast.providers.types import CachePolicy, ModelFacts, OneTool, ThinkingStyle, Tool, Usage
 from holdfast.providers.wires import WIRES
 
 ADAPTIVE = ModelFacts(
@@ -230,10 +230,13 @@ def test_usage_is_cumulative_and_left_out_fields_keep_their_value() -> None:
         "message": {"id": "m", "usage": {"input_tokens": 10, "cache_creation_input_tokens": 7}},
     }
     final = play("anthropic", stream(start, *SAID, *end("end_turn", output_tokens=9)))
+    assert final.usage is not None
     assert (final.usage.input, final.usage.cache_write_5m, final.usage.output) == (17, 7, 9)
 
-    late = play("anthropic", stream(START, *SAID, *end("end_turn", input_tokens=99)))
-    assert late.usage.input == 99  # some gateways know it only at the end
+    late = play(
+        "anthropic", stream(START, *SAID, *end("end_turn", input_tokens=99, output_tokens=1))
+    )
+    assert late.usage == Usage(input=99, output=1)  # some gateways know it only at the end
 
 
 @pytest.mark.parametrize(

@@ -182,7 +182,9 @@ def test_searches_are_counted() -> None:
     }
     event = {"candidates": [candidate], "usageMetadata": {"promptTokenCount": 1}}
 
-    assert play("gemini", b"data: " + orjson.dumps(event) + b"\n\n").usage.searches == 2
+    usage = play("gemini", b"data: " + orjson.dumps(event) + b"\n\n").usage
+    assert usage is not None
+    assert usage.searches == 2
 
 
 def test_a_signed_part_that_comes_twice_is_an_error_not_two_calls() -> None:
