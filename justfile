@@ -58,3 +58,7 @@ bench-ledger *options:
 # Plans on 1 million chats and 20 million messages; writes benchmarks/plans.md and .json.
 bench-plans *options:
     uv run python -m benchmarks.plans {{ options }}
+
+# The model test and its mutants, counted; writes its figures into benchmarks/ledger.json.
+bench-model:
+    uv run python -m benchmarks.model

@@ -1,6 +1,7 @@
 """Run the machine against a store, for so many worker steps or until it finds something."""
 
 import asyncio
+import itertools
 from collections.abc import Generator
 from contextlib import contextmanager
 
@@ -58,3 +59,15 @@ def run_machine(runner: asyncio.Runner, world: World, *, shard: int, options: se
     machine.world, machine.loop = world, runner.get_loop()
     run_state_machine_as_test(machine, settings=options)
     return machine.worker_steps
+
+
+def run_steps(shard: int, steps_min: int, *, random: bool = False) -> int:
+    """Run batches of examples until so many worker steps have been made."""
+    steps = 0
+    with on_postgres() as (runner, world):
+        for batch in itertools.count(shard * 1000):
+            options = machine_settings(50, random=random)
+            steps += run_machine(runner, world, shard=batch, options=options)
+            if steps >= steps_min:
+                return steps
+    raise AssertionError("itertools.count does not end")

@@ -25,7 +25,7 @@ from holdfast.domain.errors import (
     Unavailable,
 )
 from holdfast.domain.ids import CallId, ChatId, QueuedId, Seq, Version, WorkerId
-from holdfast.domain.messages import Message
+from holdfast.domain.messages import Message, Role
 from holdfast.domain.parts import Text
 from tests.model.faults import Fault, FaultyStore
 from tests.model.runner import REPLIES, Runner
@@ -240,7 +240,9 @@ class ChatMachine(RuleBasedStateMachine):
 
     async def acquire_by(self, worker_id: WorkerId, limit: int) -> None:
         before = {chat_id: await self.load(chat_id) for chat_id in self.chats}
-        for chat in await self.world.acquire(worker_id, limit):
+        acquired = await self.world.acquire(worker_id, limit)
+        # In an order of our own: the database's is its own affair, and runs must repeat.
+        for chat in sorted(acquired, key=lambda chat: chat.chat_id):
             was = before[chat.chat_id]
             assert chat.epoch == was.epoch + 1, "S6: an epoch is one acquisition"
             assert was.worker_id not in self.workers, "S5: taken from a live worker"
@@ -248,7 +250,7 @@ class ChatMachine(RuleBasedStateMachine):
                 runner.taken_over |= runner.chat.chat_id == chat.chat_id
             self.runners.append(Runner(chat))
 
-    @rule(pick=SMALL, choices=st.lists(REPLIES, min_size=8, max_size=24), fault=FAULTS)
+    @rule(pick=SMALL, choices=st.lists(REPLIES, min_size=12, max_size=40), fault=FAULTS)
     @in_loop
     async def life_goes_on(self, pick: int, choices: list[str], fault: Fault) -> None:
         """People talk and answer, and one live worker drives whatever there is to drive."""
@@ -324,6 +326,24 @@ class ChatMachine(RuleBasedStateMachine):
         driven = runner.chat.status in {Status.RUNNING, Status.INTERRUPTING}
         if not driven or runner.chat.worker_id is None:
             self.runners.remove(runner)
+
+    @precondition(lambda self: self.runners)
+    @rule(pick=SMALL, what=st.integers(0, 3), choice=REPLIES)
+    @in_loop
+    async def meanwhile(self, pick: int, what: int, choice: str) -> None:
+        """A person does something to a chat between what its runner knows and what it writes."""
+        runner = self.runners[pick % len(self.runners)]
+        chat_id = runner.chat.chat_id
+        said = [m.seq for m in await self.history(chat_id) if m.body.role is Role.USER]
+        self.number += 1
+        happens = (
+            c.EditMessage(said[-1] if said else Seq(1), user(f"edited {self.number}")),
+            c.SendMessage(user(f"meanwhile {self.number}")),
+            c.SendMessage(user(f"meanwhile {self.number}"), "interrupt"),
+            c.Interrupt(),
+        )
+        await self.command(chat_id, happens[what])
+        await self.drive_once(runner, choice)
 
     @precondition(lambda self: self.runners)
     @rule(pick=SMALL, choices=st.lists(REPLIES, max_size=3), more=REPLIES)

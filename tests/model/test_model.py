@@ -5,13 +5,12 @@ import os
 
 import pytest
 
-from tests.model.harness import machine_settings, on_postgres, run_machine
+from tests.model.harness import machine_settings, run_machine, run_steps
 from tests.requirements import requirement
 from tests.support.world import fake_world
 
 SHARDS = 4
-EXAMPLES = int(os.environ.get("HOLDFAST_MODEL_EXAMPLES", "100"))
-STEPS_MIN = 50_000 // SHARDS
+STEPS_MIN = int(os.environ.get("HOLDFAST_MODEL_STEPS", "50000")) // SHARDS
 
 
 @requirement(
@@ -23,8 +22,7 @@ STEPS_MIN = 50_000 // SHARDS
 def test_no_order_of_events_breaks_an_invariant(
     shard: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with on_postgres() as (runner, world):
-        steps = run_machine(runner, world, shard=shard, options=machine_settings(EXAMPLES))
+    steps = run_steps(shard, STEPS_MIN)
     with capsys.disabled():
         print(f"\nmodel shard {shard}: {steps} worker steps, 0 violations")
     assert steps >= STEPS_MIN

@@ -59,7 +59,8 @@ async def tapped(url: str) -> AsyncGenerator[WireTap]:
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
-    tap.url = urlunsplit((parts.scheme, f"127.0.0.1:{port}", parts.path, "sslmode=disable", ""))
+    place = f"{parts.username}@127.0.0.1:{port}" if parts.username else f"127.0.0.1:{port}"
+    tap.url = urlunsplit((parts.scheme, place, parts.path, "sslmode=disable", ""))
     try:
         yield tap
     finally:

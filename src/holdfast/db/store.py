@@ -1,7 +1,5 @@
 """Facts in, outcomes out: each commit is one statement, compare and set."""
 
-from collections.abc import Generator
-from contextlib import contextmanager
 from functools import cache
 from itertools import chain, product
 from typing import Any, Final, TypeVar
@@ -135,40 +133,42 @@ def every_commit() -> list[tuple[str, ...]]:
     return [tuple(chain.from_iterable(form)) for form in forms]
 
 
+FAULTS: Final = (
+    OSError,
+    TimeoutError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.InsufficientResourcesError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.LockNotAvailableError,
+    asyncpg.InterfaceError,
+    # A backend that is killed while its connection is idle leaves the driver in the middle of an
+    # operation that nobody began; the next caller hears of it.
+    asyncpg.InternalClientError,
+)
+"""The world's, not ours: a broken constraint is our mistake and stays itself."""
+
+
 async def fetch_row(pool: Pool, query: Query, **parameters: object) -> Row | None:
-    with unavailable_when_cut():
+    try:
         return await pool.fetchrow(query.text, *[parameters[name] for name in query.names])
+    except FAULTS as error:
+        raise _unavailable(error) from error
 
 
 async def fetch_rows(pool: Pool, query: Query, **parameters: object) -> list[Any]:
-    with unavailable_when_cut():
-        return await pool.fetch(query.text, *[parameters[name] for name in query.names])
-
-
-@contextmanager
-def unavailable_when_cut() -> Generator[None]:
-    """The world's faults as `Unavailable`; a broken constraint is our mistake and stays itself.
-
-    When the answer to a commit is lost the change may well be there (F1: 40 of 40 were), so nobody
-    may take this for a refusal.
-    """
     try:
-        yield
-    except (
-        OSError,
-        TimeoutError,
-        asyncpg.PostgresConnectionError,
-        asyncpg.InsufficientResourcesError,
-        asyncpg.OperatorInterventionError,
-        asyncpg.LockNotAvailableError,
-    ) as error:
-        what = str(error) or type(error).__name__
-        raise Unavailable(f"the database did not answer: {what}") from error
-    except asyncpg.InterfaceError as error:
-        # The driver's word for a closed connection, but also for arguments of ours that do not fit.
-        if "clos" not in str(error):
-            raise
-        raise Unavailable(f"the connection to the database is gone: {error}") from error
+        return await pool.fetch(query.text, *[parameters[name] for name in query.names])
+    except FAULTS as error:
+        raise _unavailable(error) from error
+
+
+def _unavailable(error: Exception) -> Unavailable:
+    """When the answer to a commit is lost the change may well be there: nobody may take this for a
+    refusal (F1: 40 of 40 were there)."""
+    # The driver's word for a closed connection, but also for arguments of ours that do not fit.
+    if isinstance(error, asyncpg.InterfaceError) and "clos" not in str(error):
+        raise error
+    return Unavailable(f"the database did not answer: {str(error) or type(error).__name__}")
 
 
 def within(number: Number | None, bound: int) -> Number | None:

@@ -1,0 +1,68 @@
+"""The bare driver: the same five statements through asyncpg, with no ledger above it.
+
+What is left between this and the ledger is ours: facts, decisions, encoding, checks.
+"""
+
+from typing import Any, Final
+from uuid import UUID
+
+from holdfast.db.leases import ACQUIRE, INTERRUPTS_MAX, OWNERS_VISITED_MIN
+from holdfast.db.pool import Pool
+from holdfast.db.queries import Query
+from holdfast.db.rows import Row
+from holdfast.db.store import LOAD, commit_query
+
+SEND: Final = commit_query("commit_receipt", "commit_message")
+BEGIN: Final = commit_query()
+FINISH: Final = commit_query("commit_message")
+PARTS: Final = '[{"kind":"text","text":"hello, this is what is said"}]'
+
+COMMON: Final[dict[str, Any]] = {
+    "archived": False, "last_queued_id": 0, "queue_length": 0, "compactable": True,
+    "compaction_requested": False, "open_calls": "[]", "attempts_forgiven": 0, "model": None,
+    "effort": None, "error": None, "backoff": None, "awaiting": None, "awaiting_until": None,
+    "digest": b"\x00\x11\x22\x33", "answer_seq": None, "answer_queued_id": None, "format": 1,
+    "m_ending": "complete", "m_visibility": "both", "m_parts": PARTS, "m_model": None,
+    "m_effort": None, "m_author": None, "m_usage": None, "m_cost": None,
+}  # fmt: skip
+
+
+async def _fetch(pool: Pool, query: Query, values: dict[str, Any]) -> Row | None:
+    return await pool.fetchrow(query.text, *[values[name] for name in query.names])
+
+
+async def turn(pool: Pool, chat_id: UUID, worker_id: UUID, key: str, ring: UUID) -> int:
+    """How many turns were finished: one, or none if others had taken all there was."""
+    row = await _fetch(pool, LOAD, {"chat_id": chat_id, "target": None, "client_key": key})
+    assert row is not None, "the chat was made beforehand"
+    version, seq = row["version"], row["last_seq"]
+    facts = COMMON | {
+        "chat_id": chat_id, "expected_version": version, "fence_worker": None,
+        "fence_epoch": None, "releases": False, "status": "running",
+        "history_version": version + 1, "queue_version": row["queue_version"],
+        "last_seq": seq + 1, "attempt": 0, "owes_reply": True, "m_seq": seq + 1,
+        "m_role": "user", "client_key": key,
+    }  # fmt: skip
+    await _fetch(pool, SEND, facts)
+    asked = {
+        "worker_id": worker_id, "limit": 1, "ring_start": ring, "owners_max": OWNERS_VISITED_MIN,
+        "interrupts_max": INTERRUPTS_MAX,
+    }  # fmt: skip
+    row = await _fetch(pool, ACQUIRE, asked)
+    if row is None:
+        return 0
+    version, seq = row["version"], row["last_seq"]
+    facts = COMMON | {
+        "chat_id": row["id"], "expected_version": version, "fence_worker": worker_id,
+        "fence_epoch": row["epoch"], "releases": False, "status": "running",
+        "history_version": row["history_version"], "queue_version": row["queue_version"],
+        "last_seq": seq, "attempt": 1, "owes_reply": True,
+    }  # fmt: skip
+    if await _fetch(pool, BEGIN, facts) is None:
+        return 0
+    facts |= {
+        "expected_version": version + 1, "releases": True, "status": "idle", "attempt": 0,
+        "history_version": version + 2, "last_seq": seq + 1, "owes_reply": False,
+        "m_seq": seq + 1, "m_role": "assistant",
+    }  # fmt: skip
+    return 0 if await _fetch(pool, FINISH, facts) is None else 1
