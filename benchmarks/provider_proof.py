@@ -5,9 +5,8 @@ Writes its figures into benchmarks/providers.json, beside what `just bench-provi
 
 import asyncio
 
-from tests.support import fault_table, provider_cost, provider_faults
-
 from benchmarks.report import write_json
+from tests.support import fault_table, provider_cost, provider_faults
 
 
 def main() -> None:

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 import pytest
-from scripts import generate_docs
 
 from holdfast.settings import Settings
+from scripts import generate_docs
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 FILE_LINES_MAX: Final = 500

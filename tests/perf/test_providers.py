@@ -5,6 +5,11 @@ from time import process_time
 
 import orjson
 import pytest
+
+from holdfast.domain.format import FORMAT, parts_from_json, parts_to_json
+from holdfast.domain.messages import MessageBody, Role
+from holdfast.providers.types import CachePolicy, Tool
+from holdfast.providers.wires import WIRES
 from tests.support.model import (
     WIRE_NAMES,
     assistant,
@@ -15,11 +20,6 @@ from tests.support.model import (
     recorded_turn,
     user,
 )
-
-from holdfast.domain.format import FORMAT, parts_from_json, parts_to_json
-from holdfast.domain.messages import MessageBody, Role
-from holdfast.providers.types import CachePolicy, Tool
-from holdfast.providers.wires import WIRES
 
 REQUEST_400_MS_MAX = 2.5
 DELTA_US_MAX = 20.0

@@ -6,15 +6,15 @@ from dataclasses import fields, replace
 import aiohttp
 import pytest
 import pytest_asyncio
-from tests.support import provider_cost
-from tests.support.model import call_for, user
-from tests.support.provider_cost import AT, Bill
-from tests.support.simulated import endpoint_at, simulator_process
 
 from holdfast.providers.prices import cost_micros
 from holdfast.providers.stream import ModelStream
 from holdfast.providers.transport import open_transport
 from holdfast.providers.types import TextDelta, Usage
+from tests.support import provider_cost
+from tests.support.model import call_for, user
+from tests.support.provider_cost import AT, Bill
+from tests.support.simulated import endpoint_at, simulator_process
 
 TURNS = 1_000
 PRICED = [name.name for name in fields(Usage) if name.name != "reasoning"]

@@ -9,6 +9,12 @@ from dataclasses import replace
 
 import pytest
 import pytest_asyncio
+
+from holdfast.domain.chat import ErrorKind
+from holdfast.providers.errors import ProviderError
+from holdfast.providers.stream import ModelStream
+from holdfast.providers.transport import open_transport
+from holdfast.simulator.faults import ABOUT, Fault, Place
 from scripts import generate_provider_faults
 from tests.support import provider_faults
 from tests.support.fault_table import (
@@ -23,12 +29,6 @@ from tests.support.fault_table import (
 from tests.support.model import WIRE_NAMES, call_for, user
 from tests.support.provider_faults import DEADLINES, PROMPT, Account, Seen
 from tests.support.simulated import endpoint_at, simulator_process
-
-from holdfast.domain.chat import ErrorKind
-from holdfast.providers.errors import ProviderError
-from holdfast.providers.stream import ModelStream
-from holdfast.providers.transport import open_transport
-from holdfast.simulator.faults import ABOUT, Fault, Place
 
 F, K = Fault, ErrorKind
 LIMITED = {F.RATE_LIMIT_SECONDS: 7.0, F.RATE_LIMIT_MS: 1.5, F.RATE_LIMIT_GOOGLE: 7.0}

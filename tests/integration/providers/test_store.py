@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from itertools import permutations
 
 import pytest
-from tests.support.model import GOLDEN, WIRE_NAMES, next_request, play, recording, user
-from tests.support.world import World, postgres_world
 
 from holdfast.db.pool import Pool
 from holdfast.domain.chat import Chat
 from holdfast.domain.commands import BeginAttempt, CommitStep, FinishTurn, SendMessage
 from holdfast.domain.messages import MessageBody, Role
 from holdfast.domain.parts import Reasoning, ToolResult
+from tests.support.model import GOLDEN, WIRE_NAMES, next_request, play, recording, user
+from tests.support.world import World, postgres_world
 
 ASKED = user("What is the weather?")
 QUESTION = user("And tomorrow?")

@@ -9,6 +9,13 @@ from typing import Any
 
 import orjson
 import pytest
+
+from holdfast.domain.chat import ErrorKind
+from holdfast.domain.parts import Part, Text
+from holdfast.providers.errors import ProviderError
+from holdfast.providers.stream import Deadlines, ModelStream
+from holdfast.providers.transport import Transport, open_transport
+from holdfast.providers.types import Endpoint, Event, HeaderAuth, TextDelta
 from tests.support.model import NOW, WIRE_NAMES, call_for, endpoint_for, play, recording, user
 from tests.support.servers import (
     LAST,
@@ -21,13 +28,6 @@ from tests.support.servers import (
     nothing_left,
     serving,
 )
-
-from holdfast.domain.chat import ErrorKind
-from holdfast.domain.parts import Part, Text
-from holdfast.providers.errors import ProviderError
-from holdfast.providers.stream import Deadlines, ModelStream
-from holdfast.providers.transport import Transport, open_transport
-from holdfast.providers.types import Endpoint, Event, HeaderAuth, TextDelta
 
 K = ErrorKind
 SHORT = Deadlines(first_part_s=0.3, silence_s=0.3, progress_s=0.3, tail_s=0.1)

@@ -8,9 +8,6 @@ from typing import Any
 import aiohttp
 import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
-from tests.support.model import NOW, call_for, endpoint_for, user
-from tests.support.servers import LAST, OK, Peer, chunk, nothing_left, serving
-from tests.unit.providers.test_addresses import CLOSED
 
 from holdfast.domain.chat import ErrorKind
 from holdfast.providers.errors import ProviderError
@@ -21,6 +18,9 @@ from holdfast.providers.transport import (
     guarded_socket,
     open_transport,
 )
+from tests.support.model import NOW, call_for, endpoint_for, user
+from tests.support.servers import LAST, OK, Peer, chunk, nothing_left, serving
+from tests.unit.providers.test_addresses import CLOSED
 
 WHOLE = (
     b'data: {"id":"c","choices":[{"delta":{"content":"Hi"},"finish_reason":"stop"}]}\n\n'

@@ -7,12 +7,12 @@ from email.utils import parsedate_to_datetime
 from itertools import pairwise
 
 import pytest
-from tests.support.raw_http import Ending, Json, Outcome, post
-from tests.support.simulator import KEYS, PATHS, body
 
 from holdfast.simulator.asked import WireName
 from holdfast.simulator.faults import Fault
 from holdfast.simulator.server import Simulator
+from tests.support.raw_http import Ending, Json, Outcome, post
+from tests.support.simulator import KEYS, PATHS, body
 
 A, R, C, G = WireName.ANTHROPIC, WireName.RESPONSES, WireName.CHAT, WireName.GEMINI
 F = Fault

@@ -5,11 +5,10 @@ The replay is also refused where it should be: a changed signature, a draft inst
 
 import copy
 
-from tests.support.raw_http import Json, Outcome, post
-from tests.support.simulator import KEYS, PATHS, body
-
 from holdfast.simulator.asked import WireName
 from holdfast.simulator.server import Simulator
+from tests.support.raw_http import Json, Outcome, post
+from tests.support.simulator import KEYS, PATHS, body
 
 A, R, C, G = WireName.ANTHROPIC, WireName.RESPONSES, WireName.CHAT, WireName.GEMINI
 GOLDEN = {"x-sim-scenario": "golden"}

@@ -8,9 +8,9 @@ import openai
 import pytest
 from openai.types.chat import ChatCompletionMessageToolCall
 from openai.types.responses import ResponseReasoningItem
-from tests.support.simulator import SCHEMA
 
 from holdfast.simulator.server import Simulator
+from tests.support.simulator import SCHEMA
 
 GOLDEN = {"x-sim-scenario": "golden"}
 KEY = "any"

@@ -5,13 +5,13 @@ from typing import Any
 
 import aiohttp
 import pytest
-from tests.support.raw_http import Ending, Json, Outcome, post
-from tests.support.simulator import KEYS, PATHS, body
 
 from holdfast.simulator.answer import Answering
 from holdfast.simulator.asked import WireName
 from holdfast.simulator.options import Options
 from holdfast.simulator.server import Config, Simulator, running
+from tests.support.raw_http import Ending, Json, Outcome, post
+from tests.support.simulator import KEYS, PATHS, body
 
 A, R, C, G = WireName.ANTHROPIC, WireName.RESPONSES, WireName.CHAT, WireName.GEMINI
 WIRES = list(WireName)

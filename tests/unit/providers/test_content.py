@@ -4,17 +4,6 @@ import base64
 from typing import Any
 
 import pytest
-from tests.support.model import (
-    WIRE_NAMES,
-    assistant,
-    body_of,
-    call_for,
-    endpoint_for,
-    results,
-    tool_call,
-    tool_result,
-    user,
-)
 
 from holdfast.domain.parts import File
 from holdfast.providers.content import (
@@ -27,6 +16,17 @@ from holdfast.providers.content import (
     output_pieces,
 )
 from holdfast.providers.types import ModelFacts
+from tests.support.model import (
+    WIRE_NAMES,
+    assistant,
+    body_of,
+    call_for,
+    endpoint_for,
+    results,
+    tool_call,
+    tool_result,
+    user,
+)
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\x00" * 16
 PNG_64 = base64.b64encode(PNG).decode()

@@ -5,7 +5,6 @@ from typing import Any
 
 import orjson
 import pytest
-from tests.support.model import NOW, assistant, call_for, feed, user
 
 from holdfast.domain.messages import Ending
 from holdfast.domain.parts import Part, Text
@@ -30,6 +29,7 @@ from holdfast.providers.types import (
     Wire,
 )
 from holdfast.providers.wires import WIRES
+from tests.support.model import NOW, assistant, call_for, feed, user
 
 VALUES: dict[str, Any] = {
     "resource": "acme",

@@ -5,7 +5,6 @@ from typing import Any
 
 import orjson
 import pytest
-from tests.support.model import NOW
 
 from holdfast.domain.chat import ErrorKind
 from holdfast.providers.error_rows import ROWS
@@ -20,6 +19,7 @@ from holdfast.providers.errors import (
     retry_after,
     timed_out,
 )
+from tests.support.model import NOW
 
 K = ErrorKind
 QUOTA = "You exceeded your current quota, please check your plan and billing details"

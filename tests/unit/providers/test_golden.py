@@ -5,6 +5,17 @@ from itertools import pairwise, permutations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from holdfast.domain.messages import Ending
+from holdfast.domain.parts import Reasoning, Source, Text, ToolCall, ToolResult
+from holdfast.providers.types import (
+    ArgumentsDelta,
+    CallStarted,
+    PartFinished,
+    ReasoningDelta,
+    TextDelta,
+    Usage,
+)
 from tests.support.model import (
     GOLDEN,
     NOW,
@@ -18,17 +29,6 @@ from tests.support.model import (
     stored,
     switched_turn,
     user,
-)
-
-from holdfast.domain.messages import Ending
-from holdfast.domain.parts import Reasoning, Source, Text, ToolCall, ToolResult
-from holdfast.providers.types import (
-    ArgumentsDelta,
-    CallStarted,
-    PartFinished,
-    ReasoningDelta,
-    TextDelta,
-    Usage,
 )
 
 QUESTION = user("And tomorrow?")

@@ -5,18 +5,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.model import (
-    WIRE_NAMES,
-    assistant,
-    body_of,
-    call_for,
-    endpoint_for,
-    next_request,
-    results,
-    tool_call,
-    tool_result,
-    user,
-)
 
 from holdfast.domain.ids import CallId
 from holdfast.domain.messages import Ending, MessageBody, Role, Visibility
@@ -32,6 +20,18 @@ from holdfast.domain.parts import (
     ToolResult,
 )
 from holdfast.providers.history import CONTINUE, LOST, Answered, Asked, Entry, Said, prompt_of
+from tests.support.model import (
+    WIRE_NAMES,
+    assistant,
+    body_of,
+    call_for,
+    endpoint_for,
+    next_request,
+    results,
+    tool_call,
+    tool_result,
+    user,
+)
 
 
 def entries(*history: MessageBody, dialect: str = "anthropic") -> list[Entry]:

@@ -6,6 +6,13 @@ import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from holdfast.domain.chat import ErrorKind
+from holdfast.domain.parts import Reasoning, Text, ToolCall
+from holdfast.providers.errors import ProviderError
+from holdfast.providers.reply import parsed_arguments
+from holdfast.providers.shaping import decode
+from holdfast.providers.types import HeaderAuth, TextDelta
 from tests.support.model import (
     NOW,
     WIRE_NAMES,
@@ -18,13 +25,6 @@ from tests.support.model import (
     stored,
     user,
 )
-
-from holdfast.domain.chat import ErrorKind
-from holdfast.domain.parts import Reasoning, Text, ToolCall
-from holdfast.providers.errors import ProviderError
-from holdfast.providers.reply import parsed_arguments
-from holdfast.providers.shaping import decode
-from holdfast.providers.types import HeaderAuth, TextDelta
 
 TERMINALS = {
     "anthropic": b"event: message_stop",

@@ -5,6 +5,10 @@ from typing import Any
 
 import orjson
 import pytest
+
+from holdfast.providers.prices import cost_micros
+from holdfast.providers.types import Decoder, ProviderTool, Usage
+from holdfast.providers.wires import WIRES
 from tests.support.model import (
     NOW,
     WIRE_NAMES,
@@ -16,10 +20,6 @@ from tests.support.model import (
     recording,
     user,
 )
-
-from holdfast.providers.prices import cost_micros
-from holdfast.providers.types import Decoder, ProviderTool, Usage
-from holdfast.providers.wires import WIRES
 
 AT = datetime(2026, 11, 14, tzinfo=UTC)
 USED = {"prompt_tokens": 10, "completion_tokens": 3}

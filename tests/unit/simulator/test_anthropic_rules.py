@@ -1,12 +1,12 @@
 """Every row of the table of Anthropic's rules refuses what it names, and only that."""
 
 import pytest
-from tests.support.simulator import SCHEMA, Json, body, call, sealed
 
 from holdfast.simulator.asked import WireName
 from holdfast.simulator.seal import Purpose
 from holdfast.simulator.wires.anthropic_rules import RULES
 from holdfast.simulator.wires.base import first_rejection
+from tests.support.simulator import SCHEMA, Json, body, call, sealed
 
 A = WireName.ANTHROPIC
 KEY = {"x-api-key": "k", "anthropic-version": "2023-06-01"}

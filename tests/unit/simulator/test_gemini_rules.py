@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 import pytest
-from tests.support.simulator import Json, body, call, sealed
 
 from holdfast.simulator.asked import WireName
 from holdfast.simulator.seal import Purpose
 from holdfast.simulator.wires.base import first_rejection
 from holdfast.simulator.wires.gemini_rules import RULES
+from tests.support.simulator import Json, body, call, sealed
 
 G = WireName.GEMINI
 

@@ -1,7 +1,6 @@
 """Every row of the tables of the two OpenAI wires refuses what it names, and only that."""
 
 import pytest
-from tests.support.simulator import SCHEMA, Json, body, call, sealed
 
 from holdfast.simulator.asked import WireName
 from holdfast.simulator.chance import Chance
@@ -9,6 +8,7 @@ from holdfast.simulator.seal import Purpose
 from holdfast.simulator.wires import chat_rules, responses_rules
 from holdfast.simulator.wires.base import first_rejection
 from holdfast.simulator.wires.pairing import follower_id
+from tests.support.simulator import SCHEMA, Json, body, call, sealed
 
 R, C = WireName.RESPONSES, WireName.CHAT
 Case = tuple[Json | None, str, str | None]

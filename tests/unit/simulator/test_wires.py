@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from tests.support.simulator import Json, body, call, wire_of
 
 from holdfast.simulator.asked import WireName
 from holdfast.simulator.chance import Chance
@@ -14,6 +13,7 @@ from holdfast.simulator.reply import CallPart, Reply, Stop, TextPart, ThinkingPa
 from holdfast.simulator.seal import Purpose, holds
 from holdfast.simulator.usage import InputUsage
 from holdfast.simulator.wires.base import Frame, Job, Mark
+from tests.support.simulator import Json, body, call, wire_of
 
 A, R, C, G = WireName.ANTHROPIC, WireName.RESPONSES, WireName.CHAT, WireName.GEMINI
 COST = InputUsage(total=100, cache_read=30, cache_write_5m=20, cache_write_1h=10)

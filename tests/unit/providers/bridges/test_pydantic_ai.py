@@ -10,6 +10,15 @@ from pydantic_ai import exceptions, messages
 from pydantic_ai.models import StreamedResponse
 from pydantic_ai.models.function import AgentInfo, DeltaThinkingPart, DeltaToolCall, FunctionModel
 from pydantic_ai.models.wrapper import WrapperModel
+
+from holdfast.domain.chat import ErrorKind
+from holdfast.domain.ids import CallId
+from holdfast.domain.messages import Ending
+from holdfast.domain.parts import Reasoning, Text, ToolCall
+from holdfast.providers.bridges.pydantic_ai import BridgeStream, classified
+from holdfast.providers.errors import ProviderError
+from holdfast.providers.stream import Deadlines
+from holdfast.providers.types import Call, OneTool, TextDelta
 from tests.support.model import (
     NOW,
     assistant,
@@ -20,15 +29,6 @@ from tests.support.model import (
     tool_result,
     user,
 )
-
-from holdfast.domain.chat import ErrorKind
-from holdfast.domain.ids import CallId
-from holdfast.domain.messages import Ending
-from holdfast.domain.parts import Reasoning, Text, ToolCall
-from holdfast.providers.bridges.pydantic_ai import BridgeStream, classified
-from holdfast.providers.errors import ProviderError
-from holdfast.providers.stream import Deadlines
-from holdfast.providers.types import Call, OneTool, TextDelta
 
 Saying = Any
 PATIENT = Deadlines()

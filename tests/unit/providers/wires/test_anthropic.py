@@ -4,6 +4,14 @@ from typing import Any
 
 import orjson
 import pytest
+
+from holdfast.domain.chat import ErrorKind
+from holdfast.domain.ids import CallId
+from holdfast.domain.messages import Ending
+from holdfast.domain.parts import Native, Reasoning, Text, ToolCall
+from holdfast.providers.errors import ProviderError
+from holdfast.providers.types import CachePolicy, ModelFacts, OneTool, ThinkingStyle, Tool, Usage
+from holdfast.providers.wires import WIRES
 from tests.support.model import (
     FACTS,
     NOW,
@@ -19,14 +27,6 @@ from tests.support.model import (
     tool_result,
     user,
 )
-
-from holdfast.domain.chat import ErrorKind
-from holdfast.domain.ids import CallId
-from holdfast.domain.messages import Ending
-from holdfast.domain.parts import Native, Reasoning, Text, ToolCall
-from holdfast.providers.errors import ProviderError
-from holdfast.providers.types import CachePolicy, ModelFacts, OneTool, ThinkingStyle, Tool, Usage
-from holdfast.providers.wires import WIRES
 
 ADAPTIVE = ModelFacts(
     model="claude-opus-4-8",

@@ -4,6 +4,13 @@ from typing import Any
 
 import orjson
 import pytest
+
+from holdfast.domain.chat import ErrorKind
+from holdfast.domain.messages import Ending
+from holdfast.domain.parts import Native, Text, ToolCall
+from holdfast.providers.errors import ProviderError
+from holdfast.providers.types import ModelFacts, OneTool, ProviderTool, ThinkingStyle
+from holdfast.providers.wires import WIRES
 from tests.support.model import (
     NOW,
     assistant,
@@ -18,13 +25,6 @@ from tests.support.model import (
     tool_result,
     user,
 )
-
-from holdfast.domain.chat import ErrorKind
-from holdfast.domain.messages import Ending
-from holdfast.domain.parts import Native, Text, ToolCall
-from holdfast.providers.errors import ProviderError
-from holdfast.providers.types import ModelFacts, OneTool, ProviderTool, ThinkingStyle
-from holdfast.providers.wires import WIRES
 
 
 def chunk(*parts: dict[str, Any], finish: str | None = None, **top: Any) -> bytes:

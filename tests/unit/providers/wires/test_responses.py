@@ -4,6 +4,12 @@ from typing import Any
 
 import orjson
 import pytest
+
+from holdfast.domain.chat import ErrorKind
+from holdfast.domain.messages import Ending
+from holdfast.domain.parts import Native, Reasoning, Text, ToolCall
+from holdfast.providers.errors import ProviderError
+from holdfast.providers.types import ModelFacts, OneTool, ProviderTool, Quirks
 from tests.support.model import (
     NOW,
     assistant,
@@ -19,12 +25,6 @@ from tests.support.model import (
     tool_result,
     user,
 )
-
-from holdfast.domain.chat import ErrorKind
-from holdfast.domain.messages import Ending
-from holdfast.domain.parts import Native, Reasoning, Text, ToolCall
-from holdfast.providers.errors import ProviderError
-from holdfast.providers.types import ModelFacts, OneTool, ProviderTool, Quirks
 
 RECORDED = recorded_turn("responses")
 
