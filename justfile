@@ -49,6 +49,7 @@ wheel:
 # Regenerate docs/architecture/state-machine.md and docs/reference/.
 docs:
     uv run python scripts/generate_docs.py
+    uv run python scripts/generate_provider_faults.py
 
 # The ledger against pgbench with the same statements; writes benchmarks/ledger.md and .json.
 bench-ledger *options:
@@ -61,3 +62,15 @@ bench-plans *options:
 # The model test and its mutants, counted; writes its figures into benchmarks/ledger.json.
 bench-model:
     uv run python -m benchmarks.model
+
+# CPU of the model layer beside bare aiohttp, the SDKs and pydantic-ai; writes benchmarks/providers.md.
+bench-providers *options:
+    uv run python -m benchmarks.providers {{ options }}
+
+# Every fault on every wire and the bill of 1,000 turns, counted into benchmarks/providers.json.
+bench-provider-proof:
+    uv run python -m benchmarks.provider_proof
+
+# How many short streams one core of the simulator serves.
+bench-simulator *options:
+    uv run python benchmarks/simulator.py {{ options }}

@@ -18,9 +18,6 @@ from typing import Any, Final
 from uuid import UUID
 
 import uvloop
-from tests.support.private_postgres import PrivatePostgres, private_postgres
-from tests.support.wire import tapped
-from tests.support.world import postgres_world
 
 from benchmarks import bare, pgbench
 from benchmarks.processes import server_cpu_s
@@ -43,6 +40,9 @@ from holdfast.domain.messages import MessageBody, Role
 from holdfast.domain.parts import Text
 from holdfast.ports.hints import Hint
 from holdfast.ports.store import Keyed
+from tests.support.private_postgres import PrivatePostgres, private_postgres
+from tests.support.wire import tapped
+from tests.support.world import postgres_world
 
 ORG: Final = OrgId(UUID(int=1))
 USERS: Final = 64

@@ -4,10 +4,10 @@ import time
 from collections.abc import Callable
 
 import pytest
-from tests.model.harness import machine_settings, on_postgres, run_machine, run_steps
-from tests.model.mutants import MUTANTS
 
 from benchmarks.report import write_json
+from tests.model.harness import machine_settings, on_postgres, run_machine, run_steps
+from tests.model.mutants import MUTANTS
 
 SHARDS = 4
 STEPS_MIN = 50_000

@@ -24,6 +24,11 @@ PORTS: Final = "The application knows ports, never adapters"
 SETTINGS: Final = "Settings are read at the composition root and passed down as values"
 PURE: Final = "The domain is pure"
 POSTGRESQL: Final = "Only db speaks PostgreSQL"
+SIMULATOR: Final = "Only the command line starts the simulator"
+NO_ACCOMPLICE: Final = "The simulator is no accomplice: it imports nothing else of the project"
+AIOHTTP: Final = "Only providers and the simulator speak aiohttp"
+BRIDGE: Final = "Only its bridge speaks pydantic-ai"
+CODECS: Final = "Codecs do no I/O"
 CYCLES: Final = "No import cycles between siblings"
 
 
@@ -42,6 +47,13 @@ BREAKS: Final = [
     Break(SETTINGS, "chats imports settings", {"chats/new.py": "import holdfast.settings"}),
     Break(PURE, "domain imports asyncio", {"domain/new.py": "import asyncio"}),
     Break(POSTGRESQL, "chats imports asyncpg", {"chats/new.py": "import asyncpg"}),
+    Break(SIMULATOR, "chats starts it", {"chats/new.py": "import holdfast.simulator.server"}),
+    Break(
+        NO_ACCOMPLICE, "it knows the domain", {"simulator/new.py": "import holdfast.domain.chat"}
+    ),
+    Break(AIOHTTP, "db imports aiohttp", {"db/new.py": "import aiohttp"}),
+    Break(BRIDGE, "a wire imports pydantic-ai", {"providers/new.py": "import pydantic_ai"}),
+    Break(CODECS, "a codec imports asyncio", {"providers/wires/new.py": "import asyncio"}),
     Break(
         CYCLES,
         "two modules import each other",

@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator
 
 import pytest
+
 from tests.support.builders import ORG, OWNER
 from tests.support.database import add_user, cloned_pool
 from tests.support.world import World, fake_world, postgres_world

@@ -4,9 +4,6 @@ from datetime import timedelta
 from uuid import UUID
 
 import pytest
-from tests.requirements import requirement
-from tests.support.builders import asks, reply, user
-from tests.support.world import TTL, World
 
 from holdfast.chats.answer import expire
 from holdfast.domain.chat import Status
@@ -14,6 +11,9 @@ from holdfast.domain.commands import Await, CommitStep, FinishTurn, Interrupt, S
 from holdfast.domain.errors import FenceStale, NotYetExpired
 from holdfast.domain.ids import CallId
 from holdfast.domain.parts import Need
+from tests.requirements import requirement
+from tests.support.builders import asks, reply, user
+from tests.support.world import TTL, World
 
 
 @requirement("S5", "L72")

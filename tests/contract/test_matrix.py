@@ -7,9 +7,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import get_args
 
 import pytest
-from tests.requirements import requirement
-from tests.support.builders import WORKER, asks, backoff, error, reply, result, user
-from tests.support.world import ACTOR, World
 
 from holdfast.chats.ledger import Actor, Sweep
 from holdfast.domain import commands as c
@@ -29,6 +26,9 @@ from holdfast.domain.fence import Fence
 from holdfast.domain.ids import CallId, QueuedId, Seq, Version
 from holdfast.domain.parts import Need
 from holdfast.domain.transitions import TRANSITIONS
+from tests.requirements import requirement
+from tests.support.builders import WORKER, asks, backoff, error, reply, result, user
+from tests.support.world import ACTOR, World
 
 C1 = CallId("c1")
 Q1 = QueuedId(1)

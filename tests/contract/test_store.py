@@ -3,20 +3,6 @@
 from uuid import UUID
 
 import pytest
-from tests.requirements import requirement
-from tests.support.builders import (
-    NOW,
-    asks,
-    backoff,
-    boundary,
-    error,
-    reply,
-    result,
-    results,
-    system,
-    user,
-)
-from tests.support.world import ACTOR, World, keyed_by
 
 from holdfast.chats.create import create
 from holdfast.chats.ledger import Actor
@@ -45,6 +31,20 @@ from holdfast.domain.fence import Fence
 from holdfast.domain.ids import CallId, ChatId, OrgId, QueuedId, Seq, UserId, Version
 from holdfast.domain.messages import Ending, Role
 from holdfast.domain.parts import Need, Text, ToolResult
+from tests.requirements import requirement
+from tests.support.builders import (
+    NOW,
+    asks,
+    backoff,
+    boundary,
+    error,
+    reply,
+    result,
+    results,
+    system,
+    user,
+)
+from tests.support.world import ACTOR, World, keyed_by
 
 
 async def texts(world: World, chat_id: ChatId) -> list[str]:

@@ -1,9 +1,6 @@
 """The user's verbs, each through the one door."""
 
 import pytest
-from tests.requirements import requirement
-from tests.support.builders import asks, boundary, error, reply, result, user
-from tests.support.world import ACTOR, World, keyed_by
 
 from holdfast.chats import answer, queue, rewrite, steer
 from holdfast.chats.send import send
@@ -13,6 +10,9 @@ from holdfast.domain.errors import ChatNotFound, QueuedNotFound
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import CallId, QueuedId, Seq, Version
 from holdfast.domain.parts import Need
+from tests.requirements import requirement
+from tests.support.builders import asks, boundary, error, reply, result, user
+from tests.support.world import ACTOR, World, keyed_by
 
 C1 = CallId("c1")
 

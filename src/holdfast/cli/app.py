@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from holdfast.cli import database
+from holdfast.simulator.command import simulate
 
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, help="AI agent chats that never lose a turn."
@@ -24,6 +25,7 @@ def version(
 
 app.command("migrate")(database.migrate)
 app.command("verify")(database.verify)
+app.command("simulate")(simulate)
 
 
 def main() -> None:

@@ -5,10 +5,10 @@ from collections.abc import Generator
 
 import asyncpg
 import pytest
-from tests.support.database import temporary_database
 from typer.testing import CliRunner
 
 from holdfast.cli.app import app
+from tests.support.database import temporary_database
 
 
 @pytest.fixture

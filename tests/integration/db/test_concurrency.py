@@ -7,11 +7,6 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from tests.model.faults import FaultyStore
-from tests.requirements import requirement
-from tests.support.builders import reply, user
-from tests.support.doubles import SeededIds
-from tests.support.world import ACTOR, World, keyed_by, postgres_world
 
 from holdfast.chats.create import create
 from holdfast.chats.ledger import Commit, Ledger
@@ -29,6 +24,11 @@ from holdfast.domain.commands import (
 from holdfast.domain.errors import ChatBusy, CommandRefused, FenceStale, QueueFull
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId, QueuedId
+from tests.model.faults import FaultyStore
+from tests.requirements import requirement
+from tests.support.builders import reply, user
+from tests.support.doubles import SeededIds
+from tests.support.world import ACTOR, World, keyed_by, postgres_world
 
 
 @pytest.fixture

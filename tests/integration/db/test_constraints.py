@@ -2,15 +2,15 @@
 
 import asyncpg
 import pytest
-from tests.requirements import requirement
-from tests.support.builders import asks, error, reply, results, user
-from tests.support.world import postgres_world
 
 from holdfast.db.pool import Pool
 from holdfast.db.verify import verify
 from holdfast.domain.commands import Await, CommitStep, Fail, FinishTurn, SendMessage
 from holdfast.domain.ids import CallId
 from holdfast.domain.parts import Need
+from tests.requirements import requirement
+from tests.support.builders import asks, error, reply, results, user
+from tests.support.world import postgres_world
 
 FORBIDDEN = [
     "status = 'sleeping'",

@@ -4,11 +4,11 @@ import asyncio
 
 import asyncpg
 import pytest
-from tests.support.database import temporary_database
 
 from holdfast.db.migrate import migrate, roll_back
 from holdfast.db.queries import block_names, load_query
 from holdfast.db.store import commit_query, every_commit
+from tests.support.database import temporary_database
 
 CATALOGUE = """
 select 'column', table_name, column_name,

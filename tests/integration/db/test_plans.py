@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator
 
 import asyncpg
 import pytest_asyncio
+
 from benchmarks.plans import SMALL, Plan, generate, plans
 from tests.support.database import temporary_database
 

@@ -6,12 +6,6 @@ from datetime import UTC, datetime, timedelta
 
 import asyncpg
 import pytest
-from tests.requirements import requirement
-from tests.support.builders import CHAT, ORG, OWNER, user
-from tests.support.database import add_user, on_server, temporary_database
-from tests.support.private_postgres import private_postgres
-from tests.support.wire import tapped
-from tests.support.world import postgres_world
 
 from holdfast.db.clock import DatabaseClock
 from holdfast.db.pool import PoolOptions, UnsafeDatabase, open_pool
@@ -19,6 +13,12 @@ from holdfast.db.queries import Query
 from holdfast.db.store import PostgresStore, fetch_row
 from holdfast.domain.commands import SendMessage
 from holdfast.domain.errors import Unavailable
+from tests.requirements import requirement
+from tests.support.builders import CHAT, ORG, OWNER, user
+from tests.support.database import add_user, on_server, temporary_database
+from tests.support.private_postgres import private_postgres
+from tests.support.wire import tapped
+from tests.support.world import postgres_world
 
 
 @pytest.mark.parametrize("setting", ["fsync", "full_page_writes", "synchronous_commit"])

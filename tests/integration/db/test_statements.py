@@ -4,14 +4,14 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
 import pytest
-from tests.support.builders import ORG, OWNER, asks, reply, results, user
-from tests.support.database import add_user, temporary_database
-from tests.support.wire import WireTap, tapped
-from tests.support.world import TTL, World, postgres_world
 
 from holdfast.db.pool import PoolOptions, open_pool
 from holdfast.domain.commands import CommitStep, EditMessage, FinishTurn, Restore, SendMessage
 from holdfast.domain.ids import Seq, Version
+from tests.support.builders import ORG, OWNER, asks, reply, results, user
+from tests.support.database import add_user, temporary_database
+from tests.support.wire import WireTap, tapped
+from tests.support.world import TTL, World, postgres_world
 
 TEN = [f"c{n}" for n in range(10)]
 

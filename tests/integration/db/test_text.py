@@ -5,11 +5,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.requirements import requirement
-from tests.support.builders import user
-from tests.support.doubles import SeededIds
-from tests.support.world import ACTOR, World, keyed_by, postgres_world
-from tests.unit.db.test_codec import JSON, TEXT, nested
 
 from holdfast.db.codec import DEPTH_MAX
 from holdfast.db.pool import Pool
@@ -19,6 +14,11 @@ from holdfast.domain.errors import ContentRefused
 from holdfast.domain.ids import CallId
 from holdfast.domain.messages import MessageBody, Role
 from holdfast.domain.parts import Native, Text, ToolCall, ToolResult
+from tests.requirements import requirement
+from tests.support.builders import user
+from tests.support.doubles import SeededIds
+from tests.support.world import ACTOR, World, keyed_by, postgres_world
+from tests.unit.db.test_codec import JSON, TEXT, nested
 
 KEYED = keyed_by("k", "a request")
 IDS = SeededIds()  # shared by all examples, which share a database

@@ -7,7 +7,6 @@ import orjson
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests.requirements import requirement
 
 from holdfast.db.codec import (
     DEPTH_MAX,
@@ -20,6 +19,7 @@ from holdfast.db.codec import (
     unescape,
 )
 from holdfast.domain.errors import ContentRefused
+from tests.requirements import requirement
 
 ANY_TEXT = st.text(st.characters())  # all code points, lone surrogates too
 AWKWARD = st.text(st.sampled_from("\x00\ud800\udfff\ue000\ue001\\u0es\"'é😀"), max_size=20)

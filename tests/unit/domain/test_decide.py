@@ -4,22 +4,6 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from tests.requirements import requirement
-from tests.support.builders import (
-    NOW,
-    a_chat,
-    asks,
-    backoff,
-    boundary,
-    error,
-    open_call,
-    queued,
-    reply,
-    result,
-    results,
-    system,
-    user,
-)
 
 from holdfast.domain import commands as c
 from holdfast.domain.chat import (
@@ -46,6 +30,22 @@ from holdfast.domain.ids import CallId, QueuedId, Seq, Version
 from holdfast.domain.messages import Ending, MessageBody, Role
 from holdfast.domain.outcome import Fate, Outcome
 from holdfast.domain.parts import Need, Synthetic, Text, ToolCall, ToolResult
+from tests.requirements import requirement
+from tests.support.builders import (
+    NOW,
+    a_chat,
+    asks,
+    backoff,
+    boundary,
+    error,
+    open_call,
+    queued,
+    reply,
+    result,
+    results,
+    system,
+    user,
+)
 
 RUNNING = a_chat(Status.RUNNING)
 

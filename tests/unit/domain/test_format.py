@@ -6,12 +6,12 @@ from typing import Any, get_args
 
 import orjson
 import pytest
-from tests.requirements import requirement
 
 from holdfast.domain import parts as p
 from holdfast.domain.errors import FormatUnknown
 from holdfast.domain.format import FORMAT, parts_from_json, parts_to_json
 from holdfast.domain.ids import CallId
+from tests.requirements import requirement
 
 NATIVE = p.Native("anthropic", {"type": "thinking", "signature": "abc", "z": 1, "a": [None]})
 EVERY_PART: tuple[p.Part, ...] = (

@@ -3,8 +3,6 @@
 from typing import Any
 
 import pytest
-from tests.requirements import requirement
-from tests.support.builders import a_chat, open_call
 
 from holdfast.domain.chat import Chat, Status
 from holdfast.domain.next_step import (
@@ -18,6 +16,8 @@ from holdfast.domain.next_step import (
     next_step,
 )
 from holdfast.domain.parts import Need
+from tests.requirements import requirement
+from tests.support.builders import a_chat, open_call
 
 PLAIN = open_call("plain")
 APPROVE = open_call("approve", Need.APPROVAL)

@@ -1,0 +1,330 @@
+"""The words of the model layer: what is asked (`Call`), what arrives (`Event`), how it ended
+(`Final`), and what a wire must be able to do (`Wire`, `Decoder`).
+"""
+
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Literal, Protocol, TypeAlias
+
+from holdfast.domain.ids import CallId
+from holdfast.domain.messages import Ending, MessageBody
+from holdfast.domain.parts import JsonObject, Part
+
+Object: TypeAlias = dict[str, Any]
+"""JSON as it lies on a wire: not ours to type, checked where it is read."""
+
+
+class ThinkingStyle(StrEnum):
+    """How a model is told how hard to think."""
+
+    NONE = "none"
+    ADAPTIVE = "adaptive"  # Anthropic: `thinking: adaptive` and `output_config.effort`
+    BUDGET = "budget"  # Anthropic's `budget_tokens`, Gemini's `thinkingBudget`
+    EFFORT = "effort"  # OpenAI's `reasoning.effort`
+    LEVEL = "level"  # Gemini's `thinkingLevel`
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFacts:
+    """What we know of a model. Unknown models get cautious defaults from the catalogue."""
+
+    model: str  # as the provider spells it
+    context_window: int | None = None
+    output_max: int = 32_000
+    thinking: ThinkingStyle = ThinkingStyle.NONE
+    efforts: tuple[str, ...] = ()  # allowed ones, in rising order
+    budgets: Mapping[str, int] = field(default_factory=dict[str, int])
+    sampling: bool = True  # whether `temperature` is accepted
+    images: bool = True
+    documents: bool = True  # PDF
+    thinking_display: str | None = None  # Anthropic hides thinking on newer models unless asked
+    betas: tuple[str, ...] = ()
+    price_id: str | None = None  # "provider/model" for prices.py
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A tool that we run, as offered to the model."""
+
+    name: str
+    description: str = ""
+    schema: JsonObject = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderTool:
+    """A tool that the provider runs, in the provider's own words; other wires leave it out."""
+
+    wire: str
+    block: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class OneTool:
+    """The model must call this tool."""
+
+    name: str
+
+
+ToolChoice: TypeAlias = Literal["auto", "required", "none"] | OneTool
+Ttl: TypeAlias = Literal["5m", "1h"]
+
+
+@dataclass(frozen=True, slots=True)
+class CachePolicy:
+    """For how long the prompt's fixed prefix and its growing tail should stay cached."""
+
+    prefix: Ttl | None = "5m"
+    tail: Ttl | None = "5m"
+
+    def __post_init__(self) -> None:
+        # The provider refuses a longer time to live behind a shorter one.
+        assert (self.prefix, self.tail) != ("5m", "1h"), "the longer time to live goes first"
+
+
+FileResolver: TypeAlias = Callable[[str], bytes | None]
+"""The bytes of a file id, loaded beforehand: codecs do no I/O. None: the file has expired."""
+
+
+def no_files(_file_id: str) -> bytes | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One attempt's prompt and settings, in no wire's words."""
+
+    model: ModelFacts
+    history: Sequence[MessageBody]
+    system: Sequence[str] = ()
+    tools: Sequence[Tool] = ()
+    provider_tools: Sequence[ProviderTool] = ()
+    tool_choice: ToolChoice = "auto"
+    effort: str | None = None
+    output_max: int | None = None
+    temperature: float | None = None
+    cache: CachePolicy = CachePolicy()
+    cache_key: str | None = None  # the chat: keeps its prompts on the same cache
+    stored: bool = False  # whether the provider keeps the reply, with its reasoning (Responses)
+    files: FileResolver = no_files
+    extra: JsonObject = field(default_factory=dict[str, Any])  # further fields of the body
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens of one attempt. `input` is the total; the cache counts are shares of it."""
+
+    input: int = 0
+    cache_read: int = 0
+    cache_write_5m: int = 0
+    cache_write_1h: int = 0
+    output: int = 0
+    reasoning: int = 0  # a share of `output`
+    searches: int = 0  # billed apiece
+
+    def counts(self) -> Mapping[str, int]:
+        """For `MessageBody.usage`: only what is not zero."""
+        pairs = ((name, getattr(self, name)) for name in self.__slots__)
+        return {name: value for name, value in pairs if value}
+
+
+# What arrives. `index` is the position of the part in the reply.
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    index: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningDelta:
+    index: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallStarted:
+    index: int
+    call_id: CallId
+    tool: str
+    runs_at: Literal["here", "provider"] = "here"
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentsDelta:
+    index: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class PartFinished:
+    index: int
+    part: Part
+
+
+@dataclass(frozen=True, slots=True)
+class UsageSeen:
+    """Cumulative: each one replaces the one before."""
+
+    usage: Usage
+
+
+Event: TypeAlias = (
+    TextDelta | ReasoningDelta | CallStarted | ArgumentsDelta | PartFinished | UsageSeen
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Malformed:
+    """A call whose arguments were no JSON object: never run it, tell the model what it sent."""
+
+    call_id: CallId
+    raw: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Final:
+    """A reply whose end the provider itself has declared."""
+
+    parts: tuple[Part, ...]
+    ending: Ending
+    usage: Usage | None  # None: the provider did not say what it billed
+    finish: str  # the provider's own word
+    response_id: str | None = None
+    malformed: tuple[Malformed, ...] = ()
+
+
+# Where it goes.
+
+
+@dataclass(frozen=True, slots=True)
+class NoAuth:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderAuth:
+    """A secret in a header: `authorization: Bearer …`, `x-api-key: …`."""
+
+    name: str
+    secret: str = field(repr=False)
+    prefix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AwsAuth:
+    """AWS signature version 4."""
+
+    access_key: str
+    secret: str = field(repr=False)
+    region: str
+    service: str
+    token: str | None = field(default=None, repr=False)
+
+
+Auth: TypeAlias = NoAuth | HeaderAuth | AwsAuth
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quirks:
+    """Where a vendor departs from its wire. Each is off for the wire's inventor."""
+
+    done_ends: bool = False  # chat: a bare [DONE] proves the end, without a finish_reason
+    replays_reasoning: bool = False  # chat: wants its reasoning fields back
+    output_limit: str = "max_completion_tokens"  # chat: the name of that field
+    effort_field: Literal["reasoning_effort", "reasoning"] = "reasoning_effort"  # chat
+    usage_option: bool = True  # chat: knows `stream_options.include_usage`
+    cache_key: bool = False  # knows `prompt_cache_key`
+
+
+NO_QUIRKS: typing.Final = Quirks()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """A vendor with an address and a credential: everything a request needs beside the call."""
+
+    vendor: str
+    title: str = ""  # for people
+    wire: str
+    base_url: str
+    auth: Auth = NoAuth()
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    quirks: Quirks = NO_QUIRKS
+    guarded: bool = False  # a user set the address: it must not lead inside
+    dialect: str = ""  # whose blocks may be replayed here; the wire's name unless said
+
+    def __post_init__(self) -> None:
+        if not self.dialect:
+            object.__setattr__(self, "dialect", self.wire)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What must never be seen in an error or a log."""
+        match self.auth:
+            case NoAuth():
+                return ()
+            case HeaderAuth(secret=secret):
+                return (secret,)
+            case AwsAuth(secret=secret, token=token):
+                return (secret, token) if token else (secret,)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a wire wants sent, before it is authorised."""
+
+    url: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Decoder(Protocol):
+    """Turns one stream into parts. Pure: bytes and time come in as arguments."""
+
+    @property
+    def usage(self) -> Usage:
+        """What was told of the cost so far: at least so much."""
+        ...
+
+    @property
+    def counted(self) -> bool:
+        """Whether `usage` covers all that was received, so that it is a bill and no lower bound."""
+        ...
+
+    @property
+    def ended(self) -> bool:
+        """The provider has declared the end (P1); a little more may follow."""
+        ...
+
+    @property
+    def closed(self) -> bool:
+        """Nothing more will come: no need to wait for the connection's end."""
+        ...
+
+    def feed(self, name: str, data: Object | None) -> list[Event]:
+        """One server-sent event; None for `[DONE]`. An error event raises `ProviderError`."""
+        ...
+
+    def final(self, now: datetime) -> Final:
+        """The reply; raises `ProviderError` unless the end was declared and is a good one."""
+        ...
+
+    def partial(self, now: datetime) -> tuple[Part, ...]:
+        """What there is at this moment, fit to be stored."""
+        ...
+
+
+class Wire(Protocol):
+    """A provider protocol: two pure functions, testable without a network."""
+
+    @property
+    def name(self) -> str: ...
+
+    def request(self, call: Call, endpoint: Endpoint) -> Request: ...
+
+    def decoder(self, call: Call, endpoint: Endpoint) -> Decoder: ...

@@ -1,0 +1,192 @@
+"""Every fault of the simulator on every wire: the caller is told, in time, and keeps what came.
+
+The run is one, of a simulator in a process of its own; the tests look at what came of it.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+import pytest_asyncio
+
+from holdfast.domain.chat import ErrorKind
+from holdfast.providers.errors import ProviderError
+from holdfast.providers.stream import ModelStream
+from holdfast.providers.transport import open_transport
+from holdfast.simulator.faults import ABOUT, Fault, Place
+from scripts import generate_provider_faults
+from tests.support import provider_faults
+from tests.support.fault_table import (
+    ODD,
+    RACING,
+    SPEECH,
+    WHOLE,
+    content,
+    silent_success,
+    silent_successes,
+)
+from tests.support.model import WIRE_NAMES, call_for, user
+from tests.support.provider_faults import DEADLINES, PROMPT, Account, Seen
+from tests.support.simulated import endpoint_at, simulator_process
+
+F, K = Fault, ErrorKind
+LIMITED = {F.RATE_LIMIT_SECONDS: 7.0, F.RATE_LIMIT_MS: 1.5, F.RATE_LIMIT_GOOGLE: 7.0}
+PASSING = {K.RATE_LIMIT, K.OVERLOADED, K.TIMEOUT, K.STREAM_CLOSED, K.UNAVAILABLE}
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def account() -> Account:
+    return await provider_faults.run()
+
+
+def seen_of(account: Account, *faults: Fault) -> Iterator[Seen]:
+    for fault in faults:
+        for wire in WIRE_NAMES:
+            yield account.seen[fault, wire]
+
+
+@pytest.mark.requirement("T14")
+def test_every_fault_is_run_on_every_wire(account: Account) -> None:
+    assert len(account.seen) == len(Fault) * len(WIRE_NAMES) >= 38 * 4
+    for wire in WIRE_NAMES:
+        plain = account.plain[wire].final
+        assert plain is not None
+        assert content(plain.parts) == [
+            ("reasoning", "The sky, then."),
+            ("text", "Let me see what the sky says today."),
+            ("clock", {"city": "Oslo or Bergen, whichever is drier"}),
+        ]
+
+
+@pytest.mark.requirement("P1", "T14")
+def test_no_damaged_stream_passes_for_a_reply(account: Account) -> None:
+    replied = {fault for (fault, _), seen in account.seen.items() if seen.final is not None}
+
+    assert silent_successes(account) == []
+    assert replied == {*WHOLE, *ODD, *(fault for fault, _ in SPEECH)}
+
+
+def test_the_table_knows_a_silent_success_when_it_sees_one(account: Account) -> None:
+    whole = account.seen[F.DRIP, "chat"]
+    assert whole.final is not None
+    cut = replace(whole, final=replace(whole.final, parts=whole.final.parts[:-1]))
+    plain = account.plain["chat"]
+
+    assert not silent_success(F.DRIP, whole, plain)
+    assert silent_success(F.DRIP, cut, plain)
+    assert silent_success(F.INTERLEAVED, cut, plain)
+    assert silent_success(F.EOF_MID, whole, plain)
+
+
+@pytest.mark.requirement("L50", "T14")
+def test_nothing_outlives_its_deadlines_and_nothing_is_left_behind(account: Account) -> None:
+    assert account.late() == []
+    assert (account.tasks_left, account.sockets_left) == (0, 0)
+
+
+@pytest.mark.requirement("P1", "L43")
+def test_a_stream_without_its_terminal_event_is_an_error_that_is_retried(account: Account) -> None:
+    early = (F.EOF_AT_ONCE, F.EOF_MID, F.EOF_MID_EVENT, F.EOF_MID_UTF8, F.EOF_BEFORE_TERMINAL)
+    for seen in seen_of(account, *early, F.NULL_FINISH, F.GZIP_UNLABELLED):
+        assert seen.error is not None
+        assert (seen.error.kind, seen.error.retryable) == (K.STREAM_CLOSED, True)
+
+
+@pytest.mark.requirement("L44")
+def test_a_lost_connection_is_retried_and_keeps_no_more_than_was_said(account: Account) -> None:
+    for seen in seen_of(account, F.CLOSED_MID, F.RESET_MID, F.RESET_BEFORE_HEADERS):
+        assert seen.error is not None
+        assert (seen.error.kind, seen.error.retryable) == (K.STREAM_CLOSED, True)
+    for fault in RACING:
+        for wire in WIRE_NAMES:
+            said = "".join(str(text) for _, text in content(account.seen[fault, wire].partial))
+            before = "".join(
+                str(text) for _, text in content(account.seen[F.EOF_MID, wire].partial)
+            )
+            assert before.startswith(said)
+
+
+@pytest.mark.requirement("L45")
+def test_the_hint_of_the_provider_is_read_in_every_form(account: Account) -> None:
+    for fault, hint_s in LIMITED.items():
+        for seen in seen_of(account, fault):
+            assert seen.error is not None
+            assert seen.error.retry_after_s == hint_s
+    for seen in seen_of(account, F.RATE_LIMIT_DATE):
+        assert seen.error is not None
+        assert seen.error.retry_after_s is not None
+        assert 0 < seen.error.retry_after_s <= 7
+    for seen in seen_of(account, F.RATE_LIMIT_BARE):
+        assert seen.error is not None
+        assert seen.error.retry_after_s is None
+
+
+@pytest.mark.requirement("L47")
+def test_errors_say_who_and_what_and_people_are_spared_the_numbers(account: Account) -> None:
+    for (fault, wire), seen in account.seen.items():
+        if seen.error is None:
+            continue
+        assert seen.error.provider == f"simulator-{wire}"
+        assert not re.search(r"\d", seen.error.sentence)
+        assert "any-key" not in seen.error.detail
+        answered = ABOUT[fault].place is Place.ANSWER and "unlabelled" not in fault
+        ok = fault in (F.PORTAL_HTML, F.WRONG_CONTENT_TYPE, F.GZIP)
+        assert (seen.error.status is not None) == (answered and not ok)
+        assert seen.error.retryable == (seen.error.kind in PASSING) or seen.error.kind is K.UNKNOWN
+
+
+@pytest.mark.requirement("L50")
+def test_a_hung_provider_is_left_and_asked_again(account: Account) -> None:
+    hung = (F.HANG_BEFORE_HEADERS, F.HANG_BEFORE_EVENT, F.HANG_MID, F.PINGS_FOREVER, F.PINGS_MID)
+    for seen in seen_of(account, *hung):
+        assert seen.error is not None
+        assert (seen.error.kind, seen.error.retryable) == (K.TIMEOUT, True)
+        assert seen.took_s >= 2.9
+
+
+@pytest.mark.requirement("L42")
+def test_a_refusal_is_reported_as_content_filter_and_what_was_said_is_kept(
+    account: Account,
+) -> None:
+    for seen in seen_of(account, F.REFUSAL, F.CONTENT_FILTER):
+        assert seen.error is not None
+        assert (seen.error.kind, seen.error.retryable) == (K.CONTENT_FILTER, False)
+        assert content(seen.partial)
+
+
+def test_a_bill_that_was_not_told_is_unknown_and_not_zero(account: Account) -> None:
+    for seen in seen_of(account, F.MISSING_USAGE):
+        assert seen.final is not None
+        assert (seen.final.usage, seen.usage) == (None, None)
+    for seen in seen_of(account, F.HANG_BEFORE_HEADERS, F.WRONG_CONTENT_TYPE, F.EOF_AT_ONCE):
+        assert seen.usage is None
+    for seen in seen_of(account, F.HANG_MID):
+        assert (seen.usage is not None) == (seen.wire == "gemini")
+    for seen in seen_of(account, F.OVERLOADED):
+        assert seen.usage is not None
+        assert not seen.usage.counts()
+
+
+def test_the_page_says_what_this_run_saw(account: Account) -> None:
+    drifted = generate_provider_faults.drift(account)
+
+    assert not drifted, f"run python scripts/generate_provider_faults.py\n{drifted}"
+
+
+@pytest.mark.requirement("L41")
+@pytest.mark.parametrize("wire", WIRE_NAMES)
+async def test_a_rejected_temperature_is_left_out_and_the_call_goes_through(wire: str) -> None:
+    async with simulator_process() as url, open_transport(provider_faults.now) as transport:
+        endpoint = endpoint_at(url, wire, x_sim_fault="temperature-rejected", x_sim_times="1")
+        call = call_for(wire, [user(PROMPT)], temperature=0.5)
+        with pytest.raises(ProviderError) as refused:
+            async with ModelStream(transport, endpoint, call, DEADLINES):
+                pass
+        assert refused.value.rejected == "temperature"
+
+        again = call_for(wire, [user(PROMPT)], temperature=None)
+        async with ModelStream(transport, endpoint, again, DEADLINES) as stream:
+            async for _ in stream:
+                pass
+    assert stream.final is not None

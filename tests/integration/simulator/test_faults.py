@@ -1,0 +1,490 @@
+"""Every fault reaches the wire as its line says, on each of the four wires."""
+
+import asyncio
+import zlib
+from collections.abc import Callable
+from email.utils import parsedate_to_datetime
+from itertools import pairwise
+
+import pytest
+
+from holdfast.simulator.asked import WireName
+from holdfast.simulator.faults import Fault
+from holdfast.simulator.server import Simulator
+from tests.support.raw_http import Ending, Json, Outcome, post
+from tests.support.simulator import KEYS, PATHS, body
+
+A, R, C, G = WireName.ANTHROPIC, WireName.RESPONSES, WireName.CHAT, WireName.GEMINI
+F = Fault
+PROMPT = (
+    '[[sim: say "Let me see what the sky says today." '
+    '| call get_weather {"city":"Oslo or Bergen, whichever is drier"}]]'
+)
+HANG_S = 0.8
+"""How long we wait before we say that nothing more comes; a busy machine needs some of it."""
+Check = Callable[[Outcome, WireName], None]
+
+
+def terminal(outcome: Outcome, wire: WireName) -> bool:
+    """Whether the stream proved its own end, with a reason."""
+    data = outcome.data()
+    match wire:
+        case WireName.ANTHROPIC:
+            reasons = [e["delta"].get("stop_reason") for e in data if e["type"] == "message_delta"]
+            return bool(reasons and reasons[-1]) and data[-1]["type"] == "message_stop"
+        case WireName.RESPONSES:
+            ends = ("response.completed", "response.incomplete")
+            last = data[-1] if data else {}
+            return last.get("type") in ends and last["response"]["status"] != "in_progress"
+        case WireName.CHAT:
+            return any(c.get("finish_reason") for e in data for c in e.get("choices", []))
+        case WireName.GEMINI:
+            return any(c.get("finishReason") for e in data for c in e.get("candidates", []))
+
+
+def calls(outcome: Outcome, wire: WireName) -> list[str]:
+    """The arguments of the calls in a stream, put together by their index."""
+    found: dict[object, str] = {}
+    for event in outcome.data():
+        for index, piece in PIECES[wire](event):
+            found[index] = found.get(index, "") + piece
+    return list(found.values())
+
+
+Pieces = list[tuple[object, str]]
+
+
+def anthropic_pieces(event: Json) -> Pieces:
+    piece = event.get("delta", {}).get("partial_json")
+    return [] if piece is None else [(event["index"], piece)]
+
+
+def responses_pieces(event: Json) -> Pieces:
+    named = event["type"] == "response.function_call_arguments.delta"
+    return [(event["output_index"], event["delta"])] if named else []
+
+
+def chat_pieces(event: Json) -> Pieces:
+    pieces = [p for c in event.get("choices", []) for p in c["delta"].get("tool_calls", [])]
+    return [(piece["index"], piece["function"]["arguments"]) for piece in pieces]
+
+
+def gemini_pieces(event: Json) -> Pieces:
+    parts = event["candidates"][0]["content"].get("parts", [])
+    made = [part["functionCall"] for part in parts if "functionCall" in part]
+    # Calls come whole on this wire and have no index: each is one of its own.
+    return [(id(call), str(call["args"])) for call in made]
+
+
+PIECES: dict[WireName, Callable[[Json], Pieces]] = {
+    A: anthropic_pieces,
+    R: responses_pieces,
+    C: chat_pieces,
+    G: gemini_pieces,
+}
+
+
+def refused(status: int, words: str = "", **headers: str) -> Check:
+    def check(outcome: Outcome, wire: WireName) -> None:
+        assert outcome.status == status
+        error = outcome.json()["error"]
+        assert words in error["message"]
+        for name, value in headers.items():
+            assert outcome.headers[name.replace("_", "-")] == value
+        if wire is A:
+            assert outcome.json()["type"] == "error"
+            assert outcome.json()["request_id"].startswith("req_")
+        if wire is G:
+            assert error["code"] == status
+
+    return check
+
+
+def refused_by(**statuses: int) -> Check:
+    def check(outcome: Outcome, wire: WireName) -> None:
+        refused(statuses.get(str(wire), statuses["other"]))(outcome, wire)
+
+    return check
+
+
+def late_date(outcome: Outcome, wire: WireName) -> None:
+    refused(429)(outcome, wire)
+    assert parsedate_to_datetime(outcome.headers["retry-after"]).tzinfo is not None
+
+
+def google_delay(outcome: Outcome, wire: WireName) -> None:
+    refused(429)(outcome, wire)
+    assert outcome.json()["error"]["details"][-1]["retryDelay"] == "7s"
+    assert "retry-after" not in outcome.headers
+
+
+def bare(outcome: Outcome, wire: WireName) -> None:
+    refused(429)(outcome, wire)
+    assert not any(name.startswith("retry-after") for name in outcome.headers)
+
+
+def page(status: int) -> Check:
+    def check(outcome: Outcome, _wire: WireName) -> None:
+        assert outcome.status == status
+        assert b"<html>" in outcome.body or outcome.body == b""
+        assert "event-stream" not in outcome.headers["content-type"]
+
+    return check
+
+
+def redirected(outcome: Outcome, _wire: WireName) -> None:
+    assert outcome.status == 307
+    assert outcome.headers["location"] == "/sim/redirected"
+
+
+def whole(outcome: Outcome, wire: WireName) -> None:
+    assert outcome.status == 200
+    assert outcome.ending is Ending.CLEAN
+    assert terminal(outcome, wire)
+
+
+def mislabelled(outcome: Outcome, wire: WireName) -> None:
+    whole(outcome, wire)
+    assert outcome.headers["content-type"].startswith("text/html")
+
+
+def zipped(*, labelled: bool) -> Check:
+    def check(outcome: Outcome, wire: WireName) -> None:
+        assert (outcome.headers.get("content-encoding") == "gzip") is labelled
+        plain = zlib.decompress(outcome.body, wbits=31)
+        whole(Outcome(200, outcome.headers, [plain], outcome.ending), wire)
+
+    return check
+
+
+def broken_off(ending: Ending, *, events: bool = True) -> Check:
+    def check(outcome: Outcome, wire: WireName) -> None:
+        assert outcome.ending is ending
+        assert not terminal(outcome, wire)
+        assert bool(outcome.data()) is events
+
+    return check
+
+
+def no_answer(ending: Ending) -> Check:
+    def check(outcome: Outcome, _wire: WireName) -> None:
+        assert (outcome.status, outcome.ending, outcome.body) == (0, ending, b"")
+
+    return check
+
+
+def mid_event(outcome: Outcome, wire: WireName) -> None:
+    broken_off(Ending.CLEAN)(outcome, wire)
+    assert not outcome.body.endswith((b"\n\n", b"\r\n\r\n"))
+
+
+def mid_utf8(outcome: Outcome, wire: WireName) -> None:
+    broken_off(Ending.CLEAN, events=bool(outcome.data()))(outcome, wire)
+    with pytest.raises(UnicodeDecodeError, match="unexpected end of data"):
+        outcome.body.decode()
+
+
+def without_done(outcome: Outcome, wire: WireName) -> None:
+    assert outcome.ending is Ending.CLEAN
+    assert terminal(outcome, wire) is (wire is C)
+    assert b"[DONE]" not in outcome.body
+    assert b"message_stop" not in outcome.body
+
+
+def lingering(outcome: Outcome, wire: WireName) -> None:
+    assert outcome.ending is Ending.SILENT
+    assert terminal(outcome, wire)
+
+
+def pinging(*, events: bool) -> Check:
+    def check(outcome: Outcome, wire: WireName) -> None:
+        assert not terminal(outcome, wire)
+        ping = b"event: ping" if wire is A else b": keep-alive"
+        assert outcome.body.count(ping) >= 3
+        kinds = [event for event in outcome.data() if event.get("type") != "ping"]
+        assert bool(kinds) is events
+
+    return check
+
+
+def dripping(outcome: Outcome, wire: WireName) -> None:
+    whole(outcome, wire)
+    assert all(len(piece) == 1 for piece in outcome.chunks)
+
+
+def error_event(words: dict[WireName, str], *, first: bool = False) -> Check:
+    def check(outcome: Outcome, wire: WireName) -> None:
+        assert outcome.status == 200
+        assert outcome.ending is Ending.CLEAN
+        assert not terminal(outcome, wire)
+        assert (len(outcome.data()) == 1) is first
+        assert words[wire] in outcome.events()[-1][1]
+
+    return check
+
+
+def said(**words: str) -> dict[WireName, str]:
+    return {A: words["a"], R: words["r"], C: words["c"], G: words["g"]}
+
+
+def huge(outcome: Outcome, wire: WireName) -> None:
+    whole(outcome, wire)
+    assert max(len(data) for _, data in outcome.events()) > 190_000
+
+
+def invalid(prefix: str) -> Check:
+    def check(outcome: Outcome, wire: WireName) -> None:
+        whole(outcome, wire)
+        extra = [d for _, d in outcome.events() if d != "[DONE]"]
+        assert len(extra) == len(outcome.data()) + 1
+        assert any(data.startswith(prefix) for data in extra)
+
+    return check
+
+
+def doubled(outcome: Outcome, wire: WireName) -> None:
+    whole(outcome, wire)
+    events = outcome.events()
+    assert any(one == two for one, two in pairwise(events))
+
+
+def unknown(outcome: Outcome, wire: WireName) -> None:
+    whole(outcome, wire)
+    assert outcome.body.count(b'{"x":1}') == 2
+
+
+def interleaved(outcome: Outcome, wire: WireName) -> None:
+    whole(outcome, wire)
+    assert len(calls(outcome, wire)) == 2
+    if wire is not G:
+        order = [index for event in outcome.data() for index, _ in PIECES[wire](event)]
+        assert sum(one != two for one, two in pairwise(order)) >= 4
+
+
+def no_usage(outcome: Outcome, wire: WireName) -> None:
+    whole(outcome, wire)
+    for event in outcome.data():
+        assert not event.get("usage")
+        assert "usageMetadata" not in event
+        assert not event.get("message", {}).get("usage")
+        assert not event.get("response", {}).get("usage")
+
+
+def quirky(outcome: Outcome, wire: WireName) -> None:
+    whole(outcome, wire)
+    assert b"retry: 1500" in outcome.body
+    assert b"data:{" in outcome.body
+
+
+def empty_text(outcome: Outcome, wire: WireName) -> None:
+    whole(outcome, wire)
+    marks = {
+        A: b'"content_block_stop","index":0',
+        R: b'"response.output_text.done"',
+        C: b'"delta":{"content":""}',
+        G: b'"parts":[{"text":""}]',
+    }
+    assert marks[wire] in outcome.body
+    if wire is A:
+        assert not any(e.get("index") == 0 and "delta" in e for e in outcome.data())
+
+
+def says_nothing(outcome: Outcome, wire: WireName) -> None:
+    whole(outcome, wire)
+    assert len(outcome.data()) <= 4
+
+
+def bad_arguments(outcome: Outcome, wire: WireName) -> None:
+    whole(outcome, wire)
+    if wire is G:
+        assert b"MALFORMED_FUNCTION_CALL" in outcome.body
+        assert calls(outcome, wire) == []
+    else:
+        assert calls(outcome, wire)[0].endswith(', "then": ,}')
+
+
+def list_arguments(outcome: Outcome, wire: WireName) -> None:
+    whole(outcome, wire)
+    assert calls(outcome, wire)[0].startswith("[")
+
+
+def contains(**marks: bytes) -> Check:
+    def check(outcome: Outcome, wire: WireName) -> None:
+        whole(outcome, wire)
+        assert marks.get(str(wire), marks.get("other", b"")) in outcome.body
+
+    return check
+
+
+def same_ids(outcome: Outcome, wire: WireName) -> None:
+    whole(outcome, wire)
+    assert len(calls(outcome, wire)) == 2
+    field = {A: "id", R: "call_id", C: "id", G: "id"}[wire]
+    found = {piece.split('"')[0] for piece in outcome.body.decode().split(f'"{field}":"call_')[1:]}
+    assert len(found) == 1
+
+
+def length_in_arguments(outcome: Outcome, wire: WireName) -> None:
+    contains(
+        anthropic=b'"stop_reason":"max_tokens"',
+        responses=b'"reason":"max_output_tokens"',
+        chat=b'"finish_reason":"length"',
+        gemini=b'"finishReason":"MAX_TOKENS"',
+    )(outcome, wire)
+    made = calls(outcome, wire)
+    assert made == [] if wire is G else not made[0].endswith("}")
+
+
+def without_reason(outcome: Outcome, wire: WireName) -> None:
+    assert outcome.ending is Ending.CLEAN
+    assert not terminal(outcome, wire)
+    last = {A: b"message_stop", R: b"response.completed", C: b"[DONE]", G: b"usageMetadata"}
+    assert last[wire] in outcome.body
+
+
+CHECKS: dict[Fault, Check] = {
+    F.RATE_LIMIT_SECONDS: refused(429, retry_after="7"),
+    F.RATE_LIMIT_MS: refused(429, retry_after_ms="1500", retry_after="2"),
+    F.RATE_LIMIT_DATE: late_date,
+    F.RATE_LIMIT_GOOGLE: google_delay,
+    F.RATE_LIMIT_BARE: bare,
+    F.QUOTA: refused_by(anthropic=400, other=429),
+    F.OVERLOADED: refused(529, "verloaded"),
+    F.SERVER_ERROR: refused(500),
+    F.BAD_GATEWAY_HTML: page(502),
+    F.UNAVAILABLE: refused(503, retry_after="2"),
+    F.GATEWAY_TIMEOUT: page(504),
+    F.UNAUTHORIZED: refused_by(gemini=400, other=401),
+    F.FORBIDDEN: refused(403),
+    F.MODEL_NOT_FOUND: refused_by(responses=400, other=404),
+    F.TOO_LARGE: refused(413),
+    F.CONTEXT_OVERFLOW: refused(400),
+    F.INVALID_REQUEST: refused(400),
+    F.TEMPERATURE_REJECTED: refused(400, "temperature"),
+    F.REDIRECT: redirected,
+    F.PORTAL_HTML: page(200),
+    F.WRONG_CONTENT_TYPE: mislabelled,
+    F.GZIP: zipped(labelled=True),
+    F.GZIP_UNLABELLED: zipped(labelled=False),
+    F.EOF_AT_ONCE: broken_off(Ending.CLEAN, events=False),
+    F.EOF_MID: broken_off(Ending.CLEAN),
+    F.EOF_MID_EVENT: mid_event,
+    F.EOF_MID_UTF8: mid_utf8,
+    F.EOF_BEFORE_TERMINAL: broken_off(Ending.CLEAN),
+    F.EOF_BEFORE_DONE: without_done,
+    F.CLOSED_MID: broken_off(Ending.CLOSED),
+    F.RESET_BEFORE_HEADERS: no_answer(Ending.RESET),
+    F.RESET_MID: broken_off(Ending.RESET),
+    F.HANG_BEFORE_HEADERS: no_answer(Ending.SILENT),
+    F.HANG_BEFORE_EVENT: broken_off(Ending.SILENT, events=False),
+    F.HANG_MID: broken_off(Ending.SILENT),
+    F.HANG_AFTER_END: lingering,
+    F.PINGS_FOREVER: pinging(events=False),
+    F.PINGS_MID: pinging(events=True),
+    F.DRIP: dripping,
+    F.ERROR_OVERLOADED: error_event(
+        said(a="overloaded_error", r='"overloaded"', c='"overloaded"', g='"UNAVAILABLE"')
+    ),
+    F.ERROR_RATE_LIMIT: error_event(
+        said(a="rate_limit_error", r="rate_limit_exceeded", c="rate_limit_exceeded", g="429")
+    ),
+    F.ERROR_SERVER: error_event(
+        said(a="api_error", r="response.failed", c="server_error", g='"INTERNAL"')
+    ),
+    F.ERROR_CONTEXT: error_event(
+        said(
+            a="prompt is too long",
+            r="context_length_exceeded",
+            c="context_length_exceeded",
+            g="exceeds the maximum number of tokens",
+        )
+    ),
+    F.ERROR_FIRST: error_event(
+        said(a="api_error", r="response.failed", c="server_error", g='"INTERNAL"'), first=True
+    ),
+    F.HUGE_EVENT: huge,
+    F.INVALID_JSON: invalid("{"),
+    F.NOT_AN_OBJECT: invalid("["),
+    F.DUPLICATED_EVENTS: doubled,
+    F.UNKNOWN_EVENTS: unknown,
+    F.INTERLEAVED: interleaved,
+    F.MISSING_USAGE: no_usage,
+    F.SSE_QUIRKS: quirky,
+    F.EMPTY_TEXT: empty_text,
+    F.EMPTY_REPLY: says_nothing,
+    F.BROKEN_ARGUMENTS: bad_arguments,
+    F.NON_OBJECT_ARGUMENTS: list_arguments,
+    F.UNKNOWN_TOOL: contains(other=b"no_such_tool"),
+    F.DUPLICATE_CALL_IDS: same_ids,
+    F.CONTENT_FILTER: contains(
+        anthropic=b'"stop_reason":"refusal"',
+        responses=b'"reason":"content_filter"',
+        chat=b'"finish_reason":"content_filter"',
+        gemini=b'"finishReason":"SAFETY"',
+    ),
+    F.REFUSAL: contains(
+        anthropic=b'"stop_reason":"refusal"',
+        responses=b'"type":"refusal"',
+        chat=b'"refusal":"I"',
+        gemini=b'"finishReason":"PROHIBITED_CONTENT"',
+    ),
+    F.LENGTH_IN_ARGUMENTS: length_in_arguments,
+    F.NULL_FINISH: without_reason,
+}
+SETTINGS = {F.HUGE_EVENT: {"x-sim-size": "200000"}, F.DRIP: {"x-sim-every": "0.01"}}
+
+
+def test_every_fault_has_its_check() -> None:
+    assert set(CHECKS) == set(Fault)
+
+
+@pytest.mark.parametrize("wire", list(WireName))
+@pytest.mark.parametrize("fault", list(Fault))
+async def test_a_fault_reaches_the_wire(simulator: Simulator, fault: Fault, wire: WireName) -> None:
+    pings = "pings" in fault
+    headers = KEYS[wire] | {"x-sim-fault": str(fault)} | SETTINGS.get(fault, {})
+    async with asyncio.timeout(15):
+        outcome = await post(
+            simulator.url,
+            PATHS[wire],
+            body(wire, PROMPT, tools=True),
+            headers | ({"x-sim-every": "2"} if pings else {}),
+            silence_s=HANG_S if "hang" in fault else 10,
+            bytes_max=8000 if pings else 1_000_000,
+        )
+    CHECKS[fault](outcome, wire)
+    entry = simulator.record.get(1)
+    assert entry is not None
+    assert (entry.fault, entry.fault_struck) == (str(fault), True)
+
+
+@pytest.mark.parametrize("wire", [A, R, C])
+async def test_faults_strike_answers_that_are_no_stream(
+    simulator: Simulator, wire: WireName
+) -> None:
+    expected = {
+        F.EOF_MID: Ending.CLEAN,
+        F.CLOSED_MID: Ending.CLOSED,
+        F.HANG_MID: Ending.SILENT,
+        F.INVALID_JSON: Ending.CLEAN,
+        F.RESET_MID: Ending.RESET,
+    }
+    for fault, ending in expected.items():
+        headers = KEYS[wire] | {"x-sim-fault": str(fault)}
+        given = body(wire, PROMPT, stream=False)
+        silence_s = HANG_S if ending is Ending.SILENT else 10
+        outcome = await post(simulator.url, PATHS[wire], given, headers, silence_s=silence_s)
+        assert outcome.ending is ending
+        with pytest.raises(ValueError, match=r"JSON|character|unexpected"):
+            outcome.json()
+    headers = KEYS[wire] | {"x-sim-fault": str(F.ERROR_OVERLOADED)}
+    outcome = await post(simulator.url, PATHS[wire], body(wire, PROMPT, stream=False), headers)
+    assert outcome.status == 529
+
+
+async def test_a_hundred_megabytes_are_streamed_without_being_held(simulator: Simulator) -> None:
+    headers = KEYS[A] | {"x-sim-fault": "huge-event"}
+    async with asyncio.timeout(20):
+        outcome = await post(simulator.url, PATHS[A], body(A, PROMPT), headers, bytes_max=5_000_000)
+    assert len(outcome.body) >= 5_000_000
+    assert max(map(len, outcome.chunks)) <= 70_000

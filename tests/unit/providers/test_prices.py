@@ -1,0 +1,62 @@
+"""Micro-dollars, rounded up once; unpriced is not free."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pytest
+
+from holdfast.providers.prices import Price, cost_micros
+from holdfast.providers.types import Usage
+
+AT = datetime(2026, 11, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("usage", "model", "micros"),
+    [
+        # Sonnet 4.5 by hand: 3, 15, 0.3 read, 3.75 and 6 written, 10 a thousand searches.
+        (Usage(input=1000, cache_read=100, output=50), "anthropic/claude-sonnet-4-5", 3480),
+        (
+            Usage(
+                input=1000,
+                cache_read=200,
+                cache_write_5m=300,
+                cache_write_1h=100,
+                output=10,
+                searches=2,
+            ),
+            "anthropic/claude-sonnet-4-5",
+            400 * 3 + 60 + 1125 + 600 + 150 + 20_000,
+        ),
+        (Usage(input=1, cache_read=1), "anthropic/claude-sonnet-4-5", 1),  # 0.3, rounded up
+        (Usage(), "anthropic/claude-sonnet-4-5", 0),
+        (Usage(input=5), "anthropic/nobody-knows", None),
+        (Usage(input=5), "nobody/knows", None),
+        (Usage(input=5), None, None),
+    ],
+)
+def test_cost_from_the_list(usage: Usage, model: str | None, micros: int | None) -> None:
+    assert cost_micros(usage, model, AT) == micros
+
+
+def test_long_prompts_cost_their_tier() -> None:
+    usage = Usage(input=250_000, output=1000)
+
+    assert cost_micros(usage, "anthropic/claude-sonnet-4-5", AT) == 250_000 * 6 + 22_500
+
+
+def test_an_operators_own_price_goes_first() -> None:
+    own = {
+        "own/qwen": Price(input=Decimal("0.1"), output=Decimal("0.25"), cache_read=Decimal(0)),
+        "own/free": Price(input=Decimal(0), output=Decimal(0)),
+        "anthropic/claude-sonnet-4-5": Price(input=Decimal(1), output=Decimal(1)),
+    }
+    usage = Usage(input=1001, cache_read=500, cache_write_5m=100, cache_write_1h=1, output=3)
+
+    assert cost_micros(usage, "own/qwen", AT, own) == 51  # 50.1 + 0.75, rounded up once
+    assert cost_micros(usage, "own/free", AT, own) == 0
+    assert cost_micros(usage, "anthropic/claude-sonnet-4-5", AT, own) == 1004
+
+
+def test_counts_name_only_what_was_used() -> None:
+    assert Usage(input=5, output=2).counts() == {"input": 5, "output": 2}

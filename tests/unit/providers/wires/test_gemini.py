@@ -1,0 +1,195 @@
+"""What is particular to the Gemini wire."""
+
+from typing import Any
+
+import orjson
+import pytest
+
+from holdfast.domain.chat import ErrorKind
+from holdfast.domain.messages import Ending
+from holdfast.domain.parts import Native, Text, ToolCall
+from holdfast.providers.errors import ProviderError
+from holdfast.providers.types import ModelFacts, OneTool, ProviderTool, ThinkingStyle
+from holdfast.providers.wires import WIRES
+from tests.support.model import (
+    NOW,
+    assistant,
+    body_of,
+    call_for,
+    decoder_for,
+    endpoint_for,
+    feed,
+    play,
+    results,
+    tool_call,
+    tool_result,
+    user,
+)
+
+
+def chunk(*parts: dict[str, Any], finish: str | None = None, **top: Any) -> bytes:
+    candidate: dict[str, Any] = {"content": {"role": "model", "parts": list(parts)}}
+    if finish:
+        candidate["finishReason"] = finish
+    return b"data: " + orjson.dumps({"candidates": [candidate], "responseId": "r", **top}) + b"\n\n"
+
+
+def body(history: Any = None, **changes: Any) -> dict[str, Any]:
+    call = call_for("gemini", history or [user("Hi")], **changes)
+    return body_of(call, endpoint_for("gemini"))
+
+
+def test_signed_parts_are_never_merged_with_their_neighbours() -> None:
+    data = (
+        chunk({"text": "a"}) + chunk({"text": "b", "thoughtSignature": "s"}) + chunk({"text": "c"})
+    )
+    final = play("gemini", data + chunk({"text": "d"}, finish="STOP"))
+
+    blocks = [part.native.block for part in final.parts if part.native]
+    assert blocks == [{"text": "a"}, {"text": "b", "thoughtSignature": "s"}, {"text": "cd"}]
+    sent = body([user("Hi"), assistant(*final.parts), user("Well?")])
+    assert sent["contents"][1]["parts"] == blocks
+
+
+def test_only_the_first_foreign_call_of_a_message_carries_the_stand_in() -> None:
+    history = [user("Hi"), assistant(tool_call("a"), tool_call("b")), results(tool_result("a"))]
+
+    signed = [("thoughtSignature" in part) for part in body(history)["contents"][1]["parts"]]
+    assert signed == [True, False]
+    older = ModelFacts(model="gemini-2.5-pro", thinking=ThinkingStyle.BUDGET)
+    assert "thoughtSignature" not in str(body(history, model=older))
+
+
+def test_ids_go_back_where_they_came_and_are_not_invented() -> None:
+    with_id: dict[str, Any] = {"functionCall": {"id": "fc1", "name": "clock", "args": {}}}
+    without = {"functionCall": {"name": "clock", "args": {"z": 1}}}
+    final = play("gemini", chunk(with_id, without, finish="STOP"))
+    calls = [part for part in final.parts if isinstance(part, ToolCall)]
+    answers = results(*(tool_result(call.call_id) for call in calls))
+
+    sent = body([user("Hi"), assistant(*final.parts), answers])
+
+    responses = [part["functionResponse"] for part in sent["contents"][2]["parts"]]
+    assert [response.get("id") for response in responses] == ["fc1", None]
+    assert sent["contents"][1]["parts"] == [with_id, without]
+
+
+def test_repeated_ids_are_replaced_in_the_replayed_block_too() -> None:
+    block: dict[str, Any] = {"functionCall": {"id": "fc1", "name": "clock", "args": {}}}
+    call = ToolCall(tool_call("fc1").call_id, "clock", {}, native=Native("gemini", block))
+    history = [user("Hi")]
+    for _ in range(2):
+        history += [assistant(call), results(tool_result("fc1"))]
+
+    contents = body(history)["contents"]
+
+    assert contents[3]["parts"][0]["functionCall"]["id"] == "fc1_2"
+    assert contents[4]["parts"][0]["functionResponse"]["id"] == "fc1_2"
+    assert block["functionCall"]["id"] == "fc1"
+
+
+@pytest.mark.requirement("L42")
+@pytest.mark.parametrize("finish", ["SAFETY", "RECITATION", "PROHIBITED_CONTENT", "SPII"])
+def test_a_blocked_answer_is_a_content_filter(finish: str) -> None:
+    with pytest.raises(ProviderError) as caught:
+        play("gemini", chunk({"text": "hm", "thought": True}, finish=finish))
+    assert caught.value.kind is ErrorKind.CONTENT_FILTER
+
+
+def test_a_blocked_prompt_is_a_content_filter() -> None:
+    data = b'data: {"promptFeedback":{"blockReason":"SAFETY"}}\n\n'
+    with pytest.raises(ProviderError) as caught:
+        play("gemini", data)
+    assert caught.value.kind is ErrorKind.CONTENT_FILTER
+
+
+def test_a_stumbling_model_may_be_asked_again() -> None:
+    with pytest.raises(ProviderError) as caught:
+        play("gemini", chunk(finish="MALFORMED_FUNCTION_CALL"))
+    assert (caught.value.kind, caught.value.retryable) == (ErrorKind.UNKNOWN, True)
+
+
+def test_a_length_limit_cuts() -> None:
+    assert play("gemini", chunk({"text": "One"}, finish="MAX_TOKENS")).ending is Ending.CUT
+
+
+def test_an_error_inside_the_stream_raises_with_its_hint() -> None:
+    error = {
+        "code": 429,
+        "status": "RESOURCE_EXHAUSTED",
+        "message": "quota",
+        "details": [{"retryDelay": "3s"}],
+    }
+    decoder = decoder_for("gemini")
+    with pytest.raises(ProviderError) as caught:
+        feed(
+            decoder, [chunk({"text": "One"}), b"data: " + orjson.dumps({"error": error}) + b"\n\n"]
+        )
+    assert (caught.value.kind, caught.value.retry_after_s) == (ErrorKind.RATE_LIMIT, 3.0)
+    assert decoder.partial(NOW) == (Text("One"),)
+
+
+def test_settings() -> None:
+    search = ProviderTool("gemini", {"googleSearch": {}})
+    sent = body(
+        effort="medium",
+        temperature=0.2,
+        output_max=77,
+        tool_choice=OneTool("clock"),
+        provider_tools=(search,),
+    )
+
+    assert sent["generationConfig"] == {
+        "maxOutputTokens": 77,
+        "temperature": 0.2,
+        "thinkingConfig": {"includeThoughts": True, "thinkingLevel": "low"},
+    }
+    assert sent["toolConfig"]["functionCallingConfig"] == {
+        "mode": "ANY",
+        "allowedFunctionNames": ["clock"],
+    }
+    assert sent["tools"][-1] == {"googleSearch": {}}
+    budget = ModelFacts(
+        model="g", thinking=ThinkingStyle.BUDGET, efforts=("low",), budgets={"low": 512}
+    )
+    thinking = body(model=budget, effort="high")["generationConfig"]["thinkingConfig"]
+    assert thinking == {"includeThoughts": True, "thinkingBudget": 512}
+
+
+@pytest.mark.requirement("L40")
+def test_the_address_asks_for_a_stream() -> None:
+    request = WIRES["gemini"].request(call_for("gemini", [user("Hi")]), endpoint_for("gemini"))
+
+    assert request.url == (
+        "https://g.example/v1beta/models/gemini-3-pro-preview:streamGenerateContent?alt=sse"
+    )
+
+
+def test_parts_that_only_the_provider_understands_are_kept_for_it() -> None:
+    odd = {"inlineData": {"mimeType": "image/png", "data": "eA=="}}
+    final = play("gemini", chunk(odd) + chunk({"text": "There."}, finish="STOP"))
+    sent = body([user("Hi"), assistant(*final.parts), user("Well?")])
+
+    assert sent["contents"][1]["parts"][0] == odd
+
+
+def test_searches_are_counted() -> None:
+    grounding = {"webSearchQueries": ["a", "b"], "groundingChunks": []}
+    candidate = {
+        "content": {"parts": [{"text": "x"}]},
+        "groundingMetadata": grounding,
+        "finishReason": "STOP",
+    }
+    event = {"candidates": [candidate], "usageMetadata": {"promptTokenCount": 1}}
+
+    usage = play("gemini", b"data: " + orjson.dumps(event) + b"\n\n").usage
+    assert usage is not None
+    assert usage.searches == 2
+
+
+def test_a_signed_part_that_comes_twice_is_an_error_not_two_calls() -> None:
+    called: dict[str, Any] = {"name": "clock", "args": {}}
+    call: dict[str, Any] = {"functionCall": called, "thoughtSignature": "s"}
+    with pytest.raises(ProviderError) as caught:
+        play("gemini", chunk(call) + chunk(call) + chunk({"text": ""}, finish="STOP"))
+    assert (caught.value.kind, caught.value.retryable) == (ErrorKind.UNKNOWN, True)
