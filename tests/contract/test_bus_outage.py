@@ -76,11 +76,12 @@ async def test_a_full_stop_costs_nobody_time_and_heals_by_itself(
 
             await server.start()
             assert await take(news, 1) == [GAP]
-            heard = await take_until(news, lambda taken: hint(50) in taken)
-            assert seqs(heard) == sorted(seqs(heard))
+            # What was buffered may have come before the follower was back: it has its gap.
             await here.append([part(301)])
-            assert part(301) in await take_until(news, lambda taken: part(301) in taken)
-            assert 301 in [p.seq for p in await there.read_live(CHAT, EPISODE)]
+            heard = await take_until(news, lambda taken: part(301) in taken)
+            assert seqs(heard) == sorted(seqs(heard))
+            kept = [p.seq for p in await there.read_live(CHAT, EPISODE)]
+            assert kept[-50:] == list(range(252, 302)), "the newest 100 items, 50 of them hints"
         assert here.counters.reconnects >= 1
     drops = [each for each in caplog.records if "dropped" in each.getMessage()]
     assert len(drops) == 1, "at most one warning in ten seconds"
