@@ -115,7 +115,9 @@ class Watches:
 
     def deliver(self, topic: Topic, news: News) -> None:
         watch = self._watches.get(topic)
-        if watch is not None:
+        # Until the watch is confirmed nothing is delivered: what comes between the engine's yes and
+        # our hearing it is covered by the gap, which so comes first after every reconnect.
+        if watch is not None and topic in self._live:
             for follower in watch.followers:
                 follower.put(news)
 
