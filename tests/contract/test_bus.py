@@ -1,4 +1,4 @@
-"""The bus on every engine that carries it, on real servers."""
+"""The bus on every engine that carries it, on real servers, and on the fake one."""
 
 import asyncio
 import logging
@@ -31,7 +31,7 @@ from holdfast.ports.bus import GAP, Bus, Episode, Hint, LivePart, News
 QUICK = BusOptions(backoff_min_s=0.01, backoff_max_s=0.1)
 
 
-@pytest.fixture(params=["postgres", "redis"])
+@pytest.fixture(params=["postgres", "redis", "fake"])
 async def server(request: pytest.FixtureRequest, template: str) -> AsyncGenerator[BusServer]:
     async with bus_server(request.param, template) as server:
         yield server

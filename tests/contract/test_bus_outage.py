@@ -39,7 +39,7 @@ SMALL = BusOptions(
 )
 
 
-@pytest.fixture(params=["postgres", "redis"])
+@pytest.fixture(params=["postgres", "redis", "fake"])
 async def server(request: pytest.FixtureRequest) -> AsyncGenerator[StoppableBusServer]:
     async with stoppable_bus_server(request.param) as server:
         yield server

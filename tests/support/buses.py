@@ -17,6 +17,7 @@ from holdfast.domain.ids import ChatId, Version
 from holdfast.ports.bus import Episode, Gap, Hint, LivePart, News
 from tests.support.builders import CHAT
 from tests.support.database import on_server, temporary_database
+from tests.support.fake_bus import FakeBusServer
 from tests.support.private_postgres import PrivatePostgres, private_postgres
 from tests.support.private_redis import PrivateRedis, private_redis
 
@@ -99,7 +100,9 @@ class OnRedis:
 
 @asynccontextmanager
 async def bus_server(kind: str, template: str) -> AsyncGenerator[BusServer]:
-    if kind == "redis":
+    if kind == "fake":
+        yield FakeBusServer()
+    elif kind == "redis":
         async with private_redis() as server:
             yield OnRedis(server)
     else:
@@ -109,7 +112,9 @@ async def bus_server(kind: str, template: str) -> AsyncGenerator[BusServer]:
 
 @asynccontextmanager
 async def stoppable_bus_server(kind: str) -> AsyncGenerator[StoppableBusServer]:
-    if kind == "redis":
+    if kind == "fake":
+        yield FakeBusServer()
+    elif kind == "redis":
         async with private_redis() as server:
             yield OnRedis(server)
     else:
