@@ -141,6 +141,7 @@ FAULTS: Final = (
     asyncpg.OperatorInterventionError,
     asyncpg.LockNotAvailableError,
     asyncpg.InterfaceError,
+    asyncpg.InternalClientError,  # the driver, when it is cut off between two of its messages
 )
 """The world's, not ours: a broken constraint is our mistake and stays itself."""
 
