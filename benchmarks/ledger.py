@@ -38,7 +38,7 @@ from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId, ClientKey, OrgId, UserId, WorkerId
 from holdfast.domain.messages import MessageBody, Role
 from holdfast.domain.parts import Text
-from holdfast.ports.hints import Hint
+from holdfast.ports.bus import Hint
 from holdfast.ports.store import Keyed
 from tests.support.private_postgres import PrivatePostgres, private_postgres
 from tests.support.wire import tapped

@@ -36,7 +36,7 @@ from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId, OrgId, UserId, WorkerId
 from holdfast.domain.messages import MessageBody, Role
 from holdfast.domain.parts import Text
-from holdfast.ports.hints import Hint
+from holdfast.ports.bus import Hint
 
 SERVER_URL: Final = os.environ.get("HOLDFAST_TEST_SERVER_URL", "postgresql://127.0.0.1:5432")
 TURNS: Final = 500

@@ -23,12 +23,13 @@ INWARDS: Final = "Dependencies point inwards"
 PORTS: Final = "The application knows ports, never adapters"
 SETTINGS: Final = "Settings are read at the composition root and passed down as values"
 PURE: Final = "The domain is pure"
-POSTGRESQL: Final = "Only db speaks PostgreSQL"
 SIMULATOR: Final = "Only the command line starts the simulator"
 NO_ACCOMPLICE: Final = "The simulator is no accomplice: it imports nothing else of the project"
 AIOHTTP: Final = "Only providers and the simulator speak aiohttp"
 BRIDGE: Final = "Only its bridge speaks pydantic-ai"
 CODECS: Final = "Codecs do no I/O"
+POSTGRESQL: Final = "Only db and bus speak PostgreSQL"
+REDIS: Final = "Only bus speaks Redis"
 CYCLES: Final = "No import cycles between siblings"
 
 
@@ -42,8 +43,11 @@ class Break:
 
 BREAKS: Final = [
     Break(INWARDS, "db imports chats", {"db/new.py": "import holdfast.chats.ledger"}),
+    Break(INWARDS, "db imports bus", {"db/new.py": "import holdfast.bus.lossy"}),
+    Break(INWARDS, "bus imports db", {"bus/new.py": "import holdfast.db.pool"}),
     Break(INWARDS, "a package without a place", {"utils/__init__.py": ""}),
     Break(PORTS, "chats imports db", {"chats/new.py": "import holdfast.db.store"}),
+    Break(PORTS, "chats imports bus", {"chats/new.py": "import holdfast.bus.lossy"}),
     Break(SETTINGS, "chats imports settings", {"chats/new.py": "import holdfast.settings"}),
     Break(PURE, "domain imports asyncio", {"domain/new.py": "import asyncio"}),
     Break(POSTGRESQL, "chats imports asyncpg", {"chats/new.py": "import asyncpg"}),
@@ -54,6 +58,7 @@ BREAKS: Final = [
     Break(AIOHTTP, "db imports aiohttp", {"db/new.py": "import aiohttp"}),
     Break(BRIDGE, "a wire imports pydantic-ai", {"providers/new.py": "import pydantic_ai"}),
     Break(CODECS, "a codec imports asyncio", {"providers/wires/new.py": "import asyncio"}),
+    Break(REDIS, "db imports redis", {"db/new.py": "import redis"}),
     Break(
         CYCLES,
         "two modules import each other",

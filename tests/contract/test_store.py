@@ -368,3 +368,5 @@ async def test_hints_follow_commits_and_only_commits(world: World) -> None:
 
     told = [(hint.version, hint.status) for hint in world.hints.published]
     assert told == [(1, "running"), (2, "interrupting"), (3, "interrupting")]
+    runnable = [hint.runnable for hint in world.hints.published]
+    assert runnable == [True, False, False], "workers hear of what nobody drives"

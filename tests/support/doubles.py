@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from holdfast.domain.ids import RANDOM_BITS, ChatId, WorkerId, uuid7
-from holdfast.ports.hints import Hint
+from holdfast.ports.bus import Hint
 from tests.support.builders import NOW
 
 

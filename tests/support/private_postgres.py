@@ -13,10 +13,25 @@ from dataclasses import dataclass
 from pathlib import Path
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PrivatePostgres:
     url: str
     data: Path
+    serve: str
+    running: bool = False
+
+    async def start(self) -> None:
+        await self._control("-o", self.serve, "-l", str(self.data.parent / "log"), "start")
+        self.running = True
+
+    async def stop(self) -> None:
+        """As a crash would: nothing is written out, unlogged tables are empty afterwards."""
+        self.running = False
+        await self._control("-m", "immediate", "stop")
+
+    async def _control(self, *arguments: str) -> None:
+        base = (binary("pg_ctl"), "-D", str(self.data), "-w", "-s")
+        await asyncio.to_thread(_run, *base, *arguments, data=self.data.parent)
 
 
 def binary(name: str) -> str:
@@ -49,17 +64,16 @@ async def private_postgres(settings: Mapping[str, str]) -> AsyncGenerator[Privat
         data, port = Path(folder), free_port()
         options = " ".join(f"-c {name}={value}" for name, value in settings.items())
         serve = f"-p {port} -h 127.0.0.1 -k {data} {options}"
-        base = (binary("pg_ctl"), "-D", str(data / "db"), "-w", "-s")
         await asyncio.to_thread(
             _run,
             *(binary("initdb"), "-D", str(data / "db"), "-A", "trust", "-U", "postgres", "-N"),
             data=data,
         )
-        await asyncio.to_thread(
-            _run, *base, "-o", serve, "-l", str(data / "log"), "start", data=data
-        )
+        url = f"postgresql://postgres@127.0.0.1:{port}/postgres"
+        server = PrivatePostgres(url, data / "db", serve)
+        await server.start()
         try:
-            url = f"postgresql://postgres@127.0.0.1:{port}/postgres"
-            yield PrivatePostgres(url, data / "db")
+            yield server
         finally:
-            await asyncio.to_thread(_run, *base, "-m", "immediate", "stop", data=data)
+            if server.running:
+                await server.stop()

@@ -11,7 +11,7 @@ from types import UnionType
 from typing import Final, assert_never
 from weakref import WeakValueDictionary
 
-from holdfast.domain.chat import Chat, Facts
+from holdfast.domain.chat import Chat, Facts, Status
 from holdfast.domain.commands import (
     Command,
     Create,
@@ -27,11 +27,12 @@ from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId, OrgId, UserId
 from holdfast.domain.messages import Message
 from holdfast.domain.outcome import Answer, Outcome
+from holdfast.ports.bus import Hint, Hints
 from holdfast.ports.clock import Clock
-from holdfast.ports.hints import Hint, Hints
 from holdfast.ports.store import Asking, Keyed, Loaded, Receipt, Stamp, Store
 
 COMMIT_TRIES_MAX: Final = 20
+RUNNABLE: Final = frozenset({Status.RUNNING, Status.INTERRUPTING})
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +152,8 @@ class Ledger:
         # After the commit on purpose: a hint about a change that did not happen would be a lie.
         # publish() never raises, by its port's contract: the change is committed, polling finds it.
         chat = outcome.chat
-        await self._hints.publish((Hint(chat.chat_id, chat.version, chat.status),))
+        runnable = chat.worker_id is None and chat.status in RUNNABLE
+        await self._hints.publish((Hint(chat.chat_id, chat.version, chat.status, runnable),))
         messages = tuple(
             Message(
                 seq=appended.seq,

@@ -1,52 +1,11 @@
-"""The statements, each named where it stands (`-- name --` on a line of its own), and their
-parameters, each named where it is used (`:name`)."""
+"""The statements of `db`."""
 
-import re
-from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
-from typing import Final, LiteralString, cast
+from typing import Final
 
-_PARAMETER: Final = re.compile(r"(?<!:):([a-z_]+)\b")
+from holdfast.statements import Query, Statements
 
+__all__ = ["Query", "block_names", "load_query"]
 
-@dataclass(frozen=True, slots=True)
-class Query:
-    """A statement of ours. Nothing from outside is ever part of one.
-
-    `text` is what the server gets, with its parameters numbered; `names` is their order.
-    """
-
-    source: LiteralString
-    text: LiteralString
-    names: tuple[str, ...]
-
-    @classmethod
-    def compile(cls, source: LiteralString) -> "Query":
-        names = tuple(dict.fromkeys(_PARAMETER.findall(source)))
-        text = _PARAMETER.sub(lambda found: f"${names.index(found[1]) + 1}", source)
-        return cls(source, cast(LiteralString, text), names)
-
-
-def load_query(*names: str) -> Query:
-    """One statement, or several blocks put together to one."""
-    source = "\n".join(_all_blocks()[name] for name in names)
-    return Query.compile(cast(LiteralString, source))
-
-
-def block_names() -> frozenset[str]:
-    return frozenset(_all_blocks())
-
-
-@cache
-def _all_blocks() -> dict[str, str]:
-    blocks: dict[str, str] = {}
-    for path in files(__name__).iterdir():
-        if not path.name.endswith(".sql"):
-            continue
-        sections = re.split(r"^-- (\w+) --$", path.read_text(), flags=re.MULTILINE)
-        for name, block in zip(sections[1::2], sections[2::2], strict=True):
-            assert name not in blocks, f"two statements are named {name}"
-            lines = (line for line in block.splitlines() if not line.lstrip().startswith("--"))
-            blocks[name] = "\n".join(lines).strip()
-    return blocks
+_STATEMENTS: Final = Statements(__name__)
+load_query: Final = _STATEMENTS.load_query
+block_names: Final = _STATEMENTS.block_names

@@ -1,0 +1,111 @@
+"""The bus: hints («chat X reached version N») and live parts (what the model says right now).
+
+Lossy by contract: lose it whole and no message is lost. Whoever reads it treats what it says as a
+rumour: everything may come twice, late or never, and `GAP` says that something may have been
+missed. What one publisher says about one chat keeps its order.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Final, NamedTuple, Protocol, TypeAlias
+
+from holdfast.domain.chat import Status
+from holdfast.domain.ids import ChatId, Version
+
+
+class Episode(NamedTuple):
+    """Whose parts these are: the chat's history as it was, and which attempt to continue it."""
+
+    history_version: Version
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """«Chat X reached version N.»
+
+    `runnable`: nobody drives it and somebody should. `inline`: the commit itself, encoded by
+    whoever publishes; a bus may leave it out, and then the reader reads the truth.
+    """
+
+    chat_id: ChatId
+    version: Version
+    status: Status
+    runnable: bool = False
+    inline: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class LivePart:
+    """A numbered piece of an episode. `seq` is 1, 2, 3 … within the episode."""
+
+    chat_id: ChatId
+    episode: Episode
+    seq: int
+    payload: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Something may have been missed: read the truth."""
+
+
+GAP: Final = Gap()
+
+News: TypeAlias = Hint | LivePart | Gap
+
+
+@dataclass(slots=True)
+class BusCounters:
+    """What the bus did, for the metrics. Only grows, but for `watching`."""
+
+    sent_hints: int = 0
+    sent_parts: int = 0
+    dropped_hints: int = 0
+    dropped_parts: int = 0
+    reconnects: int = 0
+    lagged: int = 0
+    """Events that a follower was too slow for; it got a gap instead."""
+    watching: int = 0
+    """Chats that this process watches now, however many follow each."""
+
+
+class Hints(Protocol):
+    async def publish(self, hints: Sequence[Hint]) -> None:
+        """Tell whoever follows. Never raises and never waits: what it tells is committed."""
+        ...
+
+
+class Bus(Hints, Protocol):
+    @property
+    def counters(self) -> BusCounters: ...
+
+    async def append(self, parts: Sequence[LivePart]) -> None:
+        """Keep the parts for latecomers and show them to who follows. Never raises, never waits.
+
+        No reader is shown a part that a latecomer could not read as well (R4).
+        """
+        ...
+
+    def subscribe(self, chat_id: ChatId) -> AbstractAsyncContextManager[AsyncIterator[News]]:
+        """Everything published about a chat from the moment that the block is entered.
+
+        Never raises. If the engine is away, the block is entered all the same, and a gap is given
+        once it is back. So: subscribe, then read the truth, then follow (L66). Ends with the bus.
+        """
+        ...
+
+    def subscribe_runnable(self) -> AbstractAsyncContextManager[AsyncIterator[Hint | Gap]]:
+        """Hints about every chat that waits for a worker, as `subscribe` gives those of one."""
+        ...
+
+    async def read_live(
+        self, chat_id: ChatId, episode: Episode, after_seq: int = 0
+    ) -> Sequence[LivePart]:
+        """The parts of an episode so far, by number, without doubles; empty once they expired.
+
+        Raises `Unavailable`, in bounded time: a successor must be able to tell «nothing was said»
+        from «nobody answered».
+        """
+        ...

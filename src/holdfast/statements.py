@@ -1,0 +1,59 @@
+"""Statements in files, each named where it stands (`-- name --` on a line of its own), and their
+parameters, each named where it is used (`:name`).
+
+Beside `db` and `bus`, not in one of them: each has statements, and neither knows the other.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+from typing import Final, LiteralString, cast
+
+_PARAMETER: Final = re.compile(r"(?<!:):([a-z_]+)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A statement of ours. Nothing from outside is ever part of one.
+
+    `text` is what the server gets, with its parameters numbered; `names` is their order.
+    """
+
+    source: LiteralString
+    text: LiteralString
+    names: tuple[str, ...]
+
+    @classmethod
+    def compile(cls, source: LiteralString) -> "Query":
+        names = tuple(dict.fromkeys(_PARAMETER.findall(source)))
+        text = _PARAMETER.sub(lambda found: f"${names.index(found[1]) + 1}", source)
+        return cls(source, cast(LiteralString, text), names)
+
+
+class Statements:
+    """The statements in the `*.sql` files of one package."""
+
+    def __init__(self, package: str) -> None:
+        self._package = package
+
+    def load_query(self, *names: str) -> Query:
+        """One statement, or several blocks put together to one."""
+        source = "\n".join(self._blocks[name] for name in names)
+        return Query.compile(cast(LiteralString, source))
+
+    def block_names(self) -> frozenset[str]:
+        return frozenset(self._blocks)
+
+    @cached_property
+    def _blocks(self) -> dict[str, str]:
+        blocks: dict[str, str] = {}
+        for path in files(self._package).iterdir():
+            if not path.name.endswith(".sql"):
+                continue
+            sections = re.split(r"^-- (\w+) --$", path.read_text(), flags=re.MULTILINE)
+            for name, block in zip(sections[1::2], sections[2::2], strict=True):
+                assert name not in blocks, f"two statements are named {name}"
+                lines = (line for line in block.splitlines() if not line.lstrip().startswith("--"))
+                blocks[name] = "\n".join(lines).strip()
+        return blocks

@@ -1,0 +1,365 @@
+"""The bus on every engine that carries it, on real servers, and on the fake one."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator
+
+import pytest
+
+from holdfast.bus.lossy import LossyBus
+from holdfast.bus.options import BusOptions
+from holdfast.domain.chat import Status
+from holdfast.domain.errors import Unavailable
+from holdfast.domain.ids import Version
+from holdfast.ports.bus import GAP, Bus, Episode, Hint, LivePart, News
+from tests.requirements import requirement
+from tests.support.builders import CHAT
+from tests.support.buses import (
+    EPISODE,
+    BusServer,
+    bus_server,
+    gaps,
+    hint,
+    part,
+    seqs,
+    take,
+    take_until,
+    until,
+)
+from tests.support.doubles import SeededIds
+
+QUICK = BusOptions(backoff_min_s=0.01, backoff_max_s=0.1)
+
+
+@pytest.fixture(params=["postgres", "redis", "fake"])
+async def server(request: pytest.FixtureRequest, template: str) -> AsyncGenerator[BusServer]:
+    async with bus_server(request.param, template) as server:
+        yield server
+
+
+async def last_is(bus: Bus, seq: int, at: Episode = EPISODE) -> list[LivePart]:
+    """What a latecomer reads, as soon as it reads as far as `seq`."""
+    async with asyncio.timeout(10):
+        while True:
+            parts = list(await bus.read_live(CHAT, at))
+            if parts and parts[-1].seq == seq:
+                return parts
+            await asyncio.sleep(0.01)
+
+
+def is_lossy_bus_a_bus(bus: LossyBus) -> Bus:
+    return bus  # the type checker's test
+
+
+async def test_parts_and_hints_of_a_chat_come_in_order_to_another_process(
+    server: BusServer,
+) -> None:
+    async with server.open() as here, server.open() as there, there.subscribe(CHAT) as news:
+        for seq in range(1, 51):
+            await here.append([part(seq)])
+            if seq % 10 == 0:
+                await here.publish([hint(seq)])
+            if seq % 7 == 0:
+                await asyncio.sleep(0.005)
+        taken = await take(news, 55)
+    assert seqs(taken) == list(range(1, 51))
+    assert taken[10] == hint(10)
+    assert taken[0] == part(1)
+
+
+async def test_what_is_said_is_what_is_heard_byte_by_byte(server: BusServer) -> None:
+    payloads = [b"", b"\0", bytes(range(256)), "wörd\n\n=@hp".encode(), b"\xff" * 5_990]
+    said: list[LivePart | Hint] = [
+        LivePart(CHAT, EPISODE, seq, payload) for seq, payload in enumerate(payloads, start=1)
+    ]
+    said += [hint(9, Status.IDLE), hint(10, inline=b'{"a":\n1}'), hint(11, inline=b"\0\xff")]
+    async with server.open() as bus, bus.subscribe(CHAT) as news:
+        for item in said:
+            await (bus.append([item]) if isinstance(item, LivePart) else bus.publish([item]))
+        assert await take(news, len(said)) == said
+        assert [p.payload for p in await bus.read_live(CHAT, EPISODE)] == payloads
+
+
+async def test_a_part_of_100_kb_keeps_its_place_and_every_byte(server: BusServer) -> None:
+    big = bytes(range(256)) * 400
+    async with server.open() as here, server.open() as there, there.subscribe(CHAT) as news:
+        await here.append([part(1), part(2, big), part(3), part(4, b"x" * 8_000), part(5)])
+        taken = await take(news, 5)
+    assert taken == [part(1), part(2, big), part(3), part(4, b"x" * 8_000), part(5)]
+
+
+async def test_a_hint_arrives_even_if_its_commit_is_too_long_to_come_along(
+    server: BusServer,
+) -> None:
+    async with server.open() as bus, bus.subscribe(CHAT) as news:
+        await bus.publish([hint(5, inline=b"x" * 20_000)])
+        (heard,) = await take(news, 1)
+    assert isinstance(heard, Hint)
+    assert heard.version == 5
+    assert heard.inline in {b"", b"x" * 20_000}
+
+
+async def test_a_latecomer_gets_every_part_from_the_first_without_gap_or_double(
+    server: BusServer,
+) -> None:
+    async def speak(bus: Bus) -> None:
+        for seq in range(1, 201):
+            await bus.append([part(seq)])
+            await asyncio.sleep(0.001)
+
+    async def come_late(bus: Bus, after: int) -> list[int]:
+        await last_is_at_least(bus, after)
+        async with bus.subscribe(CHAT) as news:
+            heard = [p.seq for p in await bus.read_live(CHAT, EPISODE)]
+            assert heard, "it came too early to be late"
+            async with asyncio.timeout(10):
+                while heard[-1] < 200:
+                    one = await anext(news)
+                    assert isinstance(one, LivePart)
+                    if one.seq > heard[-1]:
+                        heard.append(one.seq)
+        return heard
+
+    async def last_is_at_least(bus: Bus, seq: int) -> None:
+        async with asyncio.timeout(10):
+            while True:
+                if await bus.read_live(CHAT, EPISODE, seq - 1):
+                    return
+                await asyncio.sleep(0.005)
+
+    async with server.open() as here, server.open() as there:
+        await until_connected(here, there)
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(speak(here))
+            late = [tasks.create_task(come_late(there, after)) for after in (1, 20, 60, 110, 150)]
+    assert [each.result() for each in late] == [list(range(1, 201))] * 5
+
+
+async def until_connected(*buses: LossyBus) -> None:
+    for bus in buses:
+        async with bus.subscribe(CHAT):
+            pass
+
+
+async def test_a_latecomer_may_begin_after_a_part_that_it_knows(server: BusServer) -> None:
+    async with server.open() as bus:
+        await until_connected(bus)
+        await bus.append([part(seq) for seq in range(1, 11)])
+        await last_is(bus, 10)
+        assert [p.seq for p in await bus.read_live(CHAT, EPISODE, after_seq=7)] == [8, 9, 10]
+        assert await bus.read_live(CHAT, EPISODE, after_seq=10) == []
+
+
+async def test_episodes_do_not_mix(server: BusServer) -> None:
+    second = Episode(EPISODE.history_version, 2)
+    async with server.open() as bus:
+        await until_connected(bus)
+        await bus.append([part(1), part(2), part(1, b"again", at=second)])
+        assert await last_is(bus, 1, second) == [part(1, b"again", at=second)]
+        assert await last_is(bus, 2) == [part(1), part(2)]
+        assert await bus.read_live(CHAT, Episode(Version(8), 1)) == []
+
+
+async def test_a_part_that_is_sent_twice_is_read_once(server: BusServer) -> None:
+    async with server.open() as bus, bus.subscribe(CHAT) as news:
+        await bus.append([part(1), part(2)])
+        await take(news, 2)
+        await bus.append([part(2), part(3)])
+        assert seqs(await take_until(news, lambda taken: 3 in seqs(taken))) in ([2, 3], [3])
+        assert [p.seq for p in await bus.read_live(CHAT, EPISODE)] == [1, 2, 3]
+
+
+async def test_followers_of_one_chat_share_one_watch(server: BusServer) -> None:
+    async with server.open() as bus:
+        async with bus.subscribe(CHAT) as one, bus.subscribe(CHAT) as two:
+            assert bus.counters.watching == 1
+            await bus.append([part(1)])
+            (heard_by_one,), (heard_by_two,) = await take(one, 1), await take(two, 1)
+            assert heard_by_one is heard_by_two, "decoded once"
+            async with bus.subscribe(SeededIds().new_chat_id()):
+                assert bus.counters.watching == 2
+        assert bus.counters.watching == 0
+
+
+async def test_who_leaves_hears_no_more_and_who_comes_back_hears_again(server: BusServer) -> None:
+    async with server.open() as bus:
+        for version in range(1, 21):
+            async with bus.subscribe(CHAT) as news:
+                await bus.publish([hint(version)])
+                heard = await take_until(news, lambda taken: len(taken) > 0)
+                assert heard == [hint(version)], "nothing of before, no gap"
+
+
+async def test_chats_do_not_hear_each_other(server: BusServer) -> None:
+    other = SeededIds().new_chat_id()
+    async with server.open() as bus, bus.subscribe(CHAT) as news, bus.subscribe(other) as others:
+        await bus.append([part(1, chat_id=other), part(1)])
+        assert await take(news, 1) == [part(1)]
+        assert await take(others, 1) == [part(1, chat_id=other)]
+
+
+async def test_workers_hear_of_every_chat_that_waits_for_one(server: BusServer) -> None:
+    async with server.open() as here, server.open() as there, there.subscribe_runnable() as waiting:
+        await here.publish([hint(1), hint(2, runnable=True), hint(3, Status.IDLE)])
+        await here.publish([hint(4, Status.INTERRUPTING, runnable=True)])
+        async with asyncio.timeout(10):
+            heard = [await anext(waiting), await anext(waiting)]
+    assert heard == [hint(2, runnable=True), hint(4, Status.INTERRUPTING, runnable=True)]
+
+
+async def test_after_a_cut_every_follower_gets_a_gap_and_then_everything(
+    server: BusServer,
+) -> None:
+    async with server.open(QUICK) as here, server.open(QUICK) as there:
+        async with there.subscribe(CHAT) as one, there.subscribe(CHAT) as two:
+            await here.append([part(1)])
+            assert [await take(one, 1), await take(two, 1)] == [[part(1)], [part(1)]]
+            await server.cut()
+            assert [await take(one, 1), await take(two, 1)] == [[GAP], [GAP]]
+            await here.append([part(2)])
+            await here.publish([hint(8)])
+            assert await take(one, 2) == [part(2), hint(8)]
+            assert await take(two, 2) == [part(2), hint(8)]
+        await until(lambda: here.counters.reconnects >= 1)
+        assert there.counters.reconnects >= 1
+        assert [p.seq for p in await last_is(here, 2)] == [1, 2]
+
+
+async def test_what_is_said_during_cuts_is_kept_for_latecomers(server: BusServer) -> None:
+    async with server.open(QUICK) as bus:
+        await until_connected(bus)
+        for seq in range(1, 41):
+            await bus.append([part(seq)])
+            await asyncio.sleep(0.005)
+            if seq % 15 == 0:
+                await server.cut()
+        async with bus.subscribe(CHAT):
+            parts = await retried_last_is(bus, 40)
+        assert [p.seq for p in parts] == list(range(1, 41))
+        assert bus.counters.dropped_parts == 0
+
+
+async def retried_last_is(bus: Bus, seq: int) -> list[LivePart]:
+    async with asyncio.timeout(10):
+        while True:
+            try:
+                return await last_is(bus, seq)
+            except Unavailable:
+                await asyncio.sleep(0.01)
+
+
+async def test_a_follower_that_never_reads_costs_little_and_finds_a_gap(server: BusServer) -> None:
+    few = BusOptions(mailbox_max=10)
+    async with server.open(few) as bus, bus.subscribe(CHAT) as slow, bus.subscribe(CHAT) as quick:
+        heard: list[News] = []
+        for seq in range(1, 51):
+            await bus.append([part(seq)])
+            heard += await take(quick, 1)
+        assert seqs(heard) == list(range(1, 51)), "the other one missed nothing"
+        assert bus.counters.lagged == 41
+        await bus.append([part(51)])
+        await take(quick, 1)
+        taken = await take(slow, 10)
+        assert seqs(taken) == list(range(1, 10))
+        assert taken[-1] == GAP
+        await bus.append([part(52)])
+        assert await take(slow, 1) == [part(52)]
+
+
+async def test_a_mailbox_is_bounded_in_bytes_too(server: BusServer) -> None:
+    small = BusOptions(mailbox_bytes_max=50_000)
+    async with server.open(small) as bus, bus.subscribe(CHAT) as news:
+        await bus.append([part(seq, b"x" * 20_000) for seq in range(1, 21)])
+        await until(lambda: bus.counters.lagged >= 16)
+        taken = await take_until(news, lambda taken: gaps(taken) == 1)
+        assert len(taken) < 6
+
+
+async def test_the_live_log_expires(server: BusServer) -> None:
+    short = BusOptions(live_ttl_s=0.5, ping_every_s=0.1)
+    async with server.open(short) as bus:
+        await until_connected(bus)
+        await bus.append([part(1), part(2)])
+        await last_is(bus, 2)
+        async with asyncio.timeout(10):
+            while True:
+                if not await bus.read_live(CHAT, EPISODE):
+                    return
+                await asyncio.sleep(0.05)
+
+
+@requirement("R4")
+async def test_whatever_is_heard_can_be_read_by_a_successor(server: BusServer) -> None:
+    async with server.open() as here, server.open() as there, there.subscribe(CHAT) as news:
+        for seq in range(1, 31):
+            await here.append([part(seq)])
+            assert await take(news, 1) == [part(seq)]
+            assert await there.read_live(CHAT, EPISODE, seq - 1) == [part(seq)]
+
+
+async def test_a_bus_that_is_emptied_goes_on_from_there(server: BusServer) -> None:
+    async with server.open() as bus, bus.subscribe(CHAT) as news:
+        await bus.append([part(1), part(2)])
+        await take(news, 2)
+        await server.empty()
+        assert await bus.read_live(CHAT, EPISODE) == []
+        await bus.append([part(3)])
+        assert await take(news, 1) == [part(3)]
+        assert await bus.read_live(CHAT, EPISODE) == [part(3)]
+
+
+async def test_closing_says_the_last_words(server: BusServer) -> None:
+    async with server.open() as there, there.subscribe(CHAT) as news:
+        async with server.open() as here:
+            await until_connected(here)
+            await here.append([part(1)])
+            await here.append([part(2)])
+            await here.publish([hint(8)])
+        assert await take(news, 3) == [part(1), part(2), hint(8)]
+
+
+async def test_a_closed_bus_ends_its_followers_and_leaves_no_task(server: BusServer) -> None:
+    before = asyncio.all_tasks()
+    async with server.open() as bus:
+        async with bus.subscribe(CHAT) as news:
+            await bus.append([part(1)])
+            await take(news, 1)
+        async with asyncio.TaskGroup() as tasks:
+            waiting = tasks.create_task(follow_to_the_end(bus))
+            await until(lambda: bus.counters.watching == 1)
+            tasks.create_task(bus.__aexit__(None, None, None))
+        assert waiting.result() == []
+        await bus.append([part(2)])
+        await bus.publish([hint(2)])
+        assert (bus.counters.dropped_parts, bus.counters.dropped_hints) == (1, 1)
+    assert asyncio.all_tasks() == before
+
+
+async def follow_to_the_end(bus: Bus) -> list[News]:
+    async with bus.subscribe(CHAT) as news:
+        return [each async for each in news]
+
+
+async def test_an_error_in_the_block_passes_as_it_is(server: BusServer) -> None:
+    with pytest.raises(KeyError, match="mine"):
+        async with server.open():
+            raise KeyError("mine")
+
+
+@requirement("L65")
+async def test_a_full_buffer_drops_the_oldest_counts_them_and_warns_once(
+    server: BusServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    tight = BusOptions(buffered_max=10, batch_max=10)
+    caplog.set_level(logging.WARNING, "holdfast.bus")
+    async with server.open(tight) as bus, bus.subscribe(CHAT) as news:
+        await bus.append([part(seq) for seq in range(1, 31)])
+        await bus.publish([hint(9)])
+        taken = await take(news, 10)
+        assert seqs(taken) == list(range(22, 31))
+        assert taken[-1] == hint(9)
+        await bus.append([part(seq) for seq in range(31, 61)])
+        assert seqs(await take(news, 10)) == list(range(51, 61))
+        assert bus.counters.dropped_parts == 41
+    assert len(caplog.records) == 1
+    assert "20 hints and live parts of 1 chats" in caplog.text

@@ -1,0 +1,56 @@
+"""The statements of the bus fit the schema, follow indexes, and cost one per tick."""
+
+import asyncpg
+import pytest
+
+from holdfast.bus.options import BusOptions
+from holdfast.bus.postgres import open_postgres_bus
+from holdfast.bus.queries import block_names, load_query
+from tests.support.builders import CHAT
+from tests.support.buses import EPISODE, part, take, until
+from tests.support.database import temporary_database
+from tests.support.wire import tapped
+
+
+@pytest.mark.parametrize("name", sorted(block_names()))
+async def test_every_statement_fits_the_schema(pool: asyncpg.Pool, name: str) -> None:
+    async with pool.acquire() as connection:
+        await connection.prepare(load_query(name).text)
+
+
+async def test_a_latecomers_read_follows_the_key_and_never_sorts(pool: asyncpg.Pool) -> None:
+    query = load_query("read_live")
+    known = {"chat_id": CHAT, "history_version": 7, "attempt": 1, "after_seq": 0, "upto_seq": 9}
+    async with pool.acquire() as connection:
+        await connection.execute("set enable_seqscan = off")
+        rows = await connection.fetch(
+            "explain " + query.text, *[known[name] for name in query.names]
+        )
+    plan = "\n".join(row[0] for row in rows)
+    assert plan.count("Index Cond") == 3
+    assert "Seq Scan" not in plan
+
+
+async def test_the_live_log_is_not_written_ahead(pool: asyncpg.Pool) -> None:
+    kinds = await pool.fetch(
+        "select relpersistence from pg_class where relname ~ '^live_parts_[0-9]$'"
+    )
+    assert [row[0] for row in kinds] == [b"u"] * 3
+
+
+async def test_a_tick_costs_one_statement_however_many_parts_and_chats(template: str) -> None:
+    options = BusOptions(tick_s=0.05)
+    async with (
+        temporary_database(template) as url,
+        tapped(url) as tap,
+        open_postgres_bus(tap.url, options) as bus,
+        bus.subscribe(CHAT) as news,
+    ):
+        await bus.append([part(1)])
+        await take(news, 1)
+        await until(lambda: bus.counters.sent_parts == 1)  # and the slots were looked after
+        before = tap.statements
+        await bus.append([part(seq) for seq in range(2, 202)])
+        await take(news, 200)
+        assert tap.statements - before == 1
+        assert len(await bus.read_live(CHAT, EPISODE)) == 201

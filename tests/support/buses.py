@@ -1,0 +1,163 @@
+"""The engines that carry the bus, with what a test may do to them."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Protocol
+
+import asyncpg
+
+from holdfast.bus.lossy import LossyBus
+from holdfast.bus.options import BusOptions
+from holdfast.bus.postgres import open_postgres_bus
+from holdfast.bus.redis import open_redis_bus
+from holdfast.db.migrate import migrate
+from holdfast.domain.chat import Status
+from holdfast.domain.ids import ChatId, Version
+from holdfast.ports.bus import Episode, Gap, Hint, LivePart, News
+from tests.support.builders import CHAT
+from tests.support.database import on_server, temporary_database
+from tests.support.fake_bus import FakeBusServer
+from tests.support.private_postgres import PrivatePostgres, private_postgres
+from tests.support.private_redis import PrivateRedis, private_redis
+
+EPISODE = Episode(Version(7), 1)
+
+
+class BusServer(Protocol):
+    def open(self, options: BusOptions | None = None) -> LossyBus:
+        """A bus as one process has it."""
+        ...
+
+    async def cut(self) -> None:
+        """End every connection; the server stays."""
+        ...
+
+    async def empty(self) -> None:
+        """Forget every part; connections stay."""
+        ...
+
+
+class StoppableBusServer(BusServer, Protocol):
+    async def stop(self) -> None: ...
+
+    async def start(self) -> None: ...
+
+
+class OnPostgres:
+    def __init__(self, url: str, server: PrivatePostgres | None = None) -> None:
+        self.url = url
+        self._server = server
+
+    def open(self, options: BusOptions | None = None) -> LossyBus:
+        return open_postgres_bus(self.url, options)
+
+    async def cut(self) -> None:
+        name = self.url.rsplit("/", 1)[1]
+        await on_server(
+            f"select pg_terminate_backend(pid) from pg_stat_activity where datname = '{name}'"
+        )
+
+    async def empty(self) -> None:
+        await self.fetch("truncate live_parts")
+
+    async def stop(self) -> None:
+        assert self._server is not None
+        await self._server.stop()
+
+    async def start(self) -> None:
+        assert self._server is not None
+        await self._server.start()
+
+    async def fetch(self, statement: str) -> list[asyncpg.Record]:
+        connection = await asyncpg.connect(self.url)
+        try:
+            return await connection.fetch(statement)
+        finally:
+            await connection.close()
+
+
+class OnRedis:
+    def __init__(self, server: PrivateRedis) -> None:
+        self.server = server
+
+    def open(self, options: BusOptions | None = None) -> LossyBus:
+        return open_redis_bus(self.server.url, prefix="test", options=options)
+
+    async def cut(self) -> None:
+        for kind in ("normal", "pubsub"):
+            await self.server.command("CLIENT", "KILL", "TYPE", kind)
+
+    async def empty(self) -> None:
+        await self.server.command("FLUSHALL")
+
+    async def stop(self) -> None:
+        await self.server.stop()
+
+    async def start(self) -> None:
+        await self.server.start()
+
+
+@asynccontextmanager
+async def bus_server(kind: str, template: str) -> AsyncGenerator[BusServer]:
+    if kind == "fake":
+        yield FakeBusServer()
+    elif kind == "redis":
+        async with private_redis() as server:
+            yield OnRedis(server)
+    else:
+        async with temporary_database(template) as url:
+            yield OnPostgres(url)
+
+
+@asynccontextmanager
+async def stoppable_bus_server(kind: str) -> AsyncGenerator[StoppableBusServer]:
+    if kind == "fake":
+        yield FakeBusServer()
+    elif kind == "redis":
+        async with private_redis() as server:
+            yield OnRedis(server)
+    else:
+        async with private_postgres({}) as server:
+            await migrate(server.url)
+            yield OnPostgres(server.url, server)
+
+
+def part(
+    seq: int, payload: bytes = b"", *, chat_id: ChatId = CHAT, at: Episode = EPISODE
+) -> LivePart:
+    return LivePart(chat_id, at, seq, payload or b'{"text":"w\xc3\xb6rd %d"}' % seq)
+
+
+def hint(version: int, status: Status = Status.RUNNING, **more: bool | bytes) -> Hint:
+    return Hint(CHAT, Version(version), status, **more)  # pyright: ignore[reportArgumentType]
+
+
+async def take(news: AsyncIterator[News], count: int) -> list[News]:
+    """The next so many, in bounded time."""
+    async with asyncio.timeout(10):
+        return [await anext(news) for _ in range(count)]
+
+
+async def take_until(news: AsyncIterator[News], enough: Callable[[list[News]], bool]) -> list[News]:
+    taken: list[News] = []
+    async with asyncio.timeout(10):
+        while not enough(taken):
+            taken.append(await anext(news))
+    return taken
+
+
+def seqs(news: list[News]) -> list[int]:
+    return [each.seq for each in news if isinstance(each, LivePart)]
+
+
+def gaps(news: list[News]) -> int:
+    return sum(isinstance(each, Gap) for each in news)
+
+
+async def until(true: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while True:
+            if true():
+                return
+            await asyncio.sleep(0.01)

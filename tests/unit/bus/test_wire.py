@@ -1,0 +1,42 @@
+"""Replicas of different versions share a bus: what cannot be read is a gap."""
+
+import pytest
+
+from holdfast.bus.postgres import NOTE_BYTES_MAX
+from holdfast.bus.wire import RUNNABLE, decode, encode_hint, encode_part
+from holdfast.ports.bus import GAP
+from tests.support.builders import CHAT
+from tests.support.buses import hint, part
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        b"",
+        b"\n",
+        b"x 1 2 3\n",
+        b"p 1 2\n",
+        b"p 1 2 x\n",
+        b"h\n",
+        b"h zz 1 idle 0\n",
+        encode_hint(hint(1)).replace(b"running", b"dancing"),
+    ],
+)
+def test_what_cannot_be_read_is_a_gap(frame: bytes) -> None:
+    assert decode(CHAT, frame) is GAP
+
+
+def test_what_is_written_is_read() -> None:
+    for item in (part(3, b"a\nb"), part(4)):
+        assert decode(CHAT, encode_part(item)) == item
+    for said in (hint(3), hint(4, runnable=True, inline=b"\n\0")):
+        assert decode(CHAT, encode_hint(said)) == said
+        assert decode(RUNNABLE, encode_hint(said)) == said
+
+
+def test_a_part_without_a_chat_is_a_gap() -> None:
+    assert decode(RUNNABLE, encode_part(part(1))) is GAP
+
+
+def test_a_note_fits_into_what_postgresql_takes() -> None:
+    assert NOTE_BYTES_MAX < 8_000
