@@ -39,7 +39,6 @@ async def test_the_queue_is_the_users_to_change(world: World) -> None:
     assert promoted.chat.status is Status.INTERRUPTING
 
 
-@requirement("F04", "F06")
 async def test_steering_and_rewriting(world: World) -> None:
     chat = await world.running(user("first"))
     await send(world.ledger, ACTOR, chat.chat_id, user("now"), when_busy="interrupt")
@@ -66,7 +65,6 @@ async def test_steering_and_rewriting(world: World) -> None:
     assert await world.violations([chat.chat_id]) == []
 
 
-@requirement("F18")
 async def test_answering_what_a_turn_waits_for(world: World) -> None:
     chat = await world.running(user())
     asked = await world.drive(

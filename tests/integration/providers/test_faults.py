@@ -93,7 +93,6 @@ def test_a_stream_without_its_terminal_event_is_an_error_that_is_retried(account
         assert (seen.error.kind, seen.error.retryable) == (K.STREAM_CLOSED, True)
 
 
-@pytest.mark.requirement("L44")
 def test_a_lost_connection_is_retried_and_keeps_no_more_than_was_said(account: Account) -> None:
     for seen in seen_of(account, F.CLOSED_MID, F.RESET_MID, F.RESET_BEFORE_HEADERS):
         assert seen.error is not None

@@ -257,7 +257,6 @@ def approval(*call_ids: str, deadline_s: float | None = None) -> Chat:
     return a_chat(Status.AWAITING, open_calls=(*calls, *others), awaiting=waits)
 
 
-@requirement("F18")
 def test_what_was_approved_is_run_by_the_next_epoch() -> None:
     waiting = approval("c1", "c2")
     one = outcome_of(waiting, c.Decide(CallId("c1"), "approve")).chat

@@ -16,7 +16,6 @@ from holdfast.domain.next_step import (
     next_step,
 )
 from holdfast.domain.parts import Need
-from tests.requirements import requirement
 from tests.support.builders import a_chat, open_call
 
 PLAIN = open_call("plain")
@@ -30,7 +29,6 @@ def running(**facts: Any) -> Chat:
     return a_chat(Status.RUNNING, **facts)
 
 
-@requirement("F05")
 @pytest.mark.parametrize(
     ("chat", "step"),
     [

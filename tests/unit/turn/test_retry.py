@@ -14,7 +14,7 @@ BUSY = TurnError(kind=ErrorKind.OVERLOADED, sentence="Busy.", retryable=True)
 BROKEN = TurnError(kind=ErrorKind.CONFIG, sentence="Broken.", retryable=False)
 
 
-@pytest.mark.requirement("L45", "L46")
+@pytest.mark.requirement("L45")
 @given(
     attempt=st.integers(1, ATTEMPTS_MAX - 1),
     chance=st.floats(0, 1, exclude_max=True),
