@@ -22,7 +22,7 @@ fix:
     uv run python scripts/generate_docs.py
 
 # All tests, with the coverage that domain/ and chats/ must have.
-test: unit integration model-check model wheel
+test: unit integration simulate fault model-check model wheel
 
 unit:
     uv run coverage erase
@@ -34,9 +34,26 @@ integration:
     uv run coverage report --include 'src/holdfast/domain/*,src/holdfast/chats/*' --fail-under 100
     uv run coverage report --fail-under 95
 
+# Real processes killed, frozen and cut off; short runs of what `just kill-1000` does at length.
+fault:
+    uv run pytest -n 2 --dist loadfile tests/fault
+
 # The model test (at least 50,000 worker steps) and its mutants, on a real PostgreSQL.
 model:
     uv run pytest -n 2 tests/model
+
+# Replicas in virtual time, 1,000 seeds, and the mutants that some seed must notice.
+simulate:
+    uv run pytest -n 2 tests/simulation
+
+# As many seeds as you like, from any: `just simulate-seeds 100000 1000`.
+simulate-seeds number first="0":
+    HOLDFAST_SIMULATION_SEEDS={{ number }} HOLDFAST_SIMULATION_FIRST={{ first }} uv run pytest -n 2 \
+        -o timeout=0 tests/simulation/test_simulation.py -k seeds_keep_every_promise
+
+# One seed again, with all that happened.
+simulate-seed seed:
+    uv run python -m tests.simulation {{ seed }}
 
 # Lease, fence and interrupt under a model checker; needs `spin` and a C compiler.
 model-check:
@@ -55,6 +72,14 @@ docs:
 bench-ledger *options:
     uv run python -m benchmarks.ledger {{ options }}
 
+# CPU of a live event on either bus beside the bare engine; writes benchmarks/bus.md and .json.
+bench-bus *options:
+    uv run --group bench python -m benchmarks.bus {{ options }}
+
+# Statements of a turn and reads of who watches it, counted into benchmarks/faults.json.
+bench-watching:
+    uv run python -m benchmarks.watching
+
 # Plans on 1 million chats and 20 million messages; writes benchmarks/plans.md and .json.
 bench-plans *options:
     uv run python -m benchmarks.plans {{ options }}
@@ -71,6 +96,14 @@ bench-providers *options:
 bench-provider-proof:
     uv run python -m benchmarks.provider_proof
 
+# A thousand workers killed, a thousand frozen, at every boundary; writes benchmarks/faults.md.
+kill-1000 *options:
+    uv run python -m benchmarks.faults {{ options }}
+
 # How many short streams one core of the simulator serves.
 bench-simulator *options:
     uv run python benchmarks/simulator.py {{ options }}
+
+# Readers over 100,000 events while workers, replicas and bus break; counted into benchmarks/faults.json.
+stream-harness *options:
+    uv run python -m benchmarks.faults_stream {{ options }}

@@ -15,13 +15,14 @@ from uuid import UUID
 
 import asyncpg
 
+from benchmarks.plans_identity import GENERATE_IDENTITY, IDENTITY_TABLES, identity_statements
 from benchmarks.report import stamp, write_json, write_page
 from holdfast.db import history, leases, store
 from holdfast.db.migrate import migrate
 from holdfast.db.queries import Query
 from tests.support.private_postgres import private_postgres
 
-LARGE_TABLES: Final = ("chats", "messages", "queued_messages", "receipts")
+LARGE_TABLES: Final = ("chats", "messages", "queued_messages", "receipts", *IDENTITY_TABLES)
 SEQ_SCAN: Final = re.compile(rf"Seq Scan on ({'|'.join(LARGE_TABLES)})\b")
 ORG: Final = UUID(int=1)
 CHAT: Final = UUID(int=(0x7000_8000 << 48) + 77)
@@ -83,6 +84,7 @@ select
 from generate_series(0, {chats} - 1, 5) as n (n), generate_series(1, 3) as q (q);
 update chats set queue_length = 3, last_queued_id = 3
 where id in (select distinct chat_id from queued_messages where removed_revision is null);
+{identity}
 reset session_replication_role;
 """
 
@@ -93,6 +95,14 @@ def _uuid(high: str, number: str) -> str:
 
 def generate_script(size: Size) -> str:
     return GENERATE.format(
+        identity=GENERATE_IDENTITY.format(
+            org=ORG,
+            users=size.users,
+            chats=size.chats,
+            user_id=_uuid("a000", "u"),
+            chat_id=_uuid("8000", "n"),
+            reader_id=_uuid("a000", f"(n + 1) % {size.users}"),
+        ),
         org=ORG,
         users=size.users,
         chats=size.chats,
@@ -118,7 +128,8 @@ FACTS: Final[dict[str, Any]] = {
     "last_queued_id": 3, "queue_length": 0, "owes_reply": True, "compactable": True,
     "compaction_requested": False, "open_calls": "[]", "attempt": 0, "attempts_forgiven": 0,
     "model": None, "effort": None, "error": None, "backoff": None, "awaiting": None,
-    "awaiting_until": None, "releases": False, "fence_worker": None, "fence_epoch": None,
+    "awaiting_until": None, "releases": False, "touches": True, "fence_worker": None,
+    "fence_epoch": None,
     "client_key": "new", "digest": b"", "answer_seq": 1, "answer_queued_id": None, "format": 1,
     "q_format": 1, "m_role": "user", "m_ending": "complete", "m_visibility": "both",
     "m_parts": "[]", "m_model": None, "m_effort": None, "m_author": None, "m_usage": None,
@@ -150,7 +161,8 @@ def statements(size: Size) -> dict[str, tuple[Query, dict[str, Any]]]:
         ),
         "page": (history.PAGE, {**one, "before": last, "limit": 50, "as_of": None}),
         "page as of": (history.PAGE, {**one, "before": last, "limit": 50, "as_of": 7}),
-        "changes": (history.CHANGES, {**one, "version": last - 2, "limit": 100}),
+        "changes": (history.CHANGES, {**one, "version": last - 2, "limit": 100, "as_of": None}),
+        "heads": (history.HEADS, {"chat_ids": [one["chat_id"], RUNNING_CHAT]}),
         "older paths": (history.OLDER_PATHS, {**one, "limit": 20}),
         "queued": (history.QUEUED, {"chat_id": RUNNING_CHAT, "queued_id": 1}),
         "heartbeat": (leases.HEARTBEAT, {"worker_id": WORKER, "ttl": timedelta(seconds=10)}),
@@ -166,7 +178,7 @@ def statements(size: Size) -> dict[str, tuple[Query, dict[str, Any]]]:
     for blocks in store.every_commit():
         name = " + ".join(["commit", *(block.removeprefix("commit_") for block in blocks)])
         found[name] = (store.commit_query(*blocks), facts)
-    return found
+    return found | identity_statements(ORG, _owner(size, 77), CHAT)
 
 
 def _owner(size: Size, number: int) -> UUID:

@@ -1,4 +1,4 @@
-"""CPU time of a PostgreSQL server: the postmaster and everything it started."""
+"""CPU time of a PostgreSQL server (the postmaster and its children), a process or the machine."""
 
 import os
 from pathlib import Path
@@ -26,3 +26,15 @@ def server_cpu_s(data: Path) -> float:
         elif parent == postmaster:
             ticks += user + system
     return ticks / TICKS_PER_S
+
+
+def process_cpu_s(pid: int) -> float:
+    """Seconds of CPU that one process has used, in all its threads."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS_PER_S
+
+
+def machine_ticks() -> tuple[int, int]:
+    """Of all cores since the machine was started: how many were idle, how many there were."""
+    ticks = [int(field) for field in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+    return ticks[3] + ticks[4], sum(ticks)

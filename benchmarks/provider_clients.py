@@ -33,11 +33,12 @@ from pydantic_ai.tools import ToolDefinition
 
 from holdfast.domain.messages import MessageBody, Role
 from holdfast.domain.parts import Text, ToolCall, ToolResult
+from holdfast.ports.models import TextDelta
 from holdfast.providers.catalog import facts_of
 from holdfast.providers.endpoints import VENDORS, endpoint_of
 from holdfast.providers.stream import Deadlines, ModelStream
 from holdfast.providers.transport import Transport, authorised, open_transport
-from holdfast.providers.types import Call, Endpoint, Object, TextDelta, Tool
+from holdfast.providers.types import Call, Endpoint, Object, Tool
 from holdfast.providers.wires import WIRES
 
 BARE: Final = "bare aiohttp + json"

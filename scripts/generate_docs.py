@@ -10,13 +10,20 @@ from difflib import unified_diff
 from pathlib import Path
 from typing import Any, Final, get_args
 
+from pydantic import BaseModel, TypeAdapter
+from pydantic.fields import FieldInfo
+
 # Run as a file, Python puts scripts/ on its path and not the project.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from holdfast.domain.chat import Standing
 from holdfast.domain.commands import Command, FromPeople, FromWorker
 from holdfast.domain.transitions import TRANSITIONS
-from holdfast.settings import Settings
+from holdfast.settings import ModelSettings, Settings, env_name
+from holdfast.telemetry.metrics import METRICS, Row
+from holdfast.web.app import ANONYMOUS, all_routes
+from holdfast.web.events import StreamEvent
+from holdfast.web.problems import KINDS
 from scripts import requirements_report
 
 ROOT: Final = Path(__file__).resolve().parents[1]
@@ -92,45 +99,151 @@ def _cell(standing: Standing, command: type[Command]) -> str:
 
 
 def settings() -> str:
-    schema = Settings.model_json_schema()
-    properties: dict[str, dict[str, Any]] = schema["properties"]
     lines = [
         "# Settings",
         "",
-        f"{_BY} from `Settings` in `src/holdfast/settings.py`. Do not edit.",
+        f"{_BY} from `src/holdfast/settings.py`. Do not edit.",
         "",
-        "Each is read from the environment, once, when a process starts.",
+        "Each is read from the environment, once, when a process starts. A process whose settings",
+        "are wrong says what to change, and does not start.",
         "",
         *_table(
             ("variable", "default", "bounds", "meaning"),
+            [(f"`{env_name(name)}`", *about) for name, *about in _fields(Settings)],
+        ),
+        "",
+        "## Models",
+        "",
+        f"An entry of `{env_name('models')}`. Which vendors there are, and which values the",
+        "address of each needs, stands in `src/holdfast/providers/endpoints.py`.",
+        "",
+        "```json",
+        '[{"name": "sonnet", "vendor": "anthropic", "model": "claude-sonnet-5", "api_key": "…"},',
+        ' {"name": "local", "vendor": "ollama", "model": "qwen3", "first_part_s": 300}]',
+        "```",
+        "",
+        *_table(
+            ("field", "default", "bounds", "meaning"),
+            [(f"`{name}`", *about) for name, *about in _fields(ModelSettings)],
+        ),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _fields(model: type[BaseModel]) -> list[tuple[str, str, str, str]]:
+    """Of each: name, default, bounds, meaning."""
+    schema = model.model_json_schema()
+    properties: dict[str, dict[str, Any]] = schema["properties"]
+    return [
+        (name, _default(field), _bounds(properties[name], schema), field.description or "")
+        for name, field in model.model_fields.items()
+    ]
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
+    value = field.get_default(call_default_factory=True)
+    return f"`{value}`" if value not in (None, "", (), {}) else "empty"
+
+
+def _bounds(said: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
+    for kind in ({"$ref": said.get("$ref")}, *said.get("allOf", ()), *said.get("anyOf", ())):
+        if kind.get("$ref"):
+            said = {**said, **schema["$defs"][str(kind["$ref"]).rsplit("/", 1)[1]]}
+        elif kind.get("type") not in (None, "null"):
+            said = {**said, **kind}
+    words = {**said, "enum": ", ".join(map(str, said["enum"]))} if "enum" in said else said
+    return ", ".join(
+        how.format(words[keyword]) for keyword, how in _BOUNDS.items() if keyword in words
+    )
+
+
+def metrics() -> str:
+    names = list(dict.fromkeys(row.name for row in METRICS))
+    lines = [
+        "# Metrics",
+        "",
+        f"{_BY} from `METRICS` in `src/holdfast/telemetry/metrics.py`. Do not edit.",
+        "",
+        "A worker serves them on `HOLDFAST_METRICS_PORT`, in the format of Prometheus, together",
+        "with the usual `process_*`. A process shows those of the parts that its role gives it.",
+        "",
+        *_table(
+            ("name", "kind", "labels", "meaning"),
             [
-                (f"`{env_name(name)}`", _default(name), _bounds(properties[name]), _meaning(name))
-                for name in Settings.model_fields
+                (f"`{name}`", rows[0].kind.value, _labels(rows), rows[0].help)
+                for name in names
+                if (rows := [row for row in METRICS if row.name == name])
             ],
         ),
     ]
     return "\n".join(lines) + "\n"
 
 
-def env_name(field: str) -> str:
-    return f"{Settings.model_config.get('env_prefix', '')}{field}".upper()
+def _labels(rows: Sequence[Row]) -> str:
+    fixed = [f"{key}={value}" for row in rows for key, value in (row.labels or {}).items()]
+    return ", ".join([f"`{each}`" for each in fixed] or [f"`{row.by}`" for row in rows if row.by])
 
 
-def _default(name: str) -> str:
-    field = Settings.model_fields[name]
-    return (
-        "required" if field.is_required() else f"`{field.get_default(call_default_factory=True)}`"
-    )
+def api() -> str:
+    lines = [
+        "# HTTP API",
+        "",
+        f"{_BY} from `src/holdfast/web`. Do not edit.",
+        "",
+        "The contract, with every field, is the OpenAPI document that a server has at",
+        "`/api/v1/openapi.json`. A request shows an API key as `Authorization: Bearer hf_…`, or a",
+        "browser's sign-in cookie. Bodies are JSON. Lists are pages: give `after` (or `before`) of",
+        "one page to the next. Changes to a chat take an `Idempotency-Key`: the same key and body",
+        "are done once and answered the same, so whatever got no answer can be repeated.",
+        "",
+        "## Routes",
+        "",
+        *_table(
+            ("method", "path", "answers", "meaning"),
+            [
+                (each.method, f"`{each.path}`", f"`{each.says}`" if each.says else "", each.about)
+                for each in all_routes()
+            ],
+        ),
+        "",
+        "Without a credential: "
+        + ", ".join(f"`{m} {path}`" for m, path in sorted(ANONYMOUS))
+        + ".",
+        "",
+        "## Events",
+        "",
+        "Of `/stream` and `/socket`; what they mean stands in [events](events.md).",
+        "",
+        *_table(
+            ("event", "data"),
+            [(f"`{name}`", ", ".join(f"`{each}`" for each in data)) for name, data in _events()],
+        ),
+        "",
+        "## Problems",
+        "",
+        "Errors are `application/problem+json` (RFC 9457): `type`, `title`, `status`, `code`,",
+        "mostly `detail`, sometimes more. Programs should look at `code`. With 429 and 503 comes",
+        "`Retry-After`.",
+        "",
+        *_table(
+            ("code", "status", "meaning"),
+            [(f"`{code}`", str(kind.status), kind.title) for code, kind in KINDS.items()],
+        ),
+    ]
+    return "\n".join(lines) + "\n"
 
 
-def _bounds(schema: Mapping[str, Any]) -> str:
-    return ", ".join(
-        said.format(schema[keyword]) for keyword, said in _BOUNDS.items() if keyword in schema
-    )
-
-
-def _meaning(name: str) -> str:
-    return Settings.model_fields[name].description or ""
+def _events() -> list[tuple[str, list[str]]]:
+    """Of each kind: the fields of its data."""
+    schema = TypeAdapter[Any](StreamEvent).json_schema()
+    known: dict[str, Any] = schema["$defs"]
+    found: list[tuple[str, list[str]]] = []
+    for name, ref in schema["discriminator"]["mapping"].items():
+        data = known[ref.rsplit("/", 1)[1]]["properties"]["data"]["$ref"]
+        found.append((name, list(known[data.rsplit("/", 1)[1]].get("properties", {}))))
+    return found
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -140,6 +253,8 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "docs/architecture/state-machine.md": state_machine,
+    "docs/reference/api.md": api,
+    "docs/reference/metrics.md": metrics,
     "docs/reference/settings.md": settings,
     requirements_report.PAGE: requirements_report.render,
 }

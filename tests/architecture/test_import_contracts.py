@@ -22,11 +22,17 @@ LINT: Final = "import sys; from importlinter.cli import lint_imports_command as 
 INWARDS: Final = "Dependencies point inwards"
 PORTS: Final = "The application knows ports, never adapters"
 SETTINGS: Final = "Settings are read at the composition root and passed down as values"
+HALVES: Final = "The serving half and the driving half meet only in the database and on the bus"
 PURE: Final = "The domain is pure"
 SIMULATOR: Final = "Only the command line starts the simulator"
 NO_ACCOMPLICE: Final = "The simulator is no accomplice: it imports nothing else of the project"
-AIOHTTP: Final = "Only providers and the simulator speak aiohttp"
+AIOHTTP: Final = "Only providers, outgoing and the simulator speak aiohttp"
+CRYPTO: Final = "Only identity hashes passwords and checks signed tokens"
+HTTP: Final = "Only web serves HTTP to people"
 BRIDGE: Final = "Only its bridge speaks pydantic-ai"
+PROMETHEUS: Final = "Only telemetry speaks to Prometheus"
+STRUCTLOG: Final = "Only telemetry knows structlog"
+TRACES: Final = "Only telemetry and turn trace"
 CODECS: Final = "Codecs do no I/O"
 POSTGRESQL: Final = "Only db and bus speak PostgreSQL"
 REDIS: Final = "Only bus speaks Redis"
@@ -48,6 +54,10 @@ BREAKS: Final = [
     Break(INWARDS, "a package without a place", {"utils/__init__.py": ""}),
     Break(PORTS, "chats imports db", {"chats/new.py": "import holdfast.db.store"}),
     Break(PORTS, "chats imports bus", {"chats/new.py": "import holdfast.bus.lossy"}),
+    Break(PORTS, "identity imports db", {"identity/new.py": "import holdfast.db.users"}),
+    Break(INWARDS, "identity imports chats", {"identity/new.py": "import holdfast.chats.ledger"}),
+    Break(PORTS, "turn imports tools", {"turn/new.py": "import holdfast.tools"}),
+    Break(HALVES, "stream imports turn", {"stream/new.py": "import holdfast.turn.retry"}),
     Break(SETTINGS, "chats imports settings", {"chats/new.py": "import holdfast.settings"}),
     Break(PURE, "domain imports asyncio", {"domain/new.py": "import asyncio"}),
     Break(POSTGRESQL, "chats imports asyncpg", {"chats/new.py": "import asyncpg"}),
@@ -56,8 +66,17 @@ BREAKS: Final = [
         NO_ACCOMPLICE, "it knows the domain", {"simulator/new.py": "import holdfast.domain.chat"}
     ),
     Break(AIOHTTP, "db imports aiohttp", {"db/new.py": "import aiohttp"}),
+    Break(CRYPTO, "db imports argon2", {"db/new.py": "import argon2"}),
+    Break(HTTP, "chats imports fastapi", {"chats/new.py": "import fastapi"}),
+    Break(HTTP, "bootstrap imports uvicorn", {"bootstrap/new.py": "import uvicorn"}),
+    Break(INWARDS, "stream imports web", {"stream/new.py": "import holdfast.web.edge"}),
+    Break(PORTS, "web imports db", {"web/new.py": "import holdfast.db.store"}),
+    Break(HALVES, "web imports worker", {"web/new.py": "import holdfast.worker.worker"}),
     Break(BRIDGE, "a wire imports pydantic-ai", {"providers/new.py": "import pydantic_ai"}),
     Break(CODECS, "a codec imports asyncio", {"providers/wires/new.py": "import asyncio"}),
+    Break(PROMETHEUS, "worker counts by itself", {"worker/new.py": "import prometheus_client"}),
+    Break(STRUCTLOG, "bus logs by itself", {"bus/new.py": "import structlog"}),
+    Break(TRACES, "db traces", {"db/new.py": "from opentelemetry import trace"}),
     Break(REDIS, "db imports redis", {"db/new.py": "import redis"}),
     Break(
         CYCLES,

@@ -53,6 +53,7 @@ OUR_WORD_FOR: Final[Mapping[str, str]] = {
 ALLOWED: Final[Mapping[str, frozenset[str]]] = {
     # Package of holdfast → words that mean something else there (an MCP session, an OS thread).
     "providers": frozenset({"session", "service"}),  # aiohttp's session, AWS's signed service name
+    "worker": frozenset({"thread"}),  # the operating system's
 }
 
 SQL: Final = re.compile(

@@ -39,7 +39,7 @@ SMALL = BusOptions(
 )
 
 
-@pytest.fixture(params=["postgres", "redis", "fake"])
+@pytest.fixture(params=["postgres", "redis", "cluster", "fake"])
 async def server(request: pytest.FixtureRequest) -> AsyncGenerator[StoppableBusServer]:
     async with stoppable_bus_server(request.param) as server:
         yield server

@@ -1,34 +1,70 @@
 """What every implementation of leases promises."""
 
+from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID
 
 import pytest
 
 from holdfast.chats.answer import expire
-from holdfast.domain.chat import Status
-from holdfast.domain.commands import Await, CommitStep, FinishTurn, Interrupt, SendMessage
+from holdfast.domain.chat import Facts, Status
+from holdfast.domain.commands import (
+    Await,
+    BeginAttempt,
+    CommitStep,
+    FinishTurn,
+    Interrupt,
+    RecordRetry,
+    SendMessage,
+)
+from holdfast.domain.decide import decide
 from holdfast.domain.errors import FenceStale, NotYetExpired
 from holdfast.domain.ids import CallId
 from holdfast.domain.parts import Need
 from tests.requirements import requirement
-from tests.support.builders import asks, reply, user
+from tests.support.builders import asks, backoff, reply, user
 from tests.support.world import TTL, World
 
 
 @requirement("S5", "L72")
 async def test_a_chat_has_one_owner_at_a_time(world: World) -> None:
-    chat = await world.create(user())
+    await world.create(user())
     first, second = await world.a_worker(), await world.a_worker()
 
     (owned,) = await world.acquire(first)
     assert (owned.worker_id, owned.epoch) == (first, 1)
-    assert owned.version == chat.version, "ownership is orthogonal to the chat's version"
     assert await world.acquire(second) == []
 
     await world.lapse(first)
     (rescued,) = await world.acquire(second)
     assert (rescued.worker_id, rescued.epoch) == (second, 2)
+
+
+@requirement("P3", "L52")
+async def test_acquiring_begins_an_attempt_as_the_command_would(world: World) -> None:
+    before = await world.create(user())
+
+    (owned,) = await world.acquire(await world.a_worker())
+
+    asked = decide(Facts(chat=before), BeginAttempt(), world.clock.now()).chat
+    assert owned == replace(asked, worker_id=owned.worker_id, epoch=owned.epoch)
+    assert owned == await world.load(before.chat_id)
+
+
+async def test_acquiring_begins_nothing_in_a_backoff_or_an_interrupt(world: World) -> None:
+    waits, stops = await world.running(user()), await world.running(user())
+    waiting = (await world.drive(waits, RecordRetry(backoff()))).chat
+    stopping = (await world.do(stops.chat_id, Interrupt())).chat
+    for chat in (waiting, stopping):
+        assert chat.worker_id is not None
+        await world.leases.leave(chat.worker_id)
+
+    again = {chat.chat_id: chat for chat in await world.acquire(await world.a_worker())}
+
+    for chat in (waiting, stopping):
+        now = again[chat.chat_id]
+        assert (now.version, now.attempt) == (chat.version, chat.attempt)
+        assert now.epoch == chat.epoch + 1
 
 
 @requirement("S5")
@@ -59,6 +95,21 @@ async def test_what_is_released_is_acquired_at_once(world: World) -> None:
     assert [chat.chat_id for chat in await world.acquire(second)] == [two.chat_id]
     with pytest.raises(FenceStale):
         await world.drive(held[0], CommitStep((reply(),)), FinishTurn())
+
+
+async def test_what_a_worker_holds_unknowingly_is_released_and_the_rest_kept(world: World) -> None:
+    mine, other = await world.a_worker(), await world.a_worker()
+    chats = [await world.create(user()) for _ in range(3)]
+    await world.acquire(mine)
+    others = await world.create(user())
+    assert [chat.chat_id for chat in await world.acquire(other)] == [others.chat_id]
+
+    released = await world.leases.release_all_but(mine, [chats[1].chat_id])
+
+    assert set(released) == {chats[0].chat_id, chats[2].chat_id}
+    assert (await world.load(chats[1].chat_id)).worker_id == mine
+    assert (await world.load(others.chat_id)).worker_id == other
+    assert len(await world.leases.release_all_but(mine, [])) == 1
 
 
 @requirement("L80")

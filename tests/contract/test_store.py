@@ -85,7 +85,7 @@ async def test_a_turn_with_tools_ends_idle(world: World) -> None:
     assert [m.body.role for m in history] == ["user", "assistant", "tool", "assistant"]
     answers = [p.call_id for p in history[2].body.parts if isinstance(p, ToolResult)]
     assert answers == ["c2", "c1"], "results stand in the order of their calls"
-    assert [m.revision for m in history] == [1, 3, 4, 5]
+    assert [m.revision for m in history] == [1, 4, 5, 6]
     assert await world.violations([chat.chat_id]) == []
 
 
@@ -239,7 +239,7 @@ async def test_a_repeated_request_gets_the_first_answer(world: World) -> None:
 
     assert again.repeated
     assert again.answer == first.answer
-    assert again.chat.version == 3
+    assert again.chat.version == 4
     with pytest.raises(KeyReused):
         await world.do(chat.chat_id, SendMessage(user("something else")), key="k1")
     assert [q.body for q in (await world.load(chat.chat_id)).queue] == [user("once"), user("other")]
@@ -367,6 +367,51 @@ async def test_hints_follow_commits_and_only_commits(world: World) -> None:
         await world.do(chat.chat_id, SendMessage(user("x")), key="k")
 
     told = [(hint.version, hint.status) for hint in world.hints.published]
-    assert told == [(1, "running"), (2, "interrupting"), (3, "interrupting")]
+    assert told == [(1, "running"), (3, "interrupting"), (4, "interrupting")]
     runnable = [hint.runnable for hint in world.hints.published]
     assert runnable == [True, False, False], "workers hear of what nobody drives"
+
+
+async def test_changes_can_be_read_as_of_a_version(world: World) -> None:
+    first = await world.running(user("one"))
+    said = await world.drive(first, CommitStep((reply("two"),)), FinishTurn())
+    edited = await world.do(first.chat_id, EditMessage(Seq(1), user("other")))
+
+    then = await world.history.changes_since(
+        first.chat_id, Version(1), limit=10, as_of=said.chat.version
+    )
+    now = await world.history.changes_since(first.chat_id, Version(1), limit=10)
+
+    assert then is not None
+    assert now is not None
+    assert (then.version, then.hidden_from) == (said.chat.version, None)
+    assert [m.seq for m in then.written] == [2]
+    assert (now.version, now.hidden_from) == (edited.chat.version, 1)
+    assert [m.seq for m in now.written] == [3]
+
+
+async def test_heads_say_where_chats_stand(world: World) -> None:
+    one, two = await world.create(user()), await world.running(user())
+
+    heads = await world.history.heads([one.chat_id, two.chat_id, world.ids.new_chat_id()])
+
+    now = {chat.chat_id: await world.load(chat.chat_id) for chat in (one, two)}
+    assert {head.chat_id for head in heads} == set(now)
+    for head in heads:
+        chat = now[head.chat_id]
+        assert (head.version, head.history_version, head.status, head.worker_id, head.epoch) == (
+            *(chat.version, chat.history_version, chat.status),
+            *(chat.worker_id, chat.epoch),
+        )
+
+
+@requirement("R7")
+async def test_a_commit_tells_of_its_messages_as_they_are_stored(world: World) -> None:
+    made = await world.create(user())
+    (chat,) = await world.acquire(await world.a_worker())
+    one = await world.drive(chat, CommitStep((asks("c1"),)))
+    two = await world.drive(one.chat, CommitStep((results("c1"),)), CommitStep((reply(),)))
+
+    stored = await world.read(made.chat_id)
+
+    assert [*one.messages, *two.messages] == list(stored[1:])

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Protocol
+from typing import Any, Protocol
 
 import asyncpg
 
@@ -14,12 +14,12 @@ from holdfast.bus.redis import open_redis_bus
 from holdfast.db.migrate import migrate
 from holdfast.domain.chat import Status
 from holdfast.domain.ids import ChatId, Version
-from holdfast.ports.bus import Episode, Gap, Hint, LivePart, News
+from holdfast.ports.bus import GAP, Episode, Gap, Hint, LivePart, News
 from tests.support.builders import CHAT
 from tests.support.database import on_server, temporary_database
 from tests.support.fake_bus import FakeBusServer
 from tests.support.private_postgres import PrivatePostgres, private_postgres
-from tests.support.private_redis import PrivateRedis, private_redis
+from tests.support.private_redis import PrivateCluster, PrivateRedis, private_cluster, private_redis
 
 EPISODE = Episode(Version(7), 1)
 
@@ -98,10 +98,38 @@ class OnRedis:
         await self.server.start()
 
 
+class OnCluster:
+    def __init__(self, cluster: PrivateCluster) -> None:
+        self.cluster = cluster
+
+    def open(self, options: BusOptions | None = None) -> LossyBus:
+        return open_redis_bus(self.cluster.nodes[0].url, prefix="test", options=options)
+
+    async def cut(self) -> None:
+        for kind in ("normal", "pubsub"):
+            await self.cluster.command("CLIENT", "KILL", "TYPE", kind)
+
+    async def empty(self) -> None:
+        await self.cluster.command("FLUSHALL")
+
+    async def stop(self) -> None:
+        await self.cluster.stop()
+
+    async def start(self) -> None:
+        await self.cluster.start()
+
+
 @asynccontextmanager
-async def bus_server(kind: str, template: str) -> AsyncGenerator[BusServer]:
+async def bus_server(
+    kind: str, template: str, cluster: PrivateCluster | None = None
+) -> AsyncGenerator[BusServer]:
     if kind == "fake":
         yield FakeBusServer()
+    elif kind == "cluster":
+        assert cluster is not None
+        server = OnCluster(cluster)
+        await server.empty()
+        yield server
     elif kind == "redis":
         async with private_redis() as server:
             yield OnRedis(server)
@@ -117,6 +145,9 @@ async def stoppable_bus_server(kind: str) -> AsyncGenerator[StoppableBusServer]:
     elif kind == "redis":
         async with private_redis() as server:
             yield OnRedis(server)
+    elif kind == "cluster":
+        async with private_cluster() as cluster:
+            yield OnCluster(cluster)
     else:
         async with private_postgres({}) as server:
             await migrate(server.url)
@@ -129,8 +160,18 @@ def part(
     return LivePart(chat_id, at, seq, payload or b'{"text":"w\xc3\xb6rd %d"}' % seq)
 
 
-def hint(version: int, status: Status = Status.RUNNING, **more: bool | bytes) -> Hint:
-    return Hint(CHAT, Version(version), status, **more)  # pyright: ignore[reportArgumentType]
+def hint(version: int, status: Status = Status.RUNNING, **more: Any) -> Hint:
+    return Hint(CHAT, Version(version), status, **more)
+
+
+async def take_said(news: AsyncIterator[News], count: int) -> list[News]:
+    """The next so many but for gaps."""
+    said: list[News] = []
+    async with asyncio.timeout(10):
+        while len(said) < count:
+            if (each := await anext(news)) is not GAP:
+                said.append(each)
+    return said
 
 
 async def take(news: AsyncIterator[News], count: int) -> list[News]:

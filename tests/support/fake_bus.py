@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from holdfast.bus.engine import Deliver, Item
 from holdfast.bus.lossy import LossyBus
 from holdfast.bus.options import BusOptions
-from holdfast.bus.wire import RUNNABLE, Topic
+from holdfast.bus.wire import Topic, addressed
 from holdfast.domain.ids import ChatId
 from holdfast.ports.bus import Episode, LivePart
 
@@ -21,7 +21,7 @@ class FakeBusServer:
         self.running = True
         self.log: dict[tuple[ChatId, Episode], dict[int, LivePart]] = {}
         self.expiry: dict[tuple[ChatId, Episode], float] = {}
-        self.receivers: set[FakeReceiver] = set()
+        self.receivers: dict[FakeReceiver, None] = {}  # in the order of their coming
         self.ttl_s = BusOptions().live_ttl_s
         self.cuts = 0
 
@@ -32,7 +32,7 @@ class FakeBusServer:
 
     async def cut(self) -> None:
         self.cuts += 1
-        for receiver in self.receivers:
+        for receiver in list(self.receivers):
             receiver.lost.set()
 
     async def empty(self) -> None:
@@ -55,11 +55,11 @@ class FakeBusServer:
     async def connect_receiver(self, deliver: Deliver) -> AsyncGenerator["FakeReceiver"]:
         await self.answer()
         receiver = FakeReceiver(self, deliver)
-        self.receivers.add(receiver)
+        self.receivers[receiver] = None
         try:
             yield receiver
         finally:
-            self.receivers.discard(receiver)
+            self.receivers.pop(receiver, None)
 
     async def answer(self) -> None:
         """One round trip."""
@@ -78,15 +78,16 @@ class FakeSender:
         if self._server.cuts != self._cuts:
             raise ConnectionError("cut")
         for item in batch:
-            topics: list[Topic] = [item.chat_id]
-            if isinstance(item, LivePart):
+            told: Sequence[tuple[Topic, Item]] = [(item.chat_id, item)]
+            if not isinstance(item, LivePart):
+                told = addressed(item)
+            else:
                 key = item.chat_id, item.episode
                 self._server.log.setdefault(key, {}).setdefault(item.seq, item)
                 self._server.expiry[key] = asyncio.get_running_loop().time() + self._server.ttl_s
-            elif item.runnable:
-                topics.append(RUNNABLE)
-            for receiver in self._server.receivers:
-                receiver.hear(topics, item)
+            for receiver in list(self._server.receivers):
+                for topic, said in told:
+                    receiver.hear(topic, said)
 
 
 class FakeReceiver:
@@ -96,10 +97,9 @@ class FakeReceiver:
         self._topics: set[Topic] = set()
         self.lost = asyncio.Event()
 
-    def hear(self, topics: Sequence[Topic], item: Item) -> None:
-        for topic in topics:
-            if topic in self._topics and not self.lost.is_set():
-                self._deliver(topic, item)
+    def hear(self, topic: Topic, item: Item) -> None:
+        if topic in self._topics and not self.lost.is_set():
+            self._deliver(topic, item)
 
     async def watch(self, topics: Collection[Topic]) -> None:
         await self._server.answer()

@@ -7,12 +7,13 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from holdfast.domain.chat import Chat, Facts, Past, QueuedMessage, Status, Target
+from holdfast.domain.driving import begun_by_acquiring
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId, ClientKey, Epoch, QueuedId, Seq, UserId, Version, WorkerId
 from holdfast.domain.messages import Message, Role
 from holdfast.domain.outcome import Answer, Outcome
 from holdfast.ports.clock import Clock
-from holdfast.ports.history import Changes, OlderPath, Page
+from holdfast.ports.history import Changes, Head, OlderPath, Page
 from holdfast.ports.store import JUST_THE_CHAT, Asking, Created, Keyed, Loaded, Receipt, Stamp
 
 INTERRUPTS_MAX = 16
@@ -160,7 +161,7 @@ class FakeStore:
         return Page(messages, messages[0].seq if more else None)
 
     async def changes_since(
-        self, chat_id: ChatId, version: Version, *, limit: int
+        self, chat_id: ChatId, version: Version, *, limit: int, as_of: Version | None = None
     ) -> Changes | None:
         record = self._records.get(chat_id)
         if record is None:
@@ -168,16 +169,31 @@ class FakeStore:
         hidden = [
             m.seq
             for m in record.messages
-            if m.revision <= version and (m.removed_revision or 0) > version
+            if m.revision <= version < (m.removed_revision or 0)
+            and (as_of is None or (m.removed_revision or 0) <= as_of)
         ]
-        written = [m for m in record.as_of(None) if m.revision > version][:limit]
+        written = [m for m in record.as_of(as_of) if m.revision > version][:limit]
         return Changes(
-            version=record.chat.version,
+            version=record.chat.version if as_of is None else min(record.chat.version, as_of),
             history_version=record.chat.history_version,
             hidden_from=min(hidden, default=None),
             written=tuple(written),
             complete=len(written) < limit,
         )
+
+    async def heads(self, chat_ids: Sequence[ChatId]) -> Sequence[Head]:
+        chats = [self._records[chat_id].chat for chat_id in chat_ids if chat_id in self._records]
+        return [
+            Head(
+                chat_id=chat.chat_id,
+                version=chat.version,
+                history_version=chat.history_version,
+                status=chat.status,
+                worker_id=chat.worker_id,
+                epoch=chat.epoch,
+            )
+            for chat in chats
+        ]
 
     async def older_paths(self, chat_id: ChatId, *, limit: int) -> Sequence[OlderPath]:
         hidden: dict[Version, list[Seq]] = {}
@@ -229,8 +245,15 @@ class FakeStore:
         return [self._own(self._records[chat_id], worker_id) for chat_id in taken]
 
     def _own(self, record: Record, worker_id: WorkerId) -> Chat:
-        epoch = Epoch(record.chat.epoch + 1)
-        record.chat = replace(record.chat, worker_id=worker_id, epoch=epoch)
+        chat = record.chat
+        begun = 1 if begun_by_acquiring(chat) else 0
+        record.chat = replace(
+            chat,
+            worker_id=worker_id,
+            epoch=Epoch(chat.epoch + 1),
+            attempt=chat.attempt + begun,
+            version=Version(chat.version + begun),
+        )
         return record.chat
 
     async def release(self, worker_id: WorkerId, chat_ids: Sequence[ChatId]) -> Sequence[ChatId]:
@@ -239,6 +262,11 @@ class FakeStore:
             record = self._records[chat_id]
             record.chat = replace(record.chat, worker_id=None)
         return held
+
+    async def release_all_but(
+        self, worker_id: WorkerId, kept: Sequence[ChatId]
+    ) -> Sequence[ChatId]:
+        return await self.release(worker_id, [i for i in self._records if i not in kept])
 
     async def leave(self, worker_id: WorkerId) -> Sequence[ChatId]:
         self._leases[worker_id] = min(self._leases[worker_id], self._clock.now())

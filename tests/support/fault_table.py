@@ -43,6 +43,11 @@ SPEECH: Final[Mapping[tuple[Fault, str], str]] = {
     (F.DUPLICATED_EVENTS, wire): (
         "deltas carry neither number nor total, and people do say things twice; the doubled "
         "arguments are no JSON, so that the call is in `malformed` and never run"
+        + (
+            "; doubled thinking is kept and never sent back: its signature is for half of it"
+            if wire == "anthropic"
+            else ""
+        )
     )
     for wire in ("anthropic", "chat")
 }

@@ -11,7 +11,8 @@ from holdfast.domain.format import FORMAT, parts_from_json, parts_to_json
 from holdfast.domain.ids import CallId
 from holdfast.domain.messages import Ending, MessageBody, Role
 from holdfast.domain.parts import Part, Text, ToolCall, ToolResult
-from holdfast.providers import types
+from holdfast.ports import models
+from holdfast.ports.models import Event
 from holdfast.providers.shaping import decode
 from holdfast.providers.sse import SseParser
 from holdfast.providers.types import (
@@ -19,7 +20,6 @@ from holdfast.providers.types import (
     Call,
     Decoder,
     Endpoint,
-    Event,
     ModelFacts,
     Quirks,
     ThinkingStyle,
@@ -119,7 +119,7 @@ def decoder_for(wire: str, history: Sequence[MessageBody] = (), **changes: Any) 
     return WIRES[wire].decoder(call_for(wire, history), endpoint_for(wire, **changes))
 
 
-def play(wire: str, data: bytes, history: Sequence[MessageBody] = ()) -> types.Final:
+def play(wire: str, data: bytes, history: Sequence[MessageBody] = ()) -> models.Reply:
     decoder = decoder_for(wire, history)
     feed(decoder, [data])
     return decoder.final(NOW)

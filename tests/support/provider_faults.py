@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Final
 
 from holdfast.domain.parts import Part
-from holdfast.providers import types
+from holdfast.ports import models
+from holdfast.ports.models import Usage
 from holdfast.providers.errors import ProviderError
 from holdfast.providers.stream import Deadlines, ModelStream
 from holdfast.providers.transport import Transport, open_transport
-from holdfast.providers.types import Usage
 from holdfast.simulator.faults import Fault
 from tests.support.model import WIRE_NAMES, call_for, user
 from tests.support.simulated import endpoint_at, simulator_process
@@ -43,7 +43,7 @@ class Seen:
     """One attempt, as its caller sees it."""
 
     wire: str
-    final: types.Final | None = None
+    final: models.Reply | None = None
     error: ProviderError | None = None
     partial: tuple[Part, ...] = ()
     usage: Usage | None = None

@@ -3,16 +3,38 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from urllib.parse import urlsplit, urlunsplit
 
 
-class StatementCounter:
-    """Reads the frontend half of PostgreSQL's protocol: a type byte and a length each."""
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """A statement that passed: its text, on which connection of which application, and when."""
 
-    def __init__(self) -> None:
-        self.executed = 0
+    text: str
+    application: str
+    connection: int
+    at_s: float
+
+
+class StatementCounter:
+    """Reads the frontend half of PostgreSQL's protocol: a type byte and a length each.
+
+    What Parse names, Bind puts into a portal and Execute runs; a simple Query has its own text.
+    """
+
+    def __init__(self, connection: int = 0) -> None:
+        self.seen: list[Executed] = []
+        self._connection = connection
+        self._application = ""
         self._rest = b""
         self._started = False
+        self._parsed: dict[bytes, str] = {}
+        self._portals: dict[bytes, bytes] = {}
+
+    @property
+    def executed(self) -> int:
+        return len(self.seen)
 
     def feed(self, data: bytes) -> None:
         self._rest += data
@@ -24,10 +46,36 @@ class StatementCounter:
             length = int.from_bytes(self._rest[head - 4 : head], "big") + head - 4
             if len(self._rest) < length:
                 return
-            if self._started and self._rest[:1] in {b"E", b"Q"}:  # Execute, simple Query
-                self.executed += 1
+            kind, body = self._rest[: head - 4], self._rest[head:length]
+            if self._started:
+                self._take(kind, body)
+            else:
+                self._start(body)
             self._rest = self._rest[length:]
             self._started = True
+
+    def _start(self, body: bytes) -> None:
+        words = body[4:].split(b"\0")  # behind the version: names and values in turn
+        given = dict(zip(words[::2], words[1::2], strict=False))
+        self._application = given.get(b"application_name", b"").decode()
+
+    def _take(self, kind: bytes, body: bytes) -> None:
+        first, _, rest = body.partition(b"\0")
+        match kind:
+            case b"P":
+                self._parsed[first] = rest.partition(b"\0")[0].decode()
+            case b"B":
+                self._portals[first] = rest.partition(b"\0")[0]
+            case b"E":
+                self._ran(self._parsed[self._portals[first]])
+            case b"Q":
+                self._ran(first.decode())
+            case _:
+                pass
+
+    def _ran(self, text: str) -> None:
+        at_s = asyncio.get_running_loop().time()
+        self.seen.append(Executed(text, self._application, self._connection, at_s))
 
 
 class WireTap:
@@ -39,8 +87,13 @@ class WireTap:
     def statements(self) -> int:
         return sum(counter.executed for counter in self._counters)
 
+    def seen(self) -> list[Executed]:
+        """Everything that passed, in order."""
+        every = [executed for counter in self._counters for executed in counter.seen]
+        return sorted(every, key=lambda executed: executed.at_s)
+
     def open_counter(self) -> StatementCounter:
-        self._counters.append(StatementCounter())
+        self._counters.append(StatementCounter(len(self._counters)))
         return self._counters[-1]
 
 

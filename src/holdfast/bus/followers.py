@@ -21,39 +21,40 @@ class Follower:
     """A bounded mailbox. What does not fit is dropped, and a gap stands in its place.
 
     What is dropped while the gap waits is covered by it: its reader reads the truth only later.
+    One task reads it.
     """
 
     def __init__(self, options: BusOptions, counters: BusCounters) -> None:
-        self._options = options
+        self._news_max = options.mailbox_max - 1
+        self._bytes_max = options.mailbox_bytes_max
         self._counters = counters
         self._news: deque[News] = deque()
         self._bytes = 0
-        self._some = asyncio.Event()
+        self._waiting: asyncio.Future[None] | None = None
         self._closed = False
         self.entered = False
 
     def put(self, news: News) -> None:
-        if self._news and isinstance(self._news[-1], Gap) and (news is GAP or self._is_full()):
+        full = len(self._news) >= self._news_max or self._bytes > self._bytes_max
+        if full or isinstance(news, Gap):
             self._counters.lagged += news is not GAP
-            return
-        if not isinstance(news, Gap):
-            if self._is_full():
-                self._counters.lagged += 1
-                news = GAP
-            else:
-                self._bytes += weight(news)
+            if self._news and isinstance(self._news[-1], Gap):
+                return
+            news = GAP
+        else:
+            self._bytes += weight(news)
         self._news.append(news)
-        self._some.set()
+        if self._waiting is not None:
+            self._wake()
 
     def close(self) -> None:
         self._closed = True
-        self._some.set()
+        self._wake()
 
-    def _is_full(self) -> bool:
-        return (
-            len(self._news) >= self._options.mailbox_max - 1
-            or self._bytes > self._options.mailbox_bytes_max
-        )
+    def _wake(self) -> None:
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None and not waiting.done():
+            waiting.set_result(None)
 
     def __aiter__(self) -> "Follower":
         return self
@@ -62,8 +63,9 @@ class Follower:
         while not self._news:
             if self._closed:
                 raise StopAsyncIteration
-            self._some.clear()
-            await self._some.wait()
+            # A bare future: this is done for every event, and an Event costs three times as much.
+            self._waiting = asyncio.get_running_loop().create_future()
+            await self._waiting
         news = self._news.popleft()
         if not isinstance(news, Gap):
             self._bytes -= weight(news)
@@ -72,7 +74,8 @@ class Follower:
 
 @dataclass(eq=False, slots=True)
 class _Watch:
-    followers: set[Follower] = field(default_factory=set[Follower])
+    # A dict, here and below, for its order: that of a set would not repeat in a simulation.
+    followers: dict[Follower, None] = field(default_factory=dict[Follower, None])
     settled: asyncio.Event = field(default_factory=asyncio.Event)
     """The engine has confirmed the watch, or is away."""
 
@@ -85,33 +88,37 @@ class Watches:
         self._counters = counters
         self._watches: dict[Topic, _Watch] = {}
         self._live: set[Topic] = set()
-        self._changed: set[Topic] = set()
+        self._changed: dict[Topic, None] = {}
         self._work = asyncio.Event()
         self._away = False
         self._closed = False
 
     @asynccontextmanager
-    async def follow(self, topic: Topic) -> AsyncGenerator[Follower]:
+    async def follow(self, *topics: Topic) -> AsyncGenerator[Follower]:
+        """One mailbox for all of these topics."""
         follower = Follower(self._options, self._counters)
-        watch = self._watches.setdefault(topic, _Watch())
-        watch.followers.add(follower)
-        self._note(topic)
+        watches = {topic: self._watches.setdefault(topic, _Watch()) for topic in topics}
+        for topic, watch in watches.items():
+            watch.followers[follower] = None
+            self._note(topic)
         if self._closed:
             follower.close()
         try:
-            if topic not in self._live and not self._away and not self._closed:
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(self._options.subscribe_wait_s):
-                        await watch.settled.wait()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._options.subscribe_wait_s):
+                    for topic, watch in watches.items():
+                        if topic not in self._live and not self._away and not self._closed:
+                            await watch.settled.wait()
             # From here on a late confirmation is a gap: between this line and that one things may
             # be published that nobody delivers, while the reader already reads the truth.
             follower.entered = True
             yield follower
         finally:
-            watch.followers.discard(follower)
-            if not watch.followers and self._watches.get(topic) is watch:
-                del self._watches[topic]
-                self._note(topic)
+            for topic, watch in watches.items():
+                watch.followers.pop(follower, None)
+                if not watch.followers and self._watches.get(topic) is watch:
+                    del self._watches[topic]
+                    self._note(topic)
 
     def deliver(self, topic: Topic, news: News) -> None:
         watch = self._watches.get(topic)
@@ -125,8 +132,9 @@ class Watches:
         """Watch what is followed on this connection until it is lost."""
         while True:
             await self._work.wait()
-            changed = set(islice(self._changed, _WATCHED_AT_ONCE))
-            self._changed -= changed
+            changed = list(islice(self._changed, _WATCHED_AT_ONCE))
+            for topic in changed:
+                del self._changed[topic]
             if not self._changed:
                 self._work.clear()
             gone = [t for t in changed if t in self._live and t not in self._watches]
@@ -145,7 +153,7 @@ class Watches:
         """The connection is gone: nothing is watched, and who waits for it need not."""
         self._away = True
         self._live.clear()
-        self._changed = set(self._watches)
+        self._changed = dict.fromkeys(self._watches)
         self._work.set()
         for watch in self._watches.values():
             watch.settled.set()
@@ -171,5 +179,5 @@ class Watches:
 
     def _note(self, topic: Topic) -> None:
         self._counters.watching = len(self._watches)
-        self._changed.add(topic)
+        self._changed[topic] = None
         self._work.set()

@@ -16,9 +16,9 @@ from holdfast.bus.engine import Engine, Receiver, Sender
 from holdfast.bus.followers import Watches
 from holdfast.bus.options import BusOptions
 from holdfast.bus.outbox import Drops, Outbox
-from holdfast.bus.wire import RUNNABLE
+from holdfast.bus.wire import RUNNABLE, worker_topic
 from holdfast.domain.errors import Unavailable
-from holdfast.domain.ids import ChatId
+from holdfast.domain.ids import ChatId, WorkerId
 from holdfast.ports.bus import BusCounters, Episode, Gap, Hint, LivePart, News
 
 SEND_TRIES_MAX: Final = 3
@@ -87,10 +87,13 @@ class LossyBus:
         async with self._watches.follow(chat_id) as follower:
             yield follower
 
-    def subscribe_runnable(self) -> AbstractAsyncContextManager[AsyncIterator[Hint | Gap]]:
-        # Only hints have that topic: wire.decode makes a gap of anything else.
+    def subscribe_work(
+        self, worker_id: WorkerId
+    ) -> AbstractAsyncContextManager[AsyncIterator[Hint | Gap]]:
+        # Only hints have these topics: wire.decode makes a gap of anything else.
         return cast(
-            "AbstractAsyncContextManager[AsyncIterator[Hint | Gap]]", self._watches.follow(RUNNABLE)
+            "AbstractAsyncContextManager[AsyncIterator[Hint | Gap]]",
+            self._watches.follow(RUNNABLE, worker_topic(worker_id)),
         )
 
     async def read_live(

@@ -74,8 +74,10 @@ class Outbox:
             self._drops.add(items)
             return
         self._items.extend(items)
-        self._bytes += sum(map(weight, items))
-        self._fit()
+        for item in items:
+            self._bytes += weight(item)
+        if self._is_full():
+            self._fit()
         self._some.set()
         self._empty.clear()
 
@@ -86,6 +88,15 @@ class Outbox:
                 await self._some.wait()
         except TimeoutError:
             return []
+        if (
+            len(self._items) <= self._options.batch_max
+            and self._bytes <= self._options.batch_bytes_max
+        ):
+            # Nearly always: all of it, without a look at each.
+            everything, self._bytes = list(self._items), 0
+            self._items.clear()
+            self._some.clear()
+            return everything
         batch: list[Item] = []
         size = 0
         while (
@@ -127,12 +138,15 @@ class Outbox:
 
     def _fit(self) -> None:
         dropped: list[Item] = []
-        while (
-            len(self._items) > self._options.buffered_max
-            or self._bytes > self._options.buffered_bytes_max
-        ):
+        while self._is_full():
             item = self._items.popleft()
             self._bytes -= weight(item)
             dropped.append(item)
         if dropped:
             self._drops.add(dropped)
+
+    def _is_full(self) -> bool:
+        return (
+            len(self._items) > self._options.buffered_max
+            or self._bytes > self._options.buffered_bytes_max
+        )

@@ -24,9 +24,9 @@ from holdfast.bus.engine import Deliver, Item
 from holdfast.bus.lossy import LossyBus
 from holdfast.bus.options import BusOptions
 from holdfast.bus.queries import load_query
-from holdfast.bus.wire import RUNNABLE, Topic, decode, encode_hint, encode_part, topic_name
+from holdfast.bus.wire import Topic, addressed, decode, encode_hint, encode_part, topic_name
 from holdfast.domain.ids import ChatId
-from holdfast.ports.bus import GAP, Episode, LivePart, News
+from holdfast.ports.bus import GAP, Episode, Hint, LivePart, News
 from holdfast.statements import Query
 
 FLUSH: Final = load_query("flush")
@@ -103,8 +103,18 @@ class PostgresSender:
 
     async def send(self, batch: Sequence[Item]) -> None:
         if batch:
-            parts = [item for item in batch if isinstance(item, LivePart)]
-            told = [note for item in batch for note in _notes(item)]
+            parts: list[LivePart] = []
+            channels: list[str] = []
+            notes: list[str] = []
+            for item in batch:
+                if isinstance(item, LivePart):
+                    parts.append(item)
+                    channels.append(_channel(item.chat_id))
+                    notes.append(_part_note(item))
+                    continue
+                for topic, hint in addressed(item):
+                    channels.append(_channel(topic))
+                    notes.append(_hint_note(hint))
             await _fetch(
                 self._connection,
                 FLUSH,
@@ -114,8 +124,8 @@ class PostgresSender:
                 attempts=[part.episode.attempt for part in parts],
                 seqs=[part.seq for part in parts],
                 payloads=[part.payload for part in parts],
-                channels=[channel for channel, _ in told],
-                notes=[note for _, note in told],
+                channels=channels,
+                notes=notes,
             )
         now = asyncio.get_running_loop().time()
         if now - self._emptied_at > self._window_s / 4:
@@ -236,18 +246,15 @@ def _channel(topic: Topic) -> str:
     return f"holdfast:{topic_name(topic)}"
 
 
-def _notes(item: Item) -> list[tuple[str, str]]:
-    """What to tell of it, and where."""
-    if isinstance(item, LivePart):
-        note = (
-            _write(encode_part(item)) or f"@{encode_part(replace(item, payload=b''))[1:].decode()}"
-        )
-        return [(_channel(item.chat_id), note)]
+def _part_note(part: LivePart) -> str:
+    return _write(encode_part(part)) or f"@{encode_part(replace(part, payload=b''))[1:].decode()}"
+
+
+def _hint_note(hint: Hint) -> str:
     # A hint too long to tell leaves its commit out: its reader reads the truth.
-    note = _write(encode_hint(item)) or _write(encode_hint(replace(item, inline=b"")))
+    note = _write(encode_hint(hint)) or _write(encode_hint(replace(hint, inline=b"")))
     assert note, "a hint without its commit is short"
-    channels = (item.chat_id, RUNNABLE) if item.runnable else (item.chat_id,)
-    return [(_channel(topic), note) for topic in channels]
+    return note
 
 
 def _write(frame: bytes) -> str | None:
@@ -260,7 +267,8 @@ def _write(frame: bytes) -> str | None:
         note = "\0"
     if "\0" in note:  # not text, or not text to PostgreSQL
         note = "=" + b64encode(frame).decode()
-    return note if len(note.encode()) <= NOTE_BYTES_MAX else None
+        return note if len(note) <= NOTE_BYTES_MAX else None
+    return note
 
 
 def _read(topic: Topic, note: str) -> News:

@@ -1,22 +1,38 @@
 r"""How hints and parts look on the wire: a line of text, then bytes as they are.
 
-    h <chat> <version> <status> <runnable>\n<inline>
+    h <chat> <version> <status> <history_version> <runnable> <worker or ->\n<inline>
     p <history_version> <attempt> <seq>\n<payload>
 
 A part does not name its chat: its topic does. Replicas of different versions share a bus, so
 whatever we cannot read is a gap, never an error: the truth is elsewhere.
 """
 
+from dataclasses import replace
 from typing import Final, TypeAlias
 from uuid import UUID
 
 from holdfast.domain.chat import Status
-from holdfast.domain.ids import ChatId, Version
+from holdfast.domain.ids import ChatId, Version, WorkerId
 from holdfast.ports.bus import GAP, Episode, Hint, LivePart, News
 
 RUNNABLE: Final = "runnable"
 Topic: TypeAlias = ChatId | str
-"""What one can watch: a chat, or, as `RUNNABLE`, all chats that wait for a worker."""
+"""What one can watch: a chat; as `RUNNABLE`, all chats that wait for a worker; as `worker_topic`,
+what others do to the chats of one."""
+
+
+def worker_topic(worker_id: WorkerId) -> str:
+    return f"worker:{worker_id.hex}"
+
+
+def addressed(hint: Hint) -> list[tuple[Topic, Hint]]:
+    """Whom to tell what: readers all of it, workers without the commit, which they do not read."""
+    told: list[tuple[Topic, Hint]] = [(hint.chat_id, hint)]
+    if hint.runnable:
+        told.append((RUNNABLE, replace(hint, inline=b"")))
+    if hint.worker_id is not None:
+        told.append((worker_topic(hint.worker_id), replace(hint, inline=b"")))
+    return told
 
 
 def topic_name(topic: Topic) -> str:
@@ -24,11 +40,13 @@ def topic_name(topic: Topic) -> str:
 
 
 def encode_hint(hint: Hint) -> bytes:
-    return b"h %b %d %b %d\n%b" % (
+    return b"h %b %d %b %d %d %b\n%b" % (
         hint.chat_id.hex.encode(),
         hint.version,
         hint.status.encode(),
+        hint.history_version,
         hint.runnable,
+        b"-" if hint.worker_id is None else hint.worker_id.hex.encode(),
         hint.inline,
     )
 
@@ -46,13 +64,15 @@ def decode(topic: Topic, frame: bytes) -> News:
             version, attempt, seq = map(int, fields)
             return LivePart(topic, Episode(Version(version), attempt), seq, body)
         if kind == b"h":
-            chat, version, status, runnable = fields
+            chat, version, status, history_version, runnable, worker = fields
             return Hint(
                 ChatId(UUID(chat.decode())),
                 Version(int(version)),
                 Status(status.decode()),
-                runnable == b"1",
-                body,
+                history_version=Version(int(history_version)),
+                runnable=runnable == b"1",
+                worker_id=None if worker == b"-" else WorkerId(UUID(worker.decode())),
+                inline=body,
             )
     except ValueError:
         return GAP

@@ -11,7 +11,8 @@ from types import UnionType
 from typing import Final, assert_never
 from weakref import WeakValueDictionary
 
-from holdfast.domain.chat import Chat, Facts, Status
+from holdfast.chats.telling import hint_of
+from holdfast.domain.chat import Chat, Facts
 from holdfast.domain.commands import (
     Command,
     Create,
@@ -27,12 +28,11 @@ from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId, OrgId, UserId
 from holdfast.domain.messages import Message
 from holdfast.domain.outcome import Answer, Outcome
-from holdfast.ports.bus import Hint, Hints
+from holdfast.ports.bus import Hints
 from holdfast.ports.clock import Clock
 from holdfast.ports.store import Asking, Keyed, Loaded, Receipt, Stamp, Store
 
 COMMIT_TRIES_MAX: Final = 20
-RUNNABLE: Final = frozenset({Status.RUNNING, Status.INTERRUPTING})
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Ledger:
         outcome = decide_all(Facts(chat=chat), (command,), self._clock.now())
         stamp = await self._store.create(outcome, keyed)
         if stamp is not None:
-            return await self._tell(outcome, stamp)
+            return await self._tell(outcome, stamp, by_owner=False)
         assert keyed is not None, "only a key makes a chat exist already"
         created = await self._store.find_created(chat.owner_id, keyed.key)
         if created is None:
@@ -146,14 +146,12 @@ class Ledger:
             return Commit(chat=chat, answer=outcome.answer)
         fence = by if isinstance(by, Fence) else None
         stamp = await self._store.commit(outcome, fence=fence, keyed=keyed)
-        return None if stamp is None else await self._tell(outcome, stamp)
+        if stamp is None:
+            return None
+        return await self._tell(outcome, stamp, by_owner=fence is not None)
 
-    async def _tell(self, outcome: Outcome, stamp: Stamp) -> Commit:
-        # After the commit on purpose: a hint about a change that did not happen would be a lie.
-        # publish() never raises, by its port's contract: the change is committed, polling finds it.
+    async def _tell(self, outcome: Outcome, stamp: Stamp, *, by_owner: bool) -> Commit:
         chat = outcome.chat
-        runnable = chat.worker_id is None and chat.status in RUNNABLE
-        await self._hints.publish((Hint(chat.chat_id, chat.version, chat.status, runnable),))
         messages = tuple(
             Message(
                 seq=appended.seq,
@@ -164,6 +162,9 @@ class Ledger:
             )
             for appended in outcome.appended
         )
+        # After the commit on purpose: a hint about a change that did not happen would be a lie.
+        # publish() never raises, by its port's contract: the change is committed, polling finds it.
+        await self._hints.publish((hint_of(outcome, messages, by_owner=by_owner),))
         return Commit(chat=chat, answer=outcome.answer, messages=messages)
 
 

@@ -7,6 +7,9 @@ from typing import Annotated
 import typer
 
 from holdfast.cli import database
+from holdfast.cli.admin import admin
+from holdfast.cli.serve import serve
+from holdfast.cli.worker import worker
 from holdfast.simulator.command import simulate
 
 app = typer.Typer(
@@ -25,6 +28,9 @@ def version(
 
 app.command("migrate")(database.migrate)
 app.command("verify")(database.verify)
+app.command("serve")(serve)
+app.command("worker")(worker)
+app.add_typer(admin, name="admin")
 app.command("simulate")(simulate)
 
 

@@ -8,12 +8,13 @@ from holdfast.db.pool import Pool
 from holdfast.db.queries import load_query
 from holdfast.db.rows import message_from_row, queued_from_row
 from holdfast.db.store import SEQ_MAX, VERSION_MAX, fetch_row, fetch_rows
-from holdfast.domain.chat import QueuedMessage
-from holdfast.domain.ids import ChatId, QueuedId, Seq, Version
-from holdfast.ports.history import Changes, OlderPath, Page
+from holdfast.domain.chat import QueuedMessage, Status
+from holdfast.domain.ids import ChatId, Epoch, QueuedId, Seq, Version, WorkerId
+from holdfast.ports.history import Changes, Head, OlderPath, Page
 
 PAGE: Final = load_query("page_of_history")
 CHANGES: Final = load_query("changes_since")
+HEADS: Final = load_query("heads")
 OLDER_PATHS: Final = load_query("older_paths")
 QUEUED: Final = load_query("queued_message")
 
@@ -43,10 +44,16 @@ class PostgresHistory:
         return Page(messages, messages[0].seq if more else None)
 
     async def changes_since(
-        self, chat_id: ChatId, version: Version, *, limit: int
+        self, chat_id: ChatId, version: Version, *, limit: int, as_of: Version | None = None
     ) -> Changes | None:
-        known = min(version, VERSION_MAX)
-        rows = await fetch_rows(self._pool, CHANGES, chat_id=chat_id, version=known, limit=limit)
+        rows = await fetch_rows(
+            self._pool,
+            CHANGES,
+            chat_id=chat_id,
+            version=min(version, VERSION_MAX),
+            limit=limit,
+            as_of=None if as_of is None else min(as_of, VERSION_MAX),
+        )
         if not rows:
             return None
         hidden_from = rows[0]["hidden_from"]
@@ -58,6 +65,19 @@ class PostgresHistory:
             written=written,
             complete=len(written) < limit,
         )
+
+    async def heads(self, chat_ids: Sequence[ChatId]) -> Sequence[Head]:
+        return [
+            Head(
+                chat_id=ChatId(row["id"]),
+                version=Version(row["version"]),
+                history_version=Version(row["history_version"]),
+                status=Status(row["status"]),
+                worker_id=None if row["worker_id"] is None else WorkerId(row["worker_id"]),
+                epoch=Epoch(row["epoch"]),
+            )
+            for row in await fetch_rows(self._pool, HEADS, chat_ids=chat_ids)
+        ]
 
     async def older_paths(self, chat_id: ChatId, *, limit: int) -> Sequence[OlderPath]:
         rows = await fetch_rows(self._pool, OLDER_PATHS, chat_id=chat_id, limit=limit)

@@ -16,6 +16,7 @@ JOIN: Final = load_query("join_worker")
 HEARTBEAT: Final = load_query("heartbeat")
 ACQUIRE: Final = load_query("acquire_chats")
 RELEASE: Final = load_query("release_chats")
+RELEASE_ALL_BUT: Final = load_query("release_all_but")
 LEAVE: Final = load_query("leave_worker")
 FORGET: Final = load_query("forget_workers")
 EXPIRED_AWAITS: Final = load_query("expired_awaits")
@@ -53,6 +54,12 @@ class PostgresLeases:
 
     async def release(self, worker_id: WorkerId, chat_ids: Sequence[ChatId]) -> Sequence[ChatId]:
         rows = await fetch_rows(self._pool, RELEASE, worker_id=worker_id, chat_ids=chat_ids)
+        return [ChatId(row["id"]) for row in rows]
+
+    async def release_all_but(
+        self, worker_id: WorkerId, kept: Sequence[ChatId]
+    ) -> Sequence[ChatId]:
+        rows = await fetch_rows(self._pool, RELEASE_ALL_BUT, worker_id=worker_id, kept=kept)
         return [ChatId(row["id"]) for row in rows]
 
     async def leave(self, worker_id: WorkerId) -> Sequence[ChatId]:

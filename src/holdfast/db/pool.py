@@ -16,6 +16,10 @@ _REQUIRED: Final = {"fsync": {"on"}, "full_page_writes": {"on"}}
 _REFUSED: Final = {"synchronous_commit": {"off"}}
 
 
+class NoDatabase(HoldfastError):
+    """There is none where we were told to look, or it does not let us in."""
+
+
 class UnsafeDatabase(HoldfastError):
     """A server that may forget what it acknowledged."""
 
@@ -24,6 +28,7 @@ class UnsafeDatabase(HoldfastError):
 class PoolOptions:
     connections_min: int = 2
     connections_max: int = 16
+    connect_timeout_s: float = 5.0
     command_timeout_s: float = 10.0
     lock_timeout_ms: int = 5_000
     statement_timeout_ms: int = 15_000
@@ -41,6 +46,7 @@ async def open_pool(url: str, options: PoolOptions | None = None) -> AsyncGenera
         url,
         min_size=options.connections_min,
         max_size=options.connections_max,
+        timeout=options.connect_timeout_s,
         # Without it a cut connection blocks its caller for as long as the kernel likes.
         command_timeout=options.command_timeout_s,
         # The default reset is one more statement per checkout, a third of the cost of a turn. We
@@ -62,6 +68,11 @@ async def open_pool(url: str, options: PoolOptions | None = None) -> AsyncGenera
             "tcp_user_timeout": "3000",
         },
     )
+    try:
+        await pool
+    except (OSError, TimeoutError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError) as no:
+        reason = str(no) or type(no).__name__
+        raise NoDatabase(f"The database cannot be used: {reason}") from no
     async with pool:
         await refuse_unsafe(pool)
         yield pool

@@ -99,6 +99,7 @@ class PostgresStore:
             "fence_worker": None if fence is None else fence.worker_id,
             "fence_epoch": None if fence is None else fence.epoch,
             "releases": outcome.releases,
+            "touches": fence is None and _speaks(outcome),
             **facts_parameters(outcome.chat),
         }
         blocks: list[str] = []
@@ -174,6 +175,13 @@ def _unavailable(error: Exception) -> Unavailable:
 def within(number: Number | None, bound: int) -> Number | None:
     """A number that a column can hold, or None: what lies beyond cannot be there anyway."""
     return number if number is not None and 0 <= number <= bound else None
+
+
+def _speaks(outcome: Outcome) -> bool:
+    """Whether a person's message was accepted: said at once, or queued."""
+    return bool(outcome.queued) or any(
+        appended.body.role is Role.USER for appended in outcome.appended
+    )
 
 
 def _needs_the_rest(outcome: Outcome) -> bool:

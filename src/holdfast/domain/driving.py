@@ -1,8 +1,9 @@
 """What the commands of a worker do, once they are lawful."""
 
 from datetime import datetime
+from typing import Final
 
-from holdfast.domain.chat import ATTEMPTS_MAX, Awaiting, Status
+from holdfast.domain.chat import ATTEMPTS_MAX, Awaiting, Chat, Status
 from holdfast.domain.commands import (
     Await,
     BeginAttempt,
@@ -23,6 +24,19 @@ from holdfast.domain.errors import (
 )
 from holdfast.domain.messages import MessageBody, Role
 from holdfast.domain.parts import Synthetic
+
+RUNNABLE: Final = frozenset({Status.RUNNING, Status.INTERRUPTING})
+"""Statuses in which a worker should be driving."""
+
+
+def begun_by_acquiring(chat: Chat) -> bool:
+    """Whether acquiring this chat begins an attempt at its next step, and a version with it.
+
+    So a chat that kills whoever drives it spends its attempts, whatever the step (P3), and a turn
+    needs no statement to count its first. A chat that waits out a backoff begins none: its runner
+    will, once the wait is over. An interrupt is no attempt.
+    """
+    return chat.status is Status.RUNNING and chat.backoff is None
 
 
 def begin_attempt(draft: Draft, _command: BeginAttempt, _now: datetime) -> None:

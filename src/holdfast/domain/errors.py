@@ -1,4 +1,4 @@
-"""The errors of the whole server: three families and no fourth.
+"""The errors of the whole server: few families, each for another reaction.
 
     HoldfastError
     ├── ChatError               the chat says no; the caller can act on it
@@ -19,6 +19,7 @@
     │   ├── FenceStale          the writer's right to drive this chat has passed on
     │   ├── ChatBusy            others kept being faster
     │   └── ContentRefused      text or JSON past a bound
+    ├── IdentityError           who asks may not, or is not who they say: see domain/denials.py
     ├── Unavailable             the world says not now; the change may or may not be committed
     └── FormatUnknown           a stored message this version cannot read
 

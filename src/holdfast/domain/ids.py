@@ -7,6 +7,8 @@ OrgId = NewType("OrgId", UUID)
 UserId = NewType("UserId", UUID)
 ChatId = NewType("ChatId", UUID)
 WorkerId = NewType("WorkerId", UUID)
+SignInId = NewType("SignInId", UUID)
+ApiKeyId = NewType("ApiKeyId", UUID)
 
 CallId = NewType("CallId", str)
 """A tool call, unique within its chat."""

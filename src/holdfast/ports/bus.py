@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from holdfast.domain.chat import Status
-from holdfast.domain.ids import ChatId, Version
+from holdfast.domain.ids import NO_VERSION, ChatId, Version, WorkerId
 
 
 class Episode(NamedTuple):
@@ -25,14 +25,17 @@ class Episode(NamedTuple):
 class Hint:
     """«Chat X reached version N.»
 
-    `runnable`: nobody drives it and somebody should. `inline`: the commit itself, encoded by
-    whoever publishes; a bus may leave it out, and then the reader reads the truth.
+    `runnable`: nobody drives it and somebody should. `worker_id`: who drives it, if somebody else
+    wrote this: that worker is told, too. `inline`: the commit itself, encoded by whoever publishes;
+    a bus may leave it out, and then the reader reads the truth.
     """
 
     chat_id: ChatId
     version: Version
     status: Status
+    history_version: Version = NO_VERSION
     runnable: bool = False
+    worker_id: WorkerId | None = None
     inline: bytes = b""
 
 
@@ -96,8 +99,11 @@ class Bus(Hints, Protocol):
         """
         ...
 
-    def subscribe_runnable(self) -> AbstractAsyncContextManager[AsyncIterator[Hint | Gap]]:
-        """Hints about every chat that waits for a worker, as `subscribe` gives those of one."""
+    def subscribe_work(
+        self, worker_id: WorkerId
+    ) -> AbstractAsyncContextManager[AsyncIterator[Hint | Gap]]:
+        """What a worker must know: hints about every chat that waits for somebody to drive it, and
+        about what others did to the chats that it drives; as `subscribe` gives those of one."""
         ...
 
     async def read_live(

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from holdfast.domain.chat import QueuedMessage
-from holdfast.domain.ids import ChatId, QueuedId, Seq, Version
+from holdfast.domain.chat import QueuedMessage, Status
+from holdfast.domain.ids import ChatId, Epoch, QueuedId, Seq, Version, WorkerId
 from holdfast.domain.messages import Message
 
 
@@ -32,6 +32,18 @@ class Changes:
     complete: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """Where a chat stands, told in a line: enough to see whether anything was missed."""
+
+    chat_id: ChatId
+    version: Version
+    history_version: Version
+    status: Status
+    worker_id: WorkerId | None
+    epoch: Epoch
+
+
 @dataclass(frozen=True, slots=True)
 class OlderPath:
     """A history that an edit or a restore left behind, readable as of `version`."""
@@ -52,8 +64,14 @@ class History(Protocol):
     ) -> Page: ...
 
     async def changes_since(
-        self, chat_id: ChatId, version: Version, *, limit: int
-    ) -> Changes | None: ...
+        self, chat_id: ChatId, version: Version, *, limit: int, as_of: Version | None = None
+    ) -> Changes | None:
+        """What a reader at `version` has missed, up to `as_of` (None: up to now)."""
+        ...
+
+    async def heads(self, chat_ids: Sequence[ChatId]) -> Sequence[Head]:
+        """Of those that exist, in any order; one statement for all."""
+        ...
 
     async def older_paths(self, chat_id: ChatId, *, limit: int) -> Sequence[OlderPath]: ...
 

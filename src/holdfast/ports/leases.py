@@ -18,13 +18,20 @@ class Leases(Protocol):
         """Renew, and say when the lease now ends; None if it has lapsed: then begin anew."""
         ...
 
-    async def acquire(
-        self, worker_id: WorkerId, *, limit: int, ring_start: UUID
-    ) -> Sequence[Chat]: ...
+    async def acquire(self, worker_id: WorkerId, *, limit: int, ring_start: UUID) -> Sequence[Chat]:
+        """Own chats that nobody alive does, as they now are: an attempt at their next step is begun
+        where `begun_by_acquiring` says so. Nobody has been told."""
+        ...
 
     async def release(
         self, worker_id: WorkerId, chat_ids: Sequence[ChatId]
     ) -> Sequence[ChatId]: ...
+
+    async def release_all_but(
+        self, worker_id: WorkerId, kept: Sequence[ChatId]
+    ) -> Sequence[ChatId]:
+        """Release what a worker holds without knowing: an acquire's answer may get lost."""
+        ...
 
     async def leave(self, worker_id: WorkerId) -> Sequence[ChatId]:
         """End the lease at once and release whatever it held."""

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, cast
 import orjson
 
 from holdfast.domain.chat import ErrorKind, TurnError
-from holdfast.domain.errors import HoldfastError
+from holdfast.ports.models import ModelFailed
 from holdfast.providers.error_rows import ROWS, Signals
 
 DETAIL_CHARS_MAX: Final = 2_000
@@ -47,7 +47,7 @@ _PASSING: Final = frozenset(
 """What may pass by itself; the rest needs somebody to change something."""
 
 
-class ProviderError(HoldfastError):
+class ProviderError(ModelFailed):
     """An attempt that failed at, or on the way to, the provider."""
 
     def __init__(
@@ -88,7 +88,7 @@ class ProviderError(HoldfastError):
         self.args = (f"{self.kind.value}: {self.detail}",)
         return self
 
-    def turn_error(self) -> TurnError:
+    def turn_error(self) -> TurnError:  # pyright: ignore[reportImplicitOverride] - 3.11 cannot say it
         return TurnError(
             kind=self.kind,
             sentence=self.sentence,

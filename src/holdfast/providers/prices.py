@@ -6,13 +6,13 @@ model. Dollars per million tokens are micro-dollars per token, so the arithmetic
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import ROUND_CEILING, Decimal
 from typing import Final
 
 import genai_prices
 
-from holdfast.providers.types import Usage
+from holdfast.ports.models import Usage
 
 _MICROS: Final = Decimal(1_000_000)
 
@@ -50,6 +50,12 @@ def cost_micros(
     price = (own or {}).get(price_id)
     micros = price.micros(usage) if price is not None else _listed(usage, price_id, at)
     return None if micros is None else int(micros.to_integral_value(rounding=ROUND_CEILING))
+
+
+def load_prices() -> None:
+    """Read the list now. Whoever asks it first waits for that, a quarter of a second of work; in a
+    worker all chats would wait with it, and a SIGTERM, too."""
+    _listed(Usage(input=1), "anthropic/claude", datetime(2026, 1, 1, tzinfo=UTC))
 
 
 def _listed(usage: Usage, price_id: str, at: datetime) -> Decimal | None:

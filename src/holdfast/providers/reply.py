@@ -14,19 +14,19 @@ import orjson
 from holdfast.domain.ids import CallId
 from holdfast.domain.messages import Ending
 from holdfast.domain.parts import Native, Part, Reasoning, Source, Text, ToolCall
-from holdfast.providers.errors import incomplete
-from holdfast.providers.types import (
+from holdfast.ports import models
+from holdfast.ports.models import (
     ArgumentsDelta,
     CallStarted,
     Event,
-    Final,
     Malformed,
-    Object,
     PartFinished,
     ReasoningDelta,
     TextDelta,
     Usage,
 )
+from holdfast.providers.errors import incomplete
+from holdfast.providers.types import Object
 
 DEPTH_MAX: typing.Final = 100
 
@@ -138,7 +138,7 @@ class Reply:
         usage: Usage | None,
         finish: str,
         response_id: str | None,
-    ) -> Final:
+    ) -> models.Reply:
         cut = ending is Ending.CUT
         if not cut and any(slot.part is None for slot in self.slots):
             raise incomplete("the stream ended inside a part")
@@ -150,7 +150,7 @@ class Reply:
             for part in (_partial(slot, now) for slot in self.slots)
             if part is not None and not (isinstance(part, ToolCall) and part.call_id in halves)
         )
-        return Final(
+        return models.Reply(
             parts=parts,
             ending=ending,
             usage=usage,

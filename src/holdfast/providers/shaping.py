@@ -6,9 +6,10 @@ from typing import Any, Final, ParamSpec, TypeVar, cast
 import orjson
 
 from holdfast.domain.parts import JsonObject, ToolCall
+from holdfast.ports.models import Event
 from holdfast.providers.errors import protocol
 from holdfast.providers.reply import is_shallow
-from holdfast.providers.types import Call, Decoder, Event, Object, ThinkingStyle
+from holdfast.providers.types import Call, Decoder, Object, ThinkingStyle
 
 EFFORTS: Final = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 _NOT_NULL: Final = ("properties", "required")

@@ -24,6 +24,7 @@ import aiohttp
 
 from holdfast.domain.chat import ErrorKind
 from holdfast.domain.parts import Part
+from holdfast.ports.models import Event, Usage, UsageSeen
 from holdfast.providers.errors import (
     ProviderError,
     from_response,
@@ -34,11 +35,11 @@ from holdfast.providers.errors import (
 from holdfast.providers.shaping import decode, guarded
 from holdfast.providers.sse import EVENT_BYTES_MAX, SseParser
 from holdfast.providers.transport import AddressRefused, Transport
-from holdfast.providers.types import Call, Decoder, Endpoint, Event, Usage, UsageSeen, Wire
+from holdfast.providers.types import Call, Decoder, Endpoint, Wire
 from holdfast.providers.wires import WIRES
 
 if TYPE_CHECKING:
-    from holdfast.providers import types
+    from holdfast.ports import models
 
 ERROR_BYTES_MAX: Final = 64 * 1024
 ERROR_BODY_S: Final = 5.0
@@ -81,7 +82,7 @@ class ModelStream:
         self._progress_at = 0.0
         self._total_at: float | None = None
         self._loop = asyncio.get_running_loop()
-        self.final: types.Final | None = None
+        self.final: models.Reply | None = None
 
     @property
     def opened(self) -> bool:

@@ -1,5 +1,5 @@
-"""The words of the model layer: what is asked (`Call`), what arrives (`Event`), how it ended
-(`Final`), and what a wire must be able to do (`Wire`, `Decoder`).
+"""The words of the model layer: what is asked (`Call`), where (`Endpoint`), and what a wire must be
+able to do (`Wire`, `Decoder`). What arrives is said in the words of `ports.models`.
 """
 
 import typing
@@ -9,9 +9,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal, Protocol, TypeAlias
 
-from holdfast.domain.ids import CallId
-from holdfast.domain.messages import Ending, MessageBody
+from holdfast.domain.messages import MessageBody
 from holdfast.domain.parts import JsonObject, Part
+from holdfast.ports.models import Event, Reply, Usage
 
 Object: TypeAlias = dict[str, Any]
 """JSON as it lies on a wire: not ours to type, checked where it is read."""
@@ -111,91 +111,6 @@ class Call:
     stored: bool = False  # whether the provider keeps the reply, with its reasoning (Responses)
     files: FileResolver = no_files
     extra: JsonObject = field(default_factory=dict[str, Any])  # further fields of the body
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
-    """Tokens of one attempt. `input` is the total; the cache counts are shares of it."""
-
-    input: int = 0
-    cache_read: int = 0
-    cache_write_5m: int = 0
-    cache_write_1h: int = 0
-    output: int = 0
-    reasoning: int = 0  # a share of `output`
-    searches: int = 0  # billed apiece
-
-    def counts(self) -> Mapping[str, int]:
-        """For `MessageBody.usage`: only what is not zero."""
-        pairs = ((name, getattr(self, name)) for name in self.__slots__)
-        return {name: value for name, value in pairs if value}
-
-
-# What arrives. `index` is the position of the part in the reply.
-
-
-@dataclass(frozen=True, slots=True)
-class TextDelta:
-    index: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class ReasoningDelta:
-    index: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class CallStarted:
-    index: int
-    call_id: CallId
-    tool: str
-    runs_at: Literal["here", "provider"] = "here"
-
-
-@dataclass(frozen=True, slots=True)
-class ArgumentsDelta:
-    index: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class PartFinished:
-    index: int
-    part: Part
-
-
-@dataclass(frozen=True, slots=True)
-class UsageSeen:
-    """Cumulative: each one replaces the one before."""
-
-    usage: Usage
-
-
-Event: TypeAlias = (
-    TextDelta | ReasoningDelta | CallStarted | ArgumentsDelta | PartFinished | UsageSeen
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Malformed:
-    """A call whose arguments were no JSON object: never run it, tell the model what it sent."""
-
-    call_id: CallId
-    raw: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Final:
-    """A reply whose end the provider itself has declared."""
-
-    parts: tuple[Part, ...]
-    ending: Ending
-    usage: Usage | None  # None: the provider did not say what it billed
-    finish: str  # the provider's own word
-    response_id: str | None = None
-    malformed: tuple[Malformed, ...] = ()
 
 
 # Where it goes.
@@ -310,7 +225,7 @@ class Decoder(Protocol):
         """One server-sent event; None for `[DONE]`. An error event raises `ProviderError`."""
         ...
 
-    def final(self, now: datetime) -> Final:
+    def final(self, now: datetime) -> Reply:
         """The reply; raises `ProviderError` unless the end was declared and is a good one."""
         ...
 

@@ -23,7 +23,7 @@ from holdfast.domain.commands import (
 )
 from holdfast.domain.errors import ChatBusy, CommandRefused, FenceStale, QueueFull
 from holdfast.domain.fence import Fence
-from holdfast.domain.ids import ChatId, QueuedId
+from holdfast.domain.ids import ChatId, QueuedId, WorkerId
 from tests.model.faults import FaultyStore
 from tests.requirements import requirement
 from tests.support.builders import reply, user
@@ -77,7 +77,7 @@ async def test_different_sends_at_once_all_land_once_in_some_order(world: World)
     done = await race(world, chat.chat_id, *sends)
     assert [type(commit) for commit in done] == [Commit] * 40
     after = await world.load(chat.chat_id)
-    assert after.version == 1 + 40
+    assert after.version == chat.version + 40
     assert Counter(q.body for q in after.queue) == Counter(s.message for s in sends)
     assert await world.violations([chat.chat_id]) == []
 
@@ -196,3 +196,28 @@ async def test_a_chat_that_vanishes_between_two_statements_is_busy(world: World)
     ledger = Ledger(MadeAndGone(world.store), world.hints, world.clock)
     with pytest.raises(ChatBusy):
         await create(ledger, world.ids, ACTOR, (user(),), keyed=keyed_by("k", "body"))
+
+
+@requirement("M1", "S3")
+async def test_a_chat_is_acquired_with_the_queue_that_belongs_to_its_version(world: World) -> None:
+    """An acquire that waits for nobody may find a row newer than the statement's snapshot; the
+    queue is read by the snapshot. Such a chat must be left for the next time."""
+    for _ in range(12):
+        chats = [await world.create(user()) for _ in range(60)]
+        worker = await world.a_worker()
+        acquired: list[Chat] = []
+
+        async def acquire(worker: WorkerId = worker, acquired: list[Chat] = acquired) -> None:
+            while len(acquired) < 60:
+                acquired += await world.acquire(worker, limit=60)
+
+        async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+            for chat in chats:
+                group.create_task(world.do(chat.chat_id, SendMessage(user("next"))))
+            group.create_task(acquire())
+
+        for chat in acquired:
+            queued = [] if chat.queue_version == 0 else [user("next")]
+            assert [entry.body for entry in chat.queue] == queued, chat
+        await world.leases.leave(worker)
+        await world.clear([chat.chat_id for chat in chats])

@@ -7,10 +7,10 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
+from holdfast.ports.models import TextDelta, Usage
 from holdfast.providers.prices import cost_micros
 from holdfast.providers.stream import ModelStream
 from holdfast.providers.transport import open_transport
-from holdfast.providers.types import TextDelta, Usage
 from tests.support import provider_cost
 from tests.support.model import call_for, user
 from tests.support.provider_cost import AT, Bill

@@ -9,8 +9,8 @@ import pytest
 
 from holdfast.domain.chat import ErrorKind
 from holdfast.domain.messages import Ending
+from holdfast.ports import models
 from holdfast.providers import stream as stream_module
-from holdfast.providers import types
 from holdfast.providers.addresses import is_public
 from holdfast.providers.errors import ProviderError
 from holdfast.providers.stream import ModelStream
@@ -34,7 +34,7 @@ def end_not_required(patch: pytest.MonkeyPatch) -> None:
         if self._error is not None and self._error.kind is ErrorKind.STREAM_CLOSED:
             self._error = None
             parts = self.partial()
-            self.final = types.Final(parts=parts, ending=Ending.COMPLETE, usage=None, finish="")
+            self.final = models.Reply(parts=parts, ending=Ending.COMPLETE, usage=None, finish="")
 
     patch.setattr(ModelStream, "_finish", finish)
 

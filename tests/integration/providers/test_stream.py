@@ -12,10 +12,11 @@ import pytest
 
 from holdfast.domain.chat import ErrorKind
 from holdfast.domain.parts import Part, Text
+from holdfast.ports.models import Event, TextDelta
 from holdfast.providers.errors import ProviderError
 from holdfast.providers.stream import Deadlines, ModelStream
 from holdfast.providers.transport import Transport, open_transport
-from holdfast.providers.types import Endpoint, Event, HeaderAuth, TextDelta
+from holdfast.providers.types import Endpoint, HeaderAuth
 from tests.support.model import NOW, WIRE_NAMES, call_for, endpoint_for, play, recording, user
 from tests.support.servers import (
     LAST,

@@ -8,7 +8,8 @@ import pytest
 
 from holdfast.domain.messages import Ending
 from holdfast.domain.parts import Part, Text
-from holdfast.providers import types
+from holdfast.ports import models
+from holdfast.ports.models import Event, Usage
 from holdfast.providers.endpoints import VENDORS, AwsKeys, Vendor, endpoint_of
 from holdfast.providers.errors import incomplete
 from holdfast.providers.history import prompt_of
@@ -20,12 +21,10 @@ from holdfast.providers.types import (
     Call,
     Decoder,
     Endpoint,
-    Event,
     HeaderAuth,
     NoAuth,
     Object,
     Request,
-    Usage,
     Wire,
 )
 from holdfast.providers.wires import WIRES
@@ -169,7 +168,7 @@ class EchoDecoder:
             self._reply.grow(self._slot, data["say"], events)
         return events
 
-    def final(self, now: datetime) -> types.Final:
+    def final(self, now: datetime) -> models.Reply:
         if not self.ended:
             raise incomplete()
         return self._reply.final(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from holdfast.domain.messages import Ending
 from holdfast.domain.parts import Reasoning, Source, Text, ToolCall, ToolResult
-from holdfast.providers.types import (
+from holdfast.ports.models import (
     ArgumentsDelta,
     CallStarted,
     PartFinished,

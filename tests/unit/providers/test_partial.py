@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from holdfast.domain.chat import ErrorKind
 from holdfast.domain.parts import Reasoning, Text, ToolCall
+from holdfast.ports.models import TextDelta
 from holdfast.providers.errors import ProviderError
 from holdfast.providers.reply import parsed_arguments
 from holdfast.providers.shaping import decode
-from holdfast.providers.types import HeaderAuth, TextDelta
+from holdfast.providers.types import HeaderAuth
 from tests.support.model import (
     NOW,
     WIRE_NAMES,

@@ -5,8 +5,8 @@ from decimal import Decimal
 
 import pytest
 
+from holdfast.ports.models import Usage
 from holdfast.providers.prices import Price, cost_micros
-from holdfast.providers.types import Usage
 
 AT = datetime(2026, 11, 1, tzinfo=UTC)
 

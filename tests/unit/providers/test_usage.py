@@ -6,8 +6,9 @@ from typing import Any
 import orjson
 import pytest
 
+from holdfast.ports.models import Usage
 from holdfast.providers.prices import cost_micros
-from holdfast.providers.types import Decoder, ProviderTool, Usage
+from holdfast.providers.types import Decoder, ProviderTool
 from holdfast.providers.wires import WIRES
 from tests.support.model import (
     NOW,

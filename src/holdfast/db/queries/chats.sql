@@ -79,17 +79,18 @@ with created as (
 ), appended as (
     insert into messages (
         chat_id, seq, revision, epoch, role, ending, visibility, format, parts, model, effort,
-        author_id, usage, cost_micros
+        author_id, usage, cost_micros, created_at
     )
     select
         created.id, m.seq, created.version, created.epoch, m.role, m.ending, m.visibility, :format,
-        m.parts, m.model, m.effort, m.author_id, m.usage, m.cost_micros
+        m.parts, m.model, m.effort, m.author_id, m.usage, m.cost_micros,
+        statement_timestamp()
     from created, unnest(
         :seqs::integer[], :roles::text[], :endings::text[], :visibilities::text[], :parts::json[],
         :models::text[], :efforts::text[], :authors::uuid[], :usages::json[], :costs::bigint[]
     ) as m (seq, role, ending, visibility, parts, model, effort, author_id, usage, cost_micros)
 )
-select epoch, clock_timestamp() as at from created
+select epoch, statement_timestamp() as at from created
 
 -- find_created --
 select id, client_digest as digest from chats
@@ -126,7 +127,9 @@ with moved as (
         runnable_since = case
             when :status in ('running', 'interrupting')
                 then coalesce(runnable_since, clock_timestamp())
-        end
+        end,
+        -- Indexed, so written only when a person has spoken: all other commits stay in their page.
+        touched_at = case when :touches then clock_timestamp() else touched_at end
     where id = :chat_id and version = :expected_version
         and (:fence_worker::uuid is null or (worker_id = :fence_worker and epoch = :fence_epoch))
     returning id, epoch, version
@@ -143,11 +146,12 @@ with moved as (
 , appended as (
     insert into messages (
         chat_id, seq, revision, epoch, role, ending, visibility, format, parts, model, effort,
-        author_id, usage, cost_micros
+        author_id, usage, cost_micros, created_at
     )
     select
         moved.id, :m_seq, moved.version, moved.epoch, :m_role, :m_ending, :m_visibility, :format,
-        :m_parts::json, :m_model, :m_effort, :m_author, :m_usage::json, :m_cost
+        :m_parts::json, :m_model, :m_effort, :m_author, :m_usage::json, :m_cost,
+        statement_timestamp()
     from moved
 )
 
@@ -155,11 +159,12 @@ with moved as (
 , appended as (
     insert into messages (
         chat_id, seq, revision, epoch, role, ending, visibility, format, parts, model, effort,
-        author_id, usage, cost_micros
+        author_id, usage, cost_micros, created_at
     )
     select
         moved.id, m.seq, moved.version, moved.epoch, m.role, m.ending, m.visibility, :format,
-        m.parts, m.model, m.effort, m.author_id, m.usage, m.cost_micros
+        m.parts, m.model, m.effort, m.author_id, m.usage, m.cost_micros,
+        statement_timestamp()
     from moved, unnest(
         :seqs::integer[], :roles::text[], :endings::text[], :visibilities::text[], :parts::json[],
         :models::text[], :efforts::text[], :authors::uuid[], :usages::json[], :costs::bigint[]
@@ -210,4 +215,4 @@ with moved as (
 )
 
 -- commit_end --
-select epoch, clock_timestamp() as at from moved
+select epoch, statement_timestamp() as at from moved

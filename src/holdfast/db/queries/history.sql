@@ -15,7 +15,8 @@ order by seq desc
 limit :limit
 
 -- changes_since --
--- What was written or hidden after a version, oldest first, and the version that this leads to. Revisions never fall along seq, so what is new is the end of the
+-- What was written or hidden after a version and up to another (null: now), oldest first, and the
+-- version that this leads to. Revisions never fall along seq, so what is new is the end of the
 -- primary key: no index on revisions is needed.
 with known as (
     select coalesce(max(seq), 0) as seq
@@ -30,7 +31,12 @@ with known as (
     from known
     cross join lateral (
         select * from messages as m
-        where m.chat_id = :chat_id and m.seq > known.seq and m.removed_revision is null
+        where m.chat_id = :chat_id and m.seq > known.seq
+            and case
+                when :as_of::bigint is null then m.removed_revision is null
+                else m.revision <= :as_of
+                    and (m.removed_revision is null or m.removed_revision > :as_of)
+            end
         order by m.seq
         limit :limit
     ) as m
@@ -38,9 +44,10 @@ with known as (
     select min(seq) as first_seq
     from messages
     where chat_id = :chat_id and removed_revision > :version and revision <= :version
+        and (:as_of::bigint is null or removed_revision <= :as_of)
 )
 select
-    c.version, c.history_version, hidden.first_seq as hidden_from,
+    least(c.version, :as_of) as version, c.history_version, hidden.first_seq as hidden_from,
     w.seq, w.revision, w.removed_revision, w.epoch, w.role, w.ending, w.visibility, w.format,
     w.parts, w.model, w.effort, w.author_id, w.usage, w.cost_micros, w.copied_from, w.created_at
 from chats as c
@@ -48,6 +55,10 @@ cross join hidden
 left join written as w on true
 where c.id = :chat_id
 order by w.seq
+
+-- heads --
+select id, version, history_version, status, worker_id, epoch from chats
+where id = any(:chat_ids::uuid[])
 
 -- older_paths --
 -- The histories that an edit or a restore left behind: as of which version, and what was hidden.

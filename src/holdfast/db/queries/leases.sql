@@ -24,6 +24,11 @@ update chats set worker_id = null
 where worker_id = :worker_id and id = any(:chat_ids::uuid[])
 returning id
 
+-- release_all_but --
+update chats set worker_id = null
+where worker_id = :worker_id and id <> all(:kept::uuid[])
+returning id
+
 -- forget_workers --
 -- Workers whose lease lapsed long ago and whose chats have all been taken over.
 delete from workers as w
@@ -43,6 +48,8 @@ limit :limit
 -- Fair between owners: the chats of the dead first, then who has fewest driven, then who waits
 -- longest. Waiting owners are visited in a ring that begins at :ring_start, at most :owners_max on either side of it:
 -- the cost does not grow with the queue, and another :ring_start each time gives everybody a turn.
+-- A row that was written to after this statement's snapshot is left for the next time: its queue is
+-- read by the snapshot, and a runner that does not know of a queued message would lose it (M1).
 with recursive me as (
     select id from workers where id = :worker_id and lease_until > clock_timestamp()
 ), ring as (
@@ -66,7 +73,7 @@ with recursive me as (
     where ring.visited < :owners_max
 ), waiting as (
     select
-        c.id, c.runnable_since,
+        c.id, c.version, c.runnable_since,
         driven.chats + row_number() over (
             partition by ring.owner_id order by c.runnable_since
         ) as rank
@@ -80,7 +87,7 @@ with recursive me as (
         ) as seen
     ) as driven
     cross join lateral (
-        select c.id, c.runnable_since
+        select c.id, c.version, c.runnable_since
         from chats as c
         where c.owner_id = ring.owner_id and c.worker_id is null and c.runnable_since is not null
         order by c.runnable_since
@@ -88,7 +95,7 @@ with recursive me as (
     ) as c
     where ring.visited > 0
 ), abandoned as (
-    select c.id, c.runnable_since, 0 as rank
+    select c.id, c.version, c.runnable_since, 0 as rank
     from me, workers as w
     inner join chats as c on c.worker_id = w.id
     where w.lease_until <= clock_timestamp()
@@ -97,7 +104,7 @@ with recursive me as (
     select c.id
     from (select * from abandoned union all select * from waiting) as candidate
     inner join chats as c on c.id = candidate.id
-    where c.runnable_since is not null and (
+    where c.runnable_since is not null and c.version = candidate.version and (
         c.worker_id is null
         or exists (
             select from workers as w
@@ -109,14 +116,14 @@ with recursive me as (
     for update of c skip locked
 ), interrupts as (
     (
-        select c.id from me, chats as c
+        select c.id, c.version from me, chats as c
         where c.worker_id is null and c.status = 'interrupting'
         order by c.runnable_since
         limit :interrupts_max
     )
     union all
     (
-        select c.id from me, workers as w
+        select c.id, c.version from me, workers as w
         inner join chats as c on c.worker_id = w.id
         where w.lease_until <= clock_timestamp() and c.status = 'interrupting'
         limit :interrupts_max
@@ -125,7 +132,7 @@ with recursive me as (
     select c.id
     from interrupts
     inner join chats as c on c.id = interrupts.id
-    where c.status = 'interrupting' and (
+    where c.status = 'interrupting' and c.version = interrupts.version and (
         c.worker_id is null
         or exists (
             select from workers as w
@@ -135,7 +142,12 @@ with recursive me as (
     limit :interrupts_max
     for update of c skip locked
 )
-update chats as c set worker_id = :worker_id, epoch = c.epoch + 1
+update chats as c set
+    worker_id = :worker_id,
+    epoch = c.epoch + 1,
+    -- What `BeginAttempt` does, without a statement of its own: see driving.begun_by_acquiring.
+    attempt = c.attempt + case when c.status = 'running' and c.backoff is null then 1 else 0 end,
+    version = c.version + case when c.status = 'running' and c.backoff is null then 1 else 0 end
 from (select id from picked union select id from picked_interrupts) as taken
 where c.id = taken.id
 returning

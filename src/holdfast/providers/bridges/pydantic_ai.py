@@ -25,7 +25,8 @@ from pydantic_ai.tools import ToolDefinition
 from holdfast.domain.chat import ErrorKind
 from holdfast.domain.messages import Ending
 from holdfast.domain.parts import File, Part, Text, ToolCall
-from holdfast.providers import types
+from holdfast.ports import models
+from holdfast.ports.models import Event, Usage
 from holdfast.providers.content import Picture, Words, asked_pieces, output_pieces, output_text
 from holdfast.providers.errors import (
     ProviderError,
@@ -40,7 +41,7 @@ from holdfast.providers.names import CallIds, ToolNames
 from holdfast.providers.reply import Reply, Slot, parsed_arguments
 from holdfast.providers.shaping import arguments_of, schema_of
 from holdfast.providers.stream import Deadlines
-from holdfast.providers.types import Call, Event, Usage
+from holdfast.providers.types import Call
 
 DIALECT = "pydantic-ai"
 
@@ -70,7 +71,7 @@ class BridgeStream:
         self._stack = AsyncExitStack()
         self._stream: StreamedResponse | None = None
         self._events: AsyncIterator[Any] | None = None
-        self.final: types.Final | None = None
+        self.final: models.Reply | None = None
 
     @property
     def opened(self) -> bool:
@@ -188,7 +189,7 @@ class BridgeStream:
         self._slots[index] = slot
         self._reply.grow(slot, content, events)
 
-    def _finish(self) -> types.Final:
+    def _finish(self) -> models.Reply:
         """The reply, if the provider itself said that it is one."""
         assert self._stream is not None
         response = self._stream.get()

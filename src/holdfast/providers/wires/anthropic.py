@@ -14,6 +14,8 @@ from typing import Any, Final, Literal, assert_never, cast
 from holdfast.domain.ids import CallId
 from holdfast.domain.messages import Ending
 from holdfast.domain.parts import Native, Part, Reasoning, Text, ToolCall, ToolResult
+from holdfast.ports import models
+from holdfast.ports.models import Event, Usage, UsageSeen
 from holdfast.providers import types
 from holdfast.providers.content import Paper, Picture, Piece, Words, asked_pieces, output_pieces
 from holdfast.providers.errors import filtered, from_event, incomplete, protocol
@@ -21,21 +23,13 @@ from holdfast.providers.history import Answered, Asked, Entry, Said, is_ours, pr
 from holdfast.providers.names import CallIds, ToolNames
 from holdfast.providers.reply import Handlers, Reply, Slot, parsed_arguments
 from holdfast.providers.shaping import arguments_of, effort_of, encode, schema_of, temperature_of
-from holdfast.providers.types import (
-    Call,
-    Endpoint,
-    Event,
-    Object,
-    OneTool,
-    Request,
-    ThinkingStyle,
-    Usage,
-    UsageSeen,
-)
+from holdfast.providers.types import Call, Endpoint, Object, OneTool, Request, ThinkingStyle
 
 VERSION: Final = "2023-06-01"
 BREAKPOINTS_MAX: Final = 4
 BUDGET_MIN: Final = 1024
+DOUBLED_MIN: Final = 3
+"""Different deltas that all came twice before we believe that it is not the model's way to talk."""
 _ENDINGS: Final[Mapping[str, Ending]] = {
     "max_tokens": Ending.CUT,
     "model_context_window_exceeded": Ending.CUT,
@@ -344,7 +338,9 @@ class AnthropicDecoder:
             self._reply.finish_text(slot, native, events)
         elif slot.kind == "reasoning":
             block["thinking"] = slot.text
-            self._reply.finish_reasoning(slot, native, events)
+            # Its signature would be refused in every later prompt, and the chat with it (M5).
+            signed = None if _came_twice(slot.pieces, block) else native
+            self._reply.finish_reasoning(slot, signed, events)
         else:
             # Without deltas the input came whole, in the start of the block.
             given = block.get("input") if not slot.pieces else None
@@ -400,7 +396,7 @@ class AnthropicDecoder:
         )
         events.append(UsageSeen(self.usage))
 
-    def final(self, now: datetime) -> types.Final:
+    def final(self, now: datetime) -> models.Reply:
         if not self.ended or self._stop is None:
             raise incomplete()
         if self._stop == "refusal":
@@ -419,6 +415,17 @@ class AnthropicDecoder:
 
 def _or(value: int | None, old: int) -> int:
     return old if value is None else value
+
+
+def _came_twice(pieces: list[str], block: Object) -> bool:
+    """Whether thinking is surely not what was signed: every delta of it, or the signature, came
+    twice. Deltas have no number, and nobody thinks every word twice."""
+    firsts, seconds = pieces[::2], pieces[1::2]
+    signature: str = block.get("signature") or ""
+    half = len(signature) // 2
+    return (len(set(firsts)) >= DOUBLED_MIN and firsts == seconds) or (
+        half > 0 and signature[:half] == signature[half:]
+    )
 
 
 def _shown(content: object) -> Any:  # noqa: ANN401 - any JSON

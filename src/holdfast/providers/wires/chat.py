@@ -13,7 +13,8 @@ import orjson
 from holdfast.domain.chat import ErrorKind
 from holdfast.domain.messages import Ending
 from holdfast.domain.parts import Native, Part, Reasoning, Text, ToolCall
-from holdfast.providers import types
+from holdfast.ports import models
+from holdfast.ports.models import Event, Usage, UsageSeen
 from holdfast.providers.content import (
     Paper,
     Picture,
@@ -28,16 +29,7 @@ from holdfast.providers.history import Answered, Asked, Entry, Said, is_ours, pr
 from holdfast.providers.names import CallIds, ToolNames
 from holdfast.providers.reply import Reply, Slot, parsed_arguments
 from holdfast.providers.shaping import arguments_of, effort_of, encode, schema_of, temperature_of
-from holdfast.providers.types import (
-    Call,
-    Endpoint,
-    Event,
-    Object,
-    OneTool,
-    Request,
-    Usage,
-    UsageSeen,
-)
+from holdfast.providers.types import Call, Endpoint, Object, OneTool, Request
 
 _REASONING_FIELDS: Final = ("reasoning_content", "reasoning")
 
@@ -333,7 +325,7 @@ class ChatDecoder:
         self.counted = self.usage.input > 0 and usage.get("completion_tokens") is not None
         events.append(UsageSeen(self.usage))
 
-    def final(self, now: datetime) -> types.Final:
+    def final(self, now: datetime) -> models.Reply:
         finish = self._finish
         if finish is None:
             raise incomplete()

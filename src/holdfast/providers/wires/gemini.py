@@ -15,7 +15,8 @@ import orjson
 from holdfast.domain.chat import ErrorKind
 from holdfast.domain.messages import Ending
 from holdfast.domain.parts import Native, Part, Reasoning, Text, ToolCall, ToolResult
-from holdfast.providers import types
+from holdfast.ports import models
+from holdfast.ports.models import Event, Usage, UsageSeen
 from holdfast.providers.content import (
     Paper,
     Picture,
@@ -30,17 +31,7 @@ from holdfast.providers.history import Answered, Asked, Entry, Said, is_ours, pr
 from holdfast.providers.names import CallIds, ToolNames
 from holdfast.providers.reply import Reply, Slot
 from holdfast.providers.shaping import arguments_of, effort_of, encode, schema_of, temperature_of
-from holdfast.providers.types import (
-    Call,
-    Endpoint,
-    Event,
-    Object,
-    OneTool,
-    Request,
-    ThinkingStyle,
-    Usage,
-    UsageSeen,
-)
+from holdfast.providers.types import Call, Endpoint, Object, OneTool, Request, ThinkingStyle
 
 if TYPE_CHECKING:
     from holdfast.domain.ids import CallId
@@ -370,7 +361,7 @@ class GeminiDecoder:
         self.counted = self.usage.input > 0 and (self.ended or so_far)
         events.append(UsageSeen(self.usage))
 
-    def final(self, now: datetime) -> types.Final:
+    def final(self, now: datetime) -> models.Reply:
         if self._blocked:
             raise filtered(self._blocked)
         finish = self._finish

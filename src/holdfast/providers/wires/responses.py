@@ -13,24 +13,15 @@ import orjson
 from holdfast.domain.ids import CallId
 from holdfast.domain.messages import Ending
 from holdfast.domain.parts import Native, Part, Text, ToolCall, ToolResult
-from holdfast.providers import types
+from holdfast.ports import models
+from holdfast.ports.models import Event, Usage, UsageSeen
 from holdfast.providers.content import Paper, Picture, Piece, Words, asked_pieces, output_pieces
 from holdfast.providers.errors import filtered, from_event, incomplete, protocol
 from holdfast.providers.history import Answered, Asked, Entry, Said, prompt_of
 from holdfast.providers.names import CallIds, ToolNames
 from holdfast.providers.reply import Handlers, Reply, Slot, parsed_arguments
 from holdfast.providers.shaping import arguments_of, effort_of, encode, schema_of, temperature_of
-from holdfast.providers.types import (
-    Call,
-    Endpoint,
-    Event,
-    Object,
-    OneTool,
-    Request,
-    ThinkingStyle,
-    Usage,
-    UsageSeen,
-)
+from holdfast.providers.types import Call, Endpoint, Object, OneTool, Request, ThinkingStyle
 
 
 class ResponsesWire:
@@ -357,7 +348,7 @@ class ResponsesDecoder:
             self.counted = True
             events.append(UsageSeen(self.usage))
 
-    def final(self, now: datetime) -> types.Final:
+    def final(self, now: datetime) -> models.Reply:
         if self._status not in ("completed", "incomplete"):
             raise incomplete()
         if self._reason == "content_filter":

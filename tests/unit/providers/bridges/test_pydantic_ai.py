@@ -15,10 +15,11 @@ from holdfast.domain.chat import ErrorKind
 from holdfast.domain.ids import CallId
 from holdfast.domain.messages import Ending
 from holdfast.domain.parts import Reasoning, Text, ToolCall
+from holdfast.ports.models import TextDelta
 from holdfast.providers.bridges.pydantic_ai import BridgeStream, classified
 from holdfast.providers.errors import ProviderError
 from holdfast.providers.stream import Deadlines
-from holdfast.providers.types import Call, OneTool, TextDelta
+from holdfast.providers.types import Call, OneTool
 from tests.support.model import (
     NOW,
     assistant,

@@ -9,8 +9,9 @@ from holdfast.domain.chat import ErrorKind
 from holdfast.domain.ids import CallId
 from holdfast.domain.messages import Ending
 from holdfast.domain.parts import Native, Reasoning, Text, ToolCall
+from holdfast.ports.models import Usage
 from holdfast.providers.errors import ProviderError
-from holdfast.providers.types import CachePolicy, ModelFacts, OneTool, ThinkingStyle, Tool, Usage
+from holdfast.providers.types import CachePolicy, ModelFacts, OneTool, ThinkingStyle, Tool
 from holdfast.providers.wires import WIRES
 from tests.support.model import (
     FACTS,
@@ -340,3 +341,44 @@ def test_repeated_ids_are_replaced_in_the_replayed_block_too() -> None:
         "call_0_2",
     ]
     assert tool_call("x").call_id == "x"
+
+
+def _thinking(*words: str, signature: str = "EqQBCgIYAhIM") -> tuple[Reasoning, dict[str, Any]]:
+    """The part of a block of thinking, and what the next prompt says in its place."""
+    deltas = [{"type": "thinking_delta", "thinking": word} for word in words]
+    signed = {"type": "signature_delta", "signature": signature}
+    thought = block(0, {"type": "thinking", "thinking": "", "signature": ""}, *deltas, signed)
+    said = block(1, {"type": "text", "text": ""}, {"type": "text_delta", "text": "Yes"})
+    reply = play("anthropic", stream(START, *thought, *said, *end("end_turn", output_tokens=3)))
+    (part, _) = reply.parts
+    assert isinstance(part, Reasoning)
+    sent = body(history=[user("Hi"), assistant(*reply.parts), user("And?")])
+    return part, sent["messages"][1]["content"][0]
+
+
+@pytest.mark.requirement("M5")
+@pytest.mark.parametrize(
+    ("words", "signature"),
+    [
+        (("The", "The", " sky", " sky", ", then.", ", then."), "EqQBCgIYAhIM"),
+        (("The", " sky"), "EqQBCgIYAhIMEqQBCgIYAhIM"),
+    ],
+)
+def test_thinking_that_came_twice_is_shown_and_never_sent_back(
+    words: tuple[str, ...], signature: str
+) -> None:
+    part, sent = _thinking(*words, signature=signature)
+
+    assert part.text == "".join(words)
+    assert part.native is None
+    assert sent == {"type": "text", "text": "Yes"}
+
+
+@pytest.mark.parametrize(
+    "words", [("ha", "ha", "ha", "ha"), ("no", "no", " yes", " yes"), ("a", "a", "b", "b", "c")]
+)
+def test_thinking_that_repeats_itself_is_sent_back_as_it_was_signed(words: tuple[str, ...]) -> None:
+    part, sent = _thinking(*words)
+
+    assert part.native is not None
+    assert sent == {"type": "thinking", "thinking": "".join(words), "signature": "EqQBCgIYAhIM"}

@@ -1,0 +1,160 @@
+"""Everything that talks to the world, opened in order and closed in reverse.
+
+pool → clock → bus → transport and models → tools. The heartbeat has a connection of its own, opened
+in its thread: a pool belongs to one event loop, and a lease must not wait for a place in it.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+from holdfast.bootstrap.ids import SystemIds
+from holdfast.bootstrap.options import default_model, model_configs, pool_options
+from holdfast.bus.lossy import LossyBus
+from holdfast.bus.postgres import open_postgres_bus
+from holdfast.db.audit import PostgresAuditLog
+from holdfast.db.clock import DatabaseClock
+from holdfast.db.credentials import PostgresCredentials
+from holdfast.db.history import PostgresHistory
+from holdfast.db.leases import PostgresLeases
+from holdfast.db.listing import PostgresListing
+from holdfast.db.migrate import refuse_behind
+from holdfast.db.pool import Pool, PoolOptions, open_pool
+from holdfast.db.store import PostgresStore
+from holdfast.db.users import PostgresUsers
+from holdfast.domain.errors import Unavailable
+from holdfast.ports.bus import Bus
+from holdfast.ports.clock import Clock
+from holdfast.ports.history import History
+from holdfast.ports.identity import AuditLog, Credentials, Users
+from holdfast.ports.ids import Ids
+from holdfast.ports.leases import Leases
+from holdfast.ports.listing import Listing
+from holdfast.ports.models import Models
+from holdfast.ports.store import Store
+from holdfast.ports.tools import Tools
+from holdfast.providers.models import ConfiguredModels
+from holdfast.providers.prices import load_prices
+from holdfast.providers.transport import open_transport
+from holdfast.settings import Settings
+from holdfast.telemetry.metrics import Metrics
+from holdfast.tools.builtin import Builtin
+
+CLOCK_SYNC_EVERY_S: Final = 60.0
+_LOG: Final = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeopleAdapters:
+    """What only the edge needs: lists of chats, accounts, credentials, what was done."""
+
+    listing: Listing
+    users: Users
+    credentials: Credentials
+    audit: AuditLog
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adapters:
+    """One implementation of each port. `open_leases`: those of the heartbeat, entered where it
+    runs. `people`: not there in a simulation, which has no edge."""
+
+    store: Store
+    history: History
+    leases: Leases
+    bus: Bus
+    models: Models
+    tools: Tools
+    clock: Clock
+    ids: Ids
+    open_leases: Callable[[], AbstractAsyncContextManager[Leases]]
+    people: PeopleAdapters | None = None
+
+
+@asynccontextmanager
+async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[Adapters]:
+    url = str(settings.database_url)
+    configs = model_configs(settings)  # before anything is opened: what is wrong is said at once
+    if configs:
+        load_prices()  # blocks, while there is nobody yet who could mind
+    async with AsyncExitStack() as stack:
+        pool = await stack.enter_async_context(open_pool(url, pool_options(settings)))
+        metrics.bind("pool", lambda: _pool_numbers(pool))
+        await refuse_behind(pool)
+        clock = await DatabaseClock.open(pool)
+        comparing = keep_in_time(lambda: clock.sync(pool), CLOCK_SYNC_EVERY_S)
+        await stack.enter_async_context(beside(comparing, "clock"))
+        bus = await stack.enter_async_context(_bus(settings))
+        transport = await stack.enter_async_context(open_transport(clock.now))
+        yield Adapters(
+            store=PostgresStore(pool),
+            history=PostgresHistory(pool),
+            leases=PostgresLeases(pool),
+            bus=bus,
+            models=ConfiguredModels(transport, configs, default_model(settings)),
+            tools=Builtin(clock),
+            clock=clock,
+            ids=SystemIds(clock),
+            open_leases=lambda: _open_leases(url, settings.heartbeat_every_s),
+            people=PeopleAdapters(
+                listing=PostgresListing(pool),
+                users=PostgresUsers(pool),
+                credentials=PostgresCredentials(pool),
+                audit=PostgresAuditLog(pool),
+            ),
+        )
+
+
+@asynccontextmanager
+async def _open_leases(url: str, timeout_s: float) -> AsyncGenerator[Leases]:
+    options = PoolOptions(
+        connections_min=1,
+        connections_max=1,
+        connect_timeout_s=timeout_s,
+        command_timeout_s=timeout_s,
+    )
+    async with open_pool(url, options) as pool:
+        yield PostgresLeases(pool)
+
+
+def _bus(settings: Settings) -> LossyBus:
+    if settings.redis_url:
+        # Here, not above: who has no Redis need not load its driver.
+        from holdfast.bus.redis import open_redis_bus
+
+        return open_redis_bus(settings.redis_url, prefix=settings.bus_prefix)
+    return open_postgres_bus(str(settings.database_url))
+
+
+def _pool_numbers(pool: Pool) -> dict[str, float]:
+    idle = pool.get_idle_size()
+    return {"idle": idle, "used": pool.get_size() - idle}
+
+
+async def keep_in_time(sync: Callable[[], Awaitable[None]], every_s: float) -> None:
+    """Clocks drift and are set; ours is compared with the database's now and then (L84)."""
+    while True:
+        await asyncio.sleep(every_s)
+        try:
+            await sync()
+        except Unavailable as error:
+            _LOG.warning("the clock could not be compared with the database's: %s", error)
+
+
+@asynccontextmanager
+async def beside(work: Coroutine[Any, Any, None], name: str) -> AsyncGenerator[None]:
+    """Something that goes on for as long as the block does."""
+    failed: Exception | None = None
+    async with asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(work, name=name)
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 - passes as it is, not inside a group of one
+            failed = error
+        finally:
+            task.cancel()
+    if failed is not None:
+        raise failed

@@ -1,0 +1,186 @@
+"""The edge of a server: identity from settings, the app over it, and the first admin."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from importlib import metadata
+from typing import TYPE_CHECKING, Final
+
+from holdfast.bootstrap.adapters import Adapters, beside, open_adapters
+from holdfast.bootstrap.options import default_model
+from holdfast.bootstrap.server import READY_LOOKS_S, Server
+from holdfast.domain.accounts import User
+from holdfast.domain.errors import Unavailable
+from holdfast.domain.policy import Scope
+from holdfast.identity.accounts import Accounts
+from holdfast.identity.chance import SystemChance
+from holdfast.identity.gate import Gate
+from holdfast.identity.keys import ApiKeys, MadeKey
+from holdfast.identity.passwords import Passwords
+from holdfast.identity.sign_in import PasswordLogin, SignIns, Visitor
+from holdfast.identity.throttle import Throttle
+from holdfast.ports.identity import Credentials
+from holdfast.settings import Settings
+from holdfast.telemetry.metrics import Metrics
+from holdfast.web.app import create_app
+from holdfast.web.edge import Chats, Edge, Identity, WebOptions
+from holdfast.web.rates import Rates
+from holdfast.web.serving import Serving, ServingOptions, bind, serving
+
+if TYPE_CHECKING:
+    import socket
+
+FORGET_EVERY_S: Final = 600.0
+THROTTLED_FOR: Final = timedelta(hours=1)
+FORGET_AT_ONCE: Final = 1_000
+_LOG: Final = logging.getLogger(__name__)
+
+
+def identity_of(adapters: Adapters) -> Identity:
+    people = adapters.people
+    assert people is not None, "an edge needs its adapters"
+    clock = adapters.clock
+    chance = SystemChance(clock)
+    gate = Gate(people.credentials)
+    passwords = Passwords()
+    throttle = Throttle(people.credentials)
+    sign_ins = SignIns(people.credentials, people.audit, gate, clock, chance)
+    return Identity(
+        gate=gate,
+        accounts=Accounts(people.users, passwords, throttle, gate, clock, chance),
+        sign_ins=sign_ins,
+        login=PasswordLogin(sign_ins, passwords, throttle),
+        keys=ApiKeys(people.credentials, gate, clock, chance),
+        audit=people.audit,
+    )
+
+
+@asynccontextmanager
+async def open_identity(settings: Settings) -> AsyncGenerator[Identity]:
+    """For commands that need nothing else of a server."""
+    async with open_adapters(settings, Metrics()) as adapters:
+        yield identity_of(adapters)
+
+
+def edge_of(server: Server, settings: Settings) -> Edge:
+    adapters = server.adapters
+    assert server.hub is not None, "who serves people has a hub"
+    assert adapters.people is not None, "an edge needs its adapters"
+    first = default_model(settings)
+    others = (model.name for model in settings.models if model.name != first)
+    return Edge(
+        chats=Chats(
+            ledger=server.ledger,
+            store=adapters.store,
+            history=adapters.history,
+            listing=adapters.people.listing,
+            hub=server.hub,
+            ids=adapters.ids,
+        ),
+        identity=identity_of(adapters),
+        clock=adapters.clock,
+        models=(first, *others) if first else (),
+        metrics=server.metrics.text,
+        version=metadata.version("holdfast"),
+        options=WebOptions(own_origins=settings.own_origins),
+        rates=Rates(settings.rate_per_s, settings.rate_burst),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """A server on its socket: `run` until `drain` has done its work."""
+
+    server: Server
+    edge: Edge
+    http: Serving
+    bound: "socket.socket"
+
+    @property
+    def url(self) -> str:
+        host, port = self.bound.getsockname()[:2]
+        return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+    async def ready(self) -> None:
+        """Until it answers. Looks now and then: it happens once."""
+        await self.server.ready()
+        while not self.http.started:  # noqa: ASYNC110
+            await asyncio.sleep(READY_LOOKS_S)
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self.server.run(), name="server")
+            tasks.create_task(self.http.serve(sockets=[self.bound]), name="http")
+
+    def drain(self) -> None:
+        """Accept nothing more, end every stream with a hint to come again, hand over turns."""
+        self.http.stop()
+        self.server.drain()
+
+
+@asynccontextmanager
+async def open_served(server: Server, settings: Settings) -> AsyncGenerator[Served]:
+    """Raises `OSError` if the address cannot be used."""
+    options = ServingOptions(
+        host=settings.host, port=settings.port, trusted_proxies=settings.trusted_proxies
+    )
+    edge = edge_of(server, settings)
+    people = server.adapters.people
+    assert people is not None, "an edge needs its adapters"
+    with bind(options) as bound:
+        if settings.admin_password is not None:
+            await create_first(
+                edge.identity,
+                organisation=settings.organisation,
+                email=settings.admin_email,
+                password=settings.admin_password.get_secret_value(),
+            )
+        async with beside(_forget_expired(people.credentials), "forget expired"):
+            http = serving(create_app(edge), options)
+            yield Served(server=server, edge=edge, http=http, bound=bound)
+
+
+async def _forget_expired(credentials: Credentials) -> None:
+    """What has expired lets nobody in; this only takes it off the disk."""
+    while True:
+        try:
+            while await credentials.forget_expired(window=THROTTLED_FOR) >= FORGET_AT_ONCE:
+                pass
+        except Unavailable as error:
+            _LOG.warning("expired credentials could not be removed: %s", error)
+        await asyncio.sleep(FORGET_EVERY_S)
+
+
+@dataclass(frozen=True, slots=True)
+class First:
+    user: User
+    key: MadeKey = field(repr=False)
+
+
+async def create_first(
+    identity: Identity, *, organisation: str, email: str, password: str, name: str = "Admin"
+) -> User | None:
+    """The first admin; None if there is any user already."""
+    return await identity.accounts.create_first_admin(
+        org_name=organisation, name=name, email=email, password=password
+    )
+
+
+async def create_first_with_key(
+    identity: Identity, *, organisation: str, email: str, password: str, name: str
+) -> First | None:
+    """And a key that is good for everything, made as that admin would make it."""
+    user = await create_first(
+        identity, organisation=organisation, email=email, password=password, name=name
+    )
+    if user is None:
+        return None
+    opened = await identity.login.sign_in(email, password, Visitor(agent="holdfast admin"))
+    who = await identity.gate.authenticate_cookie(opened.token)
+    assert who is not None, "signed in just now"
+    key = await identity.keys.create(who, name="first key", scopes=frozenset(Scope))
+    await identity.sign_ins.close(who)
+    return First(user, key)

@@ -1,0 +1,156 @@
+"""The graph of a server over its ports, and the server as tests and commands have it."""
+
+import asyncio
+import secrets
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from types import TracebackType
+from typing import Final, Self
+
+from holdfast.bootstrap.adapters import Adapters, open_adapters
+from holdfast.bootstrap.observed import Watch
+from holdfast.bootstrap.options import ServerOptions, server_options
+from holdfast.chats.ledger import Ledger
+from holdfast.settings import Settings
+from holdfast.stream.hub import Hub
+from holdfast.telemetry.logs import bound
+from holdfast.telemetry.metrics import Metrics, numbers_of
+from holdfast.turn.driver import Driver
+from holdfast.turn.reading import Reading
+from holdfast.worker.heartbeat import Beside, Heartbeat, in_own_thread
+from holdfast.worker.tenure import Chance
+from holdfast.worker.worker import Ports, Worker
+
+READY_LOOKS_S: Final = 0.02
+SYSTEM_CHANCE: Final[Chance] = secrets.SystemRandom().random
+
+
+class Server:
+    """One replica. Entered with `async with`; `hub` and `worker` are there as its role says."""
+
+    def __init__(
+        self,
+        adapters: Adapters,
+        ledger: Ledger,
+        metrics: Metrics,
+        *,
+        name: str,
+        hub: Hub | None,
+        worker: Worker | None,
+    ) -> None:
+        self.adapters = adapters
+        self.ledger = ledger
+        self.metrics = metrics
+        self.name = name
+        self.hub = hub
+        self.worker = worker
+        self._drained = asyncio.Event()
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        async with AsyncExitStack() as stack:
+            stack.enter_context(bound(worker=self.name))
+            if self.hub is not None:
+                await stack.enter_async_context(self.hub)
+            if self.worker is not None:
+                await stack.enter_async_context(self.worker)
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self._stack.__aexit__(kind, error, traceback)
+
+    async def ready(self) -> None:
+        """Until the worker holds a lease and hears of work. Looks now and then: it happens once."""
+        while self.worker is not None and self.worker.worker_id is None:  # noqa: ASYNC110
+            await asyncio.sleep(READY_LOOKS_S)
+
+    async def run(self) -> None:
+        """Until drained."""
+        if self.worker is not None:
+            await self.worker.run()
+        else:
+            await self._drained.wait()
+
+    def drain(self) -> None:
+        """End what is followed, hand over what is driven; `run` returns when that is done."""
+        self._drained.set()
+        if self.hub is not None:
+            self.hub.stop()
+        if self.worker is not None:
+            self.worker.drain()
+
+
+def assemble(
+    adapters: Adapters,
+    options: ServerOptions,
+    metrics: Metrics | None = None,
+    *,
+    chance: Chance = SYSTEM_CHANCE,
+    beat_beside: Beside = in_own_thread,
+) -> Server:
+    """The graph over these ports. Does no I/O and starts nothing: a simulation in virtual time is
+    built by it, too, with a seeded chance and `on_this_loop` for the heartbeat."""
+    metrics = metrics or Metrics()
+    watch = Watch(metrics)
+    seen = replace(
+        adapters,
+        store=watch.store(adapters.store),
+        models=watch.models(adapters.models),
+        tools=watch.tools(adapters.tools),
+    )
+    ledger = Ledger(seen.store, seen.bus, seen.clock)
+    metrics.bind("bus", lambda: numbers_of(seen.bus.counters))
+    hub = worker = None
+    if options.serves:
+        hub = Hub(seen.store, seen.history, seen.bus, options.hub)
+        metrics.bind("stream", lambda: numbers_of(hub.counters))
+    if options.drives:
+        driver = Driver(
+            ledger,
+            Reading(seen.store, seen.history),
+            seen.bus,
+            seen.models,
+            seen.tools,
+            options.turn,
+            clock=seen.clock,
+            chance=chance,
+        )
+        worker = Worker(
+            watch.drive(driver.drive),
+            Ports(seen.leases, seen.history, seen.bus, ledger),
+            Heartbeat(seen.open_leases, beat_beside),
+            chance,
+            options.worker,
+        )
+        metrics.bind("turn", lambda: numbers_of(driver.counters))
+        metrics.bind("worker", lambda: numbers_of(worker.counters))
+        metrics.bind("server", lambda: {"capacity": options.worker.capacity})
+    return Server(adapters, ledger, metrics, name=options.worker.name, hub=hub, worker=worker)
+
+
+def as_they_are(adapters: Adapters) -> Adapters:
+    return adapters
+
+
+@asynccontextmanager
+async def open_server(
+    settings: Settings, around: Callable[[Adapters], Adapters] = as_they_are
+) -> AsyncGenerator[Server]:
+    """A server, serving and driving as its role says. Leaving stops everything, in reverse.
+
+    `around`: tests put something between the server and the world. Raises `WrongSettings`,
+    `NoDatabase`, `UnsafeDatabase` or `SchemaBehind`, each with a sentence for the operator.
+    """
+    options, metrics = server_options(settings), Metrics()
+    async with (
+        open_adapters(settings, metrics) as adapters,
+        assemble(around(adapters), options, metrics) as server,
+    ):
+        yield server

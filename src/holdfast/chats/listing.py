@@ -1,0 +1,221 @@
+"""Lists of chats, and the verbs that are about lists: rename, pin, label, share, mark as read.
+
+Archiving is a command of the ledger (`chats/steer.py`). A page ends at a place, not at a number: it
+is where the next one goes on whatever was added, touched or removed meanwhile. A chat that somebody
+speaks to moves to the front, so that a reader who has passed the front does not meet it again.
+"""
+
+import base64
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final, Literal
+from uuid import UUID
+
+from holdfast.chats.ledger import Actor
+from holdfast.domain.audit import AuditAction, AuditEntry
+from holdfast.domain.denials import FieldRefused, NotFound
+from holdfast.domain.errors import ChatNotFound
+from holdfast.domain.ids import ChatId, Seq, UserId
+from holdfast.domain.policy import Action, Kind, Principal, rule_for
+from holdfast.ports.clock import Clock
+from holdfast.ports.listing import Entry, Listing, Place, Share, Wanted
+
+PAGE_MAX: Final = 200
+PINS_MAX: Final = 50
+LABELS_MAX: Final = 20
+LABEL_CHARS_MAX: Final = 60
+TITLE_CHARS_MAX: Final = 200
+SEARCH_CHARS_MAX: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ListPage:
+    """`after`: the cursor of the next page; None if this was the last."""
+
+    entries: tuple[Entry, ...]
+    after: str | None
+
+
+async def page(
+    listing: Listing,
+    who: Principal,
+    wanted: Wanted | None = None,
+    *,
+    limit: int = 50,
+    after: str | None = None,
+    pinned: Literal["first", "mixed"] = "mixed",
+) -> ListPage:
+    """The chats that one may read, last touched first. With `pinned="first"` the first page begins
+    with all of one's pins, beyond the limit, and no page has them again."""
+    assert 1 <= limit <= PAGE_MAX
+    wanted = wanted or Wanted()
+    if wanted.title_has is not None and len(wanted.title_has) > SEARCH_CHARS_MAX:
+        raise FieldRefused("title_has", f"at most {SEARCH_CHARS_MAX} characters")
+    may = rule_for(who, Action.READ, Kind.CHAT)
+    place = None if after is None else decode_cursor(after)
+    first: Sequence[Entry] = ()
+    if pinned == "first" and wanted.pinned is None:
+        if place is None:
+            first = await listing.page(may, replace(wanted, pinned=True), limit=PINS_MAX)
+        wanted = replace(wanted, pinned=False)
+    found = await listing.page(may, wanted, limit=limit + 1, after=place)
+    return _page((*first, *found[:limit]), found, limit)
+
+
+async def oversee(
+    listing: Listing,
+    who: Principal,
+    wanted: Wanted | None = None,
+    *,
+    limit: int = 50,
+    after: str | None = None,
+) -> ListPage:
+    """All the chats of the organisation, for its admins: that they are there, not what they say.
+
+    Titles and labels are left out: they are the owner's words, or a summary of them.
+    """
+    assert 1 <= limit <= PAGE_MAX
+    may = rule_for(who, Action.OVERSEE, Kind.CHAT)
+    # Nor may one find out by asking for chats whose title or label has a word in it.
+    wanted = replace(wanted or Wanted(), title_has=None, label=None, pinned=None, whose=None)
+    place = None if after is None else decode_cursor(after)
+    found = await listing.page(may, wanted, limit=limit + 1, after=place)
+    shown = tuple(replace(e, title=None, title_source=None, labels=()) for e in found[:limit])
+    return _page(shown, found, limit)
+
+
+def _page(shown: Sequence[Entry], found: Sequence[Entry], limit: int) -> ListPage:
+    more = len(found) > limit
+    last = found[limit - 1] if more else None
+    return ListPage(
+        tuple(shown),
+        None if last is None else encode_cursor(Place(last.touched_at, last.chat_id)),
+    )
+
+
+async def find(
+    listing: Listing, who: Principal, chat_id: ChatId, action: Action = Action.READ
+) -> Entry:
+    """The chat, if one may do this to it; else `ChatNotFound`, as if it were not there (A1).
+
+    The edge asks before it reads history or follows a chat: those ask nobody.
+    """
+    entry = await listing.find(rule_for(who, action, Kind.CHAT), chat_id)
+    return _found(chat_id, entry)
+
+
+def driver(who: Principal) -> Actor:
+    """As whom to command the ledger, which lets only the owner (L128)."""
+    rule_for(who, Action.DRIVE, Kind.CHAT)
+    return Actor(who.org_id, who.user_id)
+
+
+async def rename(listing: Listing, who: Principal, chat_id: ChatId, title: str | None) -> Entry:
+    """None takes the title away, so that the server may find one again."""
+    may = rule_for(who, Action.CHANGE, Kind.CHAT)
+    cleaned = None if title is None else clean_line(title, "title", TITLE_CHARS_MAX)
+    return _found(chat_id, await listing.rename(may, chat_id, cleaned))
+
+
+async def pin(listing: Listing, who: Principal, chat_id: ChatId, *, pinned: bool) -> Entry:
+    may = rule_for(who, Action.CHANGE, Kind.CHAT)
+    entry = await listing.pin(may, chat_id, pinned=pinned, pins_max=PINS_MAX)
+    if entry is None and await listing.find(may, chat_id) is not None:
+        raise FieldRefused("pinned", f"at most {PINS_MAX} chats")
+    return _found(chat_id, entry)
+
+
+async def label(listing: Listing, who: Principal, chat_id: ChatId, labels: Sequence[str]) -> Entry:
+    """Give a chat these labels and no others."""
+    may = rule_for(who, Action.CHANGE, Kind.CHAT)
+    cleaned = dict.fromkeys(clean_line(each, "labels", LABEL_CHARS_MAX) for each in labels)
+    if len(cleaned) > LABELS_MAX:
+        raise FieldRefused("labels", f"at most {LABELS_MAX}")
+    return _found(chat_id, await listing.label(may, chat_id, list(cleaned)))
+
+
+async def mark_read(listing: Listing, who: Principal, chat_id: ChatId, seq: Seq) -> Seq:
+    """How far the one who asks has read, and nobody else (L129)."""
+    reached = await listing.mark_read(rule_for(who, Action.READ, Kind.CHAT), chat_id, seq)
+    if reached is None:
+        raise ChatNotFound(chat_id)
+    return reached
+
+
+async def share(
+    listing: Listing, clock: Clock, who: Principal, chat_id: ChatId, with_user: UserId
+) -> None:
+    """Let somebody of the same organisation read a chat. Twice is once."""
+    may = rule_for(who, Action.SHARE, Kind.CHAT)
+    entry = _entry(who, clock, AuditAction.CHAT_SHARED, chat_id, with_user)
+    if await listing.share(may, chat_id, with_user, entry):
+        return
+    _found(chat_id, await listing.find(may, chat_id))
+    if with_user not in {each.user_id for each in await listing.shares(may, chat_id)}:
+        raise NotFound(Kind.USER, with_user)
+
+
+async def unshare(
+    listing: Listing, clock: Clock, who: Principal, chat_id: ChatId, with_user: UserId
+) -> None:
+    may = rule_for(who, Action.SHARE, Kind.CHAT)
+    entry = _entry(who, clock, AuditAction.CHAT_UNSHARED, chat_id, with_user)
+    if not await listing.unshare(may, chat_id, with_user, entry):
+        _found(chat_id, await listing.find(may, chat_id))
+
+
+async def shares(listing: Listing, who: Principal, chat_id: ChatId) -> Sequence[Share]:
+    """With whom it is shared; for its owner."""
+    may = rule_for(who, Action.SHARE, Kind.CHAT)
+    found = await listing.shares(may, chat_id)
+    if not found:
+        _found(chat_id, await listing.find(may, chat_id))
+    return found
+
+
+def clean_line(text: str, field: str, chars_max: int) -> str:
+    """One line of text: blanks and line breaks become one space each."""
+    text = " ".join(unicodedata.normalize("NFC", text).split())
+    if not text or len(text) > chars_max:
+        raise FieldRefused(field, f"between 1 and {chars_max} characters")
+    return text
+
+
+def encode_cursor(place: Place) -> str:
+    said = f"{place.touched_at.isoformat()} {place.chat_id}"
+    return base64.urlsafe_b64encode(said.encode()).decode().rstrip("=")
+
+
+def decode_cursor(cursor: str) -> Place:
+    try:
+        said = base64.b64decode(cursor + "=" * (-len(cursor) % 4), b"-_", validate=True).decode()
+        at, chat_id = said.split(" ")
+        place = Place(datetime.fromisoformat(at), ChatId(UUID(chat_id)))
+    except ValueError as error:
+        raise FieldRefused("after", "not a cursor of this list") from error
+    if place.touched_at.tzinfo is None or encode_cursor(place) != cursor:
+        raise FieldRefused("after", "not a cursor of this list")
+    return place
+
+
+def _found(chat_id: ChatId, entry: Entry | None) -> Entry:
+    if entry is None:
+        raise ChatNotFound(chat_id)
+    return entry
+
+
+def _entry(
+    who: Principal, clock: Clock, action: AuditAction, chat_id: ChatId, with_user: UserId
+) -> AuditEntry:
+    return AuditEntry(
+        org_id=who.org_id,
+        at=clock.now(),
+        action=action,
+        actor_id=who.user_id,
+        credential=who.credential,
+        target_kind=Kind.CHAT,
+        target_id=chat_id,
+        detail={"with": str(with_user)},
+    )

@@ -1,0 +1,126 @@
+"""How a commit travels inside a hint, so that watching costs no read: its events, encoded once.
+
+    <attempt>\n
+    <place> <kind> <json>\n        for each event, in order
+
+Whoever follows splices the JSON through and never decodes it. A commit that is too long, or whose
+messages only the database knows (a restore copies them), is left out: the reader reads the truth.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, cast
+
+import orjson
+
+from holdfast.domain.chat import Chat
+from holdfast.domain.driving import RUNNABLE
+from holdfast.domain.events import EventKind, Told, of_commit
+from holdfast.domain.ids import Version
+from holdfast.domain.messages import Message
+from holdfast.domain.outcome import Outcome
+from holdfast.domain.parts import JsonValue
+from holdfast.ports.bus import Hint
+
+INLINE_BYTES_MAX: Final = 64 * 1024
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedEvent:
+    kind: EventKind
+    place: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Inline:
+    """A commit as a hint carries it."""
+
+    attempt: int
+    events: tuple[EncodedEvent, ...]
+
+
+def hint_of(outcome: Outcome, messages: Sequence[Message], *, by_owner: bool) -> Hint:
+    """What to publish of a commit; `by_owner`: the worker that drives the chat made it."""
+    chat = outcome.chat
+    inline = b""
+    if outcome.restored is None:
+        inline = encode_inline(
+            chat.attempt, of_commit(outcome.before, chat, messages, outcome.hidden_from)
+        )
+    return Hint(
+        chat.chat_id,
+        chat.version,
+        chat.status,
+        history_version=chat.history_version,
+        runnable=chat.worker_id is None and chat.status in RUNNABLE,
+        worker_id=None if by_owner else chat.worker_id,
+        inline=inline,
+    )
+
+
+def hint_of_acquiring(chat: Chat) -> Hint:
+    """What to publish of the attempt that acquiring this chat has begun."""
+    before = replace(chat, version=Version(chat.version - 1), attempt=chat.attempt - 1)
+    return Hint(
+        chat.chat_id,
+        chat.version,
+        chat.status,
+        history_version=chat.history_version,
+        inline=encode_inline(chat.attempt, of_commit(before, chat, ())),
+    )
+
+
+def hint_of_release(chat: Chat) -> Hint:
+    """What to publish of a chat that its worker let go: nothing changed but that it waits."""
+    return Hint(
+        chat.chat_id,
+        chat.version,
+        chat.status,
+        history_version=chat.history_version,
+        runnable=chat.status in RUNNABLE,
+    )
+
+
+def encode_inline(attempt: int, events: Sequence[Told]) -> bytes:
+    lines = [b"%d" % attempt]
+    lines += [b"%d %b %b" % (e.place, e.kind.encode(), encode_data(e.data)) for e in events]
+    inline = b"\n".join(lines)
+    return inline if len(inline) <= INLINE_BYTES_MAX else b""
+
+
+def decode_inline(inline: bytes) -> Inline | None:
+    """None if there is nothing to read, or nothing that this version understands."""
+    head, *lines = inline.split(b"\n")
+    try:
+        return Inline(int(head), tuple(_event(line) for line in lines))
+    except ValueError:
+        return None
+
+
+def _event(line: bytes) -> EncodedEvent:
+    place, kind, data = line.split(b" ", 2)
+    return EncodedEvent(EventKind(kind.decode()), int(place), data)
+
+
+def encode_data(data: JsonValue) -> bytes:
+    """JSON without line breaks, for readers: what is no character becomes U+FFFD."""
+    try:
+        return orjson.dumps(data)
+    except TypeError:  # a lone surrogate, which history keeps and JSON cannot say
+        return orjson.dumps(_without_surrogates(data))
+
+
+def _without_surrogates(value: JsonValue) -> JsonValue:
+    match value:
+        case str():
+            return _SURROGATE.sub("\ufffd", value)
+        case dict():
+            pairs = cast("dict[str, Any]", value).items()
+            return {cast(str, _without_surrogates(k)): _without_surrogates(v) for k, v in pairs}
+        case list() | tuple():
+            return [_without_surrogates(each) for each in cast("Sequence[Any]", value)]
+        case _:
+            return value

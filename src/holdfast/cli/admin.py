@@ -1,0 +1,56 @@
+"""`holdfast admin`: what an operator does to a server before anybody can sign in."""
+
+import asyncio
+from typing import Annotated
+
+import typer
+
+from holdfast.cli.process import EXIT_CANNOT, say
+from holdfast.domain.errors import HoldfastError
+from holdfast.settings import Role, read_settings
+
+admin = typer.Typer(no_args_is_help=True, help="Prepare a server.")
+
+
+@admin.callback()
+def _group() -> None:
+    """Prepare a server."""
+
+
+@admin.command("create-first")
+def create_first(
+    email: Annotated[str, typer.Option(help="The address to sign in with.")],
+    password: Annotated[
+        str,
+        typer.Option(
+            prompt=True,
+            hide_input=True,
+            confirmation_prompt=True,
+            help="Asked for if it is not given: a command line is easily seen.",
+        ),
+    ],
+    name: Annotated[str, typer.Option(help="What others see.")] = "Admin",
+    organisation: Annotated[str, typer.Option(help="The first organisation.")] = "Holdfast",
+) -> None:
+    """Create the first admin on an empty database, and print a first API key, this once."""
+    try:
+        secret = asyncio.run(
+            _create(email=email, password=password, name=name, organisation=organisation)
+        )
+    except HoldfastError as reason:
+        say(str(reason))
+        raise typer.Exit(EXIT_CANNOT) from None
+    if secret is None:
+        say("There are users already: sign in as one of their admins.")
+        raise typer.Exit(EXIT_CANNOT)
+    typer.echo(secret)
+
+
+async def _create(*, email: str, password: str, name: str, organisation: str) -> str | None:
+    from holdfast.bootstrap.edge import create_first_with_key, open_identity
+
+    async with open_identity(read_settings(role=Role.API)) as identity:
+        first = await create_first_with_key(
+            identity, organisation=organisation, email=email, password=password, name=name
+        )
+    return None if first is None else first.key.secret

@@ -1,0 +1,92 @@
+"""What the long-running commands share: settings, logs, signals, and how they end."""
+
+import asyncio
+import logging
+import os
+import signal
+from collections.abc import Callable, Coroutine, Generator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+import typer
+import uvloop
+
+from holdfast.domain.errors import HoldfastError
+from holdfast.settings import Role, Settings, WrongSettings, env_name, read_settings
+from holdfast.telemetry.logs import Redactor, logging_to
+from holdfast.telemetry.traces import TracingNotInstalled, tracing_to
+
+if TYPE_CHECKING:
+    from holdfast.bootstrap import Server
+
+SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+EXIT_CANNOT: Final = 1
+EXIT_WRONG_SETTINGS: Final = 2
+EXIT_BY_SIGNAL: Final = 128
+"""And the signal's number, as shells count."""
+_LOG: Final = logging.getLogger(__name__)
+
+
+def run_process(
+    name: str, work: Callable[[Settings], Coroutine[Any, Any, None]], role: Role | None = None
+) -> None:
+    """Run until it ends; raises `typer.Exit` with the code that says how it failed."""
+    try:
+        settings = read_settings(**({} if role is None else {"role": role}))
+    except WrongSettings as wrong:
+        say(str(wrong))
+        raise typer.Exit(EXIT_WRONG_SETTINGS) from None
+    secrets = settings.secrets()
+    with logging_to(level=settings.log_level, style=settings.log_format, secrets=secrets):
+        try:
+            with (
+                tracing_to(settings.otlp_endpoint),
+                asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
+            ):
+                runner.run(work(settings))
+        except WrongSettings as wrong:
+            say(str(wrong))
+            raise typer.Exit(EXIT_WRONG_SETTINGS) from None
+        except (HoldfastError, TracingNotInstalled) as reason:
+            say(Redactor(secrets).text(str(reason)))
+            raise typer.Exit(EXIT_CANNOT) from None
+        except Exception:  # noqa: BLE001 - told, and the process ends
+            _LOG.exception("the %s failed", name)  # one line like every other, and redacted
+            raise typer.Exit(EXIT_CANNOT) from None
+
+
+def stopping_on_signals() -> asyncio.Event:
+    """Set by the first signal; the second ends the process."""
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in SIGNALS:
+        loop.add_signal_handler(number, _stop, number, stopping)
+    return stopping
+
+
+def _stop(number: int, stopping: asyncio.Event) -> None:
+    if stopping.is_set():
+        # Told twice, so somebody is in a hurry. Any process may die at any instant: so may we.
+        os._exit(EXIT_BY_SIGNAL + number)
+    stopping.set()
+
+
+@contextmanager
+def metrics_served(server: "Server", settings: Settings) -> Generator[None]:
+    if not settings.metrics_port:
+        yield
+        return
+    host, port = settings.metrics_host, settings.metrics_port
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(server.metrics.served(host, port))
+        except OSError as error:
+            where = f"{env_name('metrics_host')} and {env_name('metrics_port')}"
+            raise WrongSettings(
+                f"{where}: {host}:{port} cannot be used: {error.strerror}."
+            ) from None
+        yield
+
+
+def say(text: str) -> None:
+    typer.echo(text, err=True)

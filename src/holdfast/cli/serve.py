@@ -1,0 +1,60 @@
+"""`holdfast serve`: a process that serves people, and by its role drives turns, too."""
+
+import asyncio
+import sys
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING
+
+import typer
+
+from holdfast.cli.process import metrics_served, run_process, stopping_on_signals
+from holdfast.settings import Role, Settings, WrongSettings, env_name
+
+if TYPE_CHECKING:
+    from holdfast.bootstrap.edge import Served
+
+
+def serve() -> None:
+    """Serve people until told to stop: SIGTERM or SIGINT ends streams with a hint to come again and
+    hands over turns, a second one ends at once.
+
+    HOLDFAST_ROLE: `all` drives turns as well, `api` leaves that to workers. Exit codes as those of
+    `holdfast worker`.
+    """
+    run_process("server", _serve)
+
+
+async def _serve(settings: Settings) -> None:
+    # Here, not above: `holdfast --help` need not load a whole server.
+    from holdfast.bootstrap import open_server
+    from holdfast.bootstrap.edge import open_served
+
+    if settings.role is Role.WORKER:
+        raise WrongSettings(f"{env_name('role')}: a worker serves nobody; use `holdfast worker`.")
+    stopping = stopping_on_signals()
+    async with AsyncExitStack() as stack:
+        server = await stack.enter_async_context(open_server(settings))
+        stack.enter_context(metrics_served(server, settings))
+        try:
+            served = await stack.enter_async_context(open_served(server, settings))
+        except OSError as error:
+            where = f"{env_name('host')} and {env_name('port')}"
+            raise WrongSettings(
+                f"{where}: {settings.host}:{settings.port} cannot be used: {error.strerror}."
+            ) from None
+        await _until_drained(served, stopping)
+
+
+async def _until_drained(served: "Served", stopping: asyncio.Event) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(served.run(), name="served")
+        announcing = tasks.create_task(_announce(served), name="announcement")
+        await stopping.wait()
+        announcing.cancel()
+        served.drain()
+
+
+async def _announce(served: "Served") -> None:
+    await served.ready()
+    typer.echo(f"Holdfast is ready at {served.url}")
+    sys.stdout.flush()

@@ -1,0 +1,163 @@
+"""Lists of chats from PostgreSQL; what may not be seen is not fetched."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from holdfast.db.audit import audit_parameters, audited_if
+from holdfast.db.codec import escape, unescape
+from holdfast.db.policy import actor_parameters, filtered, listed
+from holdfast.db.pool import Pool
+from holdfast.db.queries import load_query
+from holdfast.db.rows import Row
+from holdfast.db.store import SEQ_MAX, fetch_row, fetch_rows
+from holdfast.domain.audit import AuditEntry
+from holdfast.domain.chat import Status
+from holdfast.domain.ids import ChatId, OrgId, Seq, UserId, Version
+from holdfast.domain.policy import Condition, Filter, Kind
+from holdfast.ports.listing import Entry, Place, Share, Wanted
+
+SUGGEST: Final = load_query("suggest_title")
+
+
+class PostgresListing:
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def page(
+        self, may: Filter, wanted: Wanted, *, limit: int, after: Place | None = None
+    ) -> Sequence[Entry]:
+        conditions = _conditions(may, wanted)
+        if not conditions:
+            return []
+        rows = await fetch_rows(
+            self._pool,
+            listed(conditions, after=after is not None),
+            **actor_parameters(may),
+            statuses=None if wanted.statuses is None else [s.value for s in wanted.statuses],
+            archived=wanted.archived,
+            pinned=wanted.pinned,
+            label=None if wanted.label is None else escape(wanted.label),
+            title_has=None if wanted.title_has is None else escape(wanted.title_has),
+            after_at=None if after is None else after.touched_at,
+            after_id=None if after is None else after.chat_id,
+            limit=limit,
+        )
+        return [_entry(row) for row in rows]
+
+    async def find(self, may: Filter, chat_id: ChatId) -> Entry | None:
+        return await self._one("find_entry_begin", "entry_end", may, chat_id=chat_id)
+
+    async def rename(self, may: Filter, chat_id: ChatId, title: str | None) -> Entry | None:
+        escaped = None if title is None else escape(title)
+        return await self._one(
+            "rename_begin", "changed_entry_end", may, chat_id=chat_id, title=escaped
+        )
+
+    async def suggest_title(self, chat_id: ChatId, title: str) -> bool:
+        row = await fetch_row(self._pool, SUGGEST, chat_id=chat_id, title=escape(title))
+        return row is not None
+
+    async def pin(
+        self, may: Filter, chat_id: ChatId, *, pinned: bool, pins_max: int
+    ) -> Entry | None:
+        return await self._one(
+            "pin_begin",
+            "changed_entry_end",
+            may,
+            chat_id=chat_id,
+            pinned=pinned,
+            pins_max=pins_max,
+        )
+
+    async def label(self, may: Filter, chat_id: ChatId, labels: Sequence[str]) -> Entry | None:
+        return await self._one(
+            "label_begin",
+            "changed_entry_end",
+            may,
+            chat_id=chat_id,
+            labels=[escape(label) for label in labels],
+        )
+
+    async def mark_read(self, may: Filter, chat_id: ChatId, seq: Seq) -> Seq | None:
+        row = await fetch_row(
+            self._pool,
+            filtered(Kind.CHAT, may[1], "mark_read_begin", "mark_read_end"),
+            **actor_parameters(may),
+            chat_id=chat_id,
+            seq=max(0, min(seq, SEQ_MAX)),
+        )
+        return None if row is None else Seq(row["seq"])
+
+    async def share(
+        self, may: Filter, chat_id: ChatId, with_user: UserId, audit: AuditEntry
+    ) -> bool:
+        return await self._shared("share", may, chat_id, with_user, audit)
+
+    async def unshare(
+        self, may: Filter, chat_id: ChatId, with_user: UserId, audit: AuditEntry
+    ) -> bool:
+        return await self._shared("unshare", may, chat_id, with_user, audit)
+
+    async def shares(self, may: Filter, chat_id: ChatId) -> Sequence[Share]:
+        rows = await fetch_rows(
+            self._pool,
+            filtered(Kind.CHAT, may[1], "shares_begin", "shares_end"),
+            **actor_parameters(may),
+            chat_id=chat_id,
+        )
+        return [
+            Share(
+                UserId(row["id"]),
+                unescape(row["name"]),
+                None if row["email"] is None else unescape(row["email"]),
+            )
+            for row in rows
+        ]
+
+    async def _one(self, begin: str, end: str, may: Filter, **values: object) -> Entry | None:
+        query = filtered(Kind.CHAT, may[1], begin, end)
+        row = await fetch_row(self._pool, query, **actor_parameters(may), **values)
+        return None if row is None else _entry(row)
+
+    async def _shared(
+        self, verb: str, may: Filter, chat_id: ChatId, with_user: UserId, audit: AuditEntry
+    ) -> bool:
+        row = await fetch_row(
+            self._pool,
+            audited_if(Kind.CHAT, may[1], f"{verb}_begin", f"{verb}_end"),
+            **actor_parameters(may),
+            **audit_parameters(audit),
+            chat_id=chat_id,
+            with_user=with_user,
+        )
+        return row is not None
+
+
+def _conditions(may: Filter, wanted: Wanted) -> tuple[Condition, ...]:
+    """The branches of the rule that can give what is wanted."""
+    only = {"own": Condition.OWNER, "shared": Condition.SHARED}
+    conditions = may[1].any_of
+    if wanted.whose is not None:
+        conditions = tuple(c for c in conditions if c is only[wanted.whose])
+    return conditions
+
+
+def _entry(row: Row) -> Entry:
+    title = row["title"]
+    return Entry(
+        chat_id=ChatId(row["id"]),
+        org_id=OrgId(row["org_id"]),
+        owner_id=UserId(row["owner_id"]),
+        title=None if title is None else unescape(title),
+        title_source=row["title_source"],
+        status=Status(row["status"]),
+        archived=row["archived"],
+        pinned=row["pinned"],
+        labels=tuple(unescape(label) for label in row["labels"]),
+        version=Version(row["version"]),
+        last_seq=Seq(row["last_seq"]),
+        read_seq=Seq(row["read_seq"]),
+        queue_length=row["queue_length"],
+        touched_at=row["touched_at"],
+        created_at=row["created_at"],
+    )

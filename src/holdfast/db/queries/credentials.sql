@@ -1,0 +1,190 @@
+-- What is shown to be let in: passwords and their throttles, sign-ins, API keys.
+
+-- count_attempt --
+-- Counted before anything is checked: a hundred guesses at once are a hundred, not one. The keys
+-- are locked in one order. An unknown e-mail is counted like a known one.
+with counted as (
+    insert into login_throttles as t (key, attempts, since)
+    select given.key, 1, clock_timestamp()
+    from unnest(:keys::bytea[]) as given (key)
+    order by given.key
+    on conflict (key) do update set
+        attempts = case
+            when t.since < clock_timestamp() - :time_window::interval then 1 else t.attempts + 1
+        end,
+        since = case
+            when t.since < clock_timestamp() - :time_window::interval then clock_timestamp()
+            else t.since
+        end
+    returning key, attempts, since
+)
+select
+    account.attempts as by_account, address.attempts as by_address,
+    extract(
+        epoch from greatest(account.since, address.since) + :time_window::interval - clock_timestamp()
+    )::float8 as retry_after_s,
+    u.id, u.org_id, u.name, u.email, u.role, u.disabled_at, u.created_at, u.password_hash,
+    u.password_hash is not null as has_password
+from counted as account
+inner join counted as address on address.key = :address_key
+left join lateral (
+    select * from users
+    where lower(users.email) = lower(:email::text) and (:org_id::uuid is null or users.org_id = :org_id)
+    limit 2
+) as u on true
+where account.key = :account_key
+
+-- open_sign_in_begin --
+-- Whoever signs in gets a new token, and the one that the browser had before ends.
+with changed as (
+    insert into sign_ins (id, user_id, token_hash, method, address, agent, expires_at)
+    select
+        :sign_in_id, u.id, :token_hash, :method, :address, :agent,
+        clock_timestamp() + :lifetime::interval
+    from users as u
+    where u.id = :user_id and u.disabled_at is null
+        and (:verified_hash::text is null or u.password_hash = :verified_hash)
+    returning id
+), rehashed as (
+    update users set password_hash = :rehashed
+    from changed
+    where users.id = :user_id and :rehashed::text is not null
+), replaced as (
+    update sign_ins set revoked_at = clock_timestamp()
+    from changed
+    where sign_ins.token_hash = :replaces and sign_ins.revoked_at is null
+), forgiven as (
+    update login_throttles set attempts = case when key = :account_key then 0 else attempts - 1 end
+    from changed
+    where key = any(:throttle_keys::bytea[]) and attempts > 0
+)
+
+-- by_token --
+-- One statement per request; the last time it was seen is written once a minute at most.
+with found as (
+    select s.id, s.user_id, u.org_id, u.role, s.seen_at
+    from sign_ins as s
+    inner join users as u on u.id = s.user_id
+    where s.token_hash = :token_hash and s.revoked_at is null
+        and s.expires_at > clock_timestamp() and s.seen_at > clock_timestamp() - :idle::interval
+        and u.disabled_at is null
+), seen as (
+    update sign_ins set seen_at = clock_timestamp()
+    from found
+    where sign_ins.id = found.id and found.seen_at < clock_timestamp() - interval '1 minute'
+)
+select id, user_id, org_id, role from found
+
+-- by_key --
+with found as (
+    select k.id, k.user_id, k.org_id, u.role, k.scopes, k.last_used_at
+    from api_keys as k
+    inner join users as u on u.id = k.user_id
+    where k.secret_hash = :secret_hash and k.revoked_at is null
+        and (k.expires_at is null or k.expires_at > clock_timestamp())
+        and u.disabled_at is null
+), used as (
+    update api_keys set last_used_at = clock_timestamp()
+    from found
+    where api_keys.id = found.id
+        and coalesce(found.last_used_at < clock_timestamp() - interval '1 minute', true)
+)
+select id, user_id, org_id, role, scopes from found
+
+-- valid_credentials --
+-- For every open stream of a process at once.
+select 'sign_in' as kind, s.id, s.user_id, u.org_id, u.role, null::text[] as scopes
+from sign_ins as s
+inner join users as u on u.id = s.user_id
+where s.id = any(:sign_in_ids::uuid[]) and s.revoked_at is null
+    and s.expires_at > clock_timestamp() and s.seen_at > clock_timestamp() - :idle::interval
+    and u.disabled_at is null
+union all
+select 'api_key', k.id, k.user_id, k.org_id, u.role, k.scopes
+from api_keys as k
+inner join users as u on u.id = k.user_id
+where k.id = any(:key_ids::uuid[]) and k.revoked_at is null
+    and (k.expires_at is null or k.expires_at > clock_timestamp())
+    and u.disabled_at is null
+
+-- sign_ins_begin --
+select
+    s.id, s.user_id, s.method, s.address, s.agent, s.created_at, s.seen_at, s.expires_at
+from sign_ins as s
+inner join users as u on u.id = s.user_id and u.org_id = :org_id
+where s.user_id = :user_id and s.revoked_at is null and s.expires_at > clock_timestamp()
+
+-- sign_ins_end --
+order by s.created_at desc
+limit 100
+
+-- revoke_sign_in_begin --
+with changed as (
+    update sign_ins as s set revoked_at = clock_timestamp()
+    from users as u
+    where s.id = :sign_in_id and s.revoked_at is null and u.id = s.user_id and u.org_id = :org_id
+
+-- revoke_sign_in_end --
+    returning s.id
+)
+
+-- create_key_begin --
+with changed as (
+    insert into api_keys (id, org_id, user_id, name, prefix, secret_hash, scopes, expires_at)
+    select
+        :key_id, u.org_id, u.id, :name, :prefix, :secret_hash, :scopes::text[], :expires_at::timestamptz
+    from users as u
+    where u.id = :user_id and u.org_id = :org_id and u.disabled_at is null
+    returning *
+)
+
+-- api_keys_begin --
+select
+    k.id, k.org_id, k.user_id, k.name, k.prefix, k.scopes, k.created_at, k.expires_at,
+    k.revoked_at, k.last_used_at
+from api_keys as k
+where k.org_id = :org_id and (:user_id::uuid is null or k.user_id = :user_id)
+
+-- api_keys_end --
+order by k.created_at desc
+limit 500
+
+-- revoke_key_begin --
+with changed as (
+    update api_keys as k set revoked_at = clock_timestamp()
+    where k.id = :key_id and k.org_id = :org_id and k.revoked_at is null
+
+-- revoke_key_end --
+    returning k.id
+)
+
+-- forget_expired --
+-- The oldest few of each: who has more comes again.
+with sign_ins_gone as (
+    delete from sign_ins where id in (
+        select id from sign_ins
+        where expires_at < (select clock_timestamp() - interval '30 days')
+        order by expires_at
+        limit :limit
+    )
+    returning 1
+), throttles_gone as (
+    delete from login_throttles where key in (
+        select key from login_throttles
+        where since < (select clock_timestamp() - :time_window::interval)
+        order by since
+        limit :limit
+    )
+    returning 1
+), states_gone as (
+    delete from oidc_states where state_hash in (
+        select state_hash from oidc_states
+        where expires_at < (select clock_timestamp())
+        order by expires_at
+        limit :limit
+    )
+    returning 1
+)
+select
+    (select count(*) from sign_ins_gone) + (select count(*) from throttles_gone)
+    + (select count(*) from states_gone) as gone

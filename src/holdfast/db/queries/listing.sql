@@ -1,0 +1,166 @@
+-- Lists of chats, and what of a chat is only about lists. None of it changes a version (L73).
+
+-- list_begin --
+-- Each condition of the rule is a branch that follows an index of its own and stops at the limit.
+with visible as (
+
+-- list_owner --
+(
+    select c.id, c.touched_at
+    from chats as c
+    where c.owner_id = :actor_id and c.org_id = :org_id
+        and (:pinned::boolean is null or (c.pinned_at is not null) = :pinned)
+
+-- list_shared --
+(
+    select c.id, c.touched_at
+    from chat_shares as s
+    inner join chats as c on c.id = s.chat_id
+    where s.user_id = :actor_id and c.org_id = :org_id and :pinned::boolean is not true
+
+-- list_org_admin --
+-- By way of the owners: an index by organisation would be one more to write in every turn.
+(
+    select c.id, c.touched_at
+    from users as u
+    cross join lateral (
+        select c.* from chats as c
+        where c.owner_id = u.id
+        order by c.touched_at desc, c.id desc
+    ) as c
+    where u.org_id = :org_id and :actor_is_admin::boolean and :pinned::boolean is not true
+
+-- list_wanted --
+        and (:statuses::text[] is null or c.status = any(:statuses))
+        and (:archived::boolean is null or (c.archived_at is not null) = :archived)
+        and (:label::text is null or c.labels @> array[:label])
+        and (:title_has::text is null or strpos(lower(c.title), lower(:title_has)) > 0)
+
+-- list_after --
+        and (c.touched_at, c.id) < (:after_at, :after_id::uuid)
+
+-- list_limit --
+    order by c.touched_at desc, c.id desc
+    limit :limit
+)
+
+-- list_or --
+union
+
+-- list_entries --
+)
+select
+    c.id, c.org_id, c.owner_id, c.title, c.title_source, c.status,
+    c.archived_at is not null as archived,
+    c.pinned_at is not null and c.owner_id = :actor_id as pinned,
+    c.labels, c.version, c.last_seq, c.queue_length, c.touched_at, c.created_at,
+    coalesce(r.seq, 0) as read_seq
+from visible
+inner join chats as c on c.id = visible.id
+left join read_cursors as r on r.chat_id = c.id and r.user_id = :actor_id
+order by c.touched_at desc, c.id desc
+limit :limit
+
+-- find_entry_begin --
+with visible as (
+    select c.id, c.touched_at
+    from chats as c
+    where c.id = :chat_id and c.org_id = :org_id
+
+-- entry_end --
+)
+select
+    c.id, c.org_id, c.owner_id, c.title, c.title_source, c.status,
+    c.archived_at is not null as archived,
+    c.pinned_at is not null and c.owner_id = :actor_id as pinned,
+    c.labels, c.version, c.last_seq, c.queue_length, c.touched_at, c.created_at,
+    coalesce(r.seq, 0) as read_seq
+from visible
+inner join chats as c on c.id = visible.id
+left join read_cursors as r on r.chat_id = c.id and r.user_id = :actor_id
+
+-- rename_begin --
+with visible as (
+    update chats as c
+    set title = :title, title_source = case when :title::text is not null then 'user' end
+    where c.id = :chat_id and c.org_id = :org_id
+
+-- pin_begin --
+with visible as (
+    update chats as c
+    set pinned_at = case when :pinned then coalesce(c.pinned_at, clock_timestamp()) end
+    where c.id = :chat_id and c.org_id = :org_id
+        and (
+            not :pinned or c.pinned_at is not null
+            or (
+                select count(*) from chats as other
+                where other.owner_id = :actor_id and other.pinned_at is not null
+            ) < :pins_max
+        )
+
+-- label_begin --
+with visible as (
+    update chats as c set labels = :labels::text[]
+    where c.id = :chat_id and c.org_id = :org_id
+
+-- changed_entry_end --
+    returning c.*
+)
+select
+    c.id, c.org_id, c.owner_id, c.title, c.title_source, c.status,
+    c.archived_at is not null as archived,
+    c.pinned_at is not null and c.owner_id = :actor_id as pinned,
+    c.labels, c.version, c.last_seq, c.queue_length, c.touched_at, c.created_at,
+    coalesce(r.seq, 0) as read_seq
+from visible as c
+left join read_cursors as r on r.chat_id = c.id and r.user_id = :actor_id
+
+-- suggest_title --
+update chats set title = :title, title_source = 'model'
+where id = :chat_id and title_source is distinct from 'user'
+returning id
+
+-- mark_read_begin --
+insert into read_cursors as r (chat_id, user_id, seq)
+select c.id, :actor_id, least(:seq, c.last_seq)
+from chats as c
+where c.id = :chat_id and c.org_id = :org_id
+
+-- mark_read_end --
+on conflict (chat_id, user_id) do update set seq = greatest(r.seq, excluded.seq)
+returning seq
+
+-- share_begin --
+with changed as (
+    insert into chat_shares (chat_id, user_id, org_id, shared_by)
+    select c.id, u.id, c.org_id, :actor_id
+    from chats as c
+    inner join users as u on u.id = :with_user and u.org_id = c.org_id
+    where c.id = :chat_id and c.org_id = :org_id and u.id <> c.owner_id and u.disabled_at is null
+
+-- share_end --
+    on conflict do nothing
+    returning chat_id
+)
+
+-- unshare_begin --
+with changed as (
+    delete from chat_shares as given
+    using chats as c
+    where given.chat_id = :chat_id and given.user_id = :with_user
+        and c.id = given.chat_id and c.org_id = :org_id
+
+-- unshare_end --
+    returning given.chat_id
+)
+
+-- shares_begin --
+select u.id, u.name, u.email
+from chats as c
+inner join chat_shares as given on given.chat_id = c.id
+inner join users as u on u.id = given.user_id
+where c.id = :chat_id and c.org_id = :org_id
+
+-- shares_end --
+order by u.name, u.id
+limit 1000

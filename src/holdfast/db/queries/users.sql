@@ -1,0 +1,86 @@
+-- Accounts. A change begins here, is filtered by the policy, and ends in the audit log.
+
+-- found_org_begin --
+with first as (
+    insert into founding (only_one)
+    select true where not exists (select from users)
+    on conflict do nothing
+    returning only_one
+), org as (
+    insert into organisations (id, name) select :org_id, :org_name from first returning id
+), changed as (
+    insert into users (id, org_id, name, email, role, password_hash)
+    select :user_id, org.id, :name, :email, :role, :password_hash from org
+    returning id, org_id, name, email, role, disabled_at, created_at, password_hash is not null as has_password
+)
+
+-- create_user_begin --
+with changed as (
+    insert into users (id, org_id, name, email, role, password_hash)
+    values (:user_id, :org_id, :name, :email, :role, :password_hash)
+    on conflict do nothing
+    returning id, org_id, name, email, role, disabled_at, created_at, password_hash is not null as has_password
+)
+
+-- find_user_begin --
+select
+    u.id, u.org_id, u.name, u.email, u.role, u.disabled_at, u.created_at,
+    u.password_hash is not null as has_password, u.password_hash
+from users as u
+where u.id = :user_id and u.org_id = :org_id
+
+-- page_of_users_begin --
+select
+    u.id, u.org_id, u.name, u.email, u.role, u.disabled_at, u.created_at,
+    u.password_hash is not null as has_password
+from users as u
+where u.org_id = :org_id
+    and (:after_id::uuid is null or (u.name, u.id) > (:after_name::text, :after_id))
+
+-- page_of_users_end --
+order by u.name, u.id
+limit :limit
+
+-- set_password_begin --
+with changed as (
+    update users as u set password_hash = :password_hash
+    where u.id = :user_id and u.org_id = :org_id
+
+-- set_password_end --
+    returning u.id, u.org_id, u.name, u.email, u.role, u.disabled_at, u.created_at, true as has_password
+), ended as (
+    update sign_ins as s set revoked_at = clock_timestamp()
+    from changed
+    where s.user_id = changed.id and s.id is distinct from :keep and s.revoked_at is null
+)
+
+-- set_role_begin --
+-- The admins are locked in the order of their ids, so that two who take each other's role away take
+-- turns: the second finds only one left.
+with admins as (
+    select id from users
+    where org_id = :org_id and role = 'admin' and disabled_at is null
+    order by id
+    for update
+), changed as (
+    update users as u set role = :role
+    where u.id = :user_id and u.org_id = :org_id
+        and (:role = 'admin' or exists (select from admins where admins.id <> :user_id))
+
+-- set_disabled_begin --
+with admins as (
+    select id from users
+    where org_id = :org_id and role = 'admin' and disabled_at is null
+    order by id
+    for update
+), changed as (
+    update users as u
+    set disabled_at = case when :disabled then coalesce(u.disabled_at, clock_timestamp()) end
+    where u.id = :user_id and u.org_id = :org_id
+        and (not :disabled or exists (select from admins where admins.id <> :user_id))
+
+-- changed_user_end --
+    returning
+        u.id, u.org_id, u.name, u.email, u.role, u.disabled_at, u.created_at,
+        u.password_hash is not null as has_password
+)

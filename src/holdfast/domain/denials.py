@@ -1,0 +1,93 @@
+"""Why somebody may not: the errors of accounts, credentials and access.
+
+    IdentityError
+    ├── NotAllowed          whatever the target: the credential's scope or the user's role lacks it
+    ├── NotFound            unknown, or not yours: the answer is the same
+    ├── WrongCredentials    unknown account, wrong password, disabled: the answer is the same
+    ├── Throttled           too many attempts; says when to come back
+    ├── AccountRefused      an account may not become this: the reason says why
+    │   ├── EmailTaken
+    │   ├── LastAdmin
+    │   ├── PasswordRefused
+    │   └── FieldRefused
+    └── OidcRefused         a login through a provider that does not prove who came
+
+A chat that is unknown or not yours stays a `ChatNotFound`.
+"""
+
+from typing import Final
+from uuid import UUID
+
+from holdfast.domain.errors import HoldfastError
+
+
+class IdentityError(HoldfastError):
+    pass
+
+
+class NotAllowed(IdentityError):
+    def __init__(self, what: str) -> None:
+        super().__init__(f"not allowed: {what}")
+
+
+class NotFound(IdentityError):
+    def __init__(self, kind: str, resource_id: UUID) -> None:
+        super().__init__(f"{kind} {resource_id} not found")
+
+
+class WrongCredentials(IdentityError):
+    def __init__(self) -> None:
+        super().__init__("e-mail or password is wrong")
+
+
+class Throttled(IdentityError):
+    def __init__(self, retry_after_s: float) -> None:
+        super().__init__("too many attempts to sign in")
+        self.retry_after_s = retry_after_s
+
+
+class AccountRefused(IdentityError):
+    pass
+
+
+class EmailTaken(AccountRefused):
+    def __init__(self) -> None:
+        super().__init__("another account has this e-mail address")
+
+
+class LastAdmin(AccountRefused):
+    def __init__(self) -> None:
+        super().__init__("an organisation keeps at least one admin")
+
+
+class PasswordRefused(AccountRefused):
+    pass
+
+
+class FieldRefused(AccountRefused):
+    def __init__(self, field: str, reason: str) -> None:
+        super().__init__(f"{field}: {reason}")
+        self.field = field
+
+
+OIDC_REASONS: Final = frozenset(
+    {
+        "state",  # unknown, used, expired, or of another browser
+        "provider",  # it answered with an error, or not as the standard says
+        "issuer",  # somebody else than the one asked
+        "token",  # an id_token that does not hold
+        "email",  # unverified, of a domain that is not let in, or taken
+        "disabled",  # of an account that is switched off
+        "linked",  # to another account already
+    }
+)
+
+
+class OidcRefused(IdentityError):
+    """`reason` is for programs and people; `detail` only for the operator's log."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        assert reason in OIDC_REASONS, reason
+        super().__init__(f"login refused: {reason}")
+        self.reason = reason
+        self.detail = detail

@@ -1,0 +1,181 @@
+"""Accounts: the first admin, users, roles, passwords."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from holdfast.domain.accounts import User, clean_email, clean_name
+from holdfast.domain.audit import AuditAction, AuditEntry
+from holdfast.domain.denials import (
+    EmailTaken,
+    LastAdmin,
+    NotAllowed,
+    NotFound,
+    PasswordRefused,
+    WrongCredentials,
+)
+from holdfast.domain.ids import OrgId, SignInId, UserId
+from holdfast.domain.policy import Action, Filter, Kind, OrgRole, Principal, rule_for
+from holdfast.identity.gate import Gate
+from holdfast.identity.passwords import Passwords
+from holdfast.identity.recording import entry_by
+from holdfast.identity.throttle import Throttle
+from holdfast.ports.chance import Chance
+from holdfast.ports.clock import Clock
+from holdfast.ports.identity import NewUser, Users
+
+PAGE_MAX: Final = 200
+
+
+class Accounts:
+    def __init__(
+        self,
+        users: Users,
+        passwords: Passwords,
+        throttle: Throttle,
+        gate: Gate,
+        clock: Clock,
+        chance: Chance,
+    ) -> None:
+        self._users = users
+        self._passwords = passwords
+        self._throttle = throttle
+        self._gate = gate
+        self._clock = clock
+        self._chance = chance
+
+    async def create_first_admin(
+        self, *, org_name: str, name: str, email: str, password: str
+    ) -> User | None:
+        """The first organisation and its admin; None if there is any user already.
+
+        Needs no principal: whoever can call it on an empty server is its operator. Of several that
+        ask at once, one succeeds.
+        """
+        user = await self._new_user(
+            OrgId(self._chance.new_id()), name, email, OrgRole.ADMIN, password
+        )
+        audit = AuditEntry(
+            org_id=user.org_id,
+            at=self._clock.now(),
+            action=AuditAction.ORG_FOUNDED,
+            actor_id=user.user_id,
+            target_kind=Kind.USER,
+            target_id=user.user_id,
+        )
+        return await self._users.found(clean_name(org_name, "org_name"), user, audit)
+
+    async def create(
+        self,
+        who: Principal,
+        *,
+        name: str,
+        email: str,
+        role: OrgRole = OrgRole.MEMBER,
+        password: str | None = None,
+    ) -> User:
+        """Without a password: an account that signs in through a provider, or after a reset."""
+        rule_for(who, Action.CREATE, Kind.USER)
+        user = await self._new_user(who.org_id, name, email, role, password)
+        audit = self._entry(who, AuditAction.USER_CREATED, user.user_id, role=role.value)
+        created = await self._users.create(user, audit)
+        if created is None:
+            raise EmailTaken
+        return created
+
+    async def _new_user(
+        self, org_id: OrgId, name: str, email: str, role: OrgRole, password: str | None
+    ) -> NewUser:
+        return NewUser(
+            user_id=UserId(self._chance.new_id()),
+            org_id=org_id,
+            name=clean_name(name),
+            email=clean_email(email),
+            role=role,
+            password_hash=None if password is None else await self._passwords.hash(password),
+        )
+
+    async def find(self, who: Principal, user_id: UserId) -> User:
+        return await self._find(rule_for(who, Action.READ, Kind.USER), user_id)
+
+    async def page(
+        self, who: Principal, *, limit: int = 50, after: tuple[str, UserId] | None = None
+    ) -> Sequence[User]:
+        """The users of the organisation, by name."""
+        assert 1 <= limit <= PAGE_MAX
+        return await self._users.page(
+            rule_for(who, Action.READ, Kind.USER), limit=limit, after=after
+        )
+
+    async def set_role(self, who: Principal, user_id: UserId, role: OrgRole) -> User:
+        may = rule_for(who, Action.ADMINISTER, Kind.USER)
+        audit = self._entry(who, AuditAction.USER_ROLE_SET, user_id, role=role.value)
+        return await self._administered(
+            may, user_id, await self._users.set_role(may, user_id, role, audit)
+        )
+
+    async def disable(self, who: Principal, user_id: UserId) -> User:
+        """Every credential of the user's stops working; chats and history stay."""
+        may = rule_for(who, Action.ADMINISTER, Kind.USER)
+        audit = self._entry(who, AuditAction.USER_DISABLED, user_id)
+        return await self._administered(
+            may, user_id, await self._users.set_disabled(may, user_id, audit, disabled=True)
+        )
+
+    async def enable(self, who: Principal, user_id: UserId) -> User:
+        may = rule_for(who, Action.ADMINISTER, Kind.USER)
+        audit = self._entry(who, AuditAction.USER_ENABLED, user_id)
+        return await self._administered(
+            may, user_id, await self._users.set_disabled(may, user_id, audit, disabled=False)
+        )
+
+    async def _administered(self, may: Filter, user_id: UserId, changed: User | None) -> User:
+        self._gate.forget(user_id=user_id)
+        if changed is None:
+            await self._find(may, user_id)
+            raise LastAdmin
+        return changed
+
+    async def reset_password(self, who: Principal, user_id: UserId, password: str) -> User:
+        """By an admin; ends every sign-in of the user's."""
+        may = rule_for(who, Action.ADMINISTER, Kind.USER)
+        hashed = await self._passwords.hash(password)
+        audit = self._entry(who, AuditAction.PASSWORD_RESET, user_id)
+        changed = await self._users.set_password(may, user_id, hashed, audit)
+        self._gate.forget(user_id=user_id)
+        if changed is None:
+            raise NotFound(Kind.USER, user_id)
+        return changed
+
+    async def change_password(
+        self, who: Principal, *, current: str, new: str, address: str | None = None
+    ) -> User:
+        """One's own, in a browser that is signed in: that one stays, every other sign-in ends."""
+        may = rule_for(who, Action.CHANGE, Kind.USER)
+        if who.credential.kind != "sign_in":
+            raise NotAllowed("a password is changed by whoever is signed in, not by a key")
+        user = await self._find(may, who.user_id)
+        await self._throttle.count(user.email or "", user.org_id, address)
+        stored = await self._users.password_hash(may, who.user_id)
+        if not (await self._passwords.check(current, stored)).right:
+            raise WrongCredentials
+        if new == current:
+            raise PasswordRefused("the new password is the old one")
+        audit = self._entry(who, AuditAction.PASSWORD_CHANGED, who.user_id)
+        keep = SignInId(who.credential.id)
+        hashed = await self._passwords.hash(new)
+        changed = await self._users.set_password(may, who.user_id, hashed, audit, keep=keep)
+        self._gate.forget(user_id=who.user_id)
+        if changed is None:
+            raise NotFound(Kind.USER, who.user_id)
+        return changed
+
+    async def _find(self, may: Filter, user_id: UserId) -> User:
+        user = await self._users.find(may, user_id)
+        if user is None:
+            raise NotFound(Kind.USER, user_id)
+        return user
+
+    def _entry(
+        self, who: Principal, action: AuditAction, user_id: UserId, **detail: str
+    ) -> AuditEntry:
+        return entry_by(who, self._clock, action, (Kind.USER, user_id), detail)

@@ -1,0 +1,86 @@
+"""API keys: for programs."""
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final
+
+from holdfast.domain.accounts import ApiKey, clean_name
+from holdfast.domain.audit import AuditAction
+from holdfast.domain.denials import FieldRefused, NotAllowed, NotFound
+from holdfast.domain.ids import ApiKeyId, UserId
+from holdfast.domain.policy import Action, Credential, Kind, Principal, Scope, rule_for
+from holdfast.identity.gate import Gate
+from holdfast.identity.recording import entry_by
+from holdfast.identity.tokens import PREFIX_CHARS_SHOWN, api_key_of, hashed
+from holdfast.ports.chance import Chance
+from holdfast.ports.clock import Clock
+from holdfast.ports.identity import Credentials, NewKey
+
+LIFETIME_MAX: Final = timedelta(days=3660)
+
+
+@dataclass(frozen=True, slots=True)
+class MadeKey:
+    """A new key and its secret: shown this once, and nowhere to be found again."""
+
+    key: ApiKey
+    secret: str = field(repr=False)
+
+
+class ApiKeys:
+    def __init__(self, credentials: Credentials, gate: Gate, clock: Clock, chance: Chance) -> None:
+        self._credentials = credentials
+        self._gate = gate
+        self._clock = clock
+        self._chance = chance
+
+    async def create(
+        self,
+        who: Principal,
+        *,
+        name: str,
+        scopes: AbstractSet[Scope],
+        expires_at: datetime | None = None,
+    ) -> MadeKey:
+        """For oneself, with no more than one's own credential is good for."""
+        rule_for(who, Action.CREATE, Kind.API_KEY)
+        if not scopes:
+            raise FieldRefused("scopes", "at least one")
+        if not scopes <= who.scopes:
+            raise NotAllowed("a key cannot be good for more than what made it")
+        now = self._clock.now()
+        if expires_at is not None and not now < expires_at <= now + LIFETIME_MAX:
+            raise FieldRefused("expires_at", "in the future, and within ten years")
+        secret = api_key_of(self._chance.secret())
+        new = NewKey(
+            key_id=ApiKeyId(self._chance.new_id()),
+            org_id=who.org_id,
+            user_id=who.user_id,
+            name=clean_name(name),
+            prefix=secret[:PREFIX_CHARS_SHOWN],
+            secret_hash=hashed(secret),
+            scopes=frozenset(scopes),
+            expires_at=expires_at,
+        )
+        detail = {"prefix": new.prefix, "scopes": sorted(scope.value for scope in scopes)}
+        target = (Kind.API_KEY, new.key_id)
+        entry = entry_by(who, self._clock, AuditAction.API_KEY_CREATED, target, detail)
+        key = await self._credentials.create_key(new, entry)
+        if key is None:
+            raise NotFound(Kind.USER, who.user_id)  # disabled between two statements
+        return MadeKey(key, secret)
+
+    async def list(self, who: Principal, user_id: UserId | None = None) -> Sequence[ApiKey]:
+        """One's own, or somebody's; an admin who names nobody gets the organisation's."""
+        may = rule_for(who, Action.READ, Kind.API_KEY)
+        return await self._credentials.keys(may, user_id)
+
+    async def revoke(self, who: Principal, key_id: ApiKeyId) -> None:
+        may = rule_for(who, Action.CHANGE, Kind.API_KEY)
+        entry = entry_by(who, self._clock, AuditAction.API_KEY_REVOKED, (Kind.API_KEY, key_id))
+        revoked = await self._credentials.revoke_key(may, key_id, entry)
+        self._gate.forget(credential=Credential("api_key", key_id))
+        if revoked is None:
+            raise NotFound(Kind.API_KEY, key_id)

@@ -1,0 +1,190 @@
+"""Browsers sign in and out."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Literal
+
+from holdfast.domain.accounts import SignIn, User, clean_email
+from holdfast.domain.audit import AuditAction, AuditEntry
+from holdfast.domain.denials import FieldRefused, NotAllowed, NotFound, WrongCredentials
+from holdfast.domain.ids import OrgId, SignInId, UserId
+from holdfast.domain.policy import Action, Credential, Kind, Principal, rule_for
+from holdfast.identity.gate import Gate
+from holdfast.identity.passwords import Passwords
+from holdfast.identity.recording import entry_by
+from holdfast.identity.throttle import Throttle, throttle_keys
+from holdfast.identity.tokens import hashed, is_token, token_of
+from holdfast.ports.chance import Chance
+from holdfast.ports.clock import Clock
+from holdfast.ports.identity import AuditLog, Candidate, Credentials, NewSignIn
+
+AGENT_CHARS_MAX = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignInOptions:
+    """`failure_s`: no refusal comes sooner, so that its time does not tell why."""
+
+    lifetime: timedelta = timedelta(days=30)
+    failure_s: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """Where a request comes from; `token`: the sign-in cookie that it brought, if any."""
+
+    address: str | None = None
+    agent: str | None = None
+    token: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A new sign-in, and the token for the browser's cookie, which is nowhere else."""
+
+    sign_in_id: SignInId
+    user: User
+    token: str = field(repr=False)
+
+
+class SignIns:
+    def __init__(
+        self,
+        credentials: Credentials,
+        audit: AuditLog,
+        gate: Gate,
+        clock: Clock,
+        chance: Chance,
+        options: SignInOptions | None = None,
+    ) -> None:
+        self._credentials = credentials
+        self._audit = audit
+        self._gate = gate
+        self._clock = clock
+        self._chance = chance
+        self.options = options or SignInOptions()
+
+    async def open(
+        self,
+        user: User,
+        method: Literal["password", "oidc"],
+        visitor: Visitor,
+        *,
+        candidate: Candidate | None = None,
+        rehashed: str | None = None,
+    ) -> Opened | None:
+        """Sign in somebody who has been identified. Always a new token: one that was planted in
+        the browser before is worth nothing after. None if the account is closed meanwhile."""
+        token = token_of(self._chance.secret())
+        sign_in_id = SignInId(self._chance.new_id())
+        known = visitor.token is not None and is_token(visitor.token)
+        new = NewSignIn(
+            sign_in_id=sign_in_id,
+            user_id=user.user_id,
+            token_hash=hashed(token),
+            method=method,
+            lifetime=self.options.lifetime,
+            address=visitor.address,
+            agent=None if visitor.agent is None else visitor.agent[:AGENT_CHARS_MAX],
+            verified_hash=None if candidate is None else candidate.password_hash,
+            rehashed=rehashed,
+            replaces=hashed(visitor.token) if known and visitor.token else None,
+            throttle_keys=throttle_keys(user.email or "", visitor.address) if candidate else (),
+        )
+        credential = Credential("sign_in", sign_in_id)
+        entry = self._entry(user, AuditAction.SIGNED_IN, visitor, credential, method)
+        if not await self._credentials.open_sign_in(new, entry):
+            return None
+        return Opened(sign_in_id, user, token)
+
+    async def record_failure(self, user: User, visitor: Visitor) -> None:
+        await self._audit.append(
+            self._entry(user, AuditAction.SIGN_IN_FAILED, visitor, None, "password")
+        )
+
+    def _entry(
+        self,
+        user: User,
+        action: AuditAction,
+        visitor: Visitor,
+        credential: Credential | None,
+        method: str,
+    ) -> AuditEntry:
+        return AuditEntry(
+            org_id=user.org_id,
+            at=self._clock.now(),
+            action=action,
+            actor_id=None if credential is None else user.user_id,
+            credential=credential,
+            target_kind=Kind.USER,
+            target_id=user.user_id,
+            address=visitor.address,
+            detail={"method": method},
+        )
+
+    async def close(self, who: Principal) -> None:
+        """Sign out. Signed out already is signed out."""
+        if who.credential.kind != "sign_in":
+            raise NotAllowed("a key does not sign out; it is revoked")
+        may = rule_for(who, Action.CHANGE, Kind.SIGN_IN)
+        target = SignInId(who.credential.id)
+        entry = entry_by(who, self._clock, AuditAction.SIGNED_OUT, (Kind.SIGN_IN, target))
+        await self._credentials.revoke_sign_in(may, target, entry)
+        self._gate.forget(credential=who.credential)
+
+    async def revoke(self, who: Principal, sign_in_id: SignInId) -> None:
+        may = rule_for(who, Action.CHANGE, Kind.SIGN_IN)
+        entry = entry_by(who, self._clock, AuditAction.SIGN_IN_REVOKED, (Kind.SIGN_IN, sign_in_id))
+        revoked = await self._credentials.revoke_sign_in(may, sign_in_id, entry)
+        self._gate.forget(credential=Credential("sign_in", sign_in_id))
+        if revoked is None:
+            raise NotFound(Kind.SIGN_IN, sign_in_id)
+
+    async def list(self, who: Principal, user_id: UserId | None = None) -> Sequence[SignIn]:
+        """One's own, or (for an admin) somebody else's: those that still hold, newest first."""
+        may = rule_for(who, Action.READ, Kind.SIGN_IN)
+        return await self._credentials.sign_ins(may, user_id or who.user_id)
+
+
+class PasswordLogin:
+    """By e-mail and password."""
+
+    def __init__(self, sign_ins: SignIns, passwords: Passwords, throttle: Throttle) -> None:
+        self._sign_ins = sign_ins
+        self._passwords = passwords
+        self._throttle = throttle
+
+    async def sign_in(
+        self, email: str, password: str, visitor: Visitor, *, org_id: OrgId | None = None
+    ) -> Opened:
+        """`org_id` is needed only by whoever has an account in several organisations.
+
+        `WrongCredentials` takes as long and says the same whether the account is unknown, has no
+        password, is disabled, or the password is wrong.
+        """
+        started = asyncio.get_running_loop().time()
+        try:
+            email = clean_email(email)
+        except FieldRefused:
+            email = ""  # nobody's; goes the whole way like any other
+        attempt = await self._throttle.count(email, org_id, visitor.address)
+        candidate = attempt.candidates[0] if len(attempt.candidates) == 1 else None
+        stored = None if candidate is None else candidate.password_hash
+        checked = await self._passwords.check(password, stored)
+        if candidate is not None and checked.right and candidate.user.disabled_at is None:
+            opened = await self._sign_ins.open(
+                candidate.user,
+                "password",
+                visitor,
+                candidate=candidate,
+                rehashed=checked.rehashed,
+            )
+            if opened is not None:
+                return opened
+        if candidate is not None:
+            await self._sign_ins.record_failure(candidate.user, visitor)
+        elapsed = asyncio.get_running_loop().time() - started
+        await asyncio.sleep(max(0.0, self._sign_ins.options.failure_s - elapsed))
+        raise WrongCredentials

@@ -1,0 +1,106 @@
+"""Lists of chats, as somebody may see them, and what of a chat is only about lists.
+
+Nothing here changes a version: titles, pins, labels and shares are not history (L73).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, Protocol
+
+from holdfast.domain.audit import AuditEntry
+from holdfast.domain.chat import Status
+from holdfast.domain.ids import ChatId, OrgId, Seq, UserId, Version
+from holdfast.domain.policy import Filter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A chat in a list. `pinned` is the owner's own, and False for everybody else."""
+
+    chat_id: ChatId
+    org_id: OrgId
+    owner_id: UserId
+    title: str | None
+    title_source: Literal["user", "model"] | None
+    status: Status
+    archived: bool
+    pinned: bool
+    labels: tuple[str, ...]
+    version: Version
+    last_seq: Seq
+    read_seq: Seq
+    queue_length: int
+    touched_at: datetime
+    created_at: datetime
+
+    @property
+    def unread(self) -> bool:
+        return self.last_seq > self.read_seq
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which of the visible chats. None: any."""
+
+    statuses: frozenset[Status] | None = None
+    archived: bool | None = False
+    pinned: bool | None = None
+    label: str | None = None
+    title_has: str | None = None
+    whose: Literal["own", "shared"] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a page ended: by when a chat was last touched, then by its id."""
+
+    touched_at: datetime
+    chat_id: ChatId
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    user_id: UserId
+    name: str
+    email: str | None
+
+
+class Listing(Protocol):
+    """Every method is one statement and filters in it; None: unknown, or not yours."""
+
+    async def page(
+        self, may: Filter, wanted: Wanted, *, limit: int, after: Place | None = None
+    ) -> Sequence[Entry]: ...
+
+    async def find(self, may: Filter, chat_id: ChatId) -> Entry | None: ...
+
+    async def rename(self, may: Filter, chat_id: ChatId, title: str | None) -> Entry | None: ...
+
+    async def suggest_title(self, chat_id: ChatId, title: str) -> bool:
+        """For the server itself: never over a title that a person gave."""
+        ...
+
+    async def pin(
+        self, may: Filter, chat_id: ChatId, *, pinned: bool, pins_max: int
+    ) -> Entry | None:
+        """None also if the owner has as many pins as may be."""
+        ...
+
+    async def label(self, may: Filter, chat_id: ChatId, labels: Sequence[str]) -> Entry | None: ...
+
+    async def mark_read(self, may: Filter, chat_id: ChatId, seq: Seq) -> Seq | None:
+        """Move the cursor of the one who asks, and only forward; say where it is now."""
+        ...
+
+    async def share(
+        self, may: Filter, chat_id: ChatId, with_user: UserId, audit: AuditEntry
+    ) -> bool:
+        """False if there was nothing to do or to share."""
+        ...
+
+    async def unshare(
+        self, may: Filter, chat_id: ChatId, with_user: UserId, audit: AuditEntry
+    ) -> bool: ...
+
+    async def shares(self, may: Filter, chat_id: ChatId) -> Sequence[Share]: ...

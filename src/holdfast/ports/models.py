@@ -1,0 +1,178 @@
+"""What a turn needs of language models: one attempt at a reply, as it arrives.
+
+async with models.stream(ask) as stream:
+    async for event in stream: ...
+stream.final                # only if the provider declared the end
+stream.partial()            # at any moment, also after an error
+"""
+
+from abc import abstractmethod
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from types import TracebackType
+from typing import Literal, Protocol, Self, TypeAlias
+
+from holdfast.domain.chat import ErrorKind, TurnError
+from holdfast.domain.errors import HoldfastError
+from holdfast.domain.ids import CallId, ChatId
+from holdfast.domain.messages import Ending, MessageBody
+from holdfast.domain.parts import Part
+from holdfast.ports.tools import ToolSpec
+
+
+class ModelFailed(HoldfastError):
+    """An attempt that brought no reply, classified once."""
+
+    kind: ErrorKind
+    detail: str  # for operators: redacted, but never for readers
+    retryable: bool
+    retry_after_s: float | None
+    own_deadline: bool  # ours, not the provider's: never retried (L56)
+
+    @abstractmethod
+    def turn_error(self) -> TurnError:
+        """For people."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """One attempt's prompt and settings, in no provider's words. `model`: None is the default."""
+
+    chat_id: ChatId
+    model: str | None
+    effort: str | None
+    history: Sequence[MessageBody]
+    system: Sequence[str] = ()
+    tools: Sequence[ToolSpec] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens of one attempt. `input` is the total; the cache counts are shares of it."""
+
+    input: int = 0
+    cache_read: int = 0
+    cache_write_5m: int = 0
+    cache_write_1h: int = 0
+    output: int = 0
+    reasoning: int = 0  # a share of `output`
+    searches: int = 0  # billed apiece
+
+    def counts(self) -> Mapping[str, int]:
+        """For `MessageBody.usage`: only what is not zero."""
+        pairs = ((name, getattr(self, name)) for name in self.__slots__)
+        return {name: value for name, value in pairs if value}
+
+
+# What arrives. `index` is the position of the part in the reply.
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    index: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningDelta:
+    index: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallStarted:
+    index: int
+    call_id: CallId
+    tool: str
+    runs_at: Literal["here", "provider"] = "here"
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentsDelta:
+    index: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class PartFinished:
+    index: int
+    part: Part
+
+
+@dataclass(frozen=True, slots=True)
+class UsageSeen:
+    """Cumulative: each one replaces the one before."""
+
+    usage: Usage
+
+
+Event: TypeAlias = (
+    TextDelta | ReasoningDelta | CallStarted | ArgumentsDelta | PartFinished | UsageSeen
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Malformed:
+    """A call whose arguments were no JSON object: never run it, tell the model what it sent."""
+
+    call_id: CallId
+    raw: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """A reply whose end the provider itself has declared."""
+
+    parts: tuple[Part, ...]
+    ending: Ending
+    usage: Usage | None  # None: the provider did not say what it billed
+    finish: str  # the provider's own word
+    response_id: str | None = None
+    malformed: tuple[Malformed, ...] = ()
+
+
+class ModelStream(Protocol):
+    """The events of one attempt. Enter it once; leaving it closes the connection."""
+
+    @property
+    def opened(self) -> bool:
+        """Whether the provider began to stream: from then on it may bill (L12)."""
+        ...
+
+    @property
+    def final(self) -> Reply | None: ...
+
+    @property
+    def usage(self) -> Usage | None:
+        """What was billed up to the last event; None as long as the provider has not said."""
+        ...
+
+    def partial(self) -> tuple[Part, ...]:
+        """What was said so far, fit to be stored."""
+        ...
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None: ...
+
+    def __aiter__(self) -> AsyncIterator[Event]: ...
+
+
+class Models(Protocol):
+    def stream(self, ask: Ask) -> ModelStream:
+        """Entering and reading it raise `ModelFailed`; a model that nobody knows does so, too."""
+        ...
+
+    def cost_micros(self, model: str | None, usage: Usage | None, at: datetime) -> int | None:
+        """None: nobody knows; 0: free."""
+        ...
+
+    def context_window(self, model: str | None) -> int | None:
+        """In tokens; None if unknown."""
+        ...

@@ -1,0 +1,200 @@
+"""What brings a reader from one version to another, as events in order, encoded once.
+
+Made from the commit in a hint, or from rows for somebody who was away. Rows of several revisions
+become one bundle, and each event says up to which version and place it leads, so that a cursor
+taken in its middle is as good as any (R2). Edits hide suffixes, so of each revision a prefix is
+left, and places counted from rows are those of the commit.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from holdfast.chats.telling import EncodedEvent, Inline, encode_data
+from holdfast.domain.chat import Chat
+from holdfast.domain.driving import RUNNABLE
+from holdfast.domain.events import (
+    EventKind,
+    Told,
+    history_reset,
+    is_shown,
+    message_json,
+    of_state,
+)
+from holdfast.domain.ids import NO_VERSION, Seq, Version
+from holdfast.domain.messages import Message
+from holdfast.ports.bus import Episode, Hint
+from holdfast.ports.history import Changes, Page
+
+ENDS_PREVIEW: Final = frozenset(
+    {EventKind.HISTORY_RESET, EventKind.MESSAGE, EventKind.PREVIEW_RESET}
+)
+_EVENT_BYTES: Final = 120
+"""About what an event costs beside its data."""
+
+
+@dataclass(frozen=True, slots=True)
+class BundleEvent:
+    """`place`: None if it cannot be known, because what was read begins inside a revision."""
+
+    kind: EventKind
+    version: Version
+    place: int | None
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """For a reader that knows `since` (0: nothing) and will know `version`.
+
+    `spent`: nothing more is said in the episode. `anew`: too much was missed to be told; whoever
+    meets this asks for a snapshot.
+    """
+
+    since: Version
+    version: Version
+    episode: Episode
+    spent: bool
+    events: tuple[BundleEvent, ...]
+    anew: bool = False
+
+    @property
+    def weight(self) -> int:
+        return _EVENT_BYTES + sum(_EVENT_BYTES + len(event.data) for event in self.events)
+
+
+def episode_of(chat: Chat) -> Episode:
+    return Episode(chat.history_version, chat.attempt)
+
+
+def is_spent(chat: Chat) -> bool:
+    """At rest; or a person asked to try again, and the attempt that failed is still the last."""
+    return chat.status not in RUNNABLE or 0 < chat.attempt == chat.attempts_forgiven
+
+
+def of_hint(hint: Hint, inline: Inline, before: Episode, *, spent: bool) -> Bundle:
+    """The commit that a hint carries, for whoever knows the version before it."""
+    episode = Episode(hint.history_version, inline.attempt)
+    spent = hint.status not in RUNNABLE or (spent and episode == before)
+    events = _of_commit(hint.version, inline.events)
+    if spent or episode != before:
+        events = _with_preview_end(events, hint.version, episode)
+    return Bundle(Version(hint.version - 1), hint.version, episode, spent, tuple(events))
+
+
+def of_nothing(chat: Chat) -> Bundle:
+    """For a reader that knows it all."""
+    return Bundle(chat.version, chat.version, episode_of(chat), is_spent(chat), ())
+
+
+def of_changes(chat: Chat, since: Version, place: int | None, changes: Changes | None) -> Bundle:
+    """What a reader has missed that knows `since`, or of that commit the bundle up to `place`.
+
+    `changes`: None if the history is the one that it knows.
+    """
+    written = () if changes is None else changes.written
+    messages = [
+        event
+        for event in _messages(written)
+        if place is None or event.version > since or (event.place or 0) > place
+    ]
+    own = sum(1 for m in written if m.revision == chat.version and is_shown(m.body))
+    states = [
+        _event(told, chat.version)
+        for told in of_state(chat, own)
+        if not (since == chat.version and place is not None and told.place <= place)
+        and (told.kind is not EventKind.QUEUE or _queue_is_news(chat, since, place))
+    ]
+    events = [*messages, *states]
+    if changes is not None and changes.hidden_from is not None:
+        events.insert(0, _reset_before(events, history_reset(changes.hidden_from), chat.version))
+    events = _with_preview_end(events, chat.version, episode_of(chat))
+    return Bundle(since, chat.version, episode_of(chat), is_spent(chat), tuple(events))
+
+
+def with_hidden_of(whole: Changes, later: Changes) -> Changes:
+    return replace(whole, hidden_from=later.hidden_from)
+
+
+def of_snapshot(chat: Chat, page: Page, bytes_max: int) -> Bundle:
+    """All that a new reader needs: forget what you know, the end of the history, the state."""
+    kept, older = _newest(page, bytes_max)
+    events = list(_messages(kept))
+    if older is not None and kept:
+        # The page may begin inside a revision. No cursor, rather than a wrong one.
+        first = kept[0].revision
+        events = [e if e.version > first else _without_place(e) for e in events]
+    reset = _reset_before(events, history_reset(Seq(1), older), chat.version)
+    own = sum(1 for m in kept if m.revision == chat.version and is_shown(m.body))
+    states = [_event(told, chat.version) for told in of_state(chat, own)]
+    if events and events[-1].version == chat.version and events[-1].place is None:
+        states = [_without_place(event) for event in states]
+    return Bundle(
+        NO_VERSION,
+        chat.version,
+        episode_of(chat),
+        is_spent(chat),
+        (reset, *events, *states),
+    )
+
+
+def to_begin_anew(chat: Chat, since: Version) -> Bundle:
+    return Bundle(since, chat.version, episode_of(chat), is_spent(chat), (), anew=True)
+
+
+def _of_commit(version: Version, events: Sequence[EncodedEvent]) -> list[BundleEvent]:
+    return [BundleEvent(event.kind, version, event.place, event.data) for event in events]
+
+
+def _with_preview_end(
+    events: list[BundleEvent], version: Version, episode: Episode
+) -> list[BundleEvent]:
+    """See to it that something takes the preview back; readers that were shown none skip it."""
+    if any(event.kind in ENDS_PREVIEW for event in events):
+        return events
+    data = b'{"attempt":%d}' % episode.attempt
+    return [BundleEvent(EventKind.PREVIEW_RESET, version, 1, data), *events]
+
+
+def _reset_before(events: Sequence[BundleEvent], told: Told, version: Version) -> BundleEvent:
+    """Leads to just before what follows it: everything that was hidden is forgotten by then."""
+    place: int | None = 0
+    if events and events[0].kind is EventKind.MESSAGE:
+        version, place = events[0].version, events[0].place
+        place = None if place is None else place - 1
+    return BundleEvent(told.kind, version, place, encode_data(told.data))
+
+
+def _queue_is_news(chat: Chat, since: Version, place: int | None) -> bool:
+    # The queue is the last of its bundle: who stopped at a place has not seen that commit's.
+    return chat.queue_version > since or (place is not None and chat.queue_version == since)
+
+
+def _messages(written: Sequence[Message]) -> Iterator[BundleEvent]:
+    revision, place = NO_VERSION, 0
+    for message in written:
+        if not is_shown(message.body):
+            continue
+        place = place + 1 if message.revision == revision else 1
+        revision = message.revision
+        data = encode_data(message_json(message))
+        yield BundleEvent(EventKind.MESSAGE, revision, place, data)
+
+
+def _newest(page: Page, bytes_max: int) -> tuple[Sequence[Message], Seq | None]:
+    """The end of a page that fits, and the seq before which there is more."""
+    size = 0
+    for index in range(len(page.messages) - 1, -1, -1):
+        size += len(encode_data(message_json(page.messages[index])))
+        if size > bytes_max and index < len(page.messages) - 1:
+            kept = page.messages[index + 1 :]
+            return kept, kept[0].seq
+    return page.messages, page.before
+
+
+def _event(told: Told, version: Version) -> BundleEvent:
+    return BundleEvent(told.kind, version, told.place, encode_data(told.data))
+
+
+def _without_place(event: BundleEvent) -> BundleEvent:
+    return BundleEvent(event.kind, event.version, None, event.data)

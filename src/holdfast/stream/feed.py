@@ -1,0 +1,375 @@
+"""One watched chat in this process, however many read it: subscribe, then read, then tail (L66).
+
+What the bus says is a rumour. A hint that follows what we know and carries its commit is taken as
+it is, without a read; anything else (a version left out, a gap, a part of an episode we have not
+heard of) causes one read of the store, whose result all readers share. Versions and numbers drop
+what comes twice or late; nothing is ever guessed. A gap makes the hub's poll look at once.
+
+Whatever changes the feed happens under its lock, so a read and a hint never overtake one another.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from holdfast.chats.telling import decode_inline
+from holdfast.domain.chat import Chat
+from holdfast.domain.errors import ChatNotFound, HoldfastError, Unavailable
+from holdfast.domain.ids import NO_VERSION, ChatId, Version
+from holdfast.ports.bus import Bus, Episode, Gap, Hint, LivePart, News
+from holdfast.ports.history import Changes, History
+from holdfast.ports.store import Store
+from holdfast.stream import bundle as bundles
+from holdfast.stream.bundle import Bundle
+from holdfast.stream.cursor import Cursor
+from holdfast.stream.events import part_data
+from holdfast.stream.log import Log, Said
+from holdfast.stream.options import HubOptions, StreamCounters
+
+WARNING_EVERY_S: Final = 10.0
+SNAPSHOT_KEPT_S: Final = 1.0
+_LOG_BEFORE_PAUSE: Final = 64
+_LOG: Final = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where feeds read, shared by all of a hub."""
+
+    store: Store
+    history: History
+    bus: Bus
+    options: HubOptions
+    counters: StreamCounters
+    doubt: asyncio.Event
+    """Set when the bus may have lost something: let the poll look now."""
+
+
+class Feed:
+    def __init__(self, chat_id: ChatId, sources: Sources) -> None:
+        self.chat_id = chat_id
+        self.log = Log(sources.options.log_max, sources.options.log_bytes_max)
+        self.version = NO_VERSION
+        self.closed = False
+        self._from = sources
+        self._episode = Episode(NO_VERSION, 0)
+        self._spent = False
+        self._seq: int | None = None
+        """The last part in the log; None: unknown, readers look to themselves."""
+        self._facts: Chat | None = None
+        self._lock = asyncio.Lock()
+        self._opened = asyncio.Event()
+        self._refusal: HoldfastError | None = None
+        self._news = asyncio.Event()
+        self._snapshot: Bundle | None = None
+        self._forgetting: asyncio.TimerHandle | None = None
+        self._snapshot_lock = asyncio.Lock()
+        self._pause_s = 0.0
+        self._read_again_at = 0.0
+        self._fill_again_at = 0.0
+        self._warned_at: float | None = None
+        self._lagged_untold = 0
+
+    # The life of a feed.
+
+    async def run(self) -> None:
+        """Until cancelled. The bus may end before: then the poll alone brings news."""
+        try:
+            async with self._from.bus.subscribe(self.chat_id) as news:
+                if not await self._open():
+                    return
+                async for each in news:
+                    await self._hear(each)
+                    if self.closed:
+                        return
+                    if len(self.log) >= _LOG_BEFORE_PAUSE or self.log.is_filling:
+                        await asyncio.sleep(0)  # a burst must not outrun those who do read
+                await asyncio.Event().wait()
+        finally:
+            self.close()
+
+    async def opened(self) -> None:
+        """Returns once it is followed; raises `ChatNotFound` or `Unavailable` if it cannot be."""
+        await self._opened.wait()
+        match self._refusal:
+            case None:
+                pass
+            case ChatNotFound():
+                raise ChatNotFound(self.chat_id)
+            case refusal:
+                raise Unavailable(str(refusal))
+
+    def close(self) -> None:
+        self.closed = True
+        self._forget_snapshot()
+        if not self._opened.is_set():
+            self._refusal = self._refusal or Unavailable("the server stops watching")
+            self._opened.set()
+        self._wake()
+
+    async def wait(self) -> None:
+        """Until there may be something new in the log."""
+        await self._news.wait()
+
+    def _wake(self) -> None:
+        # A pulse: it wakes who waits now, and who looks later finds the log.
+        self._news.set()
+        self._news.clear()
+
+    async def _open(self) -> bool:
+        try:
+            async with self._lock:
+                await self._refresh()
+        except HoldfastError as error:
+            self._refusal = error
+        self._opened.set()
+        return self._refusal is None
+
+    # What the bus says.
+
+    async def _hear(self, news: News) -> None:
+        async with self._lock:
+            match news:
+                case Hint():
+                    await self._hear_hint(news)
+                case LivePart():
+                    await self._hear_part(news)
+                case Gap():
+                    # After a reconnect every watched chat has a gap: one poll for all of them,
+                    # instead of a read for each.
+                    self._from.counters.gaps += 1
+                    self._from.doubt.set()
+                    self._seq = self._seq or 0
+                    await self._fill()
+
+    async def _hear_hint(self, hint: Hint) -> None:
+        if hint.version <= self.version:
+            return
+        inline = decode_inline(hint.inline) if hint.version == self.version + 1 else None
+        if inline is None or hint.history_version < self._episode.history_version:
+            await self._try_refresh()
+            return
+        self._from.counters.commits += 1
+        self._tell(bundles.of_hint(hint, inline, self._episode, spent=self._spent))
+
+    async def _hear_part(self, part: LivePart) -> None:
+        if part.episode > self._episode:
+            await self._try_refresh()  # the commit that began it was missed
+        if part.episode != self._episode or self._spent:
+            return  # a part of a step never comes after its message (L59)
+        if self._seq is not None and part.seq > self._seq + 1 and not await self._fill():
+            return
+        if self._seq is None or part.seq > self._seq:
+            self._say(part)
+            self._wake()
+
+    async def _fill(self) -> bool:
+        """Bring the log up to the live parts; False if the bus did not answer.
+
+        A hole that stays is for each reader to see: it may have been shown what we were not.
+        """
+        if self._spent or self._seq is None:
+            return True
+        now = asyncio.get_running_loop().time()
+        if now < self._fill_again_at:
+            return False
+        try:
+            parts = await self._read_live(self._episode, self._seq)
+        except Unavailable:
+            self._fill_again_at = now + self._from.options.retry_max_s
+            return False
+        for part in parts:
+            if part.seq > self._seq:
+                self._say(part)
+        self._wake()
+        return True
+
+    def _say(self, part: LivePart) -> None:
+        self._seq = part.seq
+        self.log.append(_said(part))
+
+    def _tell(self, bundle: Bundle) -> None:
+        if bundle.episode != self._episode:
+            self._seq = 0
+        self.version = bundle.version
+        self._episode, self._spent = bundle.episode, bundle.spent
+        self.log.append(bundle)
+        self._wake()
+
+    # What the store says.
+
+    async def reach(self, version: Version, *, fell: bool) -> None:
+        """The poll has seen this version: read, unless the bus has told of it meanwhile.
+
+        `fell`: it was further once. The database lost commits that were told (a restored backup, a
+        failover); readers begin anew.
+        """
+        async with self._lock:
+            if not self.closed and (fell or version > self.version):
+                await self._try_refresh()
+
+    async def _try_refresh(self) -> None:
+        """Read, or let it be for now: whatever is missed, the poll will find (R1)."""
+        now = asyncio.get_running_loop().time()
+        if now < self._read_again_at:
+            return
+        options = self._from.options
+        try:
+            await self._refresh()
+            self._pause_s = 0.0
+        except ChatNotFound:
+            self.close()
+        except HoldfastError as error:
+            self._from.counters.failed_reads += 1
+            self._pause_s = min(max(self._pause_s * 2, options.retry_min_s), options.retry_max_s)
+            self._read_again_at = now + self._pause_s
+            _LOG.info("cannot read chat %s for its readers: %s", self.chat_id, error)
+
+    async def _refresh(self) -> Chat:
+        """Bring the feed to what the store says, with one read that all readers share."""
+        chat = await self._load()
+        if self.version not in {NO_VERSION, chat.version}:
+            before = self._episode
+            missed = await self._missed(chat, self.version, None)
+            self._tell(missed or bundles.to_begin_anew(chat, self.version))
+            self._facts = chat
+            if self._episode != before:
+                # What was said before we heard of the episode; if nobody reads, whoever comes will.
+                self._seq = 0 if self.log.readers else None
+                await self._fill()
+        elif self.version == NO_VERSION:
+            self.version = chat.version
+            self._episode, self._spent = bundles.episode_of(chat), bundles.is_spent(chat)
+        self._facts = chat
+        return chat
+
+    async def _load(self) -> Chat:
+        self._from.counters.reads += 1
+        loaded = await self._from.store.load(self.chat_id)
+        if loaded is None:
+            raise ChatNotFound(self.chat_id)
+        return loaded.facts.chat
+
+    async def _missed(self, chat: Chat, since: Version, place: int | None) -> Bundle | None:
+        """What a reader there has missed of this chat; None if it is too much to be told."""
+        if since > chat.version:
+            return None
+        changes = None
+        if chat.history_version > since or (place is not None and chat.history_version == since):
+            changes = await self._changes(chat, since, place)
+            if changes is None:
+                return None
+        bundle = bundles.of_changes(chat, since, place, changes)
+        return bundle if bundle.weight <= self._from.options.missed_bytes_max else None
+
+    async def _changes(self, chat: Chat, since: Version, place: int | None) -> Changes | None:
+        limit = self._from.options.missed_max
+
+        async def read(version: Version) -> Changes | None:
+            self._from.counters.reads += 1
+            changes = await self._from.history.changes_since(
+                chat.chat_id, version, limit=limit, as_of=chat.version
+            )
+            return changes if changes is not None and changes.complete else None
+
+        changes = await read(since)
+        if place is None or changes is None:
+            return changes
+        # In the middle of a commit: its other messages, too, but what it hid was told at place 0.
+        whole = await read(Version(since - 1))
+        return None if whole is None else bundles.with_hidden_of(whole, changes)
+
+    # For one reader.
+
+    async def enter(self, cursor: Cursor | None) -> tuple[Chat, int]:
+        """The facts at some version, and a position in the log from which on all that follows it
+        will be. May raise `Unavailable`.
+
+        A cursor may be ahead of us: its reader comes from a replica that heard of a commit sooner.
+        """
+        known = NO_VERSION if cursor is None else cursor.version
+        async with self._lock:
+            chat = self._facts
+            if chat is None or chat.version != self.version or known > self.version:
+                chat = await self._refresh()
+            return chat, self.log.enter()
+
+    async def bundle_for(self, cursor: Cursor | None, chat: Chat) -> Bundle:
+        """What brings a reader from its cursor to these facts."""
+        if cursor is not None and _is_known(cursor, chat):
+            if cursor.version == chat.version and cursor.place is None:
+                return bundles.of_nothing(chat)
+            missed = await self._missed(chat, cursor.version, cursor.place)
+            if missed is not None:
+                return missed
+        self._from.counters.snapshots += 1
+        async with self._snapshot_lock:
+            # Who comes at about the same time shares it; then it is gone.
+            snapshot = self._snapshot
+            if snapshot is None or snapshot.version != chat.version:
+                snapshot = self._snapshot = await self._read_snapshot(chat)
+                if self._forgetting is None and not self.closed:
+                    loop = asyncio.get_running_loop()
+                    self._forgetting = loop.call_later(SNAPSHOT_KEPT_S, self._forget_snapshot)
+            return snapshot
+
+    def _forget_snapshot(self) -> None:
+        if self._forgetting is not None:
+            self._forgetting.cancel()
+        self._snapshot = self._forgetting = None
+
+    async def _read_snapshot(self, chat: Chat) -> Bundle:
+        options = self._from.options
+        self._from.counters.reads += 1
+        page = await self._from.history.page(
+            chat.chat_id, limit=options.snapshot_max, as_of=chat.version
+        )
+        return bundles.of_snapshot(chat, page, options.snapshot_bytes_max)
+
+    async def said_since(self, episode: Episode, seq: int) -> tuple[list[Said], bool]:
+        """The parts after a number, as many as a reader may hold, and whether there are more."""
+        said: list[Said] = []
+        size = 0
+        for part in await self._read_live(episode, seq):
+            if size > self._from.options.parts_bytes_max:
+                return said, True
+            said.append(_said(part))
+            size += said[-1].weight
+        return said, False
+
+    async def _read_live(self, episode: Episode, seq: int) -> Sequence[LivePart]:
+        """The race: a bus that hangs would hold the lock, or a reader, for as long as its own
+        patience lasts, and what was committed meanwhile would wait behind words that may never
+        come. So no longer than the poll takes to find it (R1)."""
+        self._from.counters.live_reads += 1
+        try:
+            async with asyncio.timeout(self._from.options.poll_every_s):
+                return await self._from.bus.read_live(self.chat_id, episode, seq)
+        except TimeoutError as late:
+            raise Unavailable("the bus did not say in time what was said") from late
+
+    def count_lagged(self) -> None:
+        """A reader was too slow. Said at most every ten seconds for a chat (L65)."""
+        self._from.counters.lagged += 1
+        self._lagged_untold += 1
+        now = asyncio.get_running_loop().time()
+        if self._warned_at is None or now - self._warned_at >= WARNING_EVERY_S:
+            _LOG.warning(
+                "readers of chat %s were too slow %d times; they resume from the store",
+                self.chat_id,
+                self._lagged_untold,
+            )
+            self._warned_at, self._lagged_untold = now, 0
+
+
+def _said(part: LivePart) -> Said:
+    return Said(part.episode, part.seq, part_data(part))
+
+
+def _is_known(cursor: Cursor, chat: Chat) -> bool:
+    """Whether we may have written it; else its reader begins anew (R8)."""
+    if cursor.version > chat.version:
+        return False
+    return chat.history_version > cursor.version or cursor.attempt <= chat.attempt

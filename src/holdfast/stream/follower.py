@@ -1,0 +1,210 @@
+"""One reader: a position in its chat's log, and what it knows already.
+
+Costs next to nothing while nobody asks it for the next event: no task, no queue. It reads only when
+it begins, and when the log has moved on without it.
+"""
+
+import asyncio
+from typing import Final, Self
+
+from holdfast.domain.errors import Unavailable
+from holdfast.domain.events import EventKind
+from holdfast.domain.ids import NO_VERSION, Version
+from holdfast.ports.bus import Episode
+from holdfast.stream.bundle import Bundle, BundleEvent
+from holdfast.stream.cursor import Cursor
+from holdfast.stream.events import LAGGED, PING, StreamEvent
+from holdfast.stream.feed import Feed
+from holdfast.stream.log import Said
+from holdfast.stream.options import HubOptions, StreamCounters
+
+_NO_EPISODE: Final = Episode(NO_VERSION, -1)
+
+
+class Follower:
+    """Iterate over it. Ends with the hub, or with the chat."""
+
+    def __init__(
+        self, feed: Feed, after: Cursor | None, options: HubOptions, counters: StreamCounters
+    ) -> None:
+        self._feed = feed
+        self._options = options
+        self._counters = counters
+        self._cursor = after
+        """Of the last event that had one; after a bundle, that of its end."""
+        self._position: int | None = None
+        self._episode = _NO_EPISODE
+        self._seq = 0
+        self._spent = False
+        self._bundle: Bundle | None = None
+        self._offset = 0
+        self._takes_back = False
+        self._said: list[Said] = []
+        self._more_said = False
+        self._holed = False
+        self._holed_for_ever = _NO_EPISODE
+        self._pause_s = 0.0
+        self._ping_at = 0.0
+
+    @property
+    def cursor(self) -> Cursor | None:
+        """Where this reader is: give it to `follow` anywhere, and it goes on from here."""
+        return self._cursor
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> StreamEvent:
+        now = asyncio.get_running_loop().time
+        self._ping_at = now() + self._options.ping_every_s
+        while not self._feed.closed:
+            event = self._ready()
+            if event is None and now() >= self._ping_at:
+                event = PING
+            if event is not None:
+                self._counters.events += 1
+                return event
+            try:
+                await self._advance()
+                self._pause_s = 0.0
+            except Unavailable:
+                await self._pause()
+        raise StopAsyncIteration
+
+    def close(self) -> None:
+        if self._position is not None:
+            self._feed.log.leave(self._position)
+            self._position = None
+
+    # What is there already.
+
+    def _ready(self) -> StreamEvent | None:
+        event = self._next_of_bundle()
+        while event is None and self._said:
+            event = self._part(self._said.pop())
+        while event is None and self._position is not None and not self._more_said:
+            if self._feed.log.has_lost(self._position):
+                self._feed.count_lagged()
+                self.close()
+                return LAGGED
+            if self._position == self._feed.log.end:
+                break
+            item = self._feed.log.take(self._position)
+            self._position += 1
+            event = self._part(item) if isinstance(item, Said) else self._begin(item)
+        return event
+
+    def _begin(self, bundle: Bundle) -> StreamEvent | None:
+        """A bundle from the log: take it, or skip what we know, or read for ourselves."""
+        known = NO_VERSION if self._cursor is None else self._cursor.version
+        if bundle.anew:
+            self._cursor = None
+            self.close()
+            return None
+        if bundle.version <= known:
+            return None
+        if bundle.since != known:
+            self.close()  # it begins or ends elsewhere; the store knows what lies between
+            return None
+        self._take(bundle)
+        return self._next_of_bundle()
+
+    def _take(self, bundle: Bundle) -> None:
+        over = bundle.spent or bundle.episode != self._episode
+        self._takes_back = over and self._seq > 0
+        if over:
+            self._seq = 0
+        self._episode, self._spent = bundle.episode, bundle.spent
+        self._bundle, self._offset = bundle, 0
+
+    def _next_of_bundle(self) -> StreamEvent | None:
+        bundle = self._bundle
+        if bundle is None:
+            return None
+        while self._offset < len(bundle.events):
+            event = bundle.events[self._offset]
+            self._offset += 1
+            if event.kind is EventKind.PREVIEW_RESET and not self._takes_back:
+                continue  # this reader was shown nothing that could be taken back
+            if self._offset == len(bundle.events):
+                break
+            return self._tell(event, self._at(event.version, event.place))
+        else:
+            event = None
+        self._bundle = None
+        self._cursor = Cursor(bundle.version, self._episode.attempt, self._seq)
+        return None if event is None else self._tell(event, self._cursor)
+
+    def _at(self, version: Version, place: int | None) -> Cursor | None:
+        if place is None:
+            return None
+        return Cursor(version, self._episode.attempt, self._seq, place)
+
+    def _tell(self, event: BundleEvent, cursor: Cursor | None) -> StreamEvent:
+        self._cursor = cursor or self._cursor
+        return StreamEvent(event.kind, cursor, event.data)
+
+    def _part(self, said: Said) -> StreamEvent | None:
+        if said.episode != self._episode or self._spent or said.seq <= self._seq:
+            return None
+        if said.seq > self._seq + 1:
+            # A hole is never shown (L58). The live log may still know what is missing.
+            self._holed = self._more_said = self._episode != self._holed_for_ever
+            return None
+        self._seq = said.seq
+        assert self._cursor is not None, "a part before any commit"
+        self._cursor = Cursor(self._cursor.version, self._episode.attempt, said.seq)
+        return StreamEvent(EventKind.PART, self._cursor, said.data)
+
+    # What has to be waited for.
+
+    async def _advance(self) -> None:
+        if self._position is None:
+            await self._enter()
+        elif self._more_said:
+            await self._listen_again()
+        else:
+            try:
+                async with asyncio.timeout_at(self._ping_at):
+                    await self._feed.wait()
+            except TimeoutError:
+                pass
+
+    async def _enter(self) -> None:
+        """Take a place in the log first, then read up to it: nothing falls in between (R3)."""
+        cursor = self._cursor
+        chat, self._position = await self._feed.enter(cursor)
+        try:
+            bundle = await self._feed.bundle_for(cursor, chat)
+        except BaseException:
+            self.close()
+            raise
+        self._said.clear()
+        self._episode, self._seq = _NO_EPISODE, 0
+        if cursor is not None and bundle.since != NO_VERSION:
+            same = chat.history_version <= cursor.version
+            self._episode = Episode(chat.history_version, cursor.attempt) if same else _NO_EPISODE
+            self._seq = cursor.seq
+        self._take(bundle)
+        self._more_said = not bundle.spent
+
+    async def _listen_again(self) -> None:
+        """Parts that the log does not have for us, from the live log."""
+        try:
+            said, self._more_said = await self._feed.said_since(self._episode, self._seq)
+        except Unavailable:
+            self._more_said = False  # the preview is missing; the next part asks again
+            return
+        if said[0].seq > self._seq + 1 if said else self._holed:
+            # Its beginning expired. No preview, rather than one with a hole.
+            self._holed_for_ever, self._more_said = self._episode, False
+        else:
+            self._said = said[::-1]
+        self._holed = False
+
+    async def _pause(self) -> None:
+        """The store does not answer: ask again, ever less often, for as long as it takes."""
+        options = self._options
+        self._pause_s = min(max(self._pause_s * 2, options.retry_min_s), options.retry_max_s)
+        left_s = self._ping_at - asyncio.get_running_loop().time()
+        await asyncio.sleep(max(0.0, min(self._pause_s, left_s)))

@@ -1,0 +1,193 @@
+"""Every reader of this process: one feed per watched chat, one safety poll for all of them.
+
+The bus may lose everything. Every few seconds one query asks where all watched chats stand, and
+whatever the bus did not tell is read then (R1, L57).
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
+from types import TracebackType
+from typing import Final, Self
+
+from holdfast.domain.errors import Unavailable
+from holdfast.domain.ids import NO_VERSION, ChatId, Version
+from holdfast.ports.bus import Bus
+from holdfast.ports.history import History
+from holdfast.ports.store import Store
+from holdfast.stream.cursor import Cursor
+from holdfast.stream.feed import Feed, Sources
+from holdfast.stream.follower import Follower
+from holdfast.stream.options import HubOptions, StreamCounters
+
+GAPS_COME_TOGETHER_S: Final = 0.02
+_LOG: Final = logging.getLogger(__name__)
+
+
+class _Watch:
+    """A feed, who reads it, and the task that feeds it."""
+
+    def __init__(self, feed: Feed, task: asyncio.Task[None]) -> None:
+        self.feed = feed
+        self.task = task
+        self.readers = 0
+        self.closing: asyncio.TimerHandle | None = None
+
+
+class Hub:
+    def __init__(
+        self, store: Store, history: History, bus: Bus, options: HubOptions | None = None
+    ) -> None:
+        self._options = options or HubOptions()
+        self._counters = StreamCounters()
+        self._doubt = asyncio.Event()
+        self._sources = Sources(store, history, bus, self._options, self._counters, self._doubt)
+        self._watches: dict[ChatId, _Watch] = {}
+        self._group = asyncio.TaskGroup()
+        self._poll_task: asyncio.Task[None] | None = None
+        self._closed = False
+
+    @property
+    def counters(self) -> StreamCounters:
+        return self._counters
+
+    async def __aenter__(self) -> Self:
+        await self._group.__aenter__()
+        self._poll_task = self._group.create_task(self._poll_for_ever(), name="stream poll")
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop()
+        if self._poll_task is not None:
+            self._poll_task.cancel()
+        # As the bus does it: only a cancellation is the group's business.
+        if isinstance(error, asyncio.CancelledError):
+            await self._group.__aexit__(kind, error, traceback)
+        else:
+            await self._group.__aexit__(None, None, None)
+
+    def stop(self) -> None:
+        """End every reader's events, and take no more readers; they come again elsewhere."""
+        self._closed = True
+        for chat_id in list(self._watches):
+            self._close(chat_id)
+
+    def check_open(self) -> None:
+        """Raises `Unavailable` once stopped."""
+        if self._closed:
+            raise Unavailable("the server stops watching")
+
+    @asynccontextmanager
+    async def follow(self, chat_id: ChatId, after: Cursor | None) -> AsyncGenerator[Follower]:
+        """Everything about a chat after a cursor; without one, a snapshot and what follows it.
+
+        Raises `ChatNotFound`; `Unavailable`, if the chat cannot be read now.
+        """
+        watch = self._watch(chat_id)
+        watch.readers += 1
+        self._counters.readers += 1
+        try:
+            await watch.feed.opened()
+            follower = Follower(watch.feed, after, self._options, self._counters)
+            try:
+                yield follower
+            finally:
+                follower.close()
+        finally:
+            self._counters.readers -= 1
+            watch.readers -= 1
+            if watch.readers == 0:
+                self._close_soon(watch)
+
+    def _watch(self, chat_id: ChatId) -> _Watch:
+        watch = self._watches.get(chat_id)
+        if watch is not None and not watch.feed.closed:
+            if watch.closing is not None:
+                watch.closing.cancel()
+                watch.closing = None
+            return watch
+        self.check_open()
+        if watch is not None:
+            self._close(chat_id)  # its chat was gone, or never there; it may be now
+        feed = Feed(chat_id, self._sources)
+        watch = _Watch(feed, self._group.create_task(feed.run(), name=f"feed {chat_id}"))
+        self._watches[chat_id] = watch
+        self._counters.feeds = len(self._watches)
+        return watch
+
+    def _close_soon(self, watch: _Watch) -> None:
+        if self._watches.get(watch.feed.chat_id) is not watch:
+            return
+        if watch.feed.closed:  # it never opened, or its chat is gone
+            self._close(watch.feed.chat_id)
+            return
+        loop = asyncio.get_running_loop()
+        watch.closing = loop.call_later(self._options.linger_s, self._close, watch.feed.chat_id)
+
+    def _close(self, chat_id: ChatId) -> None:
+        watch = self._watches.pop(chat_id)
+        self._counters.feeds = len(self._watches)
+        if watch.closing is not None:
+            watch.closing.cancel()
+        watch.feed.close()
+        watch.task.cancel()
+
+    # The safety poll.
+
+    async def _poll_for_ever(self) -> None:
+        pause_s = self._options.poll_every_s
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(pause_s):
+                    await self._doubt.wait()
+                    await asyncio.sleep(GAPS_COME_TOGETHER_S)
+            # Before the query: what is doubted while it runs is looked at again.
+            self._doubt.clear()
+            try:
+                await self._poll()
+                pause_s = self._options.poll_every_s
+            except Unavailable as error:
+                pause_s = min(pause_s * 2, self._options.poll_every_s * 4)
+                self._counters.failed_reads += 1
+                _LOG.info("the safety poll of readers failed: %s", error)
+
+    async def _poll(self) -> None:
+        watched = {
+            chat_id: watch.feed.version
+            for chat_id, watch in self._watches.items()
+            if watch.readers and watch.feed.version
+        }
+        if not watched:
+            return
+        self._counters.polls += 1
+        heads = await self._sources.history.heads(list(watched))
+        now = dict.fromkeys(watched, NO_VERSION)  # a chat that is gone has no head
+        now |= {head.chat_id: head.version for head in heads}
+        fell = {chat_id for chat_id, version in now.items() if version < watched[chat_id]}
+        found = [(i, version) for i, version in now.items() if i in fell or self._lacks(i, version)]
+        if not found:
+            return
+        await asyncio.sleep(self._options.poll_grace_s)
+        found = [(i, version) for i, version in found if self._lacks(i, version) or i in fell]
+        self._counters.found_by_poll += len(found)
+        slots = asyncio.Semaphore(self._options.reads_max)
+        async with asyncio.TaskGroup() as tasks:
+            for chat_id, version in found:
+                await slots.acquire()
+                reading = self._reach(chat_id, version, fell=chat_id in fell)
+                tasks.create_task(reading).add_done_callback(lambda _: slots.release())
+
+    def _lacks(self, chat_id: ChatId, version: Version) -> bool:
+        watch = self._watches.get(chat_id)
+        return watch is not None and watch.feed.version < version
+
+    async def _reach(self, chat_id: ChatId, version: Version, *, fell: bool) -> None:
+        watch = self._watches.get(chat_id)
+        if watch is not None:
+            await watch.feed.reach(version, fell=fell)

@@ -1,0 +1,1 @@
+"""Built-in tools, and small wrappers that make one toolbox of several."""

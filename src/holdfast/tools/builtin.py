@@ -1,0 +1,23 @@
+"""The tools that need no workspace."""
+
+from typing import Final
+
+from holdfast.ports.clock import Clock
+from holdfast.ports.tools import Effect, Run, ToolOutput, ToolSpec
+from holdfast.tools.toolbox import Function, Functions
+
+CLOCK: Final = ToolSpec(
+    name="clock",
+    description="The present date and time (UTC, ISO 8601).",
+    schema={"type": "object", "properties": {}},
+    effect=Effect.REPEATABLE,
+    deadline_s=5.0,
+)
+
+
+class Builtin(Functions):
+    def __init__(self, clock: Clock) -> None:
+        async def tell(_run: Run) -> ToolOutput:
+            return ToolOutput(clock.now().isoformat(timespec="seconds"))
+
+        super().__init__(Function(CLOCK, tell))

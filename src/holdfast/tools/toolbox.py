@@ -1,0 +1,62 @@
+"""Small toolboxes to build larger ones from: tools that are functions, and several as one."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from holdfast.domain.chat import Chat
+from holdfast.ports.tools import Run, Toolbox, ToolOutput, Tools, ToolSpec
+
+Runner: TypeAlias = Callable[[Run], Awaitable[ToolOutput]]
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A tool that keeps nothing open."""
+
+    spec: ToolSpec
+    run: Runner
+
+
+class Functions:
+    """Tools and their toolbox at once: there is nothing to open."""
+
+    def __init__(self, *functions: Function) -> None:
+        self._runners = {function.spec.name: function.run for function in functions}
+        self.specs: Mapping[str, ToolSpec] = {f.spec.name: f.spec for f in functions}
+        assert len(self.specs) == len(functions), "two tools of one name"
+
+    @asynccontextmanager
+    async def open(self, chat: Chat) -> AsyncGenerator[Toolbox]:  # noqa: ARG002 - the port's
+        yield self
+
+    async def run(self, run: Run) -> ToolOutput:
+        return await self._runners[run.call.tool](run)
+
+
+class Combined:
+    """The tools of several; of two with one name the first one counts."""
+
+    def __init__(self, *tools: Tools) -> None:
+        self._tools = tools
+
+    @asynccontextmanager
+    async def open(self, chat: Chat) -> AsyncGenerator[Toolbox]:
+        async with AsyncExitStack() as stack:
+            boxes = [await stack.enter_async_context(tools.open(chat)) for tools in self._tools]
+            yield _CombinedToolbox(boxes)
+
+
+class _CombinedToolbox:
+    def __init__(self, boxes: Sequence[Toolbox]) -> None:
+        self._owners: dict[str, Toolbox] = {}
+        self.specs: dict[str, ToolSpec] = {}
+        for box in boxes:
+            for name, spec in box.specs.items():
+                if name not in self.specs:
+                    self.specs[name] = spec
+                    self._owners[name] = box
+
+    async def run(self, run: Run) -> ToolOutput:
+        return await self._owners[run.call.tool].run(run)

@@ -1,0 +1,46 @@
+"""Looking up from the work: what a nudge means, found out by reading the chat again."""
+
+import asyncio
+from dataclasses import dataclass
+
+from holdfast.domain.chat import Chat, Status
+from holdfast.domain.errors import Unavailable
+from holdfast.turn.reading import Reading
+from holdfast.turn.turn import Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Nudged:
+    """Why a step is to end. `chat` as it now is (None: gone), unless the worker lets go."""
+
+    chat: Chat | None = None
+    leaving: bool = False
+
+
+async def attend(turn: Turn, reading: Reading, *, pause_s: float) -> Nudged:
+    """Until something happens that ends the present step: an interrupt, an edit, another owner,
+    or a worker that stops. A rumour that turns out to be nothing is forgotten."""
+    nudges = turn.nudges
+    while True:
+        await nudges.wait()
+        if nudges.leaving:
+            return Nudged(leaving=True)
+        nudges.heed()
+        try:
+            loaded = await reading.chat(turn.chat.chat_id)
+        except Unavailable:
+            nudges.doubt()
+            await asyncio.sleep(pause_s)
+            continue
+        if loaded is None or ends_step(turn, loaded):
+            return Nudged(loaded)
+        if loaded.version > turn.chat.version:
+            turn.take(loaded)  # somebody queued a message: the next commit need not lose to it
+
+
+def ends_step(turn: Turn, loaded: Chat) -> bool:
+    return (
+        not turn.holds(loaded)
+        or loaded.status is Status.INTERRUPTING
+        or loaded.history_version != turn.chat.history_version
+    )

@@ -1,0 +1,231 @@
+"""How a runner commits a step: once, whatever the database says or does not say about it.
+
+A write that the database did not answer may be there or not. The chat is read again, and its facts
+tell: then the step is taken as done, or committed again as it is. Neither the model nor a tool is
+asked a second time for it (M1, X1).
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import timedelta
+from typing import Final, TypeVar
+
+from holdfast.chats.ledger import Commit, Ledger
+from holdfast.domain.chat import Chat, Facts, Status
+from holdfast.domain.commands import (
+    Await,
+    BeginAttempt,
+    CommitStep,
+    Fail,
+    FinishInterrupt,
+    FinishTurn,
+    FromWorker,
+    RecordRetry,
+)
+from holdfast.domain.decide import decide_all
+from holdfast.domain.driving import RUNNABLE
+from holdfast.domain.errors import (
+    ChatBusy,
+    ChatNotFound,
+    CommandRefused,
+    FenceStale,
+    HoldfastError,
+    Unavailable,
+)
+from holdfast.domain.fence import Fence
+from holdfast.domain.next_step import (
+    AwaitOutside,
+    Compact,
+    Finish,
+    Generate,
+    KeepPartial,
+    RunTools,
+    next_step,
+)
+from holdfast.ports.clock import Clock
+from holdfast.turn.counters import TurnCounters
+from holdfast.turn.nudges import Nudges
+from holdfast.turn.options import TurnOptions
+from holdfast.turn.reading import Reading
+from holdfast.turn.turn import Turn
+
+log: Final = logging.getLogger(__name__)
+R = TypeVar("R")
+
+RELEASING: Final = (Await, Fail, FinishTurn, FinishInterrupt)
+
+
+class Moved(Exception):
+    """The chat is ours still, but no longer the one this step was for: ask for the next step."""
+
+
+class Commits:
+    def __init__(
+        self,
+        ledger: Ledger,
+        reading: Reading,
+        clock: Clock,
+        options: TurnOptions,
+        counters: TurnCounters,
+    ) -> None:
+        self._ledger = ledger
+        self._reading = reading
+        self._clock = clock
+        self._options = options
+        self._counters = counters
+
+    async def commit(self, turn: Turn, *commands: FromWorker) -> bool:
+        """Commit a bundle under the fence; whether another turn began with it.
+
+        Raises `FenceStale` if somebody else drives the chat, `Moved` if the history is another.
+        """
+        began = turn.chat
+        pauses = self._pauses(turn)
+        while True:
+            chat = turn.chat
+            try:
+                commit = await self._ledger.transact(
+                    chat.chat_id, *commands, by=Fence.of(chat), snapshot=chat
+                )
+            except ChatNotFound as gone:
+                raise FenceStale(f"chat {chat.chat_id} is gone") from gone
+            except FenceStale:
+                await self._reread(turn)
+                raise Moved from None
+            except CommandRefused as refusal:
+                commands = await self._without_ending(turn, commands, refusal)
+            except (Unavailable, ChatBusy) as unanswered:
+                log.warning("a commit of chat %s was not answered: %s", chat.chat_id, unanswered)
+                self._counters.uncertain_commits += 1
+                pauses.check(unanswered)
+                await asyncio.sleep(pauses.next_s())
+                if await self._landed(turn, began, commands):
+                    return False
+            else:
+                return self._done(turn, commit, commands)
+
+    def _done(self, turn: Turn, commit: Commit, commands: Sequence[FromWorker]) -> bool:
+        self._counters.steps += any(isinstance(command, CommitStep) for command in commands)
+        return turn.committed(commit)
+
+    async def _reread(self, turn: Turn) -> None:
+        """After a refusal by the fence: the history moved, or another worker drives."""
+        loaded = await self.load(turn)
+        if not turn.holds(loaded):
+            raise FenceStale(f"chat {loaded.chat_id} is at epoch {loaded.epoch}")
+        self._counters.overtaken += 1
+        turn.take(loaded)
+
+    async def _without_ending(
+        self, turn: Turn, commands: tuple[FromWorker, ...], refusal: CommandRefused
+    ) -> tuple[FromWorker, ...]:
+        """An interrupt came between the last look and the commit (L04): the step itself is kept,
+        and what would have gone on from it is left out."""
+        before = turn.chat
+        loaded = await self.load(turn)
+        if not turn.holds(loaded):
+            raise FenceStale(f"chat {loaded.chat_id} is at epoch {loaded.epoch}")
+        turn.take(loaded)
+        if loaded.history_version != before.history_version:
+            raise Moved
+        steps = tuple(command for command in commands if isinstance(command, CommitStep))
+        if loaded.status is not Status.INTERRUPTING or len(steps) == len(commands):
+            raise refusal  # never lawful: our own mistake
+        if not steps:
+            raise Moved
+        return steps
+
+    async def _landed(self, turn: Turn, began: Chat, commands: Sequence[FromWorker]) -> bool:
+        """Whether a bundle that nobody confirmed is committed; raises `Moved` if history moved."""
+        loaded = await self.load(turn)
+        if not turn.holds(loaded):
+            rests = loaded.epoch == turn.chat.epoch and loaded.status not in RUNNABLE
+            if rests and any(isinstance(command, RELEASING) for command in commands):
+                turn.take(loaded)
+                return True
+            raise FenceStale(f"chat {loaded.chat_id} is at epoch {loaded.epoch}")
+        turn.take(loaded)
+        if loaded.history_version != began.history_version:
+            raise Moved  # by this very bundle, or by an edit: what follows is the same
+        for command in commands:
+            match command:
+                case BeginAttempt() if loaded.attempt > began.attempt:
+                    return True
+                case RecordRetry(backoff) if loaded.backoff == backoff:
+                    return True
+                case _:
+                    pass
+        return False
+
+    # What may ride along.
+
+    def follow_up(self, turn: Turn, step: CommitStep) -> tuple[FromWorker, ...]:
+        """What will be next after this step, as far as it can be committed in the same statement.
+
+        `decide` says what the chat will be, and `next_step` what follows; if somebody commits
+        meanwhile, the ledger decides again and the domain refuses what no longer fits.
+        """
+        after = decide_all(Facts(chat=turn.chat), (step,), self._clock.now()).chat
+        following = next_step(after)
+        match following:
+            case Finish():
+                return (FinishTurn(),)
+            case KeepPartial():
+                return (FinishInterrupt(),)
+            case AwaitOutside():
+                return (self.awaiting(following),)
+            case Generate() | RunTools() | Compact():
+                # Who is about to let go begins nothing: acquiring will.
+                return () if turn.nudges.leaving else (BeginAttempt(),)
+
+    def awaiting(self, step: AwaitOutside) -> Await:
+        for_s = self._options.await_s.get(step.kind)
+        deadline = None if for_s is None else self._clock.now() + timedelta(seconds=for_s)
+        return Await(step.kind, tuple(call.call_id for call in step.calls), deadline)
+
+    # Reading.
+
+    async def load(self, turn: Turn) -> Chat:
+        chat = await self.patiently(turn, lambda: self._reading.chat(turn.chat.chat_id))
+        if chat is None:
+            raise FenceStale(f"chat {turn.chat.chat_id} is gone")
+        return chat
+
+    async def patiently(self, turn: Turn, read: Callable[[], Awaitable[R]]) -> R:
+        """Ask a database that may be away, with growing pauses, for a bounded time.
+
+        The worker ends us when its lease does; one that lets go does not wait so long.
+        """
+        pauses = self._pauses(turn)
+        while True:
+            try:
+                return await read()
+            except Unavailable as unanswered:
+                pauses.check(unanswered)
+            await asyncio.sleep(pauses.next_s())
+
+    def _pauses(self, turn: Turn) -> "Pauses":
+        return Pauses(self._options, turn.nudges)
+
+
+class Pauses:
+    """Growing pauses between questions to a database that is away, until patience ends."""
+
+    def __init__(self, options: TurnOptions, nudges: Nudges) -> None:
+        self._options = options
+        self._nudges = nudges
+        self._pause_s = options.pause_s
+        self._began_s = asyncio.get_running_loop().time()
+
+    def check(self, error: HoldfastError) -> None:
+        """Raise the error if there was enough of waiting."""
+        options = self._options
+        patience_s = options.tools.stop_s if self._nudges.leaving else options.patience_s
+        if asyncio.get_running_loop().time() - self._began_s >= patience_s:
+            raise error
+
+    def next_s(self) -> float:
+        pause_s = self._pause_s
+        self._pause_s = min(2 * pause_s, self._options.pause_s_max)
+        return pause_s

@@ -1,0 +1,260 @@
+"""Driving a chat: ask for the next step, do exactly that one thing, commit it, ask again.
+
+    acquire → [ next_step → do → commit ]* → at rest, or let go
+
+Everything that decides is in `domain`; everything that may fail is below. What a crash leaves
+behind, the next runner finds in committed rows, and, of words being said, on the bus.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from typing import Final, assert_never
+
+from opentelemetry import trace
+
+from holdfast.chats.ledger import Ledger
+from holdfast.domain.chat import Chat, ErrorKind, OpenCall, TurnError
+from holdfast.domain.commands import CommitStep, Fail, FinishInterrupt, FinishTurn
+from holdfast.domain.errors import FenceStale, Unavailable
+from holdfast.domain.messages import Ending, MessageBody, Role
+from holdfast.domain.next_step import (
+    AwaitOutside,
+    Compact,
+    Finish,
+    Generate,
+    KeepPartial,
+    RunTools,
+    Step,
+    next_step,
+)
+from holdfast.domain.parts import Need, Synthetic
+from holdfast.domain.synthetic import synthetic_result
+from holdfast.ports.bus import Bus
+from holdfast.ports.clock import Clock
+from holdfast.ports.models import Models
+from holdfast.ports.tools import Toolbox, Tools
+from holdfast.turn.assemble import assemble
+from holdfast.turn.attention import Nudged
+from holdfast.turn.commits import Commits, Moved
+from holdfast.turn.counters import TurnCounters
+from holdfast.turn.generate import Generation, unique_calls
+from holdfast.turn.nudges import Nudges
+from holdfast.turn.options import TurnOptions
+from holdfast.turn.prompt import Prompt
+from holdfast.turn.reading import Reading
+from holdfast.turn.replies import GAVE_UP, Replies, apply
+from holdfast.turn.run_tools import ToolRuns, plan
+from holdfast.turn.turn import Opened, Said, Turn
+
+log: Final = logging.getLogger(__name__)
+tracer: Final = trace.get_tracer(__name__)
+
+OUR_FAULT: Final = TurnError(
+    kind=ErrorKind.UNKNOWN,
+    sentence="The server made a mistake while it worked on this. You can try again.",
+    retryable=True,
+)
+
+
+class Driver:
+    """One per process, for all the chats that it drives. `chance` is uniform in [0, 1)."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        reading: Reading,
+        bus: Bus,
+        models: Models,
+        tools: Tools,
+        options: TurnOptions,
+        *,
+        clock: Clock,
+        chance: Callable[[], float],
+    ) -> None:
+        self.counters = TurnCounters()
+        self._reading = reading
+        self._bus = bus
+        self._tools = tools
+        self._options = options
+        self._clock = clock
+        self._commits = Commits(ledger, reading, clock, options, self.counters)
+        self._runs = ToolRuns(reading, bus, models, options, self.counters)
+        generation = Generation(reading, bus, models, options, self.counters)
+        self._replies = Replies(self._commits, generation, models, clock, chance, options)
+
+    async def drive(self, chat: Chat, nudges: Nudges) -> Chat:
+        """Drive a chat just acquired until nobody of ours need drive it; the last snapshot.
+
+        If that still names our worker as its owner, the chat was let go and is to be released.
+        Raises `FenceStale` if somebody else drives it now, and `Unavailable` if the database
+        stayed away longer than anybody's patience.
+        """
+        turn = Turn(chat, nudges)
+        while turn.is_ours and not turn.let_go:
+            await self._drive_turn(turn)
+        return turn.chat
+
+    async def _drive_turn(self, turn: Turn) -> None:
+        """Until the chat is at rest or let go, or the next message of its queue is promoted."""
+        self.counters.turns += 1
+        ended: FenceStale | Unavailable | None = None
+        with tracer.start_as_current_span("turn") as span:
+            span.set_attribute("holdfast.chat_id", str(turn.chat.chat_id))
+            async with AsyncExitStack() as stack, asyncio.TaskGroup() as group:
+                turn.tools = Opened(stack=stack, group=group)
+                try:
+                    while turn.is_ours and not turn.let_go and not await self._step(turn):
+                        pass
+                except (FenceStale, Unavailable) as error:
+                    ended = error  # past the group, which would wrap it
+            span.set_attribute("holdfast.status", turn.chat.status.value)
+        if ended is not None:
+            raise ended
+
+    async def _step(self, turn: Turn) -> bool:
+        """One step, done and committed; whether another turn began with it."""
+        try:
+            await self._look_up(turn)
+            if not turn.is_ours:
+                return False
+            step = next_step(turn.chat)
+            if turn.nudges.leaving and isinstance(step, Generate | Compact):
+                turn.let_go = True
+                return False
+            return await self._do(turn, step)
+        except Moved:
+            return False
+        except (FenceStale, Unavailable):
+            raise
+        except Exception:
+            log.exception("a step of chat %s failed by our own fault", turn.chat.chat_id)
+            self.counters.bugs += 1
+            return await self._fail_by_our_fault(turn)
+
+    async def _look_up(self, turn: Turn) -> None:
+        """Before a step is begun: what was heard since the last one?"""
+        if turn.nudges.pending and not turn.nudges.leaving:
+            turn.nudges.heed()
+            apply(turn, Nudged(await self._commits.load(turn)))
+
+    async def _do(self, turn: Turn, step: Step) -> bool:
+        if turn.over_budget and isinstance(step, Generate | Compact | RunTools):
+            return await self._replies.fail(turn, GAVE_UP)
+        match step:
+            case Generate():
+                asking = self._replies.reply
+                began = await asking(turn, await self._prompt(turn), await self._toolbox(turn))
+            case Compact():
+                asking = self._replies.compact
+                began = await asking(turn, await self._prompt(turn), await self._toolbox(turn))
+            case RunTools(calls):
+                began = await self._run_tools(turn, calls)
+            case AwaitOutside():
+                began = await self._commits.commit(turn, self._commits.awaiting(step))
+            case Finish():
+                began = await self._commits.commit(turn, FinishTurn())
+            case KeepPartial():
+                began = await self._keep_partial(turn)
+            case _:
+                assert_never(step)
+        return began
+
+    async def _run_tools(self, turn: Turn, calls: tuple[OpenCall, ...]) -> bool:
+        prompt, toolbox = await self._prompt(turn), await self._toolbox(turn)
+        history_version = turn.chat.history_version
+        ran = await self._runs.run(turn, toolbox, plan(turn, prompt, toolbox, calls))
+        if ran.nudged is not None:
+            turn.let_go = ran.nudged.leaving
+            self.counters.handovers += ran.nudged.leaving
+            apply(turn, ran.nudged)
+        if not ran.results or turn.chat.history_version != history_version:
+            return False  # nothing to say, or nobody to say it to: an edit took the calls away
+        step = CommitStep((MessageBody(role=Role.TOOL, parts=ran.results),))
+        return await self._commits.commit(turn, step, *self._commits.follow_up(turn, step))
+
+    # Interrupts.
+
+    async def _keep_partial(self, turn: Turn) -> bool:
+        """Store whatever a reader may have seen, and finish (M4)."""
+        self.counters.interrupts += 1
+        if turn.chat.open_calls:
+            return await self._commits.commit(turn, *self._in_doubt(turn), FinishInterrupt())
+        said = await self._said(turn)
+        if said is None or not said.parts:
+            return await self._commits.commit(turn, FinishInterrupt())
+        partial = self._replies.partial(turn, said, Ending.INTERRUPTED)
+        return await self._commits.commit(turn, FinishInterrupt((partial,)))
+
+    def _in_doubt(self, turn: Turn) -> tuple[CommitStep, ...]:
+        """Calls that somebody may have started who died: «cancelled» would be a guess (X1)."""
+        doubtful = tuple(
+            synthetic_result(call, Synthetic.UNKNOWN_OUTCOME)
+            for call in turn.chat.open_calls
+            if call.epoch < turn.chat.epoch and call.needs is Need.NOTHING
+        )
+        self.counters.unknown_outcomes += len(doubtful)
+        return (CommitStep((MessageBody(role=Role.TOOL, parts=doubtful),)),) if doubtful else ()
+
+    async def _said(self, turn: Turn) -> Said | None:
+        """From memory if we heard it; from the bus if somebody did who is gone."""
+        if turn.episode != turn.inherited or turn.chat.attempt == 0:
+            return turn.said_here()
+        loop = asyncio.get_running_loop()
+        ends_s = loop.time() + self._options.partial_s
+        while True:
+            try:
+                live = await self._bus.read_live(turn.chat.chat_id, turn.episode)
+                parts = assemble(live, self._clock.now())
+                return Said(turn.episode, unique_calls(parts, turn))
+            except Unavailable:
+                if loop.time() >= ends_s:
+                    log.warning("what chat %s was saying is not known", turn.chat.chat_id)
+                    self.counters.partials_missed += 1
+                    return None
+            await asyncio.sleep(self._options.pause_s)
+
+    # What a turn keeps.
+
+    async def _prompt(self, turn: Turn) -> Prompt:
+        if turn.prompt is None or not turn.prompt.fits(turn.chat):
+            chat = turn.chat
+            messages = await self._commits.patiently(
+                turn,
+                lambda: self._reading.messages(
+                    chat, page_messages_max=self._options.page_messages_max
+                ),
+            )
+            turn.prompt = Prompt(messages, chat.history_version)
+        return turn.prompt
+
+    async def _toolbox(self, turn: Turn) -> Toolbox:
+        """Opened when first needed, closed with the turn."""
+        opened = turn.tools
+        if opened.toolbox is None:
+            opening = self._tools.open(turn.chat)
+            opened.toolbox = await opening.__aenter__()
+            opened.stack.push_async_callback(self._close, opening)
+        return opened.toolbox
+
+    async def _close(self, opened: AbstractAsyncContextManager[Toolbox]) -> None:
+        """What a toolbox stumbles over on its way out is no matter of a turn that is committed."""
+        try:
+            await opened.__aexit__(None, None, None)
+        except Exception:
+            log.exception("a toolbox did not close")
+            self.counters.tool_bugs += 1
+
+    async def _fail_by_our_fault(self, turn: Turn) -> bool:
+        """A defined status whatever happened (L55). If it was the words themselves that could not
+        be stored, without them."""
+        try:
+            return await self._replies.fail(turn, OUR_FAULT)
+        except Moved:
+            return False
+        except (FenceStale, Unavailable):
+            raise
+        except Exception:
+            log.exception("what chat %s was saying cannot be kept", turn.chat.chat_id)
+            return await self._commits.commit(turn, Fail(OUR_FAULT))

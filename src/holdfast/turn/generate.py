@@ -1,0 +1,132 @@
+"""One attempt at a reply: deltas to the readers as they come, and the whole at its end."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from opentelemetry import trace
+
+from holdfast.domain.chat import ErrorKind, TurnError
+from holdfast.domain.ids import CallId
+from holdfast.domain.parts import Part, ToolCall
+from holdfast.ports.bus import Bus
+from holdfast.ports.models import Ask, ModelFailed, Models, ModelStream, Reply
+from holdfast.turn.attention import Nudged, attend
+from holdfast.turn.counters import TurnCounters
+from holdfast.turn.live import Live
+from holdfast.turn.options import TurnOptions
+from holdfast.turn.reading import Reading
+from holdfast.turn.turn import Said, Turn
+
+tracer = trace.get_tracer(__name__)
+
+
+class EndedEarly(ModelFailed):
+    """A stream that came to its end without saying so (P1)."""
+
+    def __init__(self, detail: str = "the stream ended without a declared end") -> None:
+        super().__init__(detail)
+        self.kind = ErrorKind.STREAM_CLOSED
+        self.detail = detail
+        self.retryable = True
+        self.retry_after_s = None
+        self.own_deadline = False
+
+    def turn_error(self) -> TurnError:  # pyright: ignore[reportImplicitOverride] - 3.11 cannot say it
+        sentence = "The model's answer ended before it was complete."
+        return TurnError(kind=self.kind, sentence=sentence, retryable=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What came of an attempt. One of the three; a reply that ended goes before a nudge."""
+
+    reply: Reply | None = None
+    failed: ModelFailed | None = None
+    nudged: Nudged | None = None
+
+
+class Generation:
+    def __init__(
+        self,
+        reading: Reading,
+        bus: Bus,
+        models: Models,
+        options: TurnOptions,
+        counters: TurnCounters,
+    ) -> None:
+        self.reading = reading
+        self._bus = bus
+        self._models = models
+        self._options = options
+        self.counters = counters
+
+    async def attempt(self, turn: Turn, ask: Ask, *, shown: bool = True) -> Heard:
+        """Call the model once. What it said stays in `turn.said`, however this ends (M4)."""
+        self.counters.attempts += 1
+        turn.said = Said(turn.episode)
+        with tracer.start_as_current_span("attempt") as span:
+            span.set_attribute("holdfast.attempt", turn.chat.attempt)
+            span.set_attribute("holdfast.model", ask.model or "")
+            heard = await self._attempt(turn, ask, shown=shown)
+            if heard.failed is not None:
+                span.set_attribute("error.type", heard.failed.kind.value)
+        return heard
+
+    async def _attempt(self, turn: Turn, ask: Ask, *, shown: bool) -> Heard:
+        live = Live(self._bus, turn.chat, self._options.live, self.counters)
+        stream = self._models.stream(ask)
+        episode = turn.episode
+        try:
+            async with asyncio.TaskGroup() as group:
+                listening = group.create_task(_listen(stream, live if shown else None))
+                watching = group.create_task(
+                    attend(turn, self.reading, pause_s=self._options.pause_s)
+                )
+                sending = group.create_task(live.run())
+                await asyncio.wait({listening, watching}, return_when=asyncio.FIRST_COMPLETED)
+                nudged = watching.result() if watching.done() else None
+                for task in (listening, watching, sending):
+                    task.cancel()
+        finally:
+            if shown:
+                usage = stream.usage if stream.opened else None  # (L12)
+                turn.said = Said(episode, unique_calls(stream.partial(), turn), usage)
+            live.close()
+        if stream.final is not None:
+            await live.flush()
+            return Heard(reply=stream.final)
+        if nudged is not None:
+            return Heard(nudged=nudged)
+        failed = None if listening.cancelled() else listening.result()
+        return Heard(failed=failed or EndedEarly())
+
+
+async def _listen(stream: ModelStream, live: Live | None) -> ModelFailed | None:
+    try:
+        async with stream:
+            async for event in stream:
+                if live is not None:
+                    live.say(event)
+    except ModelFailed as failed:
+        return failed
+    return None
+
+
+def unique_calls(parts: Sequence[Part], turn: Turn) -> tuple[Part, ...]:
+    """The same parts with call ids that neither repeat among them nor in the prompt."""
+    if not any(isinstance(part, ToolCall) for part in parts):
+        return tuple(parts)
+    seen = turn.prompt.call_ids if turn.prompt is not None else set[CallId]()
+    unique: list[Part] = []
+    for part in parts:
+        if isinstance(part, ToolCall) and part.runs_at == "here":
+            call_id, number = part.call_id, 1
+            while call_id in seen:
+                number += 1
+                call_id = CallId(f"{part.call_id}_{number}")
+            seen.add(call_id)
+            if call_id != part.call_id:
+                part = replace(part, call_id=call_id)  # noqa: PLW2901 - the renamed one
+        unique.append(part)
+    return tuple(unique)

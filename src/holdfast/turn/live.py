@@ -1,0 +1,130 @@
+"""What is being said right now, as numbered live parts of an episode.
+
+The first delta goes out at once, then at most one part every ~30 ms or 2 KB. Neighbouring deltas of
+the same part and kind become one. A part's payload is a JSON array of
+
+    {"index": 0, "kind": "text", "text": "…"}
+    {"index": 1, "kind": "reasoning", "text": "…"}
+    {"index": 2, "kind": "tool_call", "call_id": "…", "tool": "…"}
+    {"index": 2, "kind": "arguments", "text": "…"}
+    {"kind": "tool_output", "call_id": "…", "text": "…"}
+
+and a `tool_call` that the provider runs itself says `"runs_at": "provider"`.
+"""
+
+import asyncio
+from typing import Final, TypeAlias
+
+from holdfast.chats.telling import encode_data
+from holdfast.domain.chat import Chat
+from holdfast.domain.ids import CallId
+from holdfast.ports.bus import Bus, Episode, LivePart
+from holdfast.ports.models import (
+    ArgumentsDelta,
+    CallStarted,
+    Event,
+    PartFinished,
+    ReasoningDelta,
+    TextDelta,
+    UsageSeen,
+)
+from holdfast.turn.counters import TurnCounters
+from holdfast.turn.options import LiveOptions
+
+Delta: TypeAlias = dict[str, int | str]
+_KINDS: Final = {TextDelta: "text", ReasoningDelta: "reasoning", ArgumentsDelta: "arguments"}
+
+
+def episode_of(chat: Chat) -> Episode:
+    return Episode(chat.history_version, chat.attempt)
+
+
+class Live:
+    """One episode's voice. `say` and `emit` never wait; `run` sends what they leave behind."""
+
+    def __init__(self, bus: Bus, chat: Chat, options: LiveOptions, counters: TurnCounters) -> None:
+        self._bus = bus
+        self._chat_id = chat.chat_id
+        self._episode = episode_of(chat)
+        self._options = options
+        self._counters = counters
+        self._loop = asyncio.get_running_loop()
+        self._deltas: list[Delta] = []
+        self._texts: list[str] = []  # of the last delta, which may still grow
+        self._bytes = 0
+        self._seq = 0
+        self._next_at = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+        self._due = asyncio.Event()
+
+    def say(self, event: Event) -> None:
+        """One event of a model's stream."""
+        match event:
+            case TextDelta(index, text) | ReasoningDelta(index, text) | ArgumentsDelta(index, text):
+                self._grow({"index": index, "kind": _KINDS[type(event)]}, text)
+            case CallStarted(index, call_id, tool, runs_at):
+                self._seal()
+                delta: Delta = {"index": index, "kind": "tool_call"}
+                delta |= {"call_id": call_id, "tool": tool}
+                if runs_at == "provider":
+                    delta["runs_at"] = runs_at
+                self._deltas.append(delta)
+                self._added(64)
+            case PartFinished() | UsageSeen():
+                pass
+
+    def emit(self, call_id: CallId, text: str) -> None:
+        """What a running tool writes."""
+        self._grow({"kind": "tool_output", "call_id": call_id}, text)
+
+    def _grow(self, head: Delta, text: str) -> None:
+        if not text:
+            return
+        last = self._deltas[-1] if self._deltas else None
+        if last is None or not self._texts or last != head:
+            self._seal()
+            self._deltas.append(head)
+        self._texts.append(text)
+        self._added(len(text))
+
+    def _seal(self) -> None:
+        """The last delta grows no more; its pieces are joined once, however many they were."""
+        if self._texts:
+            self._deltas[-1]["text"] = "".join(self._texts)
+            self._texts = []
+
+    def _added(self, size: int) -> None:
+        self._bytes += size
+        if self._bytes >= self._options.bytes_max:
+            self._due.set()
+        elif self._timer is None:
+            at = max(self._next_at, self._loop.time())
+            self._timer = self._loop.call_at(at, self._due.set)
+
+    async def run(self) -> None:
+        """Send parts as they fall due, until cancelled."""
+        while True:
+            await self._due.wait()
+            await self.flush()
+
+    async def flush(self) -> None:
+        """Send what there is now."""
+        self._due.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if not self._deltas:
+            return
+        self._seal()
+        payload = encode_data(self._deltas)
+        self._deltas = []
+        self._bytes = 0
+        self._seq += 1
+        self._next_at = self._loop.time() + self._options.every_s
+        self._counters.live_parts += 1
+        await self._bus.append((LivePart(self._chat_id, self._episode, self._seq, payload),))
+
+    def close(self) -> None:
+        """Say nothing more, not even what is left."""
+        if self._timer is not None:
+            self._timer.cancel()

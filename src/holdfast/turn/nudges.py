@@ -1,0 +1,69 @@
+"""What a runner is told while it drives: that others changed its chat, and that it must let go.
+
+Rumours, like every hint: whoever is nudged re-reads the chat before it acts.
+"""
+
+import asyncio
+
+from holdfast.domain.chat import Chat, Status
+from holdfast.domain.ids import NO_VERSION, Version
+
+
+class Nudges:
+    """One per driven chat: the worker nudges, the driver looks up from its work."""
+
+    def __init__(self, chat: Chat) -> None:
+        self._known = chat
+        self._heard = NO_VERSION
+        self._doubted = False
+        self._some = asyncio.Event()
+        self._leaving = False
+
+    @property
+    def leaving(self) -> bool:
+        """The worker stops: keep what was said, start nothing, return soon."""
+        return self._leaving
+
+    def hear(self, version: Version, history_version: Version, status: Status) -> None:
+        """Somebody else committed. Only what ends the present step matters: an interrupt, or a
+        history that is no longer the one it was begun on (an edit)."""
+        if version > self._known.version and (
+            status is Status.INTERRUPTING or history_version > self._known.history_version
+        ):
+            self._heard = max(self._heard, version)
+            self._some.set()
+
+    def doubt(self) -> None:
+        """Something may have been missed."""
+        self._doubted = True
+        self._some.set()
+
+    def let_go(self) -> None:
+        self._leaving = True
+        self._some.set()
+
+    def heed(self) -> None:
+        """The driver is about to re-read the chat: whatever it hears from here on is new."""
+        self._heard = NO_VERSION
+        self._doubted = False
+        self._clear()
+
+    def settle(self, chat: Chat) -> None:
+        """The driver knows this much: what was heard up to here is dealt with.
+
+        What was heard of a later version stays: it may have come between our commit and this.
+        """
+        self._known = chat
+        if self._heard <= chat.version and not self._doubted:
+            self._clear()
+
+    def _clear(self) -> None:
+        if not self._leaving:
+            self._some.clear()
+
+    async def wait(self) -> None:
+        await self._some.wait()
+
+    @property
+    def pending(self) -> bool:
+        return self._some.is_set()

@@ -1,0 +1,81 @@
+"""The prompt of a turn: history read once, then continued with what the runner commits itself."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from holdfast.domain.chat import Chat, OpenCall
+from holdfast.domain.ids import CallId, Version
+from holdfast.domain.messages import Ending, Message, MessageBody, Role, Visibility
+from holdfast.domain.parts import Part, Text, ToolCall
+
+GO_ON: Final = (
+    "Your last message was cut off before its end. Go on exactly where it stopped, in the middle "
+    "of a word if need be. Repeat nothing that it says, and do not mention the interruption."
+)
+_GO_ON: Final = MessageBody(role=Role.USER, parts=(Text(GO_ON),), visibility=Visibility.MODEL)
+
+
+class Prompt:
+    """The messages of one history version, from its newest boundary on."""
+
+    def __init__(self, messages: Sequence[Message], history_version: Version) -> None:
+        self._messages = list(messages)
+        self.history_version = history_version
+
+    def fits(self, chat: Chat) -> bool:
+        return self.history_version == chat.history_version
+
+    def extend(self, messages: Sequence[Message], history_version: Version) -> None:
+        """What we committed ourselves on top of this history."""
+        self._messages += messages
+        self.history_version = history_version
+
+    @property
+    def bodies(self) -> list[MessageBody]:
+        """For the model; with a nudge at the end if its last message broke off.
+
+        The nudge is said by the user's side and never stored: providers refuse to be asked to go
+        on inside a message of their own (prefill), and a paused reply is replayed as it is.
+        """
+        bodies = [message.body for message in self._messages]
+        if bodies and _breaks_off(bodies[-1]):
+            bodies.append(_GO_ON)
+        return bodies
+
+    @property
+    def system(self) -> tuple[MessageBody, ...]:
+        return tuple(m.body for m in self._messages if m.body.role is Role.SYSTEM)
+
+    @property
+    def replies(self) -> int:
+        """Replies of the model since somebody last spoke."""
+        replies = 0
+        for message in reversed(self._messages):
+            if message.body.role is Role.USER:
+                break
+            replies += message.body.role is Role.ASSISTANT
+        return replies
+
+    @property
+    def call_ids(self) -> set[CallId]:
+        return {call.call_id for message in self._messages for call in message.body.calls}
+
+    def asked_beside(self, open_call: OpenCall) -> tuple[ToolCall, ...]:
+        """All calls of the committed message that asked for this one, in order (X4)."""
+        for message in reversed(self._messages):
+            calls = message.body.calls
+            if any(call.call_id == open_call.call_id for call in calls):
+                return calls
+        return ()
+
+
+def _breaks_off(body: MessageBody) -> bool:
+    return (
+        body.role is Role.ASSISTANT
+        and body.ending is Ending.CUT
+        and any(_speaks(part) for part in body.parts)
+    )
+
+
+def _speaks(part: Part) -> bool:
+    return isinstance(part, Text) and bool(part.text.strip())

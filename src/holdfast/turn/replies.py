@@ -1,0 +1,247 @@
+"""The steps for which a model is asked: a reply, or a compaction; and what follows a failure."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from holdfast.domain.chat import Backoff, ErrorKind, TurnError
+from holdfast.domain.commands import BeginAttempt, CommitStep, Fail, RecordRetry
+from holdfast.domain.errors import FenceStale
+from holdfast.domain.messages import Ending, MessageBody, Role
+from holdfast.domain.parts import Need, Part, Text, ToolCall, ToolResult
+from holdfast.ports.clock import Clock
+from holdfast.ports.models import Ask, Malformed, ModelFailed, Models, Reply
+from holdfast.ports.tools import Toolbox
+from holdfast.turn.attention import Nudged, attend
+from holdfast.turn.commits import Commits
+from holdfast.turn.compact import ASK, boundary_text
+from holdfast.turn.generate import EndedEarly, Generation, Heard, unique_calls
+from holdfast.turn.options import TurnOptions
+from holdfast.turn.outputs import cut
+from holdfast.turn.prompt import Prompt
+from holdfast.turn.retry import Stop, next_attempt
+from holdfast.turn.turn import Said, Turn, partial_body
+
+MALFORMED: Final = "Not run: the arguments of this call were not a JSON object. They were: {raw}"
+RAW_BYTES_MAX: Final = 2000
+TOO_MANY_REPLIES: Final = (
+    "The model has answered {number} times in a row without finishing. "
+    "Send a message to let it go on."
+)
+GAVE_UP: Final = TurnError(
+    kind=ErrorKind.UNKNOWN,
+    sentence="The server gave up on this step after too many attempts. You can try again.",
+    retryable=True,
+)
+
+
+def apply(turn: Turn, nudged: Nudged) -> None:
+    """Go on from what a nudge led to; raises `FenceStale` if that is no longer ours."""
+    if nudged.leaving:
+        return
+    if nudged.chat is None or not turn.holds(nudged.chat):
+        raise FenceStale(f"chat {turn.chat.chat_id} is driven by somebody else")
+    turn.take(nudged.chat)
+
+
+class Replies:
+    def __init__(
+        self,
+        commits: Commits,
+        generation: Generation,
+        models: Models,
+        clock: Clock,
+        chance: Callable[[], float],
+        options: TurnOptions,
+    ) -> None:
+        self._commits = commits
+        self._generation = generation
+        self._models = models
+        self._clock = clock
+        self._chance = chance
+        self._options = options
+        self._counters = generation.counters
+
+    async def reply(self, turn: Turn, prompt: Prompt, toolbox: Toolbox) -> bool:
+        """Ask for a reply and commit it; whether another turn began with that commit."""
+        if prompt.replies >= self._options.replies_max:
+            sentence = TOO_MANY_REPLIES.format(number=prompt.replies)
+            return await self.fail(
+                turn, TurnError(kind=ErrorKind.USAGE_LIMIT, sentence=sentence), keeps=False
+            )
+        if not await self._begin(turn):
+            return False
+        heard = await self._generation.attempt(turn, self._ask(turn, prompt, toolbox))
+        if heard.reply is not None:
+            return await self._store(turn, heard.reply, toolbox)
+        return await self._without_reply(turn, heard)
+
+    async def compact(self, turn: Turn, prompt: Prompt, toolbox: Toolbox) -> bool:
+        """Ask where things stand, and mark it as the boundary of the prompt."""
+        if not await self._begin(turn):
+            return False
+        ask = self._ask(turn, prompt, toolbox)
+        ask = replace(ask, history=[*ask.history, ASK])
+        heard = await self._generation.attempt(turn, ask, shown=False)
+        text = "" if heard.reply is None else boundary_text(heard.reply.parts)
+        if heard.reply is None or not text:
+            if heard.reply is not None:
+                heard = Heard(failed=EndedEarly("nothing was said of where things stand"))
+            return await self._without_reply(turn, heard)
+        self._counters.compactions += 1
+        body = replace(self._body(turn, heard.reply, (Text(text),)), role=Role.BOUNDARY)
+        body = replace(body, ending=Ending.COMPLETE)
+        # System messages lie before the boundary, where no prompt looks any more: said again.
+        step = CommitStep((body, *prompt.system))
+        return await self._commits.commit(turn, step, *self._commits.follow_up(turn, step))
+
+    def _ask(self, turn: Turn, prompt: Prompt, toolbox: Toolbox) -> Ask:
+        return Ask(
+            chat_id=turn.chat.chat_id,
+            model=turn.chat.model,
+            effort=turn.chat.effort,
+            history=prompt.bodies,
+            system=self._options.system,
+            tools=tuple(toolbox.specs.values()),
+        )
+
+    # Before an attempt.
+
+    async def _begin(self, turn: Turn) -> bool:
+        """Wait out a backoff and count the attempt, before it is made (P3). False: nudged."""
+        if turn.chat.backoff is not None:
+            nudged = await self._wait(turn, turn.chat.backoff)
+            if nudged is not None:
+                apply(turn, nudged)
+                return False
+        if not turn.is_begun:
+            await self._commits.commit(turn, BeginAttempt())
+        return turn.is_begun
+
+    async def _wait(self, turn: Turn, backoff: Backoff) -> Nudged | None:
+        """Exactly the delay that readers were shown (L46); of somebody else's, the rest of it."""
+        loop = asyncio.get_running_loop()
+        if turn.wait_ends_s is not None:
+            rest_s = turn.wait_ends_s - loop.time()
+        else:
+            rest_s = (backoff.until - self._clock.now()).total_seconds()
+        rest_s = min(max(rest_s, 0.0), backoff.delay_ms / 1000)
+        async with asyncio.TaskGroup() as group:
+            watching = group.create_task(
+                attend(turn, self._generation.reading, pause_s=self._options.pause_s)
+            )
+            await asyncio.wait({watching}, timeout=rest_s)
+            nudged = watching.result() if watching.done() else None
+            watching.cancel()
+        turn.wait_ends_s = None if nudged is None else turn.wait_ends_s
+        return nudged
+
+    # After one.
+
+    async def _store(self, turn: Turn, reply: Reply, toolbox: Toolbox) -> bool:
+        parts = [_stamped(part, toolbox, reply.malformed) for part in reply.parts]
+        raws = {bad.call_id: bad.raw for bad in reply.malformed}
+        answered = [isinstance(p, ToolCall) and p.call_id in raws for p in parts]
+        renamed = unique_calls(parts, turn)
+        body = self._body(turn, reply, renamed)
+        refusals = tuple(
+            _malformed(part, raws[original.call_id])
+            for part, original, bad in zip(renamed, parts, answered, strict=True)
+            if bad and isinstance(part, ToolCall) and isinstance(original, ToolCall)
+        )
+        messages: tuple[MessageBody, ...] = (body,)
+        if refusals and body.ending in {Ending.COMPLETE, Ending.PAUSED}:
+            # In the same statement: that the arguments were broken is written nowhere else.
+            messages = (body, MessageBody(role=Role.TOOL, parts=refusals))
+        step = CommitStep(messages)
+        return await self._commits.commit(turn, step, *self._commits.follow_up(turn, step))
+
+    def _body(self, turn: Turn, reply: Reply, parts: tuple[Part, ...]) -> MessageBody:
+        usage = reply.usage
+        if usage is not None:
+            self._counters.input_tokens += usage.input
+            self._counters.output_tokens += usage.output
+        return MessageBody(
+            role=Role.ASSISTANT,
+            parts=parts,
+            ending=reply.ending,
+            model=turn.chat.model,
+            effort=turn.chat.effort,
+            usage=None if usage is None else usage.counts(),
+            cost_micros=self._models.cost_micros(turn.chat.model, usage, self._clock.now()),
+        )
+
+    async def _without_reply(self, turn: Turn, heard: Heard) -> bool:
+        if heard.failed is not None:
+            if await self._looked_away(turn):
+                return False
+            return await self._failed(turn, heard.failed)
+        assert heard.nudged is not None, "an attempt ends in a reply, a failure or a nudge"
+        apply(turn, heard.nudged)
+        said = turn.said_here()
+        if heard.nudged.leaving and said is not None and said.parts:
+            # Kept, for somebody has seen it (M4); whoever comes next goes on where it stops.
+            self._counters.handovers += 1
+            await self._commits.commit(turn, CommitStep((self.partial(turn, said, Ending.CUT),)))
+        return False
+
+    async def _looked_away(self, turn: Turn) -> bool:
+        """Whether a failure came together with an interrupt or an edit, which then go first: some
+        providers report a stop as an error (L02)."""
+        if not turn.nudges.pending or turn.nudges.leaving:
+            return False
+        history_version = turn.chat.history_version
+        turn.nudges.heed()
+        apply(turn, Nudged(await self._commits.load(turn)))
+        return turn.interrupting or turn.chat.history_version != history_version
+
+    async def _failed(self, turn: Turn, failed: ModelFailed) -> bool:
+        turn.spent = turn.episode
+        error = failed.turn_error()
+        decision = (
+            Stop.OWN_DEADLINE
+            if failed.own_deadline
+            else next_attempt(
+                error,
+                attempt=turn.chat.attempt - turn.chat.attempts_forgiven,
+                now=self._clock.now(),
+                chance=self._chance(),
+                hint_s=failed.retry_after_s,
+                policy=self._options.retry,
+            )
+        )
+        if isinstance(decision, Stop):
+            return await self.fail(turn, error)
+        self._counters.retries += 1
+        await self._commits.commit(turn, RecordRetry(decision))
+        turn.wait_ends_s = asyncio.get_running_loop().time() + decision.delay_ms / 1000
+        return False
+
+    async def fail(self, turn: Turn, error: TurnError, *, keeps: bool = True) -> bool:
+        """End the turn with an error, keeping what was said before it."""
+        self._counters.failures[error.kind] += 1
+        said = turn.said_here() if keeps and not turn.chat.open_calls else None
+        if said is not None and said.parts:
+            partial = CommitStep((self.partial(turn, said, Ending.CUT),))
+            return await self._commits.commit(turn, partial, Fail(error))
+        return await self._commits.commit(turn, Fail(error))
+
+    def partial(self, turn: Turn, said: Said, ending: Ending) -> MessageBody:
+        cost = self._models.cost_micros(turn.chat.model, said.usage, self._clock.now())
+        return partial_body(turn.chat, said, ending, cost)
+
+
+def _stamped(part: Part, toolbox: Toolbox, malformed: tuple[Malformed, ...]) -> Part:
+    """What a call waits for, as its tool says; one that will not be run waits for nothing."""
+    if not isinstance(part, ToolCall) or part.runs_at != "here":
+        return part
+    spec = toolbox.specs.get(part.tool)
+    broken = any(bad.call_id == part.call_id for bad in malformed)
+    needs = Need.NOTHING if spec is None or broken else spec.needs
+    return part if part.needs is needs else replace(part, needs=needs)
+
+
+def _malformed(call: ToolCall, raw: str) -> ToolResult:
+    shown, _ = cut(raw, RAW_BYTES_MAX)
+    return ToolResult(call.call_id, call.tool, MALFORMED.format(raw=shown), failed=True)

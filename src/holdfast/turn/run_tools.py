@@ -1,0 +1,292 @@
+"""The calls of one step, run side by side; their results, in call order, for one commit.
+
+Which calls are run at all is decided first, from committed rows alone:
+
+- one of our own epoch is run: nobody can have started it before us;
+- one of an older epoch may have been started by somebody who died: a repeatable one is run again, a
+  keyed one joins what runs already, and any other is answered with «outcome unknown» (X1, L116);
+- an exclusive one beside others, or one whose tool nobody offers, is answered with an error, and in
+  the first case so are the others (L111).
+
+The tasks belong to the turn, not to the step: a run that does not heed its cancellation within five
+seconds (X2) holds up the end of the turn's runner, but not the interrupt.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from opentelemetry import trace
+
+from holdfast.domain.chat import OpenCall
+from holdfast.domain.ids import CallId
+from holdfast.domain.parts import Synthetic, ToolCall, ToolResult
+from holdfast.domain.synthetic import synthetic_result
+from holdfast.ports.bus import Bus
+from holdfast.ports.models import Models
+from holdfast.ports.tools import Effect, Emit, Run, Toolbox, ToolOutput, ToolSpec
+from holdfast.turn.attention import Nudged, attend
+from holdfast.turn.counters import TurnCounters
+from holdfast.turn.live import Live
+from holdfast.turn.options import ToolOptions, TurnOptions
+from holdfast.turn.outputs import bytes_max, fitted, storable
+from holdfast.turn.prompt import Prompt
+from holdfast.turn.reading import Reading
+from holdfast.turn.turn import Turn
+
+log: Final = logging.getLogger(__name__)
+tracer: Final = trace.get_tracer(__name__)
+
+UNKNOWN_TOOL: Final = "There is no tool called {tool!r}. Nothing was run."
+NOT_ALONE: Final = (
+    "Nothing was run: {tools} must be called alone, and this reply called {number} tools at once."
+)
+LATE: Final = "The tool was stopped: it did not finish within {seconds:g} seconds."
+RAISED: Final = "The tool failed because of a fault in the server ({kind})."
+NOT_STARTED: Final = "Not started: the server restarted before this ran. It had no effect."
+LOST: Final = "Nothing was run: the call itself could not be found."
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is answered without a run, and what is run."""
+
+    answers: tuple[ToolResult, ...]
+    runs: tuple["Planned", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    call: ToolCall
+    spec: ToolSpec
+    again: bool
+
+
+@dataclass(slots=True)
+class Batch:
+    """The state of a step's runs."""
+
+    waiting: deque[Planned]
+    running: dict["asyncio.Task[ToolResult]", tuple[Planned, float]] = field(
+        default_factory=dict["asyncio.Task[ToolResult]", tuple[Planned, float]]
+    )
+    results: list[ToolResult] = field(default_factory=list[ToolResult])
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """`nudged`: why not all calls have a result."""
+
+    results: tuple[ToolResult, ...]
+    nudged: Nudged | None = None
+
+
+def plan(turn: Turn, prompt: Prompt, toolbox: Toolbox, calls: Sequence[OpenCall]) -> Plan:
+    """Decide about each open call. Looks only at committed rows and the toolbox."""
+    answers: list[ToolResult] = []
+    runs: list[Planned] = []
+    for open_call in calls:
+        beside = prompt.asked_beside(open_call)
+        call = next((call for call in beside if call.call_id == open_call.call_id), None)
+        spec = toolbox.specs.get(open_call.tool)
+        exclusive = [
+            c.tool for c in beside if c.tool in toolbox.specs and toolbox.specs[c.tool].exclusive
+        ]
+        older = open_call.epoch < turn.chat.epoch
+        if call is None:
+            answers.append(failed_result(open_call, LOST))
+        elif exclusive and len(beside) > 1:
+            tools = ", ".join(sorted(set(exclusive)))
+            answers.append(
+                failed_result(open_call, NOT_ALONE.format(tools=tools, number=len(beside)))
+            )
+        elif older and (spec is None or spec.effect is Effect.ONCE):
+            answers.append(synthetic_result(open_call, Synthetic.UNKNOWN_OUTCOME))
+        elif spec is None:
+            answers.append(failed_result(open_call, UNKNOWN_TOOL.format(tool=open_call.tool)))
+        else:
+            runs.append(Planned(call, spec, again=older))
+    return Plan(tuple(answers), tuple(runs))
+
+
+def failed_result(call: OpenCall | ToolCall, words: str) -> ToolResult:
+    return ToolResult(call.call_id, call.tool, words, failed=True)
+
+
+class ToolRuns:
+    def __init__(
+        self,
+        reading: Reading,
+        bus: Bus,
+        models: Models,
+        options: TurnOptions,
+        counters: TurnCounters,
+    ) -> None:
+        self._reading = reading
+        self._bus = bus
+        self._models = models
+        self._turn_options = options
+        self._options: ToolOptions = options.tools
+        self._counters = counters
+
+    async def run(self, turn: Turn, toolbox: Toolbox, planned: Plan) -> Ran:
+        """Run what is planned until all is answered or a nudge ends it."""
+        unknown = sum(a.synthetic is Synthetic.UNKNOWN_OUTCOME for a in planned.answers)
+        self._counters.unknown_outcomes += unknown
+        batch = Batch(deque(planned.runs), results=list(planned.answers))
+        if not planned.runs:
+            return Ran(tuple(batch.results))
+        live = Live(self._bus, turn.chat, self._turn_options.live, self._counters)
+        try:
+            async with asyncio.TaskGroup() as group:
+                watching = group.create_task(
+                    attend(turn, self._reading, pause_s=self._turn_options.pause_s)
+                )
+                sending = group.create_task(live.run())
+                nudged = await self._until_done(turn, toolbox, batch, live, watching)
+                await self._end(batch, nudged)
+                watching.cancel()
+                sending.cancel()
+        finally:
+            for task in batch.running:
+                task.cancel()
+            live.close()
+        return Ran(tuple(batch.results), nudged)
+
+    async def _until_done(
+        self,
+        turn: Turn,
+        toolbox: Toolbox,
+        batch: Batch,
+        live: Live,
+        watching: "asyncio.Task[Nudged]",
+    ) -> Nudged | None:
+        loop = asyncio.get_running_loop()
+        while batch.waiting or batch.running:
+            if turn.nudges.leaving:
+                return Nudged(leaving=True)
+            if watching.done():
+                return watching.result()
+            while batch.waiting and len(batch.running) < self._options.parallel_max:
+                planned = batch.waiting.popleft()
+                task = turn.tools.group.create_task(self._guarded(turn, toolbox, planned, live))
+                batch.running[task] = planned, loop.time() + planned.spec.deadline_s
+            until_s = min(ends_s for _, ends_s in batch.running.values()) - loop.time()
+            await asyncio.wait(
+                {watching, *batch.running},
+                timeout=max(0.0, until_s),
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+            self._collect(batch)
+            await self._expire(batch, loop.time())
+        return None
+
+    def _collect(self, batch: Batch) -> None:
+        for task in [task for task in batch.running if task.done()]:
+            del batch.running[task]
+            if not task.cancelled():
+                self._counters.tool_failures += task.result().failed
+                batch.results.append(task.result())
+
+    async def _expire(self, batch: Batch, now_s: float) -> None:
+        late = [task for task, (_, ends_s) in batch.running.items() if ends_s <= now_s]
+        if not late:
+            return
+        await self._stop(late)
+        for task in late:
+            planned, _ = batch.running.pop(task)
+            self._counters.tool_deadlines += 1
+            self._counters.tool_failures += 1
+            words = LATE.format(seconds=planned.spec.deadline_s)
+            batch.results.append(failed_result(planned.call, words))
+
+    async def _end(self, batch: Batch, nudged: Nudged | None) -> None:
+        """After a nudge: stop what runs, and keep what finished all the same (L03).
+
+        A worker that lets go lets what must not happen twice finish, for a while; the rest is
+        cancelled at once, and whoever comes next runs it again.
+        """
+        if nudged is None:
+            return
+        if nudged.leaving:
+            once = {
+                task
+                for task, (planned, _) in batch.running.items()
+                if planned.spec.effect is Effect.ONCE
+            }
+            await self._stop([task for task in batch.running if task not in once])
+            if once:
+                await asyncio.wait(once, timeout=self._options.handover_s)
+            self._not_started(batch)
+        self._collect(batch)
+        await self._stop(list(batch.running))
+        self._collect(batch)
+
+    def _not_started(self, batch: Batch) -> None:
+        """For our successor a call of ours is one that may have been started. These were not."""
+        for planned in batch.waiting:
+            if planned.spec.effect is Effect.ONCE:
+                batch.results.append(failed_result(planned.call, NOT_STARTED))
+
+    async def _stop(self, tasks: "Sequence[asyncio.Task[ToolResult]]") -> None:
+        """Cancel, and wait until they are gone: nothing of a stopped call lives on (X2)."""
+        if not tasks:
+            return
+        for task in tasks:
+            task.cancel()
+        _, stuck = await asyncio.wait(tasks, timeout=self._options.stop_s)
+        if stuck:
+            self._counters.tools_stuck += len(stuck)
+            log.error("%d tool runs outlived their cancellation", len(stuck))
+
+    async def _guarded(
+        self, turn: Turn, toolbox: Toolbox, planned: Planned, live: Live
+    ) -> ToolResult:
+        """One run. Whatever a tool does, it is a result and no dead turn."""
+        self._counters.tool_runs += 1
+        call = planned.call
+        run = Run(
+            chat=turn.chat, call=call, emit=self._emit(call.call_id, live), again=planned.again
+        )
+        with tracer.start_as_current_span("tool") as span:
+            span.set_attribute("holdfast.tool", call.tool)
+            span.set_attribute("holdfast.call_id", call.call_id)
+            try:
+                return self._result(turn, call, await toolbox.run(run))
+            except asyncio.CancelledError:
+                current = asyncio.current_task()
+                if current is not None and current.cancelling():
+                    raise
+                return self._raised(call, "cancelled")  # by itself: nobody asked it to
+            except Exception as bug:  # foreign code: logged, counted, answered
+                log.exception("tool %s raised", call.tool)
+                return self._raised(call, type(bug).__name__)
+
+    def _raised(self, call: ToolCall, kind: str) -> ToolResult:
+        self._counters.tool_bugs += 1
+        return failed_result(call, RAISED.format(kind=kind))
+
+    def _emit(self, call_id: CallId, live: Live) -> Emit:
+        left = self._options.emitted_bytes_max
+
+        def emit(text: str) -> None:
+            nonlocal left
+            if left > 0:
+                live.emit(call_id, text[:left])
+                left -= len(text)
+
+        return emit
+
+    def _result(self, turn: Turn, call: ToolCall, output: ToolOutput) -> ToolResult:
+        options = self._options
+        limit = bytes_max(
+            self._models.context_window(turn.chat.model),
+            options.output_share,
+            options.output_bytes_max,
+        )
+        value, was_cut = fitted(storable(output.value), limit)
+        self._counters.cut_outputs += was_cut
+        return ToolResult(call.call_id, call.tool, value, failed=bool(output.failed))

@@ -1,0 +1,117 @@
+"""What one runner holds while it drives a chat: the last snapshot, and what spares it a read."""
+
+import asyncio
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from holdfast.chats.ledger import Commit
+from holdfast.domain.chat import ATTEMPTS_MAX, Chat, Status
+from holdfast.domain.driving import RUNNABLE, begun_by_acquiring
+from holdfast.domain.messages import Ending, MessageBody, Role
+from holdfast.domain.parts import Part
+from holdfast.ports.bus import Episode
+from holdfast.ports.models import Usage
+from holdfast.ports.tools import Toolbox
+from holdfast.turn.live import episode_of
+from holdfast.turn.nudges import Nudges
+
+if TYPE_CHECKING:
+    from holdfast.domain.ids import WorkerId
+    from holdfast.turn.prompt import Prompt
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What an attempt has said that became no message yet."""
+
+    episode: Episode
+    parts: tuple[Part, ...] = ()
+    usage: Usage | None = None
+
+
+class Turn:
+    """One per `drive`. Not shared: a chat has one runner."""
+
+    def __init__(self, chat: Chat, nudges: Nudges) -> None:
+        assert chat.worker_id is not None, "only who owns a chat drives it"
+        self.chat = chat
+        self.nudges = nudges
+        self.worker_id: WorkerId = chat.worker_id
+        self.prompt: Prompt | None = None
+        self.said: Said | None = None
+        begun = begun_by_acquiring(chat)
+        self.inherited: Episode | None = None if begun else episode_of(chat)
+        """An episode of somebody before us: what it said, only the bus knows."""
+        self.spent = self.inherited
+        """The episode of an attempt that is over; the next one must be begun first."""
+        self.wait_ends_s: float | None = None
+        """When, by the loop's clock, the backoff ends that we recorded ourselves."""
+        self.let_go = False
+        """The worker stops, and nothing is left that could be done for this chat here."""
+        self.tools = Opened()
+
+    @property
+    def episode(self) -> Episode:
+        return episode_of(self.chat)
+
+    @property
+    def is_ours(self) -> bool:
+        return self.chat.worker_id is not None and self.chat.status in RUNNABLE
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether the attempt of the present snapshot is ours to make."""
+        return self.chat.attempt > 0 and self.episode != self.spent
+
+    @property
+    def over_budget(self) -> bool:
+        """More attempts at this step than allowed, or no room for the one to be begun (P3)."""
+        made = self.chat.attempt - self.chat.attempts_forgiven
+        return made > ATTEMPTS_MAX or (made == ATTEMPTS_MAX and not self.is_begun)
+
+    @property
+    def interrupting(self) -> bool:
+        return self.chat.status is Status.INTERRUPTING
+
+    def said_here(self) -> Said | None:
+        """What we heard in the episode of the present snapshot, if we are its voice."""
+        return self.said if self.said is not None and self.said.episode == self.episode else None
+
+    def holds(self, chat: Chat) -> bool:
+        """Whether a chat as loaded is still ours, by the same acquisition."""
+        return (chat.worker_id, chat.epoch) == (self.worker_id, self.chat.epoch)
+
+    def take(self, chat: Chat) -> None:
+        """A newer snapshot."""
+        self.chat = chat
+        self.nudges.settle(chat)
+
+    def committed(self, commit: Commit) -> bool:
+        """Go on from our own commit; whether another turn began with it."""
+        if self.prompt is not None and self.prompt.fits(self.chat):
+            self.prompt.extend(commit.messages, commit.chat.history_version)
+        self.take(commit.chat)
+        return any(message.body.role is Role.USER for message in commit.messages)
+
+
+@dataclass(slots=True)
+class Opened:
+    """The toolbox of the turn, once somebody asked for it, and who owns what it runs."""
+
+    toolbox: Toolbox | None = None
+    stack: AsyncExitStack = field(default_factory=AsyncExitStack)
+    group: asyncio.TaskGroup = field(default_factory=asyncio.TaskGroup)
+
+
+def partial_body(chat: Chat, said: Said, ending: Ending, cost_micros: int | None) -> MessageBody:
+    """What was said before an end that the model did not choose, as a message."""
+    return MessageBody(
+        role=Role.ASSISTANT,
+        parts=said.parts,
+        ending=ending,
+        model=chat.model,
+        effort=chat.effort,
+        usage=None if said.usage is None else said.usage.counts(),
+        cost_micros=cost_micros,
+    )

@@ -1,0 +1,127 @@
+"""The app: routes, problems and bounds put together, and the OpenAPI document of all of it."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute, APIWebSocketRoute
+from pydantic import TypeAdapter
+
+from holdfast.web import problems
+from holdfast.web.edge import Edge
+from holdfast.web.events import StreamEvent
+from holdfast.web.guard import Guard
+from holdfast.web.routes import (
+    answers,
+    chats,
+    credentials,
+    messages,
+    people,
+    queue,
+    server,
+    steering,
+    stream,
+)
+from holdfast.web.shapes import Problem
+
+PREFIX: Final = "/api/v1"
+ANONYMOUS: Final = frozenset(
+    {("GET", "/healthz"), ("GET", "/readyz"), ("GET", f"{PREFIX}/version")}
+    | {("POST", f"{PREFIX}/sign-ins")}
+)
+"""Routes that ask for no credential; all others do, and a test goes through them."""
+
+_REFS: Final = "#/components/schemas/{model}"
+_SECURITY: Final = {
+    "key": {"type": "http", "scheme": "bearer", "description": "An API key, `hf_…`."},
+    "cookie": {"type": "apiKey", "in": "cookie", "name": "__Host-holdfast"},
+}
+_RESOURCES: Final = (chats, messages, queue, steering, answers, stream, people, credentials, server)
+_ROUTERS: Final = (*((PREFIX, each.router) for each in _RESOURCES), ("", server.health))
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A route, as the reference and the tests need it."""
+
+    method: str
+    path: str
+    about: str
+    says: str
+    """The name of what it answers, if that is an object."""
+
+
+def all_routes() -> list[Listed]:
+    """Every route there is; the app is made of the same table."""
+    return [
+        Listed(method, prefix + route.path, _about(route), _says(route))
+        for prefix, router in _ROUTERS
+        for route in router.routes
+        if isinstance(route, APIRoute | APIWebSocketRoute)
+        for method in _methods(route)
+    ]
+
+
+def _methods(route: APIRoute | APIWebSocketRoute) -> list[str]:
+    return sorted(route.methods or ()) if isinstance(route, APIRoute) else ["WEBSOCKET"]
+
+
+def _about(route: APIRoute | APIWebSocketRoute) -> str:
+    said = (route.endpoint.__doc__ or route.name.replace("_", " ").capitalize() + ".").strip()
+    return " ".join(said.split("\n\n")[0].split())
+
+
+def _says(route: APIRoute | APIWebSocketRoute) -> str:
+    shape = route.response_model if isinstance(route, APIRoute) else None
+    return shape.__name__ if isinstance(shape, type) else ""
+
+
+def create_app(edge: Edge) -> FastAPI:
+    app = FastAPI(
+        title="Holdfast",
+        version=edge.version,
+        summary="AI agent chats that never lose a turn.",
+        openapi_url=f"{PREFIX}/openapi.json",
+        docs_url=None,  # its page would load scripts from somebody else's server
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.state.edge = edge
+    for prefix, router in _ROUTERS:
+        app.include_router(router, prefix=prefix)
+    problems.install(app)
+    options = edge.options
+    app.add_middleware(Guard, body_bytes_max=options.body_bytes_max, body_s_max=options.body_s_max)
+    app.openapi = lambda: _document(app)
+    return app
+
+
+def _document(app: FastAPI) -> dict[str, Any]:
+    if app.openapi_schema is None:
+        app.openapi_schema = openapi_of(app)
+    return app.openapi_schema
+
+
+def openapi_of(app: FastAPI) -> dict[str, Any]:
+    document = get_openapi(
+        title=app.title,
+        version=app.version,
+        summary=app.summary,
+        openapi_version="3.1.0",
+        routes=app.routes,
+    )
+    components = document.setdefault("components", {})
+    schemas = components.setdefault("schemas", {})
+    schemas |= Problem.model_json_schema(ref_template=_REFS).pop("$defs", {})
+    schemas["Problem"] = Problem.model_json_schema(ref_template=_REFS)
+    events = TypeAdapter[Any](StreamEvent).json_schema(ref_template=_REFS)
+    schemas |= events.pop("$defs")
+    schemas["StreamEvent"] = events
+    components["securitySchemes"] = _SECURITY
+    document["security"] = [{name: []} for name in _SECURITY]
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            if (method.upper(), path) in ANONYMOUS:
+                operation["security"] = []
+    return document

@@ -1,0 +1,187 @@
+"""What requests may say. A field that is not named here is refused, not ignored (L63)."""
+
+from datetime import datetime
+from typing import Annotated, Any, Final, Literal, Self, TypeAlias
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from holdfast.domain import parts
+from holdfast.domain.ids import CallId, UserId
+from holdfast.domain.messages import MessageBody, Role
+from holdfast.domain.policy import OrgRole, Scope
+
+TEXT_CHARS_MAX: Final = 1_000_000
+NAME_CHARS_MAX: Final = 200
+PARTS_MAX: Final = 100
+RESULTS_MAX: Final = 100
+COUNT_MAX: Final = 2**31 - 1
+
+Text: TypeAlias = Annotated[str, Field(max_length=TEXT_CHARS_MAX)]
+Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=NAME_CHARS_MAX)]
+Number: TypeAlias = Annotated[int, Field(ge=1, le=COUNT_MAX, strict=True)]
+
+
+class Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+
+class TextIn(Body):
+    kind: Literal["text"] = "text"
+    text: Annotated[str, Field(min_length=1, max_length=TEXT_CHARS_MAX)]
+
+    def part(self) -> parts.Part:
+        return parts.Text(self.text)
+
+
+class FileReferenceIn(Body):
+    """Some lines of a file in the workspace."""
+
+    kind: Literal["file_reference"]
+    path: Annotated[str, Field(min_length=1, max_length=4096)]
+    first_line: Number | None = None
+    last_line: Number | None = None
+    text: Text = ""
+
+    def part(self) -> parts.Part:
+        return parts.FileReference(self.path, self.first_line, self.last_line, self.text)
+
+
+class SkillIn(Body):
+    kind: Literal["skill"]
+    name: Name
+    text: Text = ""
+
+    def part(self) -> parts.Part:
+        return parts.Skill(self.name, self.text)
+
+
+PartIn: TypeAlias = Annotated[TextIn | FileReferenceIn | SkillIn, Field(discriminator="kind")]
+
+
+class MessageIn(Body):
+    """Either `text`, or `parts`."""
+
+    text: Annotated[str, Field(min_length=1, max_length=TEXT_CHARS_MAX)] | None = None
+    parts: Annotated[tuple[PartIn, ...], Field(min_length=1, max_length=PARTS_MAX)] | None = None
+    model: Name | None = Field(default=None, description="One of `GET /models`.")
+    effort: Name | None = None
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> Self:
+        if (self.text is None) == (self.parts is None):
+            raise ValueError("give either text or parts")
+        return self
+
+    def body(self, author: UserId) -> MessageBody:
+        said = (TextIn(text=self.text),) if self.text is not None else self.parts or ()
+        return MessageBody(
+            role=Role.USER,
+            parts=tuple(each.part() for each in said),
+            model=self.model,
+            effort=self.effort,
+            author_id=author,
+        )
+
+
+class NewChat(Body):
+    message: MessageIn | None = Field(
+        default=None, description="The first thing said; the chat runs at once."
+    )
+
+
+class Sending(MessageIn):
+    when_busy: Literal["queue", "interrupt"] = "queue"
+
+
+class Titling(Body):
+    title: Name | None = Field(description="null: no title, so that the server may find one.")
+
+
+class Pinning(Body):
+    pinned: Annotated[bool, Field(strict=True)]
+
+
+class Labelling(Body):
+    labels: Annotated[tuple[Name, ...], Field(max_length=100)]
+
+
+class Reading(Body):
+    seq: Number
+
+
+class Moving(Body):
+    before: Number | None = Field(description="A queued message; null: to the end.")
+
+
+class Retrying(Body):
+    model: Name | None = None
+
+
+class Restoring(Body):
+    version: Number
+
+
+class ResultIn(Body):
+    call_id: Name
+    output: Any
+    failed: Annotated[bool, Field(strict=True)] = False
+
+    def result(self, tool: str) -> parts.ToolResult:
+        return parts.ToolResult(CallId(self.call_id), tool, self.output, self.failed)
+
+
+class Results(Body):
+    results: Annotated[tuple[ResultIn, ...], Field(min_length=1, max_length=RESULTS_MAX)]
+
+    @model_validator(mode="after")
+    def _each_once(self) -> Self:
+        calls = [result.call_id for result in self.results]
+        if len(set(calls)) != len(calls):
+            raise ValueError("two results for one call")
+        return self
+
+
+class Decision(Body):
+    call_id: Name
+    verdict: Literal["approve", "deny"]
+
+
+class SigningIn(Body):
+    email: Annotated[str, Field(max_length=1_000)]
+    password: Annotated[str, Field(max_length=4_096)]
+    org_id: UUID | None = Field(
+        default=None, description="Only for whoever has an account in several organisations."
+    )
+
+
+class NewUser(Body):
+    name: Name
+    email: Annotated[str, Field(max_length=1_000)]
+    role: OrgRole = OrgRole.MEMBER
+    password: Annotated[str, Field(max_length=4_096)] | None = None
+
+
+class RoleSetting(Body):
+    role: OrgRole
+
+
+class PasswordResetting(Body):
+    password: Annotated[str, Field(max_length=4_096)]
+
+
+class PasswordChanging(Body):
+    current: Annotated[str, Field(max_length=4_096)]
+    new: Annotated[str, Field(max_length=4_096)]
+
+
+class NewKey(Body):
+    name: Name
+    scopes: Annotated[frozenset[Scope], Field(min_length=1)] = frozenset({Scope.READ, Scope.WRITE})
+    expires_at: Annotated[datetime, Field()] | None = None
+
+    @model_validator(mode="after")
+    def _in_a_zone(self) -> Self:
+        if self.expires_at is not None and self.expires_at.tzinfo is None:
+            raise ValueError("expires_at needs a time zone")
+        return self

@@ -1,0 +1,75 @@
+"""What the edge is given by the composition root, and its bounds."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from holdfast.chats.ledger import Ledger
+from holdfast.identity.accounts import Accounts
+from holdfast.identity.gate import Gate
+from holdfast.identity.keys import ApiKeys
+from holdfast.identity.sign_in import PasswordLogin, SignIns
+from holdfast.ports.clock import Clock
+from holdfast.ports.history import History
+from holdfast.ports.identity import AuditLog
+from holdfast.ports.ids import Ids
+from holdfast.ports.listing import Listing
+from holdfast.ports.store import Store
+from holdfast.stream.hub import Hub
+from holdfast.web.rates import Rates
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebOptions:
+    own_origins: frozenset[str] = frozenset()
+    """Where our own pages come from, as browsers say it; a cookie speaks for no others."""
+    body_bytes_max: int = 1 * 2**20
+    body_s_max: float = 30.0
+    """How long a body may take to arrive."""
+    recheck_every_s: float = 5.0
+    """After so long a stream asks again whether its reader may still read. Looked at with each
+    event, and pings come every 15 s: so a revoked credential ends it within 20 s (A3)."""
+    reconnect_ms: int = 1_000
+    """What streams are told when this replica stops: come again after so long."""
+
+    def __post_init__(self) -> None:
+        assert self.body_bytes_max > 0
+        assert self.body_s_max > 0
+        assert 0 <= self.recheck_every_s <= 5.0, "with the ping, 20 s at most"
+        assert all(origin == origin.lower() for origin in self.own_origins)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """Who is there and what they may."""
+
+    gate: Gate
+    accounts: Accounts
+    sign_ins: SignIns
+    login: PasswordLogin
+    keys: ApiKeys
+    audit: AuditLog
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chats:
+    """The one door, and how to read and follow what is behind it."""
+
+    ledger: Ledger
+    store: Store
+    history: History
+    listing: Listing
+    hub: Hub
+    ids: Ids
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edge:
+    chats: Chats
+    identity: Identity
+    clock: Clock
+    models: tuple[str, ...]
+    """The names that messages may ask for; the first is for those that name none."""
+    metrics: Callable[[], bytes]
+    version: str
+    options: WebOptions = field(default_factory=WebOptions)
+    rates: Rates = field(default_factory=Rates)

@@ -1,0 +1,135 @@
+"""The events of a stream, as OpenAPI has them: one class per kind, told apart by `event`.
+
+What they mean stands in `docs/reference/events.md`. A test holds these against what is sent.
+"""
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import ConfigDict, Field
+
+from holdfast.domain.chat import Status
+from holdfast.web.shapes import ActionRequired, Error, Message, QueuedMessage, Retry, Shape
+
+
+class HistoryReset(Shape):
+    model_config = ConfigDict(extra="forbid", serialize_by_alias=True)
+
+    from_: int = Field(alias="from")
+    older: int | None
+
+
+class PreviewReset(Shape):
+    attempt: int
+
+
+class StatusNow(Shape):
+    status: Status
+    archived: bool
+    attempt: int
+    model: str | None
+    effort: str | None
+
+
+class QueueNow(Shape):
+    messages: list[QueuedMessage]
+
+
+class Delta(Shape):
+    """`text`, `reasoning`, `arguments`: append to what is at `index`; `tool_call`: a call begins
+    there; `tool_output`: append to what the running call shows."""
+
+    kind: Literal["text", "reasoning", "tool_call", "arguments", "tool_output"]
+    index: int | None = None
+    text: str | None = None
+    call_id: str | None = None
+    tool: str | None = None
+
+
+class LivePart(Shape):
+    attempt: int
+    seq: int
+    deltas: list[Delta]
+
+
+class Nothing(Shape):
+    pass
+
+
+class HistoryResetEvent(Shape):
+    event: Literal["history_reset"]
+    id: str
+    data: HistoryReset
+
+
+class MessageEvent(Shape):
+    event: Literal["message"]
+    id: str
+    data: Message
+
+
+class PreviewResetEvent(Shape):
+    event: Literal["preview_reset"]
+    id: str
+    data: PreviewReset
+
+
+class StatusEvent(Shape):
+    event: Literal["status"]
+    id: str
+    data: StatusNow
+
+
+class RetryEvent(Shape):
+    event: Literal["retry"]
+    id: str
+    data: Retry
+
+
+class ErrorEvent(Shape):
+    event: Literal["error"]
+    id: str
+    data: Error
+
+
+class ActionRequiredEvent(Shape):
+    event: Literal["action_required"]
+    id: str
+    data: ActionRequired
+
+
+class QueueEvent(Shape):
+    event: Literal["queue"]
+    id: str
+    data: QueueNow
+
+
+class PartEvent(Shape):
+    event: Literal["part"]
+    id: str
+    data: LivePart
+
+
+class LaggedEvent(Shape):
+    event: Literal["lagged"]
+    data: Nothing
+
+
+class PingEvent(Shape):
+    event: Literal["ping"]
+    data: Nothing
+
+
+StreamEvent: TypeAlias = Annotated[
+    HistoryResetEvent
+    | MessageEvent
+    | PreviewResetEvent
+    | StatusEvent
+    | RetryEvent
+    | ErrorEvent
+    | ActionRequiredEvent
+    | QueueEvent
+    | PartEvent
+    | LaggedEvent
+    | PingEvent,
+    Field(discriminator="event"),
+]

@@ -1,0 +1,99 @@
+"""Around the whole app: bodies are bounded in size and time, and nothing unforeseen gets out."""
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from holdfast.web.problems import BadRequest, problem
+
+_LOG: Final = logging.getLogger(__name__)
+_HEADERS: Final = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+)
+
+
+class Guard:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        body_bytes_max: int,
+        body_s_max: float,
+        new_name: Callable[[], str] = lambda: secrets.token_hex(8),
+    ) -> None:
+        self._app = app
+        self._bytes_max = body_bytes_max
+        self._s_max = body_s_max
+        self._new_name = new_name
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = False
+
+        async def sending(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                _complete(message)
+            await send(message)
+
+        try:
+            await self._app(scope, self._bounded(scope, receive), sending)
+        except Exception:
+            name = self._new_name()
+            _LOG.exception("unforeseen", extra={"error_id": name, "path": scope["path"]})
+            if started:
+                raise  # the connection breaks: half an answer must not look like a whole one
+            await problem("internal", id=name)(scope, receive, sending)
+
+    def _bounded(self, scope: Scope, receive: Receive) -> Receive:
+        """The body's bytes, counted as they come: a length that was announced may be a lie."""
+        announced = _content_length(scope["headers"])
+        taken = 0
+        whole = False
+        deadline: float | None = None
+
+        async def receiving() -> Message:
+            nonlocal taken, whole, deadline
+            if whole:
+                return await receive()  # only waits for the client to go
+            if announced > self._bytes_max:
+                raise self._too_large()
+            now = asyncio.get_running_loop().time()
+            deadline = now + self._s_max if deadline is None else deadline
+            try:
+                async with asyncio.timeout_at(deadline):
+                    message = await receive()
+            except TimeoutError:
+                raise BadRequest("body_too_slow", f"within {self._s_max:g} s") from None
+            taken += len(message.get("body", b""))
+            if taken > self._bytes_max:
+                raise self._too_large()
+            whole = message["type"] != "http.request" or not message.get("more_body", False)
+            return message
+
+        return receiving
+
+    def _too_large(self) -> BadRequest:
+        return BadRequest("body_too_large", f"at most {self._bytes_max} bytes")
+
+
+def _complete(start: Message) -> None:
+    headers: list[tuple[bytes, bytes]] = list(start.get("headers", ()))
+    names = {name.lower() for name, _ in headers}
+    if b"cache-control" not in names:
+        headers.append((b"cache-control", b"no-store"))
+    start["headers"] = [*headers, *_HEADERS]
+
+
+def _content_length(headers: Iterable[tuple[bytes, bytes]]) -> int:
+    said: Any = dict(headers).get(b"content-length", b"0")
+    return int(said) if said.isdigit() else 0

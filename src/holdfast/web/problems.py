@@ -1,0 +1,213 @@
+"""Every error as a problem document (RFC 9457), from one table.
+
+`code` is stable and for programs; `detail` is for people and may change. What we did not foresee is
+a 500 with an id that stands in the log, and nothing else gets out.
+"""
+
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError, WebSocketRequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection
+from starlette.responses import Response
+
+from holdfast.chats.telling import encode_data
+from holdfast.domain import denials, errors
+from holdfast.web.rates import TooManyRequests
+
+MEDIA_TYPE: Final = "application/problem+json"
+ERRORS_SHOWN_MAX: Final = 20
+_LOG: Final = logging.getLogger(__name__)
+
+
+class NotAuthenticated(Exception):
+    """No credential, or none that holds: unknown, expired, revoked, of a disabled account."""
+
+
+class OriginRefused(Exception):
+    """A cookie from a page that is not ours."""
+
+
+class BadRequest(HTTPException):
+    """What is wrong with a request before its content is looked at. An HTTPException, so that
+    FastAPI lets it pass while it reads a body."""
+
+    def __init__(self, code: str, detail: str) -> None:
+        super().__init__(KINDS[code].status, detail)
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    status: int
+    title: str
+
+
+KINDS: Final[Mapping[str, Kind]] = {
+    # What was sent.
+    "malformed_json": Kind(400, "The body is not JSON that we take."),
+    "invalid_request": Kind(422, "The request does not have the form that this route takes."),
+    "field_refused": Kind(422, "A field has a value that it cannot have."),
+    "content_refused": Kind(422, "Text or JSON past a bound."),
+    "body_too_large": Kind(413, "The body is larger than we take."),
+    "body_too_slow": Kind(408, "The body did not arrive in time."),
+    "no_such_route": Kind(404, "There is no such route."),
+    "method_not_allowed": Kind(405, "The route does not take this method."),
+    "http_error": Kind(400, "The request cannot be answered."),
+    # Who sent it.
+    "not_authenticated": Kind(401, "No credential that holds."),
+    "wrong_credentials": Kind(401, "E-mail or password is wrong."),
+    "origin_refused": Kind(403, "The request comes from a page that is not ours."),
+    "not_allowed": Kind(403, "The credential or the role does not allow this."),
+    "too_many_attempts": Kind(429, "Too many attempts to sign in."),
+    "too_many_requests": Kind(429, "Too many requests."),
+    "login_refused": Kind(401, "The login does not prove who came."),
+    # What it is about. Foreign and unknown are the same.
+    "chat_not_found": Kind(404, "Unknown, or not yours."),
+    "not_found": Kind(404, "Unknown, or not yours."),
+    "queued_not_found": Kind(404, "No such message waits in the queue."),
+    "version_not_found": Kind(404, "There is no history as of this version."),
+    # What the chat or the account says.
+    "not_lawful": Kind(409, "Not possible where the chat stands."),
+    "queue_full": Kind(409, "The queue is full."),
+    "not_editable": Kind(409, "The message cannot be edited."),
+    "call_not_open": Kind(409, "The call does not wait for this."),
+    "nothing_to_compact": Kind(409, "There is nothing to compact."),
+    "command_refused": Kind(409, "The chat refuses the command."),
+    "key_reused": Kind(409, "The idempotency key was used for another request."),
+    "email_taken": Kind(409, "Another account has this e-mail address."),
+    "last_admin": Kind(409, "An organisation keeps at least one admin."),
+    "password_refused": Kind(422, "Nobody should have this as a password."),
+    # What the server says.
+    "chat_busy": Kind(503, "Others kept being faster."),
+    "unavailable": Kind(503, "Not now. Whether a change was made is unknown: repeat it by key."),
+    "internal": Kind(500, "Something that we did not foresee."),
+}
+"""Every code there is."""
+
+CODES: Final[Mapping[type[Exception], str]] = {
+    NotAuthenticated: "not_authenticated",
+    OriginRefused: "origin_refused",
+    TooManyRequests: "too_many_requests",
+    errors.ChatNotFound: "chat_not_found",
+    errors.NotLawful: "not_lawful",
+    errors.QueueFull: "queue_full",
+    errors.QueuedNotFound: "queued_not_found",
+    errors.NotEditable: "not_editable",
+    errors.VersionNotFound: "version_not_found",
+    errors.CallNotOpen: "call_not_open",
+    errors.NothingToCompact: "nothing_to_compact",
+    errors.CommandRefused: "command_refused",
+    errors.KeyReused: "key_reused",
+    errors.ChatBusy: "chat_busy",
+    errors.ContentRefused: "content_refused",
+    errors.Unavailable: "unavailable",
+    denials.NotAllowed: "not_allowed",
+    denials.NotFound: "not_found",
+    denials.WrongCredentials: "wrong_credentials",
+    denials.Throttled: "too_many_attempts",
+    denials.EmailTaken: "email_taken",
+    denials.LastAdmin: "last_admin",
+    denials.PasswordRefused: "password_refused",
+    denials.FieldRefused: "field_refused",
+    denials.OidcRefused: "login_refused",
+}
+"""By the class of the error, or the nearest above it; what is not here is `internal`."""
+
+_BY_STATUS: Final = {404: "no_such_route", 405: "method_not_allowed"}
+# Their sentences may name what only operators should know of: a host, a statement.
+_SAYS_NOTHING: Final = frozenset({"unavailable", "internal"})
+
+
+def code_of(error: Exception) -> str:
+    if isinstance(error, BadRequest):
+        return error.code
+    if isinstance(error, HTTPException):
+        return _BY_STATUS.get(error.status_code, "http_error")
+    if isinstance(error, RequestValidationError | WebSocketRequestValidationError):
+        return "invalid_request"
+    return next((CODES[each] for each in type(error).__mro__ if each in CODES), "internal")
+
+
+def problem(code: str, detail: str | None = None, **more: object) -> Response:
+    kind = KINDS[code]
+    body: dict[str, Any] = {
+        "type": f"urn:holdfast:problem:{code}",
+        "title": kind.title,
+        "status": kind.status,
+        "code": code,
+        **({} if detail is None else {"detail": detail}),
+        **more,
+    }
+    return Response(encode_data(body), kind.status, media_type=MEDIA_TYPE)
+
+
+def problem_of(error: Exception) -> Response:
+    code = code_of(error)
+    assert code != "internal", "the guard tells those, with an id"
+    response = problem(code, _detail(code, error), **_more(error))
+    if code == "not_authenticated":
+        response.headers["www-authenticate"] = "Bearer"
+    if code == "method_not_allowed" and isinstance(error, HTTPException) and error.headers:
+        response.headers["allow"] = error.headers.get("allow", "")
+    retry_after_s = getattr(error, "retry_after_s", 1.0 if code == "chat_busy" else None)
+    if retry_after_s is not None:
+        response.headers["retry-after"] = str(max(1, math.ceil(retry_after_s)))
+    return response
+
+
+def _detail(code: str, error: Exception) -> str | None:
+    if code in _SAYS_NOTHING or isinstance(error, NotAuthenticated | OriginRefused):
+        return None
+    if isinstance(error, RequestValidationError | WebSocketRequestValidationError):
+        return None
+    return str(error.detail) if isinstance(error, HTTPException) else str(error)
+
+
+def _more(error: Exception) -> Mapping[str, object]:
+    match error:
+        case errors.CommandRefused():
+            return {"standing": error.standing, "command": error.command}
+        case denials.FieldRefused():
+            return {"errors": [{"where": error.field, "what": str(error)}]}
+        case denials.OidcRefused():
+            return {"reason": error.reason}
+        case RequestValidationError() | WebSocketRequestValidationError():
+            return {"errors": _wrong(error.errors())}
+        case _:
+            return {}
+
+
+def _wrong(found: Sequence[Any]) -> list[dict[str, str]]:
+    """Where and what, without what was given: it may be a password."""
+    return [
+        {"where": ".".join(map(str, each["loc"])), "what": str(each["msg"])}
+        for each in found[:ERRORS_SHOWN_MAX]
+    ]
+
+
+async def _tell(_connection: HTTPConnection, error: Exception) -> Response:
+    if code_of(error) == "internal":
+        raise error  # to the guard
+    if isinstance(error, errors.Unavailable):
+        _LOG.warning("unavailable: %s", error)
+    return problem_of(error)  # which refuses a WebSocket as well
+
+
+def install(app: FastAPI) -> None:
+    told: tuple[type[Exception], ...] = (
+        errors.HoldfastError,
+        NotAuthenticated,
+        OriginRefused,
+        TooManyRequests,
+        HTTPException,
+        RequestValidationError,
+        WebSocketRequestValidationError,
+    )
+    for each in told:
+        app.add_exception_handler(each, _tell)

@@ -1,0 +1,49 @@
+"""Answer what a turn waits for: results of client-side tools, decisions about calls."""
+
+from starlette.responses import Response
+
+from holdfast.chats import answer as answering
+from holdfast.chats.ledger import Actor
+from holdfast.domain.errors import ChatNotFound
+from holdfast.domain.ids import CallId, ChatId
+from holdfast.web import bodies, shapes
+from holdfast.web.auth import Asks, ByKey, Caller
+from holdfast.web.routes.common import ChatIdInPath, router_for
+from holdfast.web.shapes import committed
+
+router = router_for("answers")
+
+
+@router.post("/chats/{chat_id}/results", status_code=202, response_model=shapes.Committed)
+async def results(chat_id: ChatIdInPath, body: bodies.Results, asks: Asks, key: ByKey) -> Response:
+    """What client-side tools, or people, answer to calls that wait for it."""
+    driver = asks.driver
+    tools = await _open_tools(asks, driver, ChatId(chat_id))
+    given = [each.result(tools.get(each.call_id, "")) for each in body.results]
+    commit = await answering.submit_results(
+        asks.edge.chats.ledger, driver, ChatId(chat_id), given, keyed=key
+    )
+    return committed(commit, 202)
+
+
+@router.post("/chats/{chat_id}/decisions", status_code=202, response_model=shapes.Committed)
+async def decide(chat_id: ChatIdInPath, body: bodies.Decision, asks: Asks, key: ByKey) -> Response:
+    """Approve a call that waits for it, or deny it."""
+    commit = await answering.decide_call(
+        asks.edge.chats.ledger,
+        asks.driver,
+        ChatId(chat_id),
+        CallId(body.call_id),
+        body.verdict,
+        keyed=key,
+    )
+    return committed(commit, 202)
+
+
+async def _open_tools(asks: Caller, driver: Actor, chat_id: ChatId) -> dict[str, str]:
+    """Which tool each open call is of. A call that is not open has none, and the chat refuses it
+    (or knows the key, if this is a repeat)."""
+    loaded = await asks.edge.chats.store.load(chat_id)
+    if loaded is None or loaded.facts.chat.owner_id != driver.user_id:
+        raise ChatNotFound(chat_id)
+    return {call.call_id: call.tool for call in loaded.facts.chat.open_calls}

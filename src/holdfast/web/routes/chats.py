@@ -1,0 +1,178 @@
+"""Chats: begin, list, look at, name, pin, label, archive, share, mark as read."""
+
+from typing import Annotated, Any, Literal
+
+from fastapi import Query
+from starlette.responses import Response
+
+from holdfast.chats import create, listing, steer
+from holdfast.domain.chat import Status
+from holdfast.domain.errors import ChatNotFound
+from holdfast.domain.events import EventKind, of_state
+from holdfast.domain.ids import ChatId, Seq, UserId
+from holdfast.domain.policy import Action, Kind, rule_for
+from holdfast.ports.listing import Wanted
+from holdfast.web import bodies, shapes
+from holdfast.web.auth import Asks, ByKey
+from holdfast.web.routes.common import (
+    After,
+    ChatIdInPath,
+    Limit,
+    UserIdInPath,
+    check_model,
+    router_for,
+)
+from holdfast.web.shapes import answer, committed, entry_json, nothing
+
+router = router_for("chats")
+
+
+@router.post("/chats", status_code=201, response_model=shapes.Committed)
+async def begin(body: bodies.NewChat, asks: Asks, key: ByKey) -> Response:
+    """Begin a chat of one's own; with a first message it runs at once."""
+    rule_for(asks.who, Action.CREATE, Kind.CHAT)
+    messages = () if body.message is None else (body.message.body(asks.who.user_id),)
+    if body.message is not None:
+        check_model(asks.edge, body.message.model)
+    chats = asks.edge.chats
+    commit = await create.create(chats.ledger, chats.ids, asks.driver, messages, keyed=key)
+    response = committed(commit, 201)
+    response.headers["location"] = f"/api/v1/chats/{commit.chat.chat_id}"
+    return response
+
+
+@router.get("/chats", response_model=shapes.ChatPage)
+async def page(
+    asks: Asks,
+    status: Annotated[list[Status] | None, Query(max_length=10)] = None,
+    archived: bool | None = False,  # noqa: FBT001, FBT002
+    pinned: bool | None = None,  # noqa: FBT001
+    label: Annotated[str | None, Query(max_length=200)] = None,
+    q: Annotated[str | None, Query(max_length=200, description="In the title.")] = None,
+    whose: Literal["own", "shared"] | None = None,
+    order: Literal["pinned_first", "mixed"] = "mixed",
+    limit: Limit = 50,
+    after: After = None,
+) -> Response:
+    """The chats that one may read, last touched first."""
+    wanted = Wanted(
+        statuses=None if status is None else frozenset(status),
+        archived=archived,
+        pinned=pinned,
+        label=label,
+        title_has=q,
+        whose=whose,
+    )
+    found = await listing.page(
+        asks.edge.chats.listing,
+        asks.who,
+        wanted,
+        limit=limit,
+        after=after,
+        pinned="first" if order == "pinned_first" else "mixed",
+    )
+    return answer({"chats": [entry_json(each) for each in found.entries], "after": found.after})
+
+
+@router.get("/oversight/chats", response_model=shapes.ChatPage)
+async def oversee(asks: Asks, limit: Limit = 50, after: After = None) -> Response:
+    """All chats of the organisation, for its admins: that they are there, not what they say."""
+    found = await listing.oversee(
+        asks.edge.chats.listing, asks.who, Wanted(archived=None), limit=limit, after=after
+    )
+    return answer({"chats": [entry_json(each) for each in found.entries], "after": found.after})
+
+
+@router.get("/chats/{chat_id}", response_model=shapes.Chat)
+async def look(chat_id: ChatIdInPath, asks: Asks) -> Response:
+    """A chat, and what of it is happening now."""
+    entry = await listing.find(asks.edge.chats.listing, asks.who, ChatId(chat_id))
+    loaded = await asks.edge.chats.store.load(ChatId(chat_id))
+    if loaded is None:
+        raise ChatNotFound(ChatId(chat_id))  # deleted between two statements
+    told: dict[str, Any] = {event.kind: event.data for event in of_state(loaded.facts.chat, 0)}
+    status = told[EventKind.STATUS]
+    return answer(
+        {
+            **entry_json(entry),
+            "model": status["model"],
+            "effort": status["effort"],
+            "attempt": status["attempt"],
+            "queue": told[EventKind.QUEUE]["messages"],
+            "error": told.get(EventKind.ERROR),
+            "retry": told.get(EventKind.RETRY),
+            "action_required": told.get(EventKind.ACTION_REQUIRED),
+        }
+    )
+
+
+@router.put("/chats/{chat_id}/title", response_model=shapes.ChatEntry)
+async def rename(chat_id: ChatIdInPath, body: bodies.Titling, asks: Asks) -> Response:
+    """Give a title, which the server then leaves alone; null takes it away."""
+    entry = await listing.rename(asks.edge.chats.listing, asks.who, ChatId(chat_id), body.title)
+    return answer(entry_json(entry))
+
+
+@router.put("/chats/{chat_id}/pinned", response_model=shapes.ChatEntry)
+async def pin(chat_id: ChatIdInPath, body: bodies.Pinning, asks: Asks) -> Response:
+    """Pin a chat, or unpin it, in its owner's list."""
+    entry = await listing.pin(
+        asks.edge.chats.listing, asks.who, ChatId(chat_id), pinned=body.pinned
+    )
+    return answer(entry_json(entry))
+
+
+@router.put("/chats/{chat_id}/labels", response_model=shapes.ChatEntry)
+async def label(chat_id: ChatIdInPath, body: bodies.Labelling, asks: Asks) -> Response:
+    """Give a chat these labels and no others."""
+    entry = await listing.label(asks.edge.chats.listing, asks.who, ChatId(chat_id), body.labels)
+    return answer(entry_json(entry))
+
+
+@router.put("/chats/{chat_id}/read", response_model=shapes.ReadUpTo)
+async def mark_read(chat_id: ChatIdInPath, body: bodies.Reading, asks: Asks) -> Response:
+    """How far whoever asks has read; only ever forward, and nobody else's."""
+    reached = await listing.mark_read(
+        asks.edge.chats.listing, asks.who, ChatId(chat_id), Seq(body.seq)
+    )
+    return answer({"read_seq": reached})
+
+
+@router.post("/chats/{chat_id}/archive", response_model=shapes.Committed)
+async def archive(chat_id: ChatIdInPath, asks: Asks, key: ByKey) -> Response:
+    """Put a chat away; it takes no commands until it is brought back."""
+    ledger = asks.edge.chats.ledger
+    return committed(await steer.archive(ledger, asks.driver, ChatId(chat_id), keyed=key))
+
+
+@router.post("/chats/{chat_id}/unarchive", response_model=shapes.Committed)
+async def unarchive(chat_id: ChatIdInPath, asks: Asks, key: ByKey) -> Response:
+    """Bring an archived chat back."""
+    ledger = asks.edge.chats.ledger
+    return committed(await steer.unarchive(ledger, asks.driver, ChatId(chat_id), keyed=key))
+
+
+@router.get("/chats/{chat_id}/shares", response_model=shapes.Shares)
+async def shares(chat_id: ChatIdInPath, asks: Asks) -> Response:
+    """With whom a chat is shared; for its owner."""
+    found = await listing.shares(asks.edge.chats.listing, asks.who, ChatId(chat_id))
+    told = [
+        {"user_id": str(each.user_id), "name": each.name, "email": each.email} for each in found
+    ]
+    return answer({"shares": told})
+
+
+@router.put("/chats/{chat_id}/shares/{user_id}", status_code=204)
+async def share(chat_id: ChatIdInPath, user_id: UserIdInPath, asks: Asks) -> Response:
+    """Let somebody of the same organisation read it. Twice is once."""
+    chats, clock = asks.edge.chats, asks.edge.clock
+    await listing.share(chats.listing, clock, asks.who, ChatId(chat_id), UserId(user_id))
+    return nothing()
+
+
+@router.delete("/chats/{chat_id}/shares/{user_id}", status_code=204)
+async def unshare(chat_id: ChatIdInPath, user_id: UserIdInPath, asks: Asks) -> Response:
+    """Take a share back; open streams of that reader end within 20 s."""
+    chats, clock = asks.edge.chats, asks.edge.clock
+    await listing.unshare(chats.listing, clock, asks.who, ChatId(chat_id), UserId(user_id))
+    return nothing()

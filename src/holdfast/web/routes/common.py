@@ -1,0 +1,38 @@
+"""What routes share: routers that read strictly, and checks that need the edge."""
+
+from typing import Annotated, Any, Final, TypeAlias
+from uuid import UUID
+
+from fastapi import APIRouter, Path, Query
+
+from holdfast.domain.denials import FieldRefused
+from holdfast.web.bodies import COUNT_MAX
+from holdfast.web.edge import Edge
+from holdfast.web.problems import MEDIA_TYPE
+from holdfast.web.shapes import Problem
+from holdfast.web.strict import StrictRoute
+
+PROBLEMS: Final[dict[int | str, dict[str, Any]]] = {
+    "default": {
+        "description": "A problem: see `code`.",
+        "content": {MEDIA_TYPE: {"schema": {"$ref": f"#/components/schemas/{Problem.__name__}"}}},
+    }
+}
+
+ChatIdInPath: TypeAlias = Annotated[UUID, Path(alias="chat_id")]
+UserIdInPath: TypeAlias = Annotated[UUID, Path(alias="user_id")]
+NumberInPath: TypeAlias = Annotated[int, Path(ge=1, le=COUNT_MAX)]
+Limit: TypeAlias = Annotated[int, Query(ge=1, le=200)]
+After: TypeAlias = Annotated[
+    str | None, Query(max_length=1_000, description="Where the page before this one ended.")
+]
+
+
+def router_for(tag: str) -> APIRouter:
+    return APIRouter(route_class=StrictRoute, tags=[tag], responses=PROBLEMS)
+
+
+def check_model(edge: Edge, name: str | None) -> None:
+    """A replica that only serves people may not know the models: then the turn finds out."""
+    if name is not None and edge.models and name not in edge.models:
+        raise FieldRefused("model", "no such model")

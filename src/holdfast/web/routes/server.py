@@ -1,0 +1,48 @@
+"""About the server itself: what it is, which models it has, how it is."""
+
+from starlette.responses import Response
+
+from holdfast.domain.policy import Action, Kind, rule_for
+from holdfast.telemetry.metrics import CONTENT_TYPE
+from holdfast.web import shapes
+from holdfast.web.auth import Asks, TheEdge
+from holdfast.web.routes.common import router_for
+from holdfast.web.shapes import answer
+
+router = router_for("server")
+health = router_for("health")
+
+
+@router.get("/models", response_model=shapes.Models)
+async def models(asks: Asks) -> Response:
+    """The models that messages may ask for."""
+    names = asks.edge.models
+    return answer({"models": names, "default": names[0] if names else None})
+
+
+@router.get("/version", response_model=shapes.VersionInfo)
+async def version(edge: TheEdge) -> Response:
+    """Of the server."""
+    return answer({"version": edge.version, "api": "v1"})
+
+
+@health.get("/healthz", response_model=shapes.Health)
+async def live() -> Response:
+    """This process answers."""
+    return answer({"status": "ok"})
+
+
+@health.get("/readyz", response_model=shapes.Health)
+async def ready(edge: TheEdge) -> Response:
+    """The database answers, and this replica is not about to stop; else `unavailable`."""
+    edge.chats.hub.check_open()
+    await edge.chats.history.heads(())
+    return answer({"status": "ok"})
+
+
+@health.get("/metrics", response_class=Response)
+async def metrics(asks: Asks) -> Response:
+    """For Prometheus, with an admin's key: the numbers are of all organisations. The port of
+    `HOLDFAST_METRICS_PORT` asks for none."""
+    rule_for(asks.who, Action.READ, Kind.AUDIT)
+    return Response(asks.edge.metrics(), media_type=CONTENT_TYPE)

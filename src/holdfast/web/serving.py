@@ -1,0 +1,78 @@
+"""The app on a socket: uvicorn, on the loop that is there, stopped by us and not by signals."""
+
+import logging
+import socket
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+import uvicorn
+from fastapi import FastAPI
+
+CONNECTIONS_WAITING_MAX: Final = 2048
+SOCKET_BYTES_MAX: Final = 64 * 2**10
+"""What a client may say over a WebSocket at once; nobody reads it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServingOptions:
+    host: str = "127.0.0.1"
+    port: int = 8080
+    trusted_proxies: str = "127.0.0.1"
+    """Whose word about the client's address is taken: addresses, with commas between."""
+    stop_s: int = 10
+    """How long requests that are under way may take to end."""
+
+
+def bind(options: ServingOptions) -> socket.socket:
+    """A socket that is heard on once the app is served; raises `OSError`."""
+    family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind((options.host, options.port))
+    except BaseException:
+        bound.close()
+        raise
+    return bound
+
+
+def _denied_is_no_error(record: logging.LogRecord) -> bool:
+    """uvicorn takes a WebSocket that was refused, with a whole answer, for one that was forgotten;
+    strangers could fill the log with it."""
+    return "without completing handshake" not in record.getMessage()
+
+
+class Serving(uvicorn.Server):
+    """`await serve(sockets=[bound])` until `stop()`: then nothing new is accepted, and what is
+    under way ends."""
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        """Signals are the command's, which stops more than this."""
+        yield
+
+    def stop(self) -> None:
+        self.should_exit = True
+
+
+def serving(app: FastAPI, options: ServingOptions) -> Serving:
+    logging.getLogger("uvicorn.error").addFilter(_denied_is_no_error)
+    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
+    return Serving(
+        uvicorn.Config(
+            app,
+            http="httptools",
+            ws="websockets-sansio",
+            ws_max_size=SOCKET_BYTES_MAX,
+            loop="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            backlog=CONNECTIONS_WAITING_MAX,
+            forwarded_allow_ips=options.trusted_proxies,
+            timeout_graceful_shutdown=options.stop_s,
+        )
+    )

@@ -1,0 +1,422 @@
+"""What answers look like: the contract, and how values become it.
+
+Answers are encoded by orjson from plain values that are built field by field; these classes are
+what OpenAPI says of them, and a test holds every answer against them.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any, Literal, TypeAlias
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
+
+from holdfast.chats.ledger import Commit
+from holdfast.chats.telling import encode_data
+from holdfast.domain import accounts
+from holdfast.domain.chat import ErrorKind, Status
+from holdfast.domain.messages import Ending
+from holdfast.domain.parts import Need, Synthetic
+from holdfast.domain.policy import OrgRole, Scope
+from holdfast.ports.listing import Entry
+
+
+class Shape(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Problem(BaseModel):
+    """RFC 9457. `code` is stable; `detail` is for people."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str
+    title: str
+    status: int
+    code: str
+    detail: str | None = None
+
+
+class TextPart(Shape):
+    kind: Literal["text"]
+    text: str
+
+
+class ReasoningPart(Shape):
+    kind: Literal["reasoning"]
+    text: str
+    finished_at: datetime | None
+
+
+class ToolCallPart(Shape):
+    kind: Literal["tool_call"]
+    call_id: str
+    tool: str
+    arguments: dict[str, Any]
+    needs: Need
+    runs_at: Literal["here", "provider"]
+
+
+class ToolResultPart(Shape):
+    kind: Literal["tool_result"]
+    call_id: str
+    tool: str
+    output: Any
+    failed: bool
+    synthetic: Synthetic | None
+    runs_at: Literal["here", "provider"]
+
+
+class SourcePart(Shape):
+    kind: Literal["source"]
+    url: str
+    title: str
+
+
+class FilePart(Shape):
+    kind: Literal["file"]
+    file_id: str
+    media_type: str
+    name: str
+
+
+class FileReferencePart(Shape):
+    kind: Literal["file_reference"]
+    path: str
+    first_line: int | None
+    last_line: int | None
+    text: str
+
+
+class SkillPart(Shape):
+    kind: Literal["skill"]
+    name: str
+    text: str
+
+
+Part: TypeAlias = Annotated[
+    TextPart
+    | ReasoningPart
+    | ToolCallPart
+    | ToolResultPart
+    | SourcePart
+    | FilePart
+    | FileReferencePart
+    | SkillPart,
+    Field(discriminator="kind"),
+]
+
+
+class Message(Shape):
+    seq: int
+    role: Literal["user", "assistant", "tool", "boundary"]
+    ending: Ending
+    parts: list[Part]
+    model: str | None
+    effort: str | None
+    author_id: UUID | None
+    usage: dict[str, int] | None
+    cost_micros: int | None
+    created_at: datetime
+    revision: int
+
+
+class QueuedMessage(Shape):
+    queued_id: int
+    urgent: bool
+    parts: list[Part]
+    model: str | None
+    effort: str | None
+    author_id: UUID | None
+
+
+class Error(Shape):
+    kind: ErrorKind
+    sentence: str
+    provider: str | None
+    status_code: int | None
+    retryable: bool
+
+
+class Retry(Shape):
+    attempt: int
+    delay_ms: int
+    until: datetime
+    error: Error
+
+
+class AwaitedCall(Shape):
+    call_id: str
+    tool: str
+    seq: int
+
+
+class ActionRequired(Shape):
+    kind: Need
+    calls: list[AwaitedCall]
+    deadline: datetime | None
+
+
+class ChatEntry(Shape):
+    """A chat in a list. `pinned` is the owner's own; `unread` is for whoever asks."""
+
+    chat_id: UUID
+    owner_id: UUID
+    title: str | None
+    title_source: Literal["user", "model"] | None
+    status: Status
+    archived: bool
+    pinned: bool
+    labels: list[str]
+    version: int
+    last_seq: int
+    read_seq: int
+    unread: bool
+    queue_length: int
+    touched_at: datetime
+    created_at: datetime
+
+
+class Chat(ChatEntry):
+    """A chat, and what of it is happening now."""
+
+    model: str | None
+    effort: str | None
+    attempt: int
+    queue: list[QueuedMessage]
+    error: Error | None
+    retry: Retry | None
+    action_required: ActionRequired | None
+
+
+class ChatPage(Shape):
+    """`after`: the cursor of the next page; null: this was the last."""
+
+    chats: list[ChatEntry]
+    after: str | None
+
+
+class MessagePage(Shape):
+    """In the order of history. `before`: the cursor of the page before; null: the beginning."""
+
+    messages: list[Message]
+    before: int | None
+
+
+class Committed(Shape):
+    """`seq` or `queued_id`: where a message landed. `repeated`: done before, under this key."""
+
+    chat_id: UUID
+    version: int
+    seq: int | None
+    queued_id: int | None
+    repeated: bool
+
+
+class Taken(Shape):
+    """What was taken out of the queue, to be edited."""
+
+    parts: list[Part]
+    model: str | None
+    effort: str | None
+
+
+class OlderPath(Shape):
+    version: int
+    first_seq: int
+    messages: int
+
+
+class OlderPaths(Shape):
+    paths: list[OlderPath]
+
+
+class ReadUpTo(Shape):
+    read_seq: int
+
+
+class Share(Shape):
+    user_id: UUID
+    name: str
+    email: str | None
+
+
+class Shares(Shape):
+    shares: list[Share]
+
+
+class Models(Shape):
+    models: list[str]
+    default: str | None
+
+
+class User(Shape):
+    user_id: UUID
+    name: str
+    email: str | None
+    role: OrgRole
+    disabled_at: datetime | None
+    has_password: bool
+    created_at: datetime
+
+
+class UserPage(Shape):
+    users: list[User]
+    after: str | None
+
+
+class Me(Shape):
+    org_id: UUID
+    user: User
+    scopes: list[Scope]
+    credential: Literal["sign_in", "api_key"]
+
+
+class Key(Shape):
+    key_id: UUID
+    user_id: UUID
+    name: str
+    prefix: str
+    scopes: list[Scope]
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    last_used_at: datetime | None
+
+
+class Keys(Shape):
+    keys: list[Key]
+
+
+class MadeKey(Key):
+    """`secret` is shown this once."""
+
+    secret: str
+
+
+class SignIn(Shape):
+    sign_in_id: UUID
+    user_id: UUID
+    method: Literal["password", "oidc"]
+    address: str | None
+    agent: str | None
+    created_at: datetime
+    seen_at: datetime
+    expires_at: datetime
+
+
+class SignInList(Shape):
+    sign_ins: list[SignIn]
+
+
+class AuditEntry(Shape):
+    seq: int
+    at: datetime
+    action: str
+    actor_id: UUID | None
+    credential: str | None
+    target_kind: str | None
+    target_id: str | None
+    address: str | None
+    detail: dict[str, Any]
+
+
+class AuditPage(Shape):
+    """Newest first. `before`: where the next page goes on; null: this was the last."""
+
+    entries: list[AuditEntry]
+    before: int | None
+
+
+class VersionInfo(Shape):
+    version: str
+    api: Literal["v1"]
+
+
+class Health(Shape):
+    status: Literal["ok"]
+
+
+# How values become them.
+
+
+def answer(data: Mapping[str, Any], status: int = 200) -> Response:
+    return Response(encode_data(data), status, media_type="application/json")
+
+
+def nothing() -> Response:
+    return Response(status_code=204)
+
+
+def committed(commit: Commit, status: int = 200) -> Response:
+    told = commit.answer
+    return answer(
+        {
+            "chat_id": str(commit.chat.chat_id),
+            "version": told.version,
+            "seq": told.seq,
+            "queued_id": told.queued_id,
+            "repeated": commit.repeated,
+        },
+        status,
+    )
+
+
+def entry_json(entry: Entry) -> dict[str, Any]:
+    return {
+        "chat_id": str(entry.chat_id),
+        "owner_id": str(entry.owner_id),
+        "title": entry.title,
+        "title_source": entry.title_source,
+        "status": entry.status,
+        "archived": entry.archived,
+        "pinned": entry.pinned,
+        "labels": entry.labels,
+        "version": entry.version,
+        "last_seq": entry.last_seq,
+        "read_seq": entry.read_seq,
+        "unread": entry.unread,
+        "queue_length": entry.queue_length,
+        "touched_at": entry.touched_at,
+        "created_at": entry.created_at,
+    }
+
+
+def user_json(user: accounts.User) -> dict[str, Any]:
+    return {
+        "user_id": str(user.user_id),
+        "name": user.name,
+        "email": user.email,
+        "role": user.role,
+        "disabled_at": user.disabled_at,
+        "has_password": user.has_password,
+        "created_at": user.created_at,
+    }
+
+
+def key_json(key: accounts.ApiKey) -> dict[str, Any]:
+    return {
+        "key_id": str(key.key_id),
+        "user_id": str(key.user_id),
+        "name": key.name,
+        "prefix": key.prefix,
+        "scopes": sorted(key.scopes),
+        "created_at": key.created_at,
+        "expires_at": key.expires_at,
+        "revoked_at": key.revoked_at,
+        "last_used_at": key.last_used_at,
+    }
+
+
+def sign_in_json(sign_in: accounts.SignIn) -> dict[str, Any]:
+    return {
+        "sign_in_id": str(sign_in.sign_in_id),
+        "user_id": str(sign_in.user_id),
+        "method": sign_in.method,
+        "address": sign_in.address,
+        "agent": sign_in.agent,
+        "created_at": sign_in.created_at,
+        "seen_at": sign_in.seen_at,
+        "expires_at": sign_in.expires_at,
+    }

@@ -1,0 +1,170 @@
+"""One reader's events on the wire: bytes that were encoded once are passed on, SSE or WebSocket.
+
+A stream ends when its reader goes, when the reader may no longer read, when the chat is gone, or
+when this replica stops; in the last case with a hint to come again, to any other.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, TypeAlias
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+from starlette.websockets import WebSocket
+
+from holdfast.chats import listing
+from holdfast.domain.denials import NotAllowed
+from holdfast.domain.errors import ChatNotFound, Unavailable
+from holdfast.domain.ids import ChatId
+from holdfast.ports.listing import Entry
+from holdfast.stream.cursor import Cursor
+from holdfast.stream.events import StreamEvent
+from holdfast.stream.follower import Follower
+from holdfast.web.auth import Caller
+
+CLOSE_GONE: Final = 4404
+"""The chat is gone, or the right to read it."""
+CLOSE_RESTART: Final = 1012
+_HEADERS: Final = {
+    "cache-control": "no-store",
+    "x-accel-buffering": "no",  # nginx would hold events back
+}
+Write: TypeAlias = Callable[[StreamEvent], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Somebody who follows a chat that was found to be theirs to read."""
+
+    caller: Caller
+    entry: Entry
+    after: Cursor | None
+
+    @property
+    def chat_id(self) -> ChatId:
+        return self.entry.chat_id
+
+    async def may_go_on(self) -> bool:
+        """Whether the credential still holds, and the chat is still theirs to read (A3).
+
+        An owner stays an owner; what was shared may be taken back.
+        """
+        edge, who = self.caller.edge, self.caller.who
+        if not await edge.identity.gate.still_valid(who):
+            return False
+        if self.entry.owner_id == who.user_id:
+            return True
+        try:
+            await listing.find(edge.chats.listing, who, self.chat_id)
+        except (ChatNotFound, NotAllowed):
+            return False
+        return True
+
+    async def allowed(self, events: Follower) -> AsyncIterator[StreamEvent]:
+        """The events, as long as they may be read. Raises `Refused` when they may not any more.
+
+        Looks at the time with each event: there is one at least every ping, so nothing else has to
+        wake up.
+        """
+        now = asyncio.get_running_loop().time
+        every_s = self.caller.edge.options.recheck_every_s
+        check_at = now() + every_s
+        async for event in events:
+            if now() >= check_at:
+                if not await self.may_go_on():
+                    raise Refused
+                check_at = now() + every_s
+            yield event
+
+
+class Refused(Exception):
+    """The reader may no longer read."""
+
+
+async def _told(reader: Reader, events: Follower, write: Write) -> bool:
+    """Write events until they end; False if the reader may not come again."""
+    try:
+        async for event in reader.allowed(events):
+            await write(event)
+    except Refused:
+        return False
+    except Unavailable:
+        return True  # nobody could say whether they may: let them ask another replica
+    return True
+
+
+class EventStream(Response):
+    """Server-sent events. Not a `StreamingResponse`: what is followed is let go of here, on every
+    way out, and not when a generator happens to be collected."""
+
+    media_type = "text/event-stream"
+
+    def __init__(self, reader: Reader) -> None:
+        super().__init__(status_code=200, headers=_HEADERS)
+        self._reader = reader
+        del self.headers["content-length"]
+
+    async def __call__(  # pyright: ignore[reportImplicitOverride] - 3.11
+        self,
+        scope: Scope,  # noqa: ARG002 - as every app is called
+        receive: Receive,
+        send: Send,
+    ) -> None:
+        reader = self._reader
+        async with reader.caller.edge.chats.hub.follow(reader.chat_id, reader.after) as events:
+            await send(
+                {
+                    "type": "http.response.start",
+                    "status": self.status_code,
+                    "headers": self.raw_headers,
+                }
+            )
+            await either(partial(self._write, events, send), partial(_hung_up, receive))
+
+    async def _write(self, events: Follower, send: Send) -> None:
+        async def write(event: StreamEvent) -> None:
+            await send({"type": "http.response.body", "body": event.sse(), "more_body": True})
+
+        last = b""
+        if await _told(self._reader, events, write):
+            last = b"retry: %d\n\n" % self._reader.caller.edge.options.reconnect_ms
+        await send({"type": "http.response.body", "body": last, "more_body": False})
+
+
+async def tell_by_socket(reader: Reader, socket: WebSocket) -> None:
+    """The same events, the same JSON, as text messages."""
+
+    async def write(event: StreamEvent) -> None:
+        await socket.send({"type": "websocket.send", "text": event.json().decode()})
+
+    async def tell() -> None:
+        again = await _told(reader, events, write)
+        await socket.close(CLOSE_RESTART if again else CLOSE_GONE)
+
+    async with reader.caller.edge.chats.hub.follow(reader.chat_id, reader.after) as events:
+        await socket.accept()
+        await either(tell, partial(_hung_up, socket.receive))
+
+
+async def _hung_up(receive: Receive) -> None:
+    """Until the client is gone; what it says meanwhile is nobody's business here."""
+    while (await receive())["type"] not in ("http.disconnect", "websocket.disconnect"):
+        pass
+
+
+async def either(*works: Callable[[], Awaitable[None]]) -> None:
+    """All at once, until one of them is done; then none goes on."""
+
+    async def run(work: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await work()
+        finally:
+            for task in running:
+                if task is not asyncio.current_task():
+                    task.cancel()
+
+    running: list[asyncio.Task[None]] = []
+    async with asyncio.TaskGroup() as tasks:
+        running += [tasks.create_task(run(work)) for work in works]

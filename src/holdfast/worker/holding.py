@@ -1,0 +1,110 @@
+"""Everything that is done under one lease, from the first acquire to the last release."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from typing import Final
+
+from holdfast.ports.bus import Gap, Hint
+from holdfast.worker.acquirer import Acquirer
+from holdfast.worker.heartbeat import Lease
+from holdfast.worker.releases import Releases
+from holdfast.worker.runners import Runners
+from holdfast.worker.sync import Sweeper, Sync
+from holdfast.worker.tenure import Tenure, log_failure
+
+_LOG: Final = logging.getLogger(__name__)
+
+
+class Holding:
+    def __init__(self, tenure: Tenure, lease: Lease, runners: Runners, releases: Releases) -> None:
+        self._tenure = tenure
+        self._lease = lease
+        self._runners = runners
+        self._releases = releases
+        self._acquirer = Acquirer(tenure, runners)
+
+    async def run(
+        self,
+        news: AsyncIterator[Hint | Gap],
+        sync: Sync,
+        sweeper: Sweeper,
+        draining: asyncio.Event,
+    ) -> None:
+        """Until the lease is lost, everything is handed over, or it is cancelled; nothing that was
+        begun here goes on after that."""
+        lost = False
+        async with asyncio.TaskGroup() as tasks:
+            acquiring = tasks.create_task(self._acquirer.run(), name="acquirer")
+            loops = [
+                acquiring,
+                tasks.create_task(self._follow(news), name="worker's news"),
+                tasks.create_task(self._releases.run(self._runners.is_driven), name="releases"),
+                tasks.create_task(sync.run(), name="sync"),
+                tasks.create_task(sweeper.expire(), name="sweep"),
+                tasks.create_task(sweeper.forget(), name="forgetting"),
+            ]
+            try:
+                lost = await self._is_lost_before_handed_over(draining, acquiring)
+            finally:
+                for loop in loops:
+                    loop.cancel()
+                await self._stop(lost=lost)
+
+    async def _follow(self, news: AsyncIterator[Hint | Gap]) -> None:
+        async for each in news:
+            if isinstance(each, Gap):
+                self._acquirer.doubt()
+                self._runners.doubt()
+                continue
+            if each.worker_id == self._tenure.worker_id:
+                self._runners.hear(each)
+            if each.runnable:
+                self._acquirer.hear(each)
+
+    async def _is_lost_before_handed_over(
+        self, draining: asyncio.Event, acquiring: "asyncio.Task[None]"
+    ) -> bool:
+        async with asyncio.TaskGroup() as tasks:
+            lost = tasks.create_task(self._lease.until_lost(), name="lease watch")
+            handed = tasks.create_task(self._hand_over(draining, acquiring), name="hand-over")
+            try:
+                await asyncio.wait({lost, handed}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                lost.cancel()
+                handed.cancel()
+        return not lost.cancelled()
+
+    async def _hand_over(self, draining: asyncio.Event, acquiring: "asyncio.Task[None]") -> None:
+        """Each chat is released the moment its driver returns, not when the last one does."""
+        options = self._tenure.options
+        await draining.wait()
+        self._acquirer.stop()
+        self._runners.let_go()
+        await asyncio.wait({acquiring}, timeout=options.statement_timeout_s)
+        await self._runners.finished(options.drain_s)
+        try:
+            async with asyncio.timeout(options.statement_timeout_s):
+                await self._releases.done()
+        except TimeoutError:
+            _LOG.warning("%d chats could not be released one by one", len(self._releases))
+
+    async def _stop(self, *, lost: bool) -> None:
+        known = self._releases.waiting | self._runners.chats
+        if lost:
+            self._tenure.counters.lease_losses += 1
+            _LOG.error(
+                "worker %s lost its lease: %d chats are dropped",
+                self._tenure.worker_id,
+                len(known),
+            )
+        await self._runners.stop()
+        if lost:
+            return  # the chats are no longer ours to give: whoever rescues them has them
+        try:
+            async with asyncio.timeout(self._tenure.options.leave_s):
+                released = await self._tenure.leases.leave(self._tenure.worker_id)
+        except Exception as error:  # noqa: BLE001 - nobody is left to handle it
+            log_failure(_LOG, "could not leave, the lease will run out", error)
+        else:
+            await self._releases.tell(released, known)

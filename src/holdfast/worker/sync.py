@@ -1,0 +1,83 @@
+"""The safety net under the hints, and what any worker tidies up for all."""
+
+import asyncio
+import logging
+from datetime import timedelta
+from typing import Final
+
+from holdfast.chats.answer import expire
+from holdfast.chats.ledger import Ledger
+from holdfast.domain.errors import ChatError
+from holdfast.ports.history import History
+from holdfast.worker.runners import Runners
+from holdfast.worker.tenure import Tenure, every, now_s
+
+_LOG: Final = logging.getLogger(__name__)
+
+
+class Sync:
+    """One query for all driven chats, every few seconds: whatever the hints lost is found here."""
+
+    def __init__(self, tenure: Tenure, history: History, runners: Runners) -> None:
+        self._tenure = tenure
+        self._history = history
+        self._runners = runners
+
+    async def run(self) -> None:
+        await every(self._tenure.options.sync_every_s, self._tenure.chance, "sync", self._sync)
+
+    async def _sync(self) -> None:
+        self._tenure.counters.syncs += 1
+        async with asyncio.timeout(self._tenure.options.statement_timeout_s):
+            if asked := self._runners.asked():
+                self._runners.compare(asked, await self._history.heads(list(asked)))
+            if now_s() < self._tenure.doubtful_until_s:
+                await self._release_strangers()
+
+    async def _release_strangers(self) -> None:
+        """An acquire took effect and its answer was lost: the chats are ours, our lease is alive,
+        and nobody drives them. Without this they would wait for as long as we live (S7)."""
+        tenure = self._tenure
+        async with tenure.owning:
+            kept = list(self._runners.asked())
+            released = await tenure.leases.release_all_but(tenure.worker_id, kept)
+        if released:
+            _LOG.warning("released %d chats that were acquired without an answer", len(released))
+            tenure.counters.released += len(released)
+
+
+class Sweeper:
+    """Fifty replicas do this, each at times of its own; whoever comes first has done it."""
+
+    def __init__(self, tenure: Tenure, ledger: Ledger) -> None:
+        self._tenure = tenure
+        self._ledger = ledger
+
+    async def expire(self) -> None:
+        options = self._tenure.options
+        await every(options.sweep_every_s, self._tenure.chance, "sweep", self._expire)
+
+    async def forget(self) -> None:
+        options = self._tenure.options
+        await every(options.forget_every_s, self._tenure.chance, "forgetting", self._forget)
+
+    async def _expire(self) -> None:
+        """End the waits whose deadline has passed, on the database's clock (L84)."""
+        options = self._tenure.options
+        async with asyncio.timeout(options.statement_timeout_s):
+            expired = await self._tenure.leases.expired_awaits(limit=options.sweep_max)
+        for chat_id in expired:
+            try:
+                await expire(self._ledger, chat_id)
+            except ChatError as refused:
+                _LOG.info("not expired: %s", refused)  # answered, or somebody else was first
+            else:
+                self._tenure.counters.expired += 1
+
+    async def _forget(self) -> None:
+        options = self._tenure.options
+        async with asyncio.timeout(options.statement_timeout_s):
+            gone = await self._tenure.leases.forget(
+                lapsed_for=timedelta(seconds=options.forget_after_s)
+            )
+        self._tenure.counters.forgotten += len(gone)

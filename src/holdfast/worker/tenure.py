@@ -1,0 +1,79 @@
+"""What all parts of a worker share while one lease lasts, and how they pause."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+from uuid import UUID
+
+from holdfast.domain.errors import Unavailable
+from holdfast.domain.ids import WorkerId
+from holdfast.ports.bus import Bus
+from holdfast.ports.leases import Leases
+from holdfast.worker.options import WorkerCounters, WorkerOptions
+
+Chance: TypeAlias = Callable[[], float]
+"""Uniform in [0, 1); passed in, so that a simulation repeats."""
+
+JITTER: Final = 0.2
+_LOG: Final = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Tenure:
+    """From joining until the lease is lost or given up. A worker has one at a time.
+
+    `owning`: statements that change what we own go one at a time. A release that overtakes the
+    answer of an acquire would otherwise give away what we have just been given.
+    `roused`: there may be room, or a reason to acquire.
+    `doubtful_until_s`: an acquire was not answered; until then chats may turn out to be ours.
+    """
+
+    worker_id: WorkerId
+    leases: Leases
+    bus: Bus
+    options: WorkerOptions
+    chance: Chance
+    counters: WorkerCounters
+    owning: asyncio.Lock = field(default_factory=asyncio.Lock)
+    roused: asyncio.Event = field(default_factory=asyncio.Event)
+    doubtful_until_s: float = 0.0
+
+
+def now_s() -> float:
+    return asyncio.get_running_loop().time()
+
+
+def jittered(pause_s: float, chance: Chance) -> float:
+    """Give or take a fifth, so that fifty replicas do not ask in step."""
+    return pause_s * (1 - JITTER + 2 * JITTER * chance())
+
+
+def chance_uuid(chance: Chance) -> UUID:
+    return UUID(int=int(chance() * 2**64) << 64 | int(chance() * 2**64), version=4)
+
+
+async def wait_at_most(pause_s: float, event: asyncio.Event) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(pause_s):
+            await event.wait()
+
+
+def log_failure(log: logging.Logger, what: str, error: Exception) -> None:
+    """The world's «not now» in a line; with a traceback what we did not expect."""
+    expected = isinstance(error, Unavailable | TimeoutError)
+    log.warning("%s: %r", what, error, exc_info=None if expected else error)
+
+
+async def every(
+    pause_s: float, chance: Chance, name: str, each: Callable[[], Awaitable[None]]
+) -> None:
+    """Until cancelled. What goes wrong is told and tried again: a worker dies of nothing (L55)."""
+    while True:
+        await asyncio.sleep(jittered(pause_s, chance))
+        try:
+            await each()
+        except Exception as error:  # noqa: BLE001 - tried again
+            log_failure(_LOG, f"the worker's {name} failed and will be tried again", error)

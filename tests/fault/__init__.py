@@ -1,0 +1,1 @@
+"""Real processes that are killed, frozen and woken at every boundary of a turn."""

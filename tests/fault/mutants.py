@@ -1,0 +1,98 @@
+"""Protections removed, one at a time, in the process that needs them: the harness must notice."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+Patch = Callable[[], None]
+
+
+def _no_fence() -> None:
+    """A writer proves nothing: whoever was taken over may still commit.
+
+    Two other walls stand before this one: a commit on an old version fails, and a worker whose
+    lease lapsed stops its runners before they reload and try again. The second is taken down, too:
+    else no zombie gets as far as the fence.
+    """
+    from holdfast.db.store import PostgresStore
+    from holdfast.domain.fence import Fence
+    from holdfast.worker.heartbeat import Lease
+
+    commit = PostgresStore.commit
+
+    async def unfenced(self: Any, outcome: Any, *, fence: Any = None, keyed: Any = None) -> Any:
+        return await commit(self, outcome, fence=None, keyed=keyed)
+
+    async def for_ever(self: Any) -> None:
+        await asyncio.Event().wait()
+
+    Fence.check = lambda self, chat: None
+    PostgresStore.commit = unfenced
+    Lease.until_lost = for_ever
+
+
+def _publish_before_commit() -> None:
+    """Readers are told of what may never happen."""
+    from holdfast.chats.ledger import Ledger
+    from tests.support.hasty import hasty_try
+
+    Ledger._try = hasty_try(0.1)  # pyright: ignore[reportPrivateUsage]
+
+
+def _tools_again() -> None:
+    """Whoever takes over runs what it finds, whatever it may do."""
+    from holdfast.turn import driver
+
+    plan = driver.plan
+
+    def blindly(turn: Any, prompt: Any, toolbox: Any, calls: Any) -> Any:
+        fresh = [replace(call, epoch=turn.chat.epoch) for call in calls]
+        return plan(turn, prompt, toolbox, fresh)
+
+    driver.plan = blindly
+
+
+def _forgetful_bus() -> None:
+    """What was said lies in the memory of whoever said it, and nowhere else."""
+    from holdfast.bus.lossy import LossyBus
+
+    async def nothing(self: Any, chat_id: Any, episode: Any, after_seq: int = 0) -> Any:
+        return []
+
+    LossyBus.read_live = nothing
+
+
+def _subscribe_after_snapshot() -> None:
+    """Whoever begins to watch reads first, and then asks to be told of what follows.
+
+    The poll would find what fell in between, two seconds later: it is taken down, too.
+    """
+    from holdfast.stream.feed import Feed
+    from holdfast.stream.hub import Hub
+
+    async def late(self: Any) -> None:
+        try:
+            if not await self._open():
+                return
+            await asyncio.sleep(3.0)  # an engine that is far away
+            async with self._from.bus.subscribe(self.chat_id) as news:
+                async for each in news:
+                    await self._hear(each)
+        finally:
+            self.close()
+
+    async def nothing(self: Any) -> None:
+        pass
+
+    Feed.run = late
+    Hub._poll = nothing  # pyright: ignore[reportPrivateUsage]
+
+
+MUTANTS: Mapping[str, Patch] = {
+    "parts only in memory": _forgetful_bus,
+    "no fence": _no_fence,
+    "tools re-run blindly": _tools_again,
+    "publish before commit": _publish_before_commit,
+    "subscribe after snapshot": _subscribe_after_snapshot,
+}

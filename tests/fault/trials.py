@@ -1,0 +1,303 @@
+"""One trial: a turn with tools, its worker struck at a boundary, and what must hold afterwards."""
+
+import asyncio
+import signal
+import time
+from collections.abc import AsyncGenerator, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Literal
+from uuid import uuid4
+
+import orjson
+
+from holdfast.bootstrap import Server, open_server
+from holdfast.chats.create import create
+from holdfast.chats.send import send
+from holdfast.db.pool import Pool, PoolOptions, open_pool
+from holdfast.db.verify import verify
+from holdfast.domain.events import is_shown, message_json
+from holdfast.domain.ids import ChatId, ClientKey
+from holdfast.domain.messages import Message
+from holdfast.domain.parts import Synthetic, ToolCall, ToolResult
+from holdfast.ports.store import Keyed
+from holdfast.settings import Settings
+from tests.fault.theatre import Actor, Heard, Theatre
+from tests.fault.watching import Watching, watching
+from tests.support.builders import ORG, OWNER, user
+from tests.support.database import add_user
+from tests.support.world import ACTOR
+
+BusKind = Literal["postgres", "redis"]
+Blow = Literal["kill", "freeze", "term"]
+"""SIGKILL; SIGSTOP, woken in the middle of the successor's turn; SIGTERM."""
+SETTLE_S = 45.0
+TOOLS = ("record_once", "record_keyed", "record_repeatable")
+
+
+def words(prefix: str, count: int) -> str:
+    return " ".join(f"{prefix}{number}" for number in range(1, count + 1))
+
+
+FIRST, SECOND, THIRD = words("a", 40), words("b", 40), words("c", 20)
+CALLS = " | ".join(f'call {tool} {{"note": "x"}}' for tool in TOOLS)
+ASKED = f'Go {{token}}. [[sim: say "{FIRST}" | {CALLS} | then | say "{SECOND}" | rate=400]]'
+FOLLOW_UP = f'And? [[sim: say "{THIRD}" | rate=400]]'
+ROLES = ["user", "assistant", "tool", "assistant", "user", "assistant"]
+
+
+@dataclass
+class Verdict:
+    """What became of a trial; `wrong` is empty if every promise was kept."""
+
+    boundary: int
+    name: str = "never reached"
+    takeover_s: float | None = None
+    unknown_outcomes: int = 0
+    wrong: list[str] = field(default_factory=list[str])
+    zombie_commits: int = 0
+    once_repeated: int = 0
+
+
+@dataclass
+class Scene:
+    """A database of its own, with somebody to send and watch, and a successor in the wings."""
+
+    theatre: Theatre
+    settings: dict[str, Any]
+    server: Server
+    pool: Pool
+    successor: Actor
+    mutant: str | None = None
+
+    async def begin(self) -> ChatId:
+        key = Keyed(ClientKey(uuid4().hex), b"begin")
+        # The simulator derives call ids from the prompt; they must differ from trial to trial.
+        asked = user(ASKED.replace("{token}", uuid4().hex))
+        done = await create(self.server.ledger, self.server.adapters.ids, ACTOR, [asked], keyed=key)
+        return done.chat.chat_id
+
+    async def follow_up(self, chat_id: ChatId) -> None:
+        """Sent twice with one key, as a client does whose answer got lost."""
+        key = Keyed(ClientKey("follow-up"), b"follow-up")
+        for _ in range(2):
+            await send(self.server.ledger, ACTOR, chat_id, user(FOLLOW_UP), keyed=key)
+
+    async def history(self, chat_id: ChatId) -> tuple[Message, ...]:
+        page = await self.server.adapters.history.page(chat_id, limit=100)
+        return page.messages
+
+
+def settings_for(url: str, bus: BusKind, simulator: str, **more: Any) -> dict[str, Any]:
+    model = {
+        "name": "sim",
+        "vendor": "simulator-anthropic",
+        "model": "claude-sonnet-5",
+        "base_url": simulator,
+        "api_key": "any",
+    }
+    found: dict[str, Any] = {
+        "database_url": url,
+        "database_connections_max": 4,
+        "models": [model],
+        "default_model": "sim",
+        "role": "worker",
+        **more,
+    }
+    if bus == "redis":
+        found |= {"bus_url": "redis://127.0.0.1:6379/0", "bus_prefix": f"fault-{uuid4().hex}"}
+    return found
+
+
+@asynccontextmanager
+async def scene(theatre: Theatre, bus: BusKind, mutant: str | None = None) -> AsyncGenerator[Scene]:
+    url = await theatre.new_database()
+    settings = settings_for(url, bus, theatre.simulator)
+    watcher = Settings.model_validate({**settings, "role": "api"})
+    async with (
+        open_pool(url, PoolOptions(connections_min=1, connections_max=2)) as pool,
+        open_server(watcher) as server,
+    ):
+        await add_user(pool, ORG, OWNER)
+        engaging = theatre.engage("successor", settings, may_acquire=False, mutant=mutant)
+        successor = await engaging
+        try:
+            yield Scene(theatre, settings, server, pool, successor, mutant)
+        finally:
+            theatre.dismiss(successor)
+
+
+async def play(
+    scene: Scene, blow: Blow, boundary: int, *, wake_at: int = 1, name: str = ""
+) -> Verdict:
+    """Strike the first worker at a boundary; the successor goes on; check everything.
+
+    A frozen worker wakes when its successor has reached boundary `wake_at`, in mid-turn. `name`:
+    only boundaries that are called so are counted.
+    """
+    verdict = Verdict(boundary)
+    successor = scene.successor
+    successor.tell(do="close")
+    victim = await scene.theatre.engage("victim", scene.settings, mutant=scene.mutant)
+    act = "tell" if blow == "term" else blow
+    victim.tell(do="arm", at=boundary, act=act, name=name)
+    if blow == "freeze":
+        successor.tell(do="arm", at=wake_at, act="hold")
+    mark = len(successor.heard)
+    seen_last: list[str] = []
+    try:
+        chat_id = await scene.begin()
+        assert scene.server.hub is not None
+        async with watching(scene.server.hub, chat_id) as seen:
+            seen_last = seen.kinds
+            await scene.follow_up(chat_id)
+            struck = await _strike(victim, seen, verdict)
+            successor.tell(do="open")
+            if struck is not None and blow == "term":
+                struck = Heard(struck.what, time.monotonic())
+                victim.signal(signal.SIGTERM)
+            if struck is not None:
+                await _take_over(scene, victim, chat_id, blow, struck, verdict, mark)
+            await seen.until(lambda: _is_answered(seen), SETTLE_S)
+            await _check(scene, chat_id, seen, verdict, handed_over=blow == "term")
+            _check_zombie(chat_id, victim, successor.heard[mark:], verdict)
+    except* TimeoutError:
+        where = await _where(scene)
+        verdict.wrong.append(f"stuck after {verdict.name}: {where}; a reader saw {seen_last[-12:]}")
+    finally:
+        scene.theatre.dismiss(victim)
+    return verdict
+
+
+def _is_answered(seen: Watching) -> bool:
+    """Both messages of the user's are in the history, and the second has its reply."""
+    roles = [message["role"] for _, message in sorted(seen.messages.items())]
+    return seen.is_idle and roles.count("user") == 2 and roles[-1] == "assistant"
+
+
+async def _strike(victim: Actor, seen: Watching, verdict: Verdict) -> Heard | None:
+    """Wait for the blow; None if the turn ended without reaching the boundary."""
+    async with asyncio.TaskGroup() as tasks:
+        reached = tasks.create_task(victim.says("reached"))
+        ended = tasks.create_task(seen.until(lambda: _is_answered(seen), SETTLE_S))
+        done, _ = await asyncio.wait({reached, ended}, return_when=asyncio.FIRST_COMPLETED)
+        if reached not in done:
+            reached.cancel()
+            return None
+        ended.cancel()
+    struck = reached.result()
+    verdict.name = struck.what["name"]
+    return struck
+
+
+async def _take_over(
+    scene: Scene,
+    victim: Actor,
+    chat_id: ChatId,
+    blow: Blow,
+    struck: Heard,
+    verdict: Verdict,
+    mark: int,
+) -> None:
+    def acquired(what: dict[str, Any]) -> bool:
+        return what.get("said") == "acquired" and what["chat"] == str(chat_id)
+
+    if blow == "term":
+        # It may have finished the turn before it was told to go.
+        await _first_of(scene.successor.until(acquired, mark), victim.says("drained"))
+        if not any(acquired(heard.what) for heard in scene.successor.heard[mark:]):
+            return
+    taken = await scene.successor.until(acquired, mark)
+    verdict.takeover_s = taken.at - struck.at
+    if blow == "freeze":
+        await scene.successor.says("reached", mark)
+        victim.signal(signal.SIGCONT)
+        # Long enough for a zombie to try whatever it was about to do.
+        await asyncio.sleep(0.5)
+        scene.successor.tell(do="go_on")
+
+
+async def _where(scene: Scene) -> str:
+    """Where the youngest chat stands, for who has to find out why."""
+    row = await scene.pool.fetchrow(
+        "select status, version, history_version, attempt, epoch, worker_id, open_calls, backoff"
+        " from chats order by id desc limit 1"
+    )
+    said = await scene.pool.fetch(
+        "select seq, role, revision, left(parts::text, 60) as parts from messages"
+        " where chat_id = (select id from chats order by id desc limit 1) order by seq"
+    )
+    return f"{dict(row or {})}, {[tuple(m) for m in said]}, successor {scene.successor.heard[-4:]}"
+
+
+async def _first_of(*waits: Coroutine[Any, Any, object]) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        all_ = {tasks.create_task(wait) for wait in waits}
+        await asyncio.wait(all_, return_when=asyncio.FIRST_COMPLETED)
+        for task in all_:
+            task.cancel()
+
+
+async def _check(
+    scene: Scene, chat_id: ChatId, seen: Watching, verdict: Verdict, *, handed_over: bool
+) -> None:
+    history = await scene.history(chat_id)
+    verdict.wrong += seen.wrong
+    verdict.wrong += [f"{v.rule} ({v.detail})" for v in await verify(scene.pool, [chat_id])]
+    roles = [message.body.role.value for message in history]
+    if roles != ROLES and not handed_over:
+        verdict.wrong.append(f"history is {roles}")
+    if roles.count("user") != 2:
+        verdict.wrong.append(f"{roles.count('user')} of 2 messages of the user's")
+    told: dict[int, Any] = {
+        m.seq: orjson.loads(orjson.dumps(message_json(m))) for m in history if is_shown(m.body)
+    }
+    if seen.messages != told:
+        verdict.wrong.append("the reader's history is not the stored one")
+    for seq, text in ((2, FIRST), (4, SECOND), (6, THIRD)):
+        if not handed_over and seq in told and "".join(_texts(told[seq])) != text:
+            verdict.wrong.append(f"message {seq} says {_texts(told[seq])}")
+    _check_effects(scene, history, verdict)
+
+
+def _texts(message: dict[str, Any]) -> list[str]:
+    return [part["text"] for part in message["parts"] if part["kind"] == "text"]
+
+
+def _check_effects(scene: Scene, history: tuple[Message, ...], verdict: Verdict) -> None:
+    """`once` at most once, and never skipped in silence (X1)."""
+    parts = [part for message in history for part in message.body.parts]
+    results = {part.call_id: part for part in parts if isinstance(part, ToolResult)}
+    effects = scene.theatre.recorder.effects
+    for call in (part for part in parts if isinstance(part, ToolCall)):
+        count, result = effects[call.call_id], results.get(call.call_id)
+        unknown = result is not None and result.synthetic is Synthetic.UNKNOWN_OUTCOME
+        verdict.unknown_outcomes += unknown
+        if call.tool == "record_once" and count > 1:
+            verdict.once_repeated += count - 1
+            verdict.wrong.append(f"once ran {count} times")
+        if call.tool == "record_keyed" and count > 1:
+            verdict.wrong.append(f"keyed took effect {count} times")
+        if count == 0 and (result is None or not result.failed):
+            verdict.wrong.append(f"{call.tool} was skipped in silence")
+
+
+def _check_zombie(chat_id: ChatId, victim: Actor, successor: list[Heard], verdict: Verdict) -> None:
+    """No commit of the victim's comes after the version at which its successor took over (S4)."""
+    taken = [
+        h.what["version"]
+        for h in successor
+        if h.what.get("said") == "acquired" and h.what["chat"] == str(chat_id)
+    ]
+    if not taken:
+        return
+    late = [
+        h.what["version"]
+        for h in victim.heard
+        if h.what.get("said") == "committed"
+        and h.what["chat"] == str(chat_id)
+        and h.what["version"] >= min(taken)
+    ]
+    verdict.zombie_commits += len(late)
+    if late:
+        verdict.wrong.append(f"a zombie wrote versions {late}")

@@ -1,0 +1,135 @@
+"""One owner with five hundred waiting chats does not keep nine others with five each waiting."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from statistics import fmean
+from uuid import UUID
+
+import pytest
+
+from holdfast.bootstrap import Adapters, Server
+from holdfast.domain.ids import ChatId, UserId
+from holdfast.ports.models import Ask, TextDelta, Usage
+from tests.support.builders import user
+from tests.support.buses import until
+from tests.support.replica import Replicas, add_owners, ask, replicas_apart
+from tests.support.scripted import End, Hold, ScriptedStream
+
+REPLY_S = 0.25
+CAPACITY = 16
+CROWD = 500
+OTHERS, CHATS_EACH = 9, 5
+RATIO_MAX = 2.0
+GREEDY = UserId(UUID(int=1_000))
+"""Before all others in every order of identifiers."""
+
+
+class Slow:
+    """A model whose every reply takes the same time, and which knows when it was first asked."""
+
+    def __init__(self) -> None:
+        self.first_s: dict[ChatId, float] = {}
+
+    def stream(self, ask: Ask) -> ScriptedStream:
+        loop, hold = asyncio.get_running_loop(), Hold()
+        self.first_s.setdefault(ask.chat_id, loop.time())
+        loop.call_later(REPLY_S, hold.until.set)
+        return ScriptedStream([TextDelta(0, "well"), hold, End()])
+
+    def cost_micros(self, model: str | None, usage: Usage | None, at: datetime) -> int | None:
+        return None
+
+    def context_window(self, model: str | None) -> int | None:
+        return None
+
+
+@dataclass
+class Crowd:
+    """A replica that takes messages, and workers of a small capacity between them."""
+
+    cell: Replicas
+    api: Server
+    workers: int
+    slow: Slow = field(default_factory=Slow)
+
+    def around(self, adapters: Adapters) -> Adapters:
+        return replace(adapters, models=self.slow)
+
+    @asynccontextmanager
+    async def working(self) -> AsyncGenerator[list[Server]]:
+        capacity = CAPACITY // self.workers
+        async with AsyncExitStack() as stack:
+            yield [
+                await stack.enter_async_context(
+                    self.cell.open(
+                        self.around, within_s=60, role="worker", worker_capacity=capacity
+                    )
+                )
+                for _ in range(self.workers)
+            ]
+
+    async def ask_all(self, owners: Sequence[UserId], each: int) -> dict[ChatId, float]:
+        """When each of these chats was accepted."""
+        room = asyncio.Semaphore(8)
+
+        async def one(owner: UserId) -> tuple[ChatId, float]:
+            async with room:
+                chat = await ask(self.api, user(), owner=owner)
+                return chat.chat_id, asyncio.get_running_loop().time()
+
+        async with asyncio.TaskGroup() as group:
+            # Round by round: nobody's chats are all older than everybody else's.
+            tasks = [group.create_task(one(owner)) for _ in range(each) for owner in owners]
+        return dict(task.result() for task in tasks)
+
+    async def waits_s(self, accepted_s: dict[ChatId, float]) -> list[float]:
+        """How long each of these waited for its first attempt."""
+        await until(lambda: accepted_s.keys() <= self.slow.first_s.keys())
+        return sorted(max(0, self.slow.first_s[i] - at_s) for i, at_s in accepted_s.items())
+
+
+@asynccontextmanager
+async def crowd(template: str, workers: int) -> AsyncGenerator[Crowd]:
+    async with replicas_apart(template) as cell, cell.open(role="api", within_s=90) as api:
+        yield Crowd(cell, api, workers)
+
+
+async def compared(crowd: Crowd) -> tuple[list[float], list[float]]:
+    """How long the chats of the nine wait: alone, and behind a crowd that fills every place."""
+    others = [UserId(UUID(int=2_000 + number)) for number in range(OTHERS)]
+    await add_owners(crowd.cell.database_url, GREEDY, *others)
+    async with crowd.working() as workers:
+        alone = await crowd.waits_s(await crowd.ask_all(others, CHATS_EACH))
+        await _driven(workers, 0)
+    greedy = await crowd.ask_all([GREEDY], CROWD)
+    async with crowd.working() as workers:
+        await _driven(workers, CAPACITY)
+        beside = await crowd.waits_s(await crowd.ask_all(others, CHATS_EACH))
+        assert len(greedy.keys() - crowd.slow.first_s.keys()) > CROWD // 2, "the crowd is gone"
+    return alone, beside
+
+
+async def _driven(workers: Sequence[Server], count: int) -> None:
+    await until(
+        lambda: count == sum(w.worker.counters.driven for w in workers if w.worker is not None)
+    )
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+async def test_the_chats_of_nine_begin_within_twice_their_time_beside_a_crowd(
+    template: str, workers: int
+) -> None:
+    async with crowd(template, workers) as cell:
+        alone, beside = await compared(cell)
+
+    assert len(alone) == len(beside) == OTHERS * CHATS_EACH
+    print(
+        f"{workers} workers: the last waits {beside[-1]:.2f} s instead of {alone[-1]:.2f}"
+        f" ({beside[-1] / alone[-1]:.2f} times), the mean is {fmean(beside):.2f} s instead of"
+        f" {fmean(alone):.2f} ({fmean(beside) / fmean(alone):.2f} times)"
+    )
+    assert beside[-1] <= RATIO_MAX * alone[-1]
+    assert fmean(beside) <= RATIO_MAX * fmean(alone)

@@ -1,0 +1,160 @@
+"""Two thousand turns, most of them disturbed, leave nothing behind."""
+
+import asyncio
+import gc
+import os
+import random
+import threading
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from holdfast.bootstrap import Adapters, Server
+from holdfast.bus.options import BusOptions
+from holdfast.bus.postgres import open_postgres_bus
+from holdfast.bus.redis import open_redis_bus
+from holdfast.domain.chat import Status
+from tests.support.churn import Churn
+from tests.support.private_redis import PrivateRedis, private_redis
+from tests.support.replica import replicas_apart
+
+SEED = 4
+WARM_UP = 150
+SHORT = BusOptions(live_ttl_s=1.0, ping_every_s=0.25)
+RSS_BYTES_MAX = 24 * 2**20
+SETTLES_S = 25
+
+
+@dataclass(frozen=True)
+class Held:
+    """What a server holds when nobody speaks to it."""
+
+    tasks: int
+    threads: int
+    descriptors: int
+    connections: int
+    feeds: int
+    watching: int
+    driven: int
+    entries: int
+    """Of the live log, in the database or on Redis."""
+    rss_bytes: int
+
+    def beyond(self, other: "Held") -> list[str]:
+        """What is more than another held, but for memory."""
+        names = ("tasks", "threads", "descriptors", "connections", "feeds", "watching", "driven")
+        return [
+            f"{name}: {getattr(self, name)} instead of {getattr(other, name)}"
+            for name in (*names, "entries")
+            if getattr(self, name) > getattr(other, name)
+        ]
+
+
+@dataclass
+class Scales:
+    """Weighs this process, and what it holds on PostgreSQL and Redis."""
+
+    database_url: str
+    redis: PrivateRedis
+
+    async def weigh(self, server: Server | None = None) -> Held:
+        gc.collect()
+        connections, rows = await self._database()
+        hub = None if server is None else server.hub
+        worker = None if server is None else server.worker
+        keys = await self.redis.command("KEYS", "*")
+        return Held(
+            tasks=len(asyncio.all_tasks()),
+            threads=threading.active_count(),
+            descriptors=_descriptors(),
+            connections=connections,
+            feeds=0 if hub is None else hub.counters.feeds,
+            watching=0 if server is None else server.adapters.bus.counters.watching,
+            driven=0 if worker is None else worker.counters.driven,
+            entries=rows + len(keys),
+            rss_bytes=_resident_bytes(),
+        )
+
+    async def _database(self) -> tuple[int, int]:
+        connection = await asyncpg.connect(self.database_url)
+        try:
+            row = await connection.fetchrow(
+                "select (select count(*) from pg_stat_activity where datname = current_database()"
+                " and pid <> pg_backend_pid()) as others, (select count(*) from live_parts) as rows"
+            )
+            assert row is not None
+            return row["others"], row["rows"]
+        finally:
+            await connection.close()
+
+    async def settled(
+        self, weigh: Callable[[], Awaitable[Held]], until: Callable[[Held], bool]
+    ) -> Held:
+        """Feeds linger, entries expire and connections are kept for a while: wait for that."""
+        loop = asyncio.get_running_loop()
+        ends_s = loop.time() + SETTLES_S
+        while True:
+            held = await weigh()
+            if until(held) or loop.time() > ends_s:
+                return held
+            await asyncio.sleep(0.25)
+
+
+def _descriptors() -> int:
+    """Sockets among them."""
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def _resident_bytes() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+
+@pytest.mark.parametrize(("bus", "turns"), [("postgres", 2_000), ("redis", 300)])
+async def test_disturbed_turns_leave_nothing_behind(template: str, bus: str, turns: int) -> None:
+    async with private_redis() as redis, replicas_apart(template) as cell:
+        scales = Scales(cell.database_url, redis)
+        before = await scales.weigh()
+        async with AsyncExitStack() as stack:
+            # As production opens it, but that its live log is forgotten soon.
+            ours = await stack.enter_async_context(
+                open_redis_bus(redis.url, prefix="mine", options=SHORT)
+                if bus == "redis"
+                else open_postgres_bus(cell.database_url, SHORT)
+            )
+
+            def around(adapters: Adapters) -> Adapters:
+                return replace(adapters, bus=ours)
+
+            server = await stack.enter_async_context(
+                cell.open(around, within_s=110, worker_capacity=64)
+            )
+            churn = Churn(server, random.Random(SEED))
+
+            async def weigh() -> Held:
+                return await scales.weigh(server)
+
+            await churn.run(WARM_UP)
+            warm = await scales.settled(weigh, lambda held: not (held.feeds or held.entries))
+            await churn.run(turns - WARM_UP)
+            after = await scales.settled(weigh, lambda held: not held.beyond(warm))
+
+            assert churn.turns == turns
+            assert server.metrics.value("holdfast_turn_interrupts_total") > turns / 20
+            assert after.beyond(warm) == []
+            assert (after.feeds, after.driven, after.entries) == (0, 0, 0)
+            assert after.rss_bytes - warm.rss_bytes < RSS_BYTES_MAX
+            assert churn.ends.keys() == {Status.IDLE}, churn.ends
+            for name in (
+                "turn_bugs",
+                "worker_crashed",
+                "worker_lost",
+                "worker_stuck",
+                "tool_stuck",
+            ):
+                assert server.metrics.value(f"holdfast_{name}_total") == 0, name
+        gone = await scales.settled(scales.weigh, lambda held: not held.beyond(before))
+        assert gone.beyond(before) == []

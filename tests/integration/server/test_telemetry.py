@@ -1,0 +1,165 @@
+"""What operators see of a server that ran: every metric, the logs of a turn, its spans."""
+
+import asyncio
+import io
+import logging
+import re
+from collections.abc import Generator
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+import orjson
+import pytest
+from opentelemetry import trace
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from holdfast.bootstrap import Adapters, Server
+from holdfast.domain.chat import Status
+from holdfast.ports.models import Ask, Models, ModelStream, Usage
+from holdfast.telemetry.logs import logging_to
+from holdfast.telemetry.metrics import METRICS, Kind
+from tests.support.builders import user
+from tests.support.replica import API_KEY, Replicas, ask, at_rest
+
+EXPORTER = InMemorySpanExporter()
+
+
+@pytest.fixture
+def spans() -> Generator[InMemorySpanExporter]:
+    if not isinstance(trace.get_tracer_provider(), TracerProvider):
+        provider = TracerProvider(shutdown_on_exit=False)
+        provider.add_span_processor(SimpleSpanProcessor(EXPORTER))
+        trace.set_tracer_provider(provider)  # once per process: there is no way back
+    EXPORTER.clear()
+    yield EXPORTER
+    EXPORTER.clear()
+
+
+async def run_some(server: Server) -> None:
+    """A turn with a tool, and one that fails."""
+    chat = await ask(server, user("[[sim: call clock {}]]"))
+    assert server.hub is not None
+    async with server.hub.follow(chat.chat_id, None) as events:
+        await anext(aiter(events))
+    assert (await at_rest(server, chat.chat_id)).status is Status.IDLE
+    failing = await ask(server, user("[[sim: fault=unauthorized]]"))
+    assert (await at_rest(server, failing.chat_id)).status is Status.FAILED
+
+
+MOVED = {
+    # What must have risen after these two turns, beside being there.
+    "holdfast_bus_sent_total",
+    "holdfast_worker_acquired_total",
+    "holdfast_worker_acquires_total",
+    "holdfast_worker_heartbeats_total",
+    "holdfast_worker_leases_total",
+    "holdfast_worker_capacity",
+    "holdfast_database_connections",
+    "holdfast_turns_total",
+    "holdfast_turn_steps_total",
+    "holdfast_turn_attempts_total",
+    "holdfast_turn_failures_total",
+    "holdfast_turn_live_parts_total",
+    "holdfast_turn_tokens_total",
+    "holdfast_tool_runs_total",
+    "holdfast_stream_events_total",
+    "holdfast_stream_reads_total",
+    "holdfast_commit_seconds",
+    "holdfast_model_first_part_seconds",
+    "holdfast_model_reply_seconds",
+    "holdfast_tool_seconds",
+    "holdfast_drive_seconds",
+}
+
+
+async def test_every_metric_is_there_after_a_server_ran(cell: Replicas) -> None:
+    async with cell.open() as server:
+        await run_some(server)
+        async with asyncio.timeout(10):
+            while not server.metrics.value("holdfast_worker_heartbeats_total"):  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+        text = server.metrics.text().decode()
+    types = dict(re.findall(r"(?m)^# TYPE (holdfast_\w+) (\w+)$", text))
+    assert types == {row.name: row.kind.value for row in METRICS}
+    assert text.count("# HELP holdfast_") == len(types)
+    for row in METRICS:
+        name = f"{row.name}_count" if row.kind is Kind.HISTOGRAM else row.name
+        labels = dict(row.labels or {})
+        samples = re.findall(rf"(?m)^{name}(?:{{([^}}]*)}})? (\S+)$", text)
+        assert samples, row.name
+        for key, value in labels.items():
+            assert any(f'{key}="{value}"' in said for said, _ in samples), row
+        if row.name in MOVED:
+            assert sum(float(number) for _, number in samples) > 0, row.name
+    assert {row.name for row in METRICS} >= MOVED
+    assert 'holdfast_turn_failures_total{kind="auth"} 1.0' in text
+    assert API_KEY not in text
+
+
+class Telling:
+    """Models that log the way a careless driver might."""
+
+    def __init__(self, models: Models) -> None:
+        self._models = models
+
+    def stream(self, ask: Ask) -> ModelStream:
+        log = logging.getLogger("some.careless.module")
+        log.info("asking with %s", API_KEY)
+        try:
+            int(f"key {API_KEY}")
+        except ValueError:
+            log.exception("could not")
+        return self._models.stream(ask)
+
+    def cost_micros(self, model: str | None, usage: Usage | None, at: datetime) -> int | None:
+        return self._models.cost_micros(model, usage, at)
+
+    def context_window(self, model: str | None) -> int | None:
+        return self._models.context_window(model)
+
+
+async def test_logs_are_an_object_per_line_with_the_chat_and_without_secrets(
+    cell: Replicas,
+) -> None:
+    def around(adapters: Adapters) -> Adapters:
+        return replace(adapters, models=Telling(adapters.models))
+
+    stream = io.StringIO()
+    with logging_to(stream, level="DEBUG", secrets=cell.settings().secrets()):
+        async with cell.open(around, worker_name="w1") as server:
+            chat = await ask(server, user('[[sim: say "hi"]]'))
+            await at_rest(server, chat.chat_id)
+            worker_id = str(server.worker and server.worker.worker_id)
+    lines: list[dict[str, Any]] = [orjson.loads(line) for line in stream.getvalue().splitlines()]
+    said, failed = [line for line in lines if line["logger"] == "some.careless.module"]
+    for line in (said, failed):
+        assert line["chat_id"] == str(chat.chat_id)
+        assert line["worker_id"] == worker_id
+        assert line["turn"] == "1.1"
+        assert line["worker"] == "w1"
+    assert said["event"] == "asking with ***"
+    assert "Traceback" in failed["exception"]
+    assert "canary" not in stream.getvalue()
+
+
+async def test_a_turn_is_a_tree_of_spans(cell: Replicas, spans: InMemorySpanExporter) -> None:
+    async with cell.open() as server:
+        await run_some(server)
+    finished = spans.get_finished_spans()
+    turns = [span for span in finished if span.name == "turn"]
+    assert len(turns) == 2
+    assert all(span.parent is None for span in turns)
+    below = [span.name for span in finished if _parent(span, finished) is turns[0]]
+    assert below.count("attempt") == 2, "one asks for the tool, one answers with its result"
+    assert below.count("tool") == 1
+    assert API_KEY not in "".join(span.to_json() for span in finished)
+
+
+def _parent(span: ReadableSpan, spans: tuple[ReadableSpan, ...]) -> ReadableSpan | None:
+    if span.parent is None:
+        return None
+    parents = [each for each in spans if each.context == span.parent]
+    return parents[0] if parents else None

@@ -1,0 +1,166 @@
+"""Each protection is seen to matter: take it away, and a reader loses or repeats something."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, cast
+
+import pytest
+
+from holdfast.domain.commands import CommitStep, FinishTurn
+from holdfast.domain.events import EventKind
+from holdfast.ports.bus import Bus
+from holdfast.stream.feed import Feed
+from holdfast.stream.follower import Follower
+from tests.requirements import requirement
+from tests.support.builders import reply, user
+from tests.support.buses import until
+from tests.support.rough import RoughBus, Weather
+from tests.support.streams import (
+    NEVER_POLLS,
+    Stage,
+    a_part,
+    a_stage,
+    check_order,
+    recording,
+)
+
+SOON_S = 1.0
+
+
+async def nothing_falls_between_reading_and_following(stage: Stage, within_s: float) -> None:
+    """A commit and a part while the feed reads its first facts: told all the same."""
+    chat = await stage.create(user())
+    async with stage.replica(NEVER_POLLS) as one:
+
+        async def meanwhile() -> None:
+            running = await stage.acquire(chat.chat_id)
+            await stage.drive(running, CommitStep((reply(),)), FinishTurn())
+            await stage.flushed()
+
+        one.store.after_load = meanwhile
+        async with recording(one.hub, chat.chat_id) as reader:
+            await reader.until(lambda r: r.seqs == [1, 2], within_s)
+            check_order(reader.events)
+
+
+async def gaps_in_live_parts_are_filled(stage: Stage, within_s: float) -> None:
+    chat = await stage.create(user())
+    running = await stage.acquire(chat.chat_id)
+    rough: list[RoughBus] = []
+
+    def around(bus: Bus) -> Bus:
+        rough.append(RoughBus(bus, Weather()))
+        return rough[0]
+
+    async with (
+        stage.replica(NEVER_POLLS, around) as one,
+        recording(one.hub, chat.chat_id) as reader,
+    ):
+        await stage.say(running, 2)
+        await reader.until(lambda r: len(r.parts) == 2, within_s)
+        rough[0].weather = Weather(lost=1.0)
+        await stage.say(running, 2)
+        await stage.flushed()
+        await until(lambda: rough[0].lost == 2)
+        rough[0].weather = Weather()
+        await stage.say(running, 1)
+        await reader.until(lambda r: len(r.parts) == 5, within_s)
+        check_order(reader.events)
+
+
+async def doubles_are_dropped_by_their_numbers(stage: Stage, within_s: float) -> None:
+    chat = await stage.create(user())
+    running = await stage.acquire(chat.chat_id)
+    async with (
+        stage.replica(NEVER_POLLS, lambda bus: RoughBus(bus, Weather(twice=1.0))) as one,
+        recording(one.hub, chat.chat_id) as reader,
+    ):
+        await reader.until(lambda r: "queue" in r.kinds, within_s)
+        await stage.say(running, 3)
+        await stage.bus.append([a_part(running, 2, "again")])
+        await stage.drive(running, CommitStep((reply(),)), FinishTurn())
+        await reader.until(lambda r: r.status == "idle", within_s)
+        check_order(reader.events)
+        assert len(reader.parts) == 3
+
+
+Scenario = Callable[[Stage, float], Awaitable[None]]
+SCENARIOS: dict[str, Scenario] = {
+    "subscribe after the snapshot": nothing_falls_between_reading_and_following,
+    "no gap filling": gaps_in_live_parts_are_filled,
+    "no dropping by number": doubles_are_dropped_by_their_numbers,
+}
+
+
+@requirement("R3", "L66")
+async def test_nothing_falls_between_reading_and_following(stage: Stage) -> None:
+    await nothing_falls_between_reading_and_following(stage, 20)
+
+
+@requirement("L58")
+async def test_gaps_in_live_parts_are_filled(stage: Stage) -> None:
+    await gaps_in_live_parts_are_filled(stage, 20)
+
+
+async def test_doubles_are_dropped_by_their_numbers(stage: Stage) -> None:
+    await doubles_are_dropped_by_their_numbers(stage, 20)
+
+
+async def late_run(self: Any) -> None:
+    """Read, then subscribe, then tail."""
+    try:
+        if not await self._open():
+            return
+        async with self._from.bus.subscribe(self.chat_id) as news:
+            async for each in news:
+                await self._hear(each)
+    finally:
+        self.close()
+
+
+async def no_fill(self: Any) -> bool:
+    return True
+
+
+async def no_listening(self: Any) -> None:
+    self._more_said = False
+
+
+def any_part(self: Any, said: Any) -> Any:
+    """As the real one, but for the numbers."""
+    if said.episode != self._episode or self._spent:
+        return None
+    self._seq = said.seq
+    return self._tell(
+        type("Event", (), {"kind": EventKind.PART, "data": said.data})(), self._cursor
+    )
+
+
+async def any_number(self: Any, part: Any) -> None:
+    if part.episode == self._episode and not self._spent:
+        self._say(part)
+        self._wake()
+
+
+MUTANTS: dict[str, list[tuple[type, str, Any]]] = {
+    "subscribe after the snapshot": [(Feed, "run", late_run)],
+    "no gap filling": [(Feed, "_fill", no_fill), (Follower, "_listen_again", no_listening)],
+    "no dropping by number": [(Feed, "_hear_part", any_number), (Follower, "_part", any_part)],
+}
+
+
+@pytest.mark.parametrize("mutant", MUTANTS)
+async def test_the_mutant_is_caught(mutant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for owner, name, instead in MUTANTS[mutant]:
+        assert hasattr(owner, name)
+        monkeypatch.setattr(owner, name, instead)
+    async with a_stage("fake", "") as stage:
+        with pytest.raises((AssertionError, ExceptionGroup)) as caught:
+            await SCENARIOS[mutant](stage, SOON_S)
+    assert _is_assertion(caught.value)
+
+
+def _is_assertion(error: BaseException) -> bool:
+    if isinstance(error, BaseExceptionGroup):
+        inner: tuple[BaseException, ...] = cast("Any", error).exceptions
+        return all(map(_is_assertion, inner))
+    return isinstance(error, AssertionError)

@@ -1,0 +1,146 @@
+"""Coming back: from any event, to any replica, each later event once (R2, L62)."""
+
+from collections.abc import Sequence
+
+from holdfast.domain.commands import CommitStep, Fail, FinishTurn
+from holdfast.domain.ids import ChatId
+from holdfast.stream.hub import Hub
+from holdfast.stream.view import EMPTY, ChatView, WireEvent, reduce
+from tests.requirements import requirement
+from tests.support.builders import error, reply, user
+from tests.support.buses import until
+from tests.support.streams import (
+    NEVER_POLLS,
+    Recorder,
+    Stage,
+    a_long_turn,
+    check_order,
+    hopping,
+    recording,
+    said_and_done,
+    shown,
+)
+
+
+async def same(readers: Sequence[Recorder], hub: Hub, chat_id: ChatId) -> None:
+    """Until all show what a new reader is shown."""
+    async with recording(hub, chat_id) as fresh:
+        await fresh.until(lambda r: "queue" in r.kinds)
+        try:
+            await until(lambda: all(shown(r.view) == shown(fresh.view) for r in readers))
+        except TimeoutError:
+            for reader in readers:
+                assert shown(reader.view) == shown(fresh.view), reader.story
+
+
+@requirement("R2", "R7", "L53", "L62")
+async def test_a_reader_that_reconnects_after_every_event_sees_each_of_them_once(
+    stage: Stage,
+) -> None:
+    chat = await stage.create()
+    async with (
+        stage.replica(NEVER_POLLS) as one,
+        stage.replica(NEVER_POLLS) as two,
+        recording(one.hub, chat.chat_id) as steady,
+        hopping([one.hub, two.hub], chat.chat_id) as hopper,
+    ):
+
+        async def settled() -> None:
+            await stage.flushed()
+            await same([steady, hopper], two.hub, chat.chat_id)
+
+        await settled()
+        await a_long_turn(stage, chat.chat_id, settled)
+
+        for reader in (steady, hopper):
+            check_order(reader.events)
+        assert said_and_done(steady.events) == said_and_done(hopper.events)
+        assert steady.view.preview is None
+        assert steady.kinds.count("part") == 14
+        assert steady.kinds.count("preview_reset") == 3
+        assert any(e.cursor is not None and e.cursor.place is not None for e in hopper.events)
+
+        await _resume_at_every_event(steady, two.hub, chat.chat_id)
+
+
+async def _resume_at_every_event(steady: Recorder, hub: Hub, chat_id: ChatId) -> None:
+    """After the turn, from each of its events: the rest, and the view that all have."""
+    view: ChatView = EMPTY
+    for index, event in enumerate(steady.events):
+        view = reduce(view, WireEvent.of(event))
+        if event.cursor is None:
+            continue
+        async with recording(hub, chat_id, event.cursor) as back:
+            back.view = view
+            await back.until(lambda r: shown(r.view) == shown(steady.view))
+            known = {m["seq"] for m in view.messages}
+            told = [line for line in said_and_done(back.events) if line.startswith("message")]
+            rest = [f"message {seq}" for seq in steady.seqs if seq not in known]
+            assert told == rest, f"from event {index}, {event.cursor.text}: {back.story}"
+
+
+@requirement("L53", "L69")
+async def test_a_takeover_resets_the_preview_for_those_who_saw_one(stage: Stage) -> None:
+    chat = await stage.create(user())
+    async with stage.replica(NEVER_POLLS) as one, stage.replica(NEVER_POLLS) as two:
+        running = await stage.acquire(chat.chat_id)
+        async with (
+            recording(one.hub, chat.chat_id) as watching,
+            recording(two.hub, chat.chat_id) as leaving,
+        ):
+            await stage.say(running, 2)
+            for reader in (watching, leaving):
+                await reader.until(lambda r: len(r.parts) == 2)
+            cursor = leaving.cursor
+        async with recording(one.hub, chat.chat_id, watching.cursor) as watching:
+            await stage.rescue(running)
+            await watching.until(lambda r: r.status == "running")
+            async with (
+                stage.replica(NEVER_POLLS) as three,
+                recording(three.hub, chat.chat_id) as fresh,
+            ):
+                taken = await stage.world.load(chat.chat_id)
+                await stage.say(taken, 2)
+                for reader in (watching, fresh):
+                    await reader.until(lambda r: len(r.parts) == 2)
+                assert watching.story == [
+                    *("preview_reset", "status running 2", "part 2.1", "part 2.2"),
+                ]
+                assert "preview_reset" not in fresh.kinds
+        async with recording(two.hub, chat.chat_id, cursor) as back:
+            await back.until(lambda r: len(r.parts) == 2)
+            assert back.story == [
+                *("preview_reset", "status running 2", "part 2.1", "part 2.2"),
+            ]
+
+
+async def test_who_was_away_while_the_turn_failed_is_told_that_the_preview_is_void(
+    stage: Stage,
+) -> None:
+    chat = await stage.create(user())
+    running = await stage.acquire(chat.chat_id)
+    async with stage.replica() as one:
+        async with recording(one.hub, chat.chat_id) as reader:
+            await stage.say(running, 1)
+            await reader.until(lambda r: len(r.parts) == 1)
+        await stage.drive(running, Fail(error()))
+        async with recording(one.hub, chat.chat_id, reader.cursor) as back:
+            await back.until(lambda r: r.view.error is not None)
+            assert back.story == ["preview_reset", "status failed 1", "error"]
+        async with recording(one.hub, chat.chat_id) as fresh:
+            await fresh.until(lambda r: r.view.error is not None)
+            assert fresh.parts == []
+
+
+async def test_a_reader_that_knows_it_all_is_told_nothing_and_reads_nothing(stage: Stage) -> None:
+    chat = await stage.create(user())
+    running = await stage.acquire(chat.chat_id)
+    await stage.drive(running, CommitStep((reply(),)), FinishTurn())
+    async with stage.replica() as one, recording(one.hub, chat.chat_id) as reader:
+        await reader.until(lambda r: r.status == "idle" and "queue" in r.kinds)
+        reads = one.store.reads
+        async with recording(one.hub, chat.chat_id, reader.cursor) as back:
+            polls = one.hub.counters.polls
+            await until(lambda: one.hub.counters.polls >= polls + 2)
+            assert back.events == []
+        assert one.store.reads == reads

@@ -1,0 +1,47 @@
+"""What goes on beside a server, and how it ends."""
+
+import asyncio
+
+import pytest
+
+from holdfast.bootstrap.adapters import beside, keep_in_time
+from holdfast.domain.errors import Unavailable
+from tests.support.virtual import run_virtually
+
+
+def test_the_clock_is_compared_now_and_then_whatever_the_database_says() -> None:
+    at_s: list[float] = []
+
+    async def sync() -> None:
+        at_s.append(asyncio.get_running_loop().time())
+        if len(at_s) == 2:
+            raise Unavailable("not now")
+
+    async def story() -> None:
+        async with beside(keep_in_time(sync, 60.0), "clock"):
+            await asyncio.sleep(200)
+
+    run_virtually(story())
+    assert at_s == [60.0, 120.0, 180.0]
+
+
+def test_a_fault_beside_ends_the_block_and_is_heard() -> None:
+    async def fail() -> None:
+        raise ZeroDivisionError
+
+    async def story() -> None:
+        async with beside(fail(), "work"):
+            await asyncio.sleep(3600)
+
+    with pytest.raises(ExceptionGroup) as heard:
+        run_virtually(story())
+    assert heard.group_contains(ZeroDivisionError)
+
+
+def test_an_error_of_the_block_passes_as_it_is() -> None:
+    async def story() -> None:
+        async with beside(asyncio.sleep(3600), "work"):
+            raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        run_virtually(story())

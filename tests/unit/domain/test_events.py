@@ -1,0 +1,129 @@
+"""What readers are told: allow-listed, ordered, and at the same place from whichever side."""
+
+from dataclasses import replace
+from typing import Any
+
+import orjson
+import pytest
+
+from holdfast.chats.telling import decode_inline, encode_data, encode_inline
+from holdfast.domain import events
+from holdfast.domain.chat import Chat, Status
+from holdfast.domain.events import EventKind, of_commit, of_state
+from holdfast.domain.ids import Epoch, Seq, Version
+from holdfast.domain.messages import Message, MessageBody, Role, Visibility
+from holdfast.domain.parts import Context, Native, Text
+from tests.requirements import requirement
+from tests.support.builders import CHAT, NOW, ORG, OWNER, backoff, error, reply, user
+
+SECRET = Native("anthropic", {"signature": "secret"})
+
+
+def a_chat(**facts: Any) -> Chat:
+    given: dict[str, Any] = {"status": Status.RUNNING, "version": Version(5), **facts}
+    return Chat(chat_id=CHAT, org_id=ORG, owner_id=OWNER, **given)
+
+
+def a_message(body: MessageBody, seq: int = 1) -> Message:
+    return Message(seq=Seq(seq), body=body, revision=Version(6), epoch=Epoch(1), created_at=NOW)
+
+
+def kinds(told: list[events.Told]) -> list[tuple[str, int]]:
+    return [(event.kind.value, event.place) for event in told]
+
+
+@requirement("R6", "L63")
+def test_nothing_internal_is_told() -> None:
+    body = MessageBody(
+        role=Role.ASSISTANT, parts=(Text("hello", native=SECRET), Context("rules", "secret"))
+    )
+    hidden = [
+        MessageBody(role=Role.SYSTEM, parts=(Text("secret"),)),
+        replace(user("secret"), visibility=Visibility.MODEL),
+    ]
+    told = of_commit(
+        a_chat(), a_chat(version=Version(6)), [*map(a_message, hidden), a_message(body)]
+    )
+
+    assert kinds(told) == [("message", 1)]
+    assert b"secret" not in encode_inline(1, told)
+    assert told[0].data["parts"] == [{"text": "hello", "kind": "text"}]
+
+
+def test_a_step_is_told_as_messages_then_state() -> None:
+    before = a_chat(attempt=1)
+    after = a_chat(version=Version(6), history_version=Version(6), status=Status.IDLE)
+
+    told = of_commit(before, after, [a_message(reply("one")), a_message(reply("two"), 2)], Seq(1))
+
+    assert kinds(told) == [("history_reset", 0), ("message", 1), ("message", 2), ("status", 4)]
+    assert kinds(of_state(after, 2)) == [("status", 4), ("queue", 8)]
+
+
+@requirement("L53")
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (a_chat(attempt=1), a_chat(version=Version(6), attempt=2)),
+        (a_chat(attempt=1), a_chat(version=Version(6), attempt=1, status=Status.FAILED)),
+    ],
+    ids=["another attempt", "failed without a message"],
+)
+def test_what_was_said_live_and_became_no_message_is_taken_back(before: Chat, after: Chat) -> None:
+    assert kinds(of_commit(before, after, ()))[:2] == [("preview_reset", 1), ("status", 2)]
+
+
+def test_a_wait_is_told_with_its_delay_and_taken_back_by_the_next_status() -> None:
+    waits = a_chat(version=Version(6), attempt=1, backoff=backoff())
+
+    told = of_commit(a_chat(attempt=1), waits, ())
+
+    assert kinds(told) == [("status", 2), ("retry", 3)]
+    assert told[1].data["delay_ms"] == backoff().delay_ms
+    begun = of_commit(waits, a_chat(version=Version(7), attempt=2), ())
+    assert kinds(begun) == [("preview_reset", 1), ("status", 2)]
+
+
+def test_a_failure_is_told_as_a_sentence() -> None:
+    failed = a_chat(version=Version(6), status=Status.FAILED, error=error())
+
+    told = of_commit(a_chat(), failed, ())
+
+    assert kinds(told) == [("status", 2), ("error", 4)]
+    assert told[1].data["sentence"] == error().sentence
+
+
+def test_an_inline_commit_survives_the_journey() -> None:
+    told = of_commit(a_chat(), a_chat(version=Version(6), attempt=1), [a_message(reply("a\nb"))])
+
+    inline = decode_inline(encode_inline(3, told))
+
+    assert inline is not None
+    assert inline.attempt == 3
+    assert [(e.kind, e.place, orjson.loads(e.data)) for e in inline.events] == [
+        (e.kind, e.place, orjson.loads(orjson.dumps(e.data))) for e in told
+    ]
+
+
+@pytest.mark.parametrize("garbage", [b"", b"x", b"1\n2 unknown_kind {}", b"1\n2"])
+def test_what_cannot_be_read_is_left_to_the_store(garbage: bytes) -> None:
+    assert decode_inline(garbage) is None
+
+
+def test_a_commit_that_is_too_long_is_left_out() -> None:
+    told = of_commit(a_chat(), a_chat(version=Version(6)), [a_message(reply("x" * 70_000))])
+    assert encode_inline(1, told) == b""
+
+
+def test_what_is_no_character_is_replaced_for_readers() -> None:
+    data = encode_data({"\ud800": ["a\udfffb", 1, None]})
+    assert orjson.loads(data) == {"\ufffd": ["a\ufffdb", 1, None]}
+
+
+def test_every_kind_has_a_place_or_is_no_part_of_a_commit() -> None:
+    outside = {EventKind.PART, EventKind.LAGGED, EventKind.PING}
+    assert set(EventKind) - outside == {
+        EventKind.HISTORY_RESET,
+        EventKind.MESSAGE,
+        *events.STATE_KINDS,
+    }

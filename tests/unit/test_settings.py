@@ -1,0 +1,110 @@
+"""Settings: what is wrong is said in sentences that name the variable and never the secret."""
+
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from holdfast.settings import Role, Settings, WrongSettings, read_settings
+
+CANARY = "canary-4711"
+MODEL = '{"name": "a", "vendor": "anthropic", "api_key": "canary-4711"}'
+
+WRONG: list[tuple[dict[str, str], str]] = [
+    ({"WORKER_CAPACITY": "0"}, "HOLDFAST_WORKER_CAPACITY: input should be greater than or equal"),
+    ({"ROLE": "king"}, "HOLDFAST_ROLE: input should be 'all', 'api' or 'worker'."),
+    ({"BUS_URL": "amqp://host"}, "HOLDFAST_BUS_URL: should be empty or begin with redis"),
+    ({"BUS_PREFIX": "a{b}"}, "HOLDFAST_BUS_PREFIX: should not be empty, and should have no braces"),
+    ({"DATABASE_URL": "mysql://x"}, "HOLDFAST_DATABASE_URL: URL scheme should be"),
+    ({"LOG_LEVEL": "loud"}, "HOLDFAST_LOG_LEVEL: input should be 'DEBUG', 'INFO'"),
+    ({"OTLP_ENDPOINT": "localhost"}, "HOLDFAST_OTLP_ENDPOINT: should be empty or an http(s)"),
+    ({"HEARTBEAT_EVERY_S": "5"}, "HOLDFAST_HEARTBEAT_EVERY_S must be less than a third of"),
+    ({"RETRY_FIRST_DELAY_S": "99"}, "HOLDFAST_RETRY_FIRST_DELAY_S must not be more than"),
+    ({"MODELS": "canary-4711"}, "HOLDFAST_MODELS should be a JSON list of objects."),
+    ({"MODELS": '[{"name": "a"}]'}, "HOLDFAST_MODELS[0].vendor: field required."),
+    ({"MODELS": f'[{MODEL[:-1]}, "speed": 1}}]'}, "HOLDFAST_MODELS[0].speed: extra inputs are not"),
+    ({"MODELS": f"[{MODEL}, {MODEL}]"}, "HOLDFAST_MODELS: two models are named a."),
+    ({"DEFAULT_MODEL": "b", "MODELS": f"[{MODEL}]"}, "not among the models of HOLDFAST_MODELS (a)"),
+    (
+        {"MODELS": f"[{MODEL}]", "MODELS_FILE": "x"},
+        "either HOLDFAST_MODELS or HOLDFAST_MODELS_FILE",
+    ),
+    (
+        {"MODELS_FILE": "/no/such/file"},
+        "HOLDFAST_MODELS_FILE: /no/such/file cannot be read: No such",
+    ),
+]
+
+
+def in_environment(monkeypatch: pytest.MonkeyPatch, **variables: str) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(f"HOLDFAST_{name}", value)
+
+
+@pytest.mark.parametrize(("variables", "sentence"), WRONG, ids=lambda each: str(each)[:40])
+def test_a_wrong_setting_gives_a_sentence_to_act_on(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], sentence: str
+) -> None:
+    in_environment(monkeypatch, **variables)
+    with pytest.raises(WrongSettings) as wrong:
+        read_settings()
+    assert sentence in str(wrong.value)
+    assert CANARY not in f"{wrong.value!r} {wrong.value.__cause__!r}"
+
+
+def test_everything_wrong_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    in_environment(monkeypatch, ROLE="king", WORKER_CAPACITY="0", DRAIN_S="soon")
+    with pytest.raises(WrongSettings) as wrong:
+        read_settings()
+    assert len(wrong.value.sentences) == 3
+
+
+def test_nothing_need_be_set_and_what_is_empty_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    in_environment(monkeypatch, MODELS_FILE="", DRAIN_S="", ROLE="")
+    assert read_settings() == Settings()
+    assert read_settings(role=Role.API).role is Role.API
+
+
+def test_models_come_from_a_file_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "models.json"
+    file.write_text(f"[{MODEL}]")
+    in_environment(monkeypatch, MODELS_FILE=str(file), DEFAULT_MODEL="a")
+    settings = read_settings()
+    assert [model.model_name for model in settings.models] == ["a"]
+    assert CANARY in settings.secrets()
+
+    file.write_text('[{"name": "a"}]')
+    with pytest.raises(
+        WrongSettings, match=r"HOLDFAST_MODELS_FILE: entry 0.vendor: field required"
+    ):
+        read_settings()
+
+
+def test_secrets_are_known_and_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    aws = '{"access_key": "k", "secret": "canary-aws", "region": "r", "token": "canary-token"}'
+    in_environment(
+        monkeypatch,
+        DATABASE_URL="postgresql://u:canary%2Fdb@h/d",
+        BUS_URL="valkeys://:canary-bus@h:1",
+        MODELS=f'[{MODEL}, {{"name": "b", "vendor": "v", "aws": {aws}}}]',
+    )
+    settings = read_settings()
+    assert settings.secrets() == {
+        *("canary%2Fdb", "canary/db", "canary-bus", "canary-aws", "canary-token", CANARY)
+    }
+    assert "canary" not in repr(settings)
+    assert settings.redis_url == "rediss://:canary-bus@h:1"
+
+
+def test_not_even_the_bare_class_repeats_what_was_given() -> None:
+    wrong: dict[str, str] = {"bus_url": f"http://:{CANARY}@host"}
+    with pytest.raises(ValidationError) as shown:
+        Settings(**wrong)  # pyright: ignore[reportArgumentType]
+    assert CANARY not in str(shown.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "driver"), [("", ""), ("redis://h", "redis://h"), ("valkey://h/1", "redis://h/1")]
+)
+def test_the_driver_is_told_redis(given: str, driver: str) -> None:
+    assert read_settings(bus_url=given).redis_url == driver

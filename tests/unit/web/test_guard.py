@@ -1,0 +1,88 @@
+"""Bodies are bounded in size and in time, whatever they announce."""
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+from starlette.types import Message, Receive, Scope, Send
+
+from holdfast.web.guard import Guard
+from holdfast.web.problems import BadRequest
+from holdfast.web.rates import Rates, TooManyRequests
+
+
+async def read_through(
+    messages: Sequence[Message], *headers: tuple[bytes, bytes], s_max: float = 5.0
+) -> int:
+    """How many bytes an app gets of a body; after the last message nothing more comes."""
+    coming = list(messages)
+    taken = 0
+
+    async def receive() -> Message:
+        if coming:
+            return coming.pop(0)
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def send(_message: Message) -> None:
+        pass
+
+    async def app(_scope: Scope, receive: Receive, _send: Send) -> None:
+        nonlocal taken
+        more = True
+        while more:
+            message = await receive()
+            taken += len(message.get("body", b""))
+            more = message.get("more_body", False)
+
+    refused: list[BadRequest] = []
+
+    async def catching(scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await app(scope, receive, send)
+        except BadRequest as error:
+            refused.append(error)
+
+    guard = Guard(catching, body_bytes_max=10, body_s_max=s_max)
+    await guard({"type": "http", "path": "/", "headers": list(headers)}, receive, send)
+    if refused:
+        raise refused[0]
+    return taken
+
+
+def body(data: bytes, *, more: bool = False) -> Message:
+    return {"type": "http.request", "body": data, "more_body": more}
+
+
+async def test_a_body_within_the_bounds_passes() -> None:
+    assert await read_through([body(b"12345", more=True), body(b"67890")]) == 10
+
+
+@pytest.mark.parametrize(
+    ("messages", "headers", "code"),
+    [
+        ([body(b"12345678901")], [], "body_too_large"),
+        ([body(b"123456", more=True), body(b"78901", more=True)], [], "body_too_large"),
+        ([], [(b"content-length", b"11")], "body_too_large"),
+        ([body(b"1", more=True)], [(b"content-length", b"2")], "body_too_slow"),
+        ([], [(b"content-length", b"-1")], "body_too_slow"),
+    ],
+)
+async def test_a_body_past_a_bound_is_refused(
+    messages: list[Message], headers: list[tuple[bytes, bytes]], code: str
+) -> None:
+    with pytest.raises(BadRequest) as refused:
+        await read_through(messages, *headers, s_max=0.05)
+    assert refused.value.code == code
+
+
+async def test_a_bucket_is_everybodys_own_and_fills_again() -> None:
+    rates = Rates(per_s=20.0, burst=2)
+    rates.take("ada")
+    rates.take("ada")
+    with pytest.raises(TooManyRequests) as refused:
+        rates.take("ada")
+    assert 0 < refused.value.retry_after_s <= 0.05
+    rates.take("bob")
+    await asyncio.sleep(refused.value.retry_after_s + 0.01)
+    rates.take("ada")

@@ -1,0 +1,142 @@
+"""How a worker stops: over verified fakes, in virtual time."""
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+
+from holdfast.domain.chat import Chat
+from holdfast.turn.nudges import Nudges
+from holdfast.worker.options import WorkerOptions
+from tests.requirements import requirement
+from tests.support.virtual import run_virtually
+from tests.support.workers import NEVER_S, fake_cell, until
+
+NO_TIMER = WorkerOptions(acquire_every_s=NEVER_S)
+ROOMY = replace(NO_TIMER, capacity=1000)
+TTL = timedelta(seconds=10)
+
+
+@requirement("L72")
+def test_a_drained_worker_hands_over_at_once_and_leaves() -> None:
+    async def story() -> None:
+        async with fake_cell() as cell, cell.replica(NO_TIMER, length_s=600) as old:
+            for _ in range(100):
+                await cell.send()
+            await until(lambda: len(old.script.driving) == 100)
+            name = old.worker.worker_id
+            assert name is not None
+            async with cell.replica(ROOMY, length_s=600) as new:
+                await asyncio.sleep(1)
+                old.worker.drain()
+                assert await until(lambda: len(new.script.driving) == 100) < 1
+                async with asyncio.timeout(1):
+                    await old.worker.run()
+                assert await cell.leases.heartbeat(name, ttl=TTL) is None
+                assert old.line.count("release") <= 3, "many in one statement"
+                await cell.send()
+                await until(lambda: len(new.script.driving) == 101)
+                assert len(old.script.started) == 100
+
+    run_virtually(story())
+
+
+def test_a_tool_that_must_finish_delays_only_its_own_chat() -> None:
+    async def story() -> None:
+        slow: list[Chat] = []
+
+        async def drive(chat: Chat, nudges: Nudges) -> Chat:
+            if not slow:
+                slow.append(chat)
+                await asyncio.sleep(20)  # longer than the lease, which is kept alive
+                return chat
+            await nudges.wait()
+            return chat
+
+        async with fake_cell() as cell, cell.replica(NO_TIMER, drive=drive) as old:
+            for _ in range(5):
+                await cell.send()
+            await until(lambda: old.counters.driven == 5)
+            async with cell.replica(NO_TIMER, length_s=600) as new:
+                await asyncio.sleep(1)
+                old.worker.drain()
+                assert await until(lambda: len(new.script.driving) == 4) < 1
+                took = await until(lambda: len(new.script.driving) == 5)
+                assert 15 < took < 20
+                assert old.counters.lease_losses == 0
+
+    run_virtually(story())
+
+
+def test_who_does_not_let_go_in_time_is_stopped_and_its_chat_handed_over() -> None:
+    async def story() -> None:
+        async def drive(chat: Chat, nudges: Nudges) -> Chat:
+            await asyncio.sleep(600)
+            return chat
+
+        async with fake_cell() as cell:
+            options = replace(NO_TIMER, drain_s=5.0)
+            async with cell.replica(options, drive=drive) as old:
+                await cell.send()
+                await until(lambda: old.counters.driven == 1)
+                async with cell.replica(NO_TIMER, length_s=600) as new:
+                    await asyncio.sleep(1)
+                    old.worker.drain()
+                    assert 5 <= await until(lambda: len(new.script.driving) == 1) < 6
+
+    run_virtually(story())
+
+
+@requirement("L72")
+def test_a_worker_that_is_cancelled_leaves_so_that_its_chats_move_at_once() -> None:
+    async def story() -> None:
+        async with fake_cell() as cell, asyncio.TaskGroup() as tasks:
+
+            async def old() -> None:
+                async with cell.replica(NO_TIMER, length_s=600):
+                    await cell.send()
+                    await asyncio.sleep(600)
+
+            task = tasks.create_task(old())
+            await asyncio.sleep(1)
+            async with cell.replica(NO_TIMER, length_s=600) as heir:
+                await asyncio.sleep(1)
+                assert not heir.script.started
+                task.cancel()
+                assert await until(lambda: len(heir.script.driving) == 1) < 1
+
+    run_virtually(story())
+
+
+def test_what_the_last_acquire_brought_is_given_back() -> None:
+    async def story() -> None:
+        async with fake_cell() as cell, cell.replica(NO_TIMER, length_s=600) as old:
+            await until(lambda: old.line.count("acquire") == 1)
+            acquire = old.line.acquire
+
+            async def slowly(*args: object, **more: object) -> object:
+                chats = await acquire(*args, **more)  # type: ignore[arg-type]
+                await asyncio.sleep(1)
+                return chats
+
+            old.line.acquire = slowly  # type: ignore[method-assign]
+            chat = await cell.send()
+            await until(lambda: old.line.count("acquire") == 2)
+            old.worker.drain()
+            async with cell.replica(NO_TIMER) as new:
+                assert await cell.until_idle(chat) < 1.5
+                assert (len(old.script.started), len(new.script.started)) == (0, 1)
+
+    run_virtually(story())
+
+
+def test_a_worker_that_never_reached_the_database_can_be_drained() -> None:
+    async def story() -> None:
+        async with fake_cell() as cell, cell.replica() as one:
+            one.line.is_cut = True
+            await asyncio.sleep(30)
+            one.worker.drain()
+            async with asyncio.timeout(1):
+                await one.worker.run()
+            assert one.counters.leases == 0
+
+    run_virtually(story())
