@@ -19,8 +19,10 @@ from tests.fault.watching import Watching, watching
 from tests.support.builders import user
 from tests.support.world import ACTOR
 
-SAID = " \\n" + words("w", 30) + "  \\t" + words("v", 40) + " "
-"""As the directive spells it: blank beginnings, ends and gaps are words, too (L10)."""
+SAID = " \\n" + words("w", 30) + "  \\t" + words("v", 300) + " "
+"""As the directive spells it: blank beginnings, ends and gaps are words, too (L10). Far longer than
+any part that is waited for: on a slow machine a part holds many words, and a reply that ends before
+it is interrupted is complete."""
 TEXT = SAID.encode().decode("unicode_escape")
 ASKED = f'{{token}} [[sim: say "{SAID}" | rate=25]]'
 HANGS = f'{{token}} [[sim: say "{words("h", 5)}" | call record_once | call hang | rate=400]]'

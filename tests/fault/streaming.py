@@ -40,6 +40,7 @@ from tests.support.world import ACTOR
 CUT_ALL_EVERY_S = 2.5
 SLICE_BYTES = 97
 SETTLE_S = 60.0
+LONGER_S = 45.0
 QUICK: dict[str, Any] = {"lease_ttl_s": 4.0, "heartbeat_every_s": 1.0, "drain_s": 5.0}
 ANSWER = TypeVar("ANSWER")
 
@@ -50,6 +51,9 @@ class Plan:
 
     seconds: float
     seed: int
+    events_min: int = 0
+    """Talk goes on until so many were told, for `LONGER_S` at most: how fast a machine starts
+    processes must not decide how much is shown."""
     readers: int = 60
     joining: int = 20
     chats: int = 6
@@ -271,16 +275,19 @@ class Run:
         return done.chat.chat_id
 
     async def _talk(self, chat_id: ChatId) -> None:
-        """One turn after the other until the time is up."""
+        """One turn after the other until the time is up and enough was told."""
         ledger, now = self.place.server.ledger, asyncio.get_running_loop().time
         ends_at = now() + self.plan.seconds
         while True:
             await self.place.until_idle(chat_id)
             self.turns += 1
-            if now() >= ends_at:
+            if now() >= ends_at and (self._told_enough() or now() >= ends_at + LONGER_S):
                 return
             asked, key = user(self._words()), Keyed(_key(), b"send")
             await surely(lambda a=asked, k=key: send(ledger, ACTOR, chat_id, a, keyed=k))
+
+    def _told_enough(self) -> bool:
+        return sum(reader.events for reader in self.readers) >= self.plan.events_min
 
     # Those who read.
 

@@ -32,7 +32,7 @@ QUIET = Plan(
 @requirement("R2", "R3", "R7", "T10", "L58")
 @pytest.mark.parametrize("bus", ["postgres", "redis"])
 async def test_sixty_readers_miss_nothing_while_everything_breaks(bus: BusKind) -> None:
-    plan = Plan(seconds=SECONDS, seed=SEED, readers=80)
+    plan = Plan(seconds=SECONDS, seed=SEED, readers=80, events_min=EVENTS_MIN)
     async with theatre() as stage, cell(stage, bus, plan) as place:
         tally = await Run(place, plan).play()
 
