@@ -211,6 +211,13 @@ class Settings(BaseSettings):
         default="127.0.0.1",
         description="Proxies whose `X-Forwarded-For` is believed: addresses, with commas between.",
     )
+    stalled_s: float = Field(
+        default=60.0,
+        ge=1,
+        le=3600,
+        description="Seconds after which the connection of a client that takes nothing is ended; it"
+        " may come again and miss nothing. On Linux.",
+    )
     rate_per_s: float = Field(
         default=50.0,
         gt=0,

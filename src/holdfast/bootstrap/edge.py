@@ -125,7 +125,10 @@ class Served:
 async def open_served(server: Server, settings: Settings) -> AsyncGenerator[Served]:
     """Raises `OSError` if the address cannot be used."""
     options = ServingOptions(
-        host=settings.host, port=settings.port, trusted_proxies=settings.trusted_proxies
+        host=settings.host,
+        port=settings.port,
+        trusted_proxies=settings.trusted_proxies,
+        stalled_s=settings.stalled_s,
     )
     edge = edge_of(server, settings)
     people = server.adapters.people

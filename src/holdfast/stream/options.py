@@ -21,7 +21,7 @@ class HubOptions:
     """Messages that a reader may have missed and is still told one by one."""
     missed_bytes_max: int = 1 * 2**20
     snapshot_max: int = 200
-    snapshot_bytes_max: int = 256 * 2**10
+    snapshot_bytes_max: int = 128 * 2**10
     """A snapshot holds the newest message, however long, and older ones up to so much."""
     parts_bytes_max: int = 128 * 2**10
     """Live parts that one latecomer holds at a time; the rest is read when these are taken."""

@@ -2,6 +2,7 @@
 
 import logging
 import socket
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ class ServingOptions:
     port: int = 8080
     trusted_proxies: str = "127.0.0.1"
     """Whose word about the client's address is taken: addresses, with commas between."""
+    stalled_s: float = 60.0
+    """How long a client may take nothing of what was sent to it, or not say that it is there."""
     stop_s: int = 10
     """How long requests that are under way may take to end."""
 
@@ -31,6 +34,11 @@ def bind(options: ServingOptions) -> socket.socket:
     bound = socket.socket(family, socket.SOCK_STREAM)
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if sys.platform == "linux":
+            # What is accepted inherits it. The kernel then ends the connection of a reader that
+            # never reads, with all that waits for it: no timer of ours for each write (R5).
+            stalled_ms = int(options.stalled_s * 1000)
+            bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, stalled_ms)
         bound.bind((options.host, options.port))
     except BaseException:
         bound.close()
