@@ -76,6 +76,10 @@ bench-ledger *options:
 bench-bus *options:
     uv run --group bench python -m benchmarks.bus {{ options }}
 
+# A sent message and a told event over HTTP beside a bare app; writes benchmarks/http.md and .json.
+bench-http *options:
+    uv run python -m benchmarks.http {{ options }}
+
 # Statements of a turn and reads of who watches it, counted into benchmarks/faults.json.
 bench-watching:
     uv run python -m benchmarks.watching
