@@ -180,9 +180,11 @@ def _prompt(account: Account) -> str:
     )
 
 
-async def run(cell: Replicas, accounts: Sequence[Account]) -> None:
+async def run(
+    cell: Replicas, accounts: Sequence[Account], together_max: int = TOGETHER_MAX
+) -> None:
     """Many of them at once: one replica drives, and the readers are on another."""
-    times, room = Times(), asyncio.Semaphore(TOGETHER_MAX)
+    times, room = Times(), asyncio.Semaphore(together_max)
 
     async def one(account: Account) -> None:
         async with room:

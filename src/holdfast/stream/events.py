@@ -4,7 +4,7 @@ The JSON was encoded once, by whoever committed or by the first that read it her
 reader to reader is at most the cursor, so bytes are spliced and never decoded.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from holdfast.domain.events import EventKind
@@ -15,15 +15,22 @@ _SSE_HEAD: Final = {kind: b"event: %b\n" % kind.encode() for kind in EventKind}
 _JSON_HEAD: Final = {kind: b'{"event":"%b",' % kind.encode() for kind in EventKind}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class StreamEvent:
     """`cursor`: where the reader is after this one; None if it is where it was."""
 
     kind: EventKind
     cursor: Cursor | None
     data: bytes
+    _sse: bytes | None = field(default=None, compare=False, repr=False)
 
     def sse(self) -> bytes:
+        """Encoded once for all readers that share the event."""
+        if self._sse is None:
+            self._sse = self._as_sse()
+        return self._sse
+
+    def _as_sse(self) -> bytes:
         """JSON has no line breaks, so one `data` line is enough."""
         if self.cursor is None:
             return b"%bdata: %b\n\n" % (_SSE_HEAD[self.kind], self.data)

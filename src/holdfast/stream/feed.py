@@ -24,7 +24,7 @@ from holdfast.ports.store import Store
 from holdfast.stream import bundle as bundles
 from holdfast.stream.bundle import Bundle
 from holdfast.stream.cursor import Cursor
-from holdfast.stream.events import part_data
+from holdfast.stream.events import StreamEvent, part_data
 from holdfast.stream.log import Log, Said
 from holdfast.stream.options import HubOptions, StreamCounters
 
@@ -47,6 +47,15 @@ class Sources:
     """Set when the bus may have lost something: let the poll look now."""
 
 
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """A part, and the event that it is for a reader at this version."""
+
+    said: Said
+    version: Version
+    event: StreamEvent
+
+
 class Feed:
     def __init__(self, chat_id: ChatId, sources: Sources) -> None:
         self.chat_id = chat_id
@@ -62,7 +71,9 @@ class Feed:
         self._lock = asyncio.Lock()
         self._opened = asyncio.Event()
         self._refusal: HoldfastError | None = None
-        self._news = asyncio.Event()
+        self._waiting: dict[asyncio.Future[None], None] = {}
+        self.newest: Telling | None = None
+        """The last part as those get it who know everything before it: nearly everybody."""
         self._snapshot: Bundle | None = None
         self._forgetting: asyncio.TimerHandle | None = None
         self._snapshot_lock = asyncio.Lock()
@@ -109,14 +120,21 @@ class Feed:
             self._opened.set()
         self._wake()
 
-    async def wait(self) -> None:
-        """Until there may be something new in the log."""
-        await self._news.wait()
+    def news(self) -> asyncio.Future[None]:
+        """Done when there may be something new in the log; say `forget` if it is not waited for."""
+        waiter = asyncio.get_running_loop().create_future()
+        self._waiting[waiter] = None
+        return waiter
+
+    def forget(self, waiter: asyncio.Future[None]) -> None:
+        self._waiting.pop(waiter, None)
 
     def _wake(self) -> None:
         # A pulse: it wakes who waits now, and who looks later finds the log.
-        self._news.set()
-        self._news.clear()
+        waiting, self._waiting = self._waiting, {}
+        for waiter in waiting:
+            if not waiter.done():
+                waiter.set_result(None)
 
     async def _open(self) -> bool:
         try:

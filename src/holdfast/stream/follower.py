@@ -14,7 +14,7 @@ from holdfast.ports.bus import Episode
 from holdfast.stream.bundle import Bundle, BundleEvent
 from holdfast.stream.cursor import Cursor
 from holdfast.stream.events import LAGGED, PING, StreamEvent
-from holdfast.stream.feed import Feed
+from holdfast.stream.feed import Feed, Telling
 from holdfast.stream.log import Said
 from holdfast.stream.options import HubOptions, StreamCounters
 
@@ -45,6 +45,8 @@ class Follower:
         self._holed_for_ever = _NO_EPISODE
         self._pause_s = 0.0
         self._ping_at = 0.0
+        self._ping: asyncio.TimerHandle | None = None
+        self._waiter: asyncio.Future[None] | None = None
 
     @property
     def cursor(self) -> Cursor | None:
@@ -72,6 +74,12 @@ class Follower:
         raise StopAsyncIteration
 
     def close(self) -> None:
+        self._leave()
+        if self._ping is not None:
+            self._ping.cancel()
+            self._ping = None
+
+    def _leave(self) -> None:
         if self._position is not None:
             self._feed.log.leave(self._position)
             self._position = None
@@ -85,7 +93,7 @@ class Follower:
         while event is None and self._position is not None and not self._more_said:
             if self._feed.log.has_lost(self._position):
                 self._feed.count_lagged()
-                self.close()
+                self._leave()
                 return LAGGED
             if self._position == self._feed.log.end:
                 break
@@ -99,12 +107,12 @@ class Follower:
         known = NO_VERSION if self._cursor is None else self._cursor.version
         if bundle.anew:
             self._cursor = None
-            self.close()
+            self._leave()
             return None
         if bundle.version <= known:
             return None
         if bundle.since != known:
-            self.close()  # it begins or ends elsewhere; the store knows what lies between
+            self._leave()  # it begins or ends elsewhere; the store knows what lies between
             return None
         self._take(bundle)
         return self._next_of_bundle()
@@ -153,8 +161,19 @@ class Follower:
             return None
         self._seq = said.seq
         assert self._cursor is not None, "a part before any commit"
-        self._cursor = Cursor(self._cursor.version, self._episode.attempt, said.seq)
-        return StreamEvent(EventKind.PART, self._cursor, said.data)
+        event = self._event_of(said, self._cursor.version)
+        self._cursor = event.cursor
+        return event
+
+    def _event_of(self, said: Said, version: Version) -> StreamEvent:
+        """Of the newest part there is one for all who keep up: they are told the same bytes."""
+        newest = self._feed.newest
+        if newest is not None and newest.said is said and newest.version == version:
+            return newest.event
+        cursor = Cursor(version, said.episode.attempt, said.seq)
+        event = StreamEvent(EventKind.PART, cursor, said.data)
+        self._feed.newest = Telling(said, version, event)
+        return event
 
     # What has to be waited for.
 
@@ -164,11 +183,28 @@ class Follower:
         elif self._more_said:
             await self._listen_again()
         else:
-            try:
-                async with asyncio.timeout_at(self._ping_at):
-                    await self._feed.wait()
-            except TimeoutError:
-                pass
+            await self._news_or_ping()
+
+    async def _news_or_ping(self) -> None:
+        """One future for each wait, and a timer only now and then: this is all that an event costs
+        beside the writing of it."""
+        if self._ping is None:
+            self._ping = asyncio.get_running_loop().call_at(self._ping_at, self._ring)
+        self._waiter = self._feed.news()
+        try:
+            await self._waiter
+        finally:
+            self._feed.forget(self._waiter)
+            self._waiter = None
+
+    def _ring(self) -> None:
+        """The time has come at which a ping was due; there may have been events since."""
+        loop = asyncio.get_running_loop()
+        self._ping = None
+        if loop.time() < self._ping_at:
+            self._ping = loop.call_at(self._ping_at, self._ring)
+        elif self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
 
     async def _enter(self) -> None:
         """Take a place in the log first, then read up to it: nothing falls in between (R3)."""
@@ -177,7 +213,7 @@ class Follower:
         try:
             bundle = await self._feed.bundle_for(cursor, chat)
         except BaseException:
-            self.close()
+            self._leave()
             raise
         self._said.clear()
         self._episode, self._seq = _NO_EPISODE, 0

@@ -5,7 +5,7 @@ when this replica stops; in the last case with a hint to come again, to any othe
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeAlias
@@ -62,34 +62,23 @@ class Reader:
             return False
         return True
 
-    async def allowed(self, events: Follower) -> AsyncIterator[StreamEvent]:
-        """The events, as long as they may be read. Raises `Refused` when they may not any more.
-
-        Looks at the time with each event: there is one at least every ping, so nothing else has to
-        wake up.
-        """
-        now = asyncio.get_running_loop().time
-        every_s = self.caller.edge.options.recheck_every_s
-        check_at = now() + every_s
-        async for event in events:
-            if now() >= check_at:
-                if not await self.may_go_on():
-                    raise Refused
-                check_at = now() + every_s
-            yield event
-
-
-class Refused(Exception):
-    """The reader may no longer read."""
-
 
 async def _told(reader: Reader, events: Follower, write: Write) -> bool:
-    """Write events until they end; False if the reader may not come again."""
+    """Write events until they end; False if the reader may not come again.
+
+    Looks at the time with each event: there is one at least every ping, so nothing else has to wake
+    up.
+    """
+    now = asyncio.get_running_loop().time
+    every_s = reader.caller.edge.options.recheck_every_s
+    check_at = now() + every_s
     try:
-        async for event in reader.allowed(events):
+        async for event in events:
+            if now() >= check_at:
+                if not await reader.may_go_on():
+                    return False
+                check_at = now() + every_s
             await write(event)
-    except Refused:
-        return False
     except Unavailable:
         return True  # nobody could say whether they may: let them ask another replica
     return True

@@ -113,6 +113,7 @@ def _resident_bytes() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
 
 
+@pytest.mark.timeout(500)
 @pytest.mark.parametrize(("bus", "turns"), [("postgres", 2_000), ("redis", 300)])
 async def test_disturbed_turns_leave_nothing_behind(template: str, bus: str, turns: int) -> None:
     async with private_redis() as redis, replicas_apart(template) as cell:
@@ -130,7 +131,7 @@ async def test_disturbed_turns_leave_nothing_behind(template: str, bus: str, tur
                 return replace(adapters, bus=ours)
 
             server = await stack.enter_async_context(
-                cell.open(around, within_s=110, worker_capacity=64)
+                cell.open(around, within_s=480, worker_capacity=64)
             )
             churn = Churn(server, random.Random(SEED))
 
