@@ -89,6 +89,8 @@ async def _all(place: Scene, queue: Iterator[Task], campaign: Campaign) -> None:
     for task in queue:
         verdict = await play(place, task.blow, task.boundary, wake_at=task.wake_at)
         campaign.add(task.blow, verdict)
+        for sentence in verdict.wrong:
+            print(f"{task.blow} at {verdict.boundary} ({verdict.name}): {sentence}", flush=True)
         done = sum(map(len, campaign.verdicts.values()))
         if done % 50 == 0:
             print(f"{done} trials, {len(campaign.wrong())} broken promises", flush=True)
