@@ -17,9 +17,11 @@ from holdfast.web.routes import (
     chats,
     credentials,
     messages,
+    oidc,
     people,
     queue,
     server,
+    settings,
     steering,
     stream,
 )
@@ -28,7 +30,8 @@ from holdfast.web.shapes import Problem
 PREFIX: Final = "/api/v1"
 ANONYMOUS: Final = frozenset(
     {("GET", "/healthz"), ("GET", "/readyz"), ("GET", f"{PREFIX}/version")}
-    | {("POST", f"{PREFIX}/sign-ins")}
+    | {("POST", f"{PREFIX}/sign-ins"), ("GET", f"{PREFIX}/oidc")}
+    | {("GET", f"{PREFIX}/oidc/{{provider}}/{step}") for step in ("start", "callback")}
 )
 """Routes that ask for no credential; all others do, and a test goes through them."""
 
@@ -37,7 +40,10 @@ _SECURITY: Final = {
     "key": {"type": "http", "scheme": "bearer", "description": "An API key, `hf_…`."},
     "cookie": {"type": "apiKey", "in": "cookie", "name": "__Host-holdfast"},
 }
-_RESOURCES: Final = (chats, messages, queue, steering, answers, stream, people, credentials, server)
+_RESOURCES: Final = (
+    *(chats, messages, queue, steering, answers, stream),
+    *(people, credentials, oidc, settings, server),
+)
 _ROUTERS: Final = (*((PREFIX, each.router) for each in _RESOURCES), ("", server.health))
 
 
@@ -92,7 +98,12 @@ def create_app(edge: Edge) -> FastAPI:
         app.include_router(router, prefix=prefix)
     problems.install(app)
     options = edge.options
-    app.add_middleware(Guard, body_bytes_max=options.body_bytes_max, body_s_max=options.body_s_max)
+    app.add_middleware(
+        Guard,
+        body_bytes_max=options.body_bytes_max,
+        body_s_max=options.body_s_max,
+        requests_max=options.requests_max,
+    )
     app.openapi = lambda: _document(app)
     return app
 

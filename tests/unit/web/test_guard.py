@@ -43,7 +43,7 @@ async def read_through(
         except BadRequest as error:
             refused.append(error)
 
-    guard = Guard(catching, body_bytes_max=10, body_s_max=s_max)
+    guard = Guard(catching, body_bytes_max=10, body_s_max=s_max, requests_max=1)
     await guard({"type": "http", "path": "/", "headers": list(headers)}, receive, send)
     if refused:
         raise refused[0]
