@@ -1,6 +1,7 @@
 """The app: routes, problems and bounds put together, and the OpenAPI document of all of it."""
 
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any, Final
 
 from fastapi import FastAPI
@@ -56,12 +57,14 @@ class Listed:
     about: str
     says: str
     """The name of what it answers, if that is an object."""
+    conditional: bool = False
+    """It takes `If-Match`."""
 
 
 def all_routes() -> list[Listed]:
     """Every route there is; the app is made of the same table."""
     return [
-        Listed(method, prefix + route.path, _about(route), _says(route))
+        Listed(method, prefix + route.path, _about(route), _says(route), _conditional(route))
         for prefix, router in _ROUTERS
         for route in router.routes
         if isinstance(route, APIRoute | APIWebSocketRoute)
@@ -76,6 +79,10 @@ def _methods(route: APIRoute | APIWebSocketRoute) -> list[str]:
 def _about(route: APIRoute | APIWebSocketRoute) -> str:
     said = (route.endpoint.__doc__ or route.name.replace("_", " ").capitalize() + ".").strip()
     return " ".join(said.split("\n\n")[0].split())
+
+
+def _conditional(route: APIRoute | APIWebSocketRoute) -> bool:
+    return "if_match" in signature(route.endpoint).parameters
 
 
 def _says(route: APIRoute | APIWebSocketRoute) -> str:
