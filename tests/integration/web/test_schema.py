@@ -1,5 +1,5 @@
-"""Requests by the thousand, made from the OpenAPI document by schemathesis: every answer is one that
-the document has, and none is a mistake of ours.
+"""Requests made from the OpenAPI document by schemathesis: every answer is one that the document
+has, and none is a mistake of ours.
 
 `just schemathesis` does the same at length.
 """

@@ -24,6 +24,17 @@ UNSET: dict[str, Any] = {
 }
 
 
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"default_model": "none"}, "field_refused"),
+    ({"allowed_models": ["sim", "none"]}, "field_refused"),
+    ({"allowed_models": []}, "invalid_request"),
+    ({"steps_max": 0}, "invalid_request"),
+    ({"oidc_sign_up": None}, "invalid_request"),
+    ({"instructions": "x" * 100_001}, "invalid_request"),
+    ({"color": "blue"}, "invalid_request"),
+]
+
+
 def two_models(url: str) -> list[dict[str, str]]:
     return [
         {
@@ -80,15 +91,7 @@ async def test_they_are_read_whole_and_put_whole(cell: Cell) -> None:
     assert (entry["action"], entry["target_kind"]) == ("settings.changed", "settings")
     assert entry["detail"]["allowed_models"] == ["sim"]
 
-    for wrong, code in (
-        ({"default_model": "none"}, "field_refused"),
-        ({"allowed_models": ["sim", "none"]}, "field_refused"),
-        ({"allowed_models": []}, "invalid_request"),
-        ({"steps_max": 0}, "invalid_request"),
-        ({"oidc_sign_up": None}, "invalid_request"),
-        ({"instructions": "x" * 100_001}, "invalid_request"),
-        ({"color": "blue"}, "invalid_request"),
-    ):
+    for wrong, code in WRONG:
         assert (await cell.admin.ask("PUT", "settings", wrong)).code == code, wrong
     assert (await cell.admin.get("settings")).headers["etag"] == '"2"'
 
