@@ -59,6 +59,12 @@ simulate-seed seed:
 model-check:
     models/check
 
+# Requests by the thousand, made from the OpenAPI document, against a running server.
+schemathesis examples="100" seed="1":
+    HOLDFAST_SCHEMATHESIS_EXAMPLES={{ examples }} HOLDFAST_SCHEMATHESIS_SEED={{ seed }} \
+        HOLDFAST_SCHEMATHESIS_PHASES=examples,coverage,fuzzing,stateful \
+        uv run pytest -s -o timeout=0 tests/integration/web/test_schema.py
+
 # The wheel, installed in an environment of its own, does what it should.
 wheel:
     scripts/check_wheel

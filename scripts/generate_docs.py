@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from holdfast.domain.chat import Standing
 from holdfast.domain.commands import Command, FromPeople, FromWorker
 from holdfast.domain.transitions import TRANSITIONS
-from holdfast.settings import ModelSettings, Settings, env_name
+from holdfast.settings import ModelSettings, OidcSettings, Settings, env_name
 from holdfast.telemetry.metrics import METRICS, Row
 from holdfast.web.app import ANONYMOUS, all_routes
 from holdfast.web.events import StreamEvent
@@ -126,6 +126,15 @@ def settings() -> str:
             ("field", "default", "bounds", "meaning"),
             [(f"`{name}`", *about) for name, *about in _fields(ModelSettings)],
         ),
+        "",
+        "## Identity providers",
+        "",
+        f"An entry of `{env_name('oidc')}`: see [log in through a provider](../how-to/oidc.md).",
+        "",
+        *_table(
+            ("field", "default", "bounds", "meaning"),
+            [(f"`{name}`", *about) for name, *about in _fields(OidcSettings)],
+        ),
     ]
     return "\n".join(lines) + "\n"
 
@@ -195,8 +204,24 @@ def api() -> str:
         "The contract, with every field, is the OpenAPI document that a server has at",
         "`/api/v1/openapi.json`. A request shows an API key as `Authorization: Bearer hf_…`, or a",
         "browser's sign-in cookie. Bodies are JSON. Lists are pages: give `after` (or `before`) of",
-        "one page to the next. Changes to a chat take an `Idempotency-Key`: the same key and body",
-        "are done once and answered the same, so whatever got no answer can be repeated.",
+        "one page to the next.",
+        "",
+        "## Repeating, and writing at once",
+        "",
+        "Whatever got no answer can be repeated. `POST` takes an `Idempotency-Key` wherever a",
+        "repeat would do something twice: the same key and body are done once and answered the",
+        "same. A new API key is the exception: its secret is not kept, so its repeat is told",
+        "`already_made`. Of a new user's body the password does not count. `PUT` and `DELETE` say",
+        "what is to be, and `disable`, `enable` and `link` do, too: twice is once. A second `POST`",
+        "to `sign-ins` only opens another sign-in.",
+        "",
+        "`GET` of a chat, a user and the settings says an `ETag`. A write with `If-Match` happens",
+        "only if what it changes is still what that tag was for; else `precondition_failed`, with",
+        "the tag of now. Title, pin and labels of a chat are compared with each other, an edit and",
+        "a restore with the history: a turn that goes on disturbs nobody who renames. `If-Match`",
+        "is taken by:",
+        "",
+        *(f"- `{each.method} {each.path}`" for each in all_routes() if each.conditional),
         "",
         "## Routes",
         "",

@@ -9,6 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self, TypeAlias, cast
 from urllib.parse import unquote, urlsplit
+from uuid import UUID
 
 from pydantic import (
     AfterValidator,
@@ -20,12 +21,14 @@ from pydantic import (
     SecretStr,
     TypeAdapter,
     ValidationError,
+    field_validator,
     model_validator,
 )
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict, SettingsError
 
 ENV_PREFIX: Final = "HOLDFAST_"
 BUS_SCHEMES: Final = ("redis", "rediss", "valkey", "valkeys")
+LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 HEARTBEATS_PER_LEASE: Final = 3
 """So that a lease outlives two lost heartbeats."""
 
@@ -88,6 +91,49 @@ class ModelSettings(BaseModel):
             yield self.aws.secret
             if self.aws.token is not None:
                 yield self.aws.token
+
+
+class OidcSettings(BaseModel):
+    """An identity provider through which people may log in."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    name: str = Field(
+        pattern=r"^[a-z0-9][a-z0-9-]{0,39}$",
+        description="Small letters, digits and dashes. The provider must know the callback"
+        " `<first of HOLDFAST_ORIGINS>/api/v1/oidc/<name>/callback`.",
+    )
+    title: str = Field(default="", max_length=200, description="For people; empty: as `name`.")
+    issuer: str = Field(description="Its address, as its tokens say it; `http` on localhost only.")
+    client_id: str = Field(min_length=1, description="As whom it knows this server.")
+    client_secret: SecretStr | None = Field(default=None, description="What proves that.")
+    email_domains: tuple[str, ...] = Field(
+        default=(),
+        description="Whose verified addresses get an account at their first login. Empty: nobody's;"
+        " only accounts that were linked can log in.",
+    )
+    org_id: UUID | None = Field(
+        default=None,
+        description="The organisation of those accounts; needed only if there are several.",
+    )
+
+    @field_validator("issuer")
+    @classmethod
+    def _over_tls(cls, issuer: str) -> str:
+        url = urlsplit(issuer)
+        local = url.scheme == "http" and url.hostname in LOOPBACK
+        if not url.hostname or not (local or url.scheme == "https"):
+            raise ValueError("should be an https address")
+        return issuer
+
+    @field_validator("email_domains")
+    @classmethod
+    def _as_compared(cls, domains: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(domain.casefold() for domain in domains)
+
+    @property
+    def on_loopback(self) -> bool:
+        return self.issuer.startswith("http:")
 
 
 def _known_scheme(url: str) -> str:
@@ -226,6 +272,21 @@ class Settings(BaseSettings):
     rate_burst: int = Field(
         default=500, ge=1, description="Requests that one user may make at once."
     )
+    stranger_rate_per_s: float = Field(
+        default=20.0,
+        gt=0,
+        description="Requests per second without a credential that holds which one address may"
+        " make of one process in the long run.",
+    )
+    stranger_rate_burst: int = Field(
+        default=400, ge=1, description="Such requests that one address may make at once."
+    )
+    requests_max: int = Field(
+        default=500,
+        ge=1,
+        description="Requests that one process works on at once, streams not counted; more are"
+        " told to come again.",
+    )
     admin_email: str = Field(
         default="",
         description="On an empty database, `holdfast serve` creates the first admin with this"
@@ -233,6 +294,10 @@ class Settings(BaseSettings):
     )
     admin_password: SecretStr | None = Field(
         default=None, description="The password of that admin; 12 characters or more."
+    )
+    oidc: tuple[OidcSettings, ...] = Field(
+        default=(),
+        description="Identity providers to log in through, as a JSON list; see below.",
     )
     organisation: str = Field(
         default="Holdfast", min_length=1, max_length=200, description="The first organisation."
@@ -330,6 +395,13 @@ class Settings(BaseSettings):
         if bool(self.admin_email) != (self.admin_password is not None):
             both = f"{env_name('admin_email')} and {env_name('admin_password')}"
             yield f"Set both {both}, or neither."
+        if self.oidc and not self.origins:
+            yield (
+                f"{env_name('oidc')} needs {env_name('origins')}: providers send people back to the"
+                " first of them."
+            )
+        if len({provider.name for provider in self.oidc}) < len(self.oidc):
+            yield f"{env_name('oidc')}: two providers have one name."
         if self.models and self.models_file is not None:
             yield f"Set either {env_name('models')} or {env_name('models_file')}, not both."
 
@@ -351,6 +423,11 @@ class Settings(BaseSettings):
         """What must never be seen in a log."""
         passwords = [urlsplit(url).password for url in (str(self.database_url), self.bus_url)]
         keys = [secret.get_secret_value() for model in self.models for secret in model.secrets()]
+        keys += [
+            provider.client_secret.get_secret_value()
+            for provider in self.oidc
+            if provider.client_secret is not None
+        ]
         if self.admin_password is not None:
             keys.append(self.admin_password.get_secret_value())
         return frozenset(filter(None, (*passwords, *(unquote(p) for p in passwords if p), *keys)))
@@ -369,8 +446,9 @@ def read_settings(**given: Any) -> Settings:  # noqa: ANN401 - Settings checks t
             settings = settings.model_copy(update={"models": models, "models_file": None})
     except ValidationError as error:
         raise WrongSettings(*_sentences(error)) from None  # its cause would show what was given
-    except SettingsError:
-        wrong = f"{env_name('models')} should be a JSON list of objects."
+    except SettingsError as error:
+        field = "oidc" if "oidc" in str(error) else "models"
+        wrong = f"{env_name(field)} should be a JSON list of objects."
         raise WrongSettings(wrong) from None
     _check_models(settings)
     return settings

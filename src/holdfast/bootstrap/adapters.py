@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from holdfast.bootstrap.ids import SystemIds
@@ -22,18 +22,24 @@ from holdfast.db.history import PostgresHistory
 from holdfast.db.leases import PostgresLeases
 from holdfast.db.listing import PostgresListing
 from holdfast.db.migrate import refuse_behind
+from holdfast.db.oidc import PostgresOidcLinks
+from holdfast.db.org_settings import PostgresOrgSettings
 from holdfast.db.pool import Pool, PoolOptions, open_pool
 from holdfast.db.store import PostgresStore
 from holdfast.db.users import PostgresUsers
 from holdfast.domain.errors import Unavailable
+from holdfast.identity.org_settings import KeptSettings
+from holdfast.outgoing.http import open_fetching
 from holdfast.ports.bus import Bus
 from holdfast.ports.clock import Clock
+from holdfast.ports.fetching import Fetching
 from holdfast.ports.history import History
-from holdfast.ports.identity import AuditLog, Credentials, Users
+from holdfast.ports.identity import AuditLog, Credentials, OidcLinks, Users
 from holdfast.ports.ids import Ids
 from holdfast.ports.leases import Leases
 from holdfast.ports.listing import Listing
 from holdfast.ports.models import Models
+from holdfast.ports.org_settings import CurrentSettings, NothingSet, OrgSettingsStore
 from holdfast.ports.store import Store
 from holdfast.ports.tools import Tools
 from holdfast.providers.models import ConfiguredModels
@@ -44,6 +50,8 @@ from holdfast.telemetry.metrics import Metrics
 from holdfast.tools.builtin import Builtin
 
 CLOCK_SYNC_EVERY_S: Final = 60.0
+SETTINGS_POLL_EVERY_S: Final = 20.0
+"""For hints that were lost: usually every process knows within a second."""
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -55,12 +63,16 @@ class PeopleAdapters:
     users: Users
     credentials: Credentials
     audit: AuditLog
+    links: OidcLinks
+    fetching: Fetching
+    settings: OrgSettingsStore
+    kept: KeptSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adapters:
     """One implementation of each port. `open_leases`: those of the heartbeat, entered where it
-    runs. `people`: not there in a simulation, which has no edge."""
+    runs. `people`: not there in a simulation, which has no edge and no admins."""
 
     store: Store
     history: History
@@ -72,6 +84,7 @@ class Adapters:
     ids: Ids
     open_leases: Callable[[], AbstractAsyncContextManager[Leases]]
     people: PeopleAdapters | None = None
+    settings: CurrentSettings = field(default_factory=NothingSet)
 
 
 @asynccontextmanager
@@ -89,6 +102,10 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
         await stack.enter_async_context(beside(comparing, "clock"))
         bus = await stack.enter_async_context(_bus(settings))
         transport = await stack.enter_async_context(open_transport(clock.now))
+        settings_store = PostgresOrgSettings(pool)
+        kept = KeptSettings(settings_store, bus, poll_every_s=SETTINGS_POLL_EVERY_S)
+        await kept.read()
+        await stack.enter_async_context(beside(kept.keep(), "settings"))
         yield Adapters(
             store=PostgresStore(pool),
             history=PostgresHistory(pool),
@@ -104,7 +121,12 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
                 users=PostgresUsers(pool),
                 credentials=PostgresCredentials(pool),
                 audit=PostgresAuditLog(pool),
+                links=PostgresOidcLinks(pool),
+                fetching=await stack.enter_async_context(open_fetching()),
+                settings=settings_store,
+                kept=kept,
             ),
+            settings=kept,
         )
 
 

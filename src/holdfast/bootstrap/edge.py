@@ -14,19 +14,22 @@ from holdfast.bootstrap.options import default_model
 from holdfast.bootstrap.server import READY_LOOKS_S, Server
 from holdfast.domain.accounts import User
 from holdfast.domain.errors import Unavailable
+from holdfast.domain.ids import OrgId
 from holdfast.domain.policy import Scope
 from holdfast.identity.accounts import Accounts
 from holdfast.identity.chance import SystemChance
 from holdfast.identity.gate import Gate
 from holdfast.identity.keys import ApiKeys, MadeKey
+from holdfast.identity.oidc import FirstLogin, OidcLogin
 from holdfast.identity.passwords import Passwords
+from holdfast.identity.provider import Provider, ProviderOptions
 from holdfast.identity.sign_in import PasswordLogin, SignIns, Visitor
 from holdfast.identity.throttle import Throttle
 from holdfast.ports.identity import Credentials
-from holdfast.settings import Settings
+from holdfast.settings import OidcSettings, Settings
 from holdfast.telemetry.metrics import Metrics
-from holdfast.web.app import create_app
-from holdfast.web.edge import Chats, Edge, Identity, WebOptions
+from holdfast.web.app import PREFIX, create_app
+from holdfast.web.edge import Chats, Edge, Identity, OidcDoor, RunTimeSettings, WebOptions
 from holdfast.web.rates import Rates
 from holdfast.web.serving import Serving, ServingOptions, bind, serving
 
@@ -68,7 +71,9 @@ async def open_identity(settings: Settings) -> AsyncGenerator[Identity]:
 def edge_of(server: Server, settings: Settings) -> Edge:
     adapters = server.adapters
     assert server.hub is not None, "who serves people has a hub"
-    assert adapters.people is not None, "an edge needs its adapters"
+    people = adapters.people
+    assert people is not None, "an edge needs its adapters"
+    identity = identity_of(adapters)
     first = default_model(settings)
     others = (model.name for model in settings.models if model.name != first)
     return Edge(
@@ -76,18 +81,47 @@ def edge_of(server: Server, settings: Settings) -> Edge:
             ledger=server.ledger,
             store=adapters.store,
             history=adapters.history,
-            listing=adapters.people.listing,
+            listing=people.listing,
             hub=server.hub,
             ids=adapters.ids,
         ),
-        identity=identity_of(adapters),
+        identity=identity,
+        settings=RunTimeSettings(store=people.settings, kept=people.kept),
         clock=adapters.clock,
         models=(first, *others) if first else (),
         metrics=server.metrics.text,
         version=metadata.version("holdfast"),
-        options=WebOptions(own_origins=settings.own_origins),
+        options=WebOptions(own_origins=settings.own_origins, requests_max=settings.requests_max),
         rates=Rates(settings.rate_per_s, settings.rate_burst),
+        strangers=Rates(settings.stranger_rate_per_s, settings.stranger_rate_burst),
+        oidc={each.name: _door(each, settings, adapters, identity) for each in settings.oidc},
     )
+
+
+def _door(
+    given: OidcSettings, settings: Settings, adapters: Adapters, identity: Identity
+) -> OidcDoor:
+    people = adapters.people
+    assert people is not None, "an edge needs its adapters"
+    secret = given.client_secret
+    provider = Provider(
+        people.fetching,
+        ProviderOptions(
+            issuer=given.issuer,
+            client_id=given.client_id,
+            client_secret=None if secret is None else secret.get_secret_value(),
+            redirect_uri=f"{settings.origins[0]}{PREFIX}/oidc/{given.name}/callback",
+            http_on_loopback=given.on_loopback,
+        ),
+    )
+    first = FirstLogin(
+        org_id=None if given.org_id is None else OrgId(given.org_id),
+        email_domains=frozenset(given.email_domains),
+        lets_in=lambda org_id: adapters.settings.of(org_id).oidc_sign_up,
+    )
+    chance = SystemChance(adapters.clock)
+    login = OidcLogin(provider, people.links, identity.sign_ins, adapters.clock, chance, first)
+    return OidcDoor(title=given.title or given.name, login=login, lifetime=first.state_lifetime)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

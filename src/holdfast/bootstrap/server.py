@@ -121,6 +121,7 @@ def assemble(
             options.turn,
             clock=seen.clock,
             chance=chance,
+            settings=seen.settings,
         )
         worker = Worker(
             watch.drive(driver.drive),

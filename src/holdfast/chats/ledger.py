@@ -5,7 +5,7 @@ decides again, a bounded number of times.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import UnionType
 from typing import Final, assert_never
@@ -23,9 +23,9 @@ from holdfast.domain.commands import (
     Restore,
 )
 from holdfast.domain.decide import decide_all
-from holdfast.domain.errors import ChatBusy, ChatNotFound, KeyReused
+from holdfast.domain.errors import ChangedMeanwhile, ChatBusy, ChatNotFound, KeyReused
 from holdfast.domain.fence import Fence
-from holdfast.domain.ids import ChatId, OrgId, UserId
+from holdfast.domain.ids import ChatId, OrgId, UserId, Version
 from holdfast.domain.messages import Message
 from holdfast.domain.outcome import Answer, Outcome
 from holdfast.ports.bus import Hints
@@ -97,8 +97,12 @@ class Ledger:
         by: Actor | Fence | Sweep,
         keyed: Keyed | None = None,
         snapshot: Chat | None = None,
+        expected: Collection[Version] | None = None,
     ) -> Commit:
         """Commit a bundle of commands as one version, or raise why not.
+
+        `expected`: `ChangedMeanwhile` if the history is of none of these versions; the commit
+        compares what was compared here.
 
         People command as themselves, a runner under its fence, and only the sweep expires.
         A runner passes the snapshot it holds, which saves the load as long as nobody else writes.
@@ -110,15 +114,18 @@ class Ledger:
         ):
             return commit
         asking = _asking(commands, keyed)
-        if commit := await self._try(await self._load(chat_id, asking), commands, by, keyed):
+
+        async def again() -> Commit | None:
+            loaded = await self._load(chat_id, asking)
+            return await self._try(loaded, commands, by, keyed, expected)
+
+        if commit := await again():
             return commit
         # Overtaken. From here on the contenders in this process go one at a time: without that,
         # n of them would need n² tries between them.
         async with self._turns.setdefault(chat_id, asyncio.Lock()):
             for _ in range(COMMIT_TRIES_MAX):
-                if commit := await self._try(
-                    await self._load(chat_id, asking), commands, by, keyed
-                ):
+                if commit := await again():
                     return commit
         raise ChatBusy(chat_id, COMMIT_TRIES_MAX)
 
@@ -134,6 +141,7 @@ class Ledger:
         commands: Sequence[Command],
         by: Actor | Fence | Sweep,
         keyed: Keyed | None,
+        expected: Collection[Version] | None = None,
     ) -> Commit | None:
         """One round of deciding and committing; None if somebody was faster."""
         chat = loaded.facts.chat
@@ -141,6 +149,8 @@ class Ledger:
         if keyed is not None and loaded.receipt is not None:
             _check_same_request(keyed, loaded.receipt)
             return Commit(chat=chat, answer=loaded.receipt.answer, repeated=True)
+        if expected is not None and chat.history_version not in expected:
+            raise ChangedMeanwhile
         outcome = decide_all(loaded.facts, commands, self._clock.now())
         if not outcome.changed:
             return Commit(chat=chat, answer=outcome.answer)

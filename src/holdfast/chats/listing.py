@@ -7,18 +7,18 @@ speaks to moves to the front, so that a reader who has passed the front does not
 
 import base64
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final, Literal
+from typing import Final, Literal, NoReturn
 from uuid import UUID
 
 from holdfast.chats.ledger import Actor
 from holdfast.domain.audit import AuditAction, AuditEntry
 from holdfast.domain.denials import FieldRefused, NotFound
-from holdfast.domain.errors import ChatNotFound
+from holdfast.domain.errors import ChangedMeanwhile, ChatNotFound
 from holdfast.domain.ids import ChatId, Seq, UserId
-from holdfast.domain.policy import Action, Kind, Principal, rule_for
+from holdfast.domain.policy import Action, Filter, Kind, Principal, rule_for
 from holdfast.ports.clock import Clock
 from holdfast.ports.listing import Entry, Listing, Place, Share, Wanted
 
@@ -112,28 +112,61 @@ def driver(who: Principal) -> Actor:
     return Actor(who.org_id, who.user_id)
 
 
-async def rename(listing: Listing, who: Principal, chat_id: ChatId, title: str | None) -> Entry:
-    """None takes the title away, so that the server may find one again."""
+async def rename(
+    listing: Listing,
+    who: Principal,
+    chat_id: ChatId,
+    title: str | None,
+    *,
+    expected: Collection[int] | None = None,
+) -> Entry:
+    """None takes the title away, so that the server may find one again. `expected`, here and below:
+    `ChangedMeanwhile` if `listed` is none of these."""
     may = rule_for(who, Action.CHANGE, Kind.CHAT)
     cleaned = None if title is None else clean_line(title, "title", TITLE_CHARS_MAX)
-    return _found(chat_id, await listing.rename(may, chat_id, cleaned))
+    entry = await listing.rename(may, chat_id, cleaned, expected=expected)
+    return entry or await _not_changed(listing, may, chat_id)
 
 
-async def pin(listing: Listing, who: Principal, chat_id: ChatId, *, pinned: bool) -> Entry:
+async def pin(
+    listing: Listing,
+    who: Principal,
+    chat_id: ChatId,
+    *,
+    pinned: bool,
+    expected: Collection[int] | None = None,
+) -> Entry:
     may = rule_for(who, Action.CHANGE, Kind.CHAT)
-    entry = await listing.pin(may, chat_id, pinned=pinned, pins_max=PINS_MAX)
-    if entry is None and await listing.find(may, chat_id) is not None:
+    entry = await listing.pin(may, chat_id, pinned=pinned, pins_max=PINS_MAX, expected=expected)
+    if entry is None:
+        there = _found(chat_id, await listing.find(may, chat_id))
+        if expected is not None and there.listed not in expected:
+            raise ChangedMeanwhile
         raise FieldRefused("pinned", f"at most {PINS_MAX} chats")
-    return _found(chat_id, entry)
+    return entry
 
 
-async def label(listing: Listing, who: Principal, chat_id: ChatId, labels: Sequence[str]) -> Entry:
+async def label(
+    listing: Listing,
+    who: Principal,
+    chat_id: ChatId,
+    labels: Sequence[str],
+    *,
+    expected: Collection[int] | None = None,
+) -> Entry:
     """Give a chat these labels and no others."""
     may = rule_for(who, Action.CHANGE, Kind.CHAT)
     cleaned = dict.fromkeys(clean_line(each, "labels", LABEL_CHARS_MAX) for each in labels)
     if len(cleaned) > LABELS_MAX:
         raise FieldRefused("labels", f"at most {LABELS_MAX}")
-    return _found(chat_id, await listing.label(may, chat_id, list(cleaned)))
+    entry = await listing.label(may, chat_id, list(cleaned), expected=expected)
+    return entry or await _not_changed(listing, may, chat_id)
+
+
+async def _not_changed(listing: Listing, may: Filter, chat_id: ChatId) -> NoReturn:
+    """There is no such chat, or it is not what was expected."""
+    _found(chat_id, await listing.find(may, chat_id))
+    raise ChangedMeanwhile
 
 
 async def mark_read(listing: Listing, who: Principal, chat_id: ChatId, seq: Seq) -> Seq:

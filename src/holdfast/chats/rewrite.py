@@ -1,5 +1,7 @@
 """Go back: edit a message, or restore an older history. Nothing is destroyed by either."""
 
+from collections.abc import Collection
+
 from holdfast.chats.ledger import Actor, Commit, Ledger
 from holdfast.domain.commands import EditMessage, Restore
 from holdfast.domain.ids import ChatId, Seq, Version
@@ -15,11 +17,21 @@ async def edit(
     replacement: MessageBody,
     *,
     keyed: Keyed | None = None,
+    expected: Collection[Version] | None = None,
 ) -> Commit:
-    return await ledger.transact(chat_id, EditMessage(seq, replacement), by=actor, keyed=keyed)
+    """`expected`, here and below: the versions of the history that the writer may have seen."""
+    command = EditMessage(seq, replacement)
+    return await ledger.transact(chat_id, command, by=actor, keyed=keyed, expected=expected)
 
 
 async def restore(
-    ledger: Ledger, actor: Actor, chat_id: ChatId, version: Version, *, keyed: Keyed | None = None
+    ledger: Ledger,
+    actor: Actor,
+    chat_id: ChatId,
+    version: Version,
+    *,
+    keyed: Keyed | None = None,
+    expected: Collection[Version] | None = None,
 ) -> Commit:
-    return await ledger.transact(chat_id, Restore(version), by=actor, keyed=keyed)
+    command = Restore(version)
+    return await ledger.transact(chat_id, command, by=actor, keyed=keyed, expected=expected)

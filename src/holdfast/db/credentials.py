@@ -9,12 +9,13 @@ from holdfast.db.codec import escape, unescape
 from holdfast.db.policy import actor_parameters, filtered
 from holdfast.db.pool import Pool
 from holdfast.db.queries import load_query
+from holdfast.db.receipts import find_receipt, receipt_parameters
 from holdfast.db.rows import Row
 from holdfast.db.store import fetch_row, fetch_rows
 from holdfast.db.users import user_from_row
 from holdfast.domain.accounts import ApiKey, SignIn
 from holdfast.domain.audit import AuditEntry
-from holdfast.domain.ids import ApiKeyId, OrgId, SignInId, UserId
+from holdfast.domain.ids import ApiKeyId, ClientKey, OrgId, SignInId, UserId
 from holdfast.domain.policy import (
     EVERY_SCOPE,
     Credential,
@@ -24,7 +25,8 @@ from holdfast.domain.policy import (
     Principal,
     Scope,
 )
-from holdfast.ports.identity import Attempt, Candidate, NewKey, NewSignIn
+from holdfast.ports.identity import AccountReceipt, Attempt, Candidate, NewKey, NewSignIn
+from holdfast.ports.store import Keyed
 
 COUNT_ATTEMPT: Final = load_query("count_attempt")
 BY_TOKEN: Final = load_query("by_token")
@@ -123,7 +125,9 @@ class PostgresCredentials:
         )
         return None if row is None else SignInId(row["id"])
 
-    async def create_key(self, key: NewKey, audit: AuditEntry) -> ApiKey | None:
+    async def create_key(
+        self, key: NewKey, audit: AuditEntry, keyed: Keyed | None = None
+    ) -> ApiKey | None:
         row = await fetch_row(
             self._pool,
             audited("create_key_begin"),
@@ -135,9 +139,13 @@ class PostgresCredentials:
             secret_hash=key.secret_hash,
             scopes=sorted(scope.value for scope in key.scopes),
             expires_at=key.expires_at,
+            **receipt_parameters(keyed),
             **audit_parameters(audit),
         )
         return None if row is None else _api_key(row)
+
+    async def receipt(self, actor_id: UserId, key: ClientKey) -> AccountReceipt | None:
+        return await find_receipt(self._pool, actor_id, key)
 
     async def keys(self, may: Filter, user_id: UserId | None) -> Sequence[ApiKey]:
         rows = await fetch_rows(

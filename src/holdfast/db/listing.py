@@ -1,6 +1,6 @@
 """Lists of chats from PostgreSQL; what may not be seen is not fetched."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from holdfast.db.audit import audit_parameters, audited_if
@@ -47,36 +47,44 @@ class PostgresListing:
     async def find(self, may: Filter, chat_id: ChatId) -> Entry | None:
         return await self._one("find_entry_begin", "entry_end", may, chat_id=chat_id)
 
-    async def rename(self, may: Filter, chat_id: ChatId, title: str | None) -> Entry | None:
+    async def rename(
+        self,
+        may: Filter,
+        chat_id: ChatId,
+        title: str | None,
+        *,
+        expected: Collection[int] | None = None,
+    ) -> Entry | None:
         escaped = None if title is None else escape(title)
-        return await self._one(
-            "rename_begin", "changed_entry_end", may, chat_id=chat_id, title=escaped
-        )
+        return await self._changed("rename_begin", may, chat_id, expected, title=escaped)
 
     async def suggest_title(self, chat_id: ChatId, title: str) -> bool:
         row = await fetch_row(self._pool, SUGGEST, chat_id=chat_id, title=escape(title))
         return row is not None
 
     async def pin(
-        self, may: Filter, chat_id: ChatId, *, pinned: bool, pins_max: int
+        self,
+        may: Filter,
+        chat_id: ChatId,
+        *,
+        pinned: bool,
+        pins_max: int,
+        expected: Collection[int] | None = None,
     ) -> Entry | None:
-        return await self._one(
-            "pin_begin",
-            "changed_entry_end",
-            may,
-            chat_id=chat_id,
-            pinned=pinned,
-            pins_max=pins_max,
+        return await self._changed(
+            "pin_begin", may, chat_id, expected, pinned=pinned, pins_max=pins_max
         )
 
-    async def label(self, may: Filter, chat_id: ChatId, labels: Sequence[str]) -> Entry | None:
-        return await self._one(
-            "label_begin",
-            "changed_entry_end",
-            may,
-            chat_id=chat_id,
-            labels=[escape(label) for label in labels],
-        )
+    async def label(
+        self,
+        may: Filter,
+        chat_id: ChatId,
+        labels: Sequence[str],
+        *,
+        expected: Collection[int] | None = None,
+    ) -> Entry | None:
+        escaped = [escape(label) for label in labels]
+        return await self._changed("label_begin", may, chat_id, expected, labels=escaped)
 
     async def mark_read(self, may: Filter, chat_id: ChatId, seq: Seq) -> Seq | None:
         row = await fetch_row(
@@ -113,6 +121,19 @@ class PostgresListing:
             )
             for row in rows
         ]
+
+    async def _changed(
+        self,
+        begin: str,
+        may: Filter,
+        chat_id: ChatId,
+        expected: Collection[int] | None,
+        **values: object,
+    ) -> Entry | None:
+        numbers = None if expected is None else list(expected)
+        return await self._one(
+            begin, "changed_entry_end", may, chat_id=chat_id, expected=numbers, **values
+        )
 
     async def _one(self, begin: str, end: str, may: Filter, **values: object) -> Entry | None:
         query = filtered(Kind.CHAT, may[1], begin, end)
@@ -155,6 +176,8 @@ def _entry(row: Row) -> Entry:
         pinned=row["pinned"],
         labels=tuple(unescape(label) for label in row["labels"]),
         version=Version(row["version"]),
+        history_version=Version(row["history_version"]),
+        listed=row["listed"],
         last_seq=Seq(row["last_seq"]),
         read_seq=Seq(row["read_seq"]),
         queue_length=row["queue_length"],

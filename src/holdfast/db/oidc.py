@@ -19,6 +19,7 @@ from holdfast.ports.identity import NewUser, OidcState
 BEGIN: Final = load_query("begin_oidc")
 CONSUME: Final = load_query("consume_oidc")
 LINKED: Final = load_query("linked_user")
+ONLY_ORG: Final = load_query("only_org")
 
 
 class PostgresOidcLinks:
@@ -51,6 +52,10 @@ class PostgresOidcLinks:
     async def linked(self, issuer: str, subject: str) -> User | None:
         row = await fetch_row(self._pool, LINKED, issuer=issuer, subject=escape(subject))
         return None if row is None else user_from_row(row)
+
+    async def only_org(self) -> OrgId | None:
+        row = await fetch_row(self._pool, ONLY_ORG)
+        return None if row is None else OrgId(row["id"])
 
     async def link(
         self, issuer: str, subject: str, user: UserId, org: OrgId, audit: AuditEntry

@@ -22,6 +22,7 @@ BLOCKS: Final[Mapping[tuple[Kind, Condition], str]] = {
     (Kind.SIGN_IN, Condition.OWNER): "allow_sign_in_owner",
     (Kind.SIGN_IN, Condition.ORG_ADMIN): "allow_sign_in_org_admin",
     (Kind.AUDIT, Condition.ORG_ADMIN): "allow_audit_org_admin",
+    (Kind.SETTINGS, Condition.ORG_ADMIN): "allow_settings_org_admin",
 }
 BRANCHES: Final[Mapping[Condition, str]] = {
     Condition.OWNER: "list_owner",

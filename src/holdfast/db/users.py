@@ -1,19 +1,21 @@
 """Accounts in PostgreSQL."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from holdfast.db.audit import audit_parameters, audited, audited_if
 from holdfast.db.codec import escape, unescape
 from holdfast.db.policy import actor_parameters, filtered
 from holdfast.db.pool import Pool
+from holdfast.db.receipts import find_receipt, receipt_parameters
 from holdfast.db.rows import Row
 from holdfast.db.store import fetch_row, fetch_rows
 from holdfast.domain.accounts import User
 from holdfast.domain.audit import AuditEntry
-from holdfast.domain.ids import OrgId, SignInId, UserId
+from holdfast.domain.ids import ClientKey, OrgId, SignInId, UserId
 from holdfast.domain.policy import Filter, Kind, OrgRole
-from holdfast.ports.identity import NewUser
+from holdfast.ports.identity import AccountReceipt, NewUser
+from holdfast.ports.store import Keyed
 
 
 class PostgresUsers:
@@ -30,14 +32,20 @@ class PostgresUsers:
         )
         return None if row is None else user_from_row(row)
 
-    async def create(self, user: NewUser, audit: AuditEntry) -> User | None:
+    async def create(
+        self, user: NewUser, audit: AuditEntry, keyed: Keyed | None = None
+    ) -> User | None:
         row = await fetch_row(
             self._pool,
             audited("create_user_begin"),
             **new_user_parameters(user),
+            **receipt_parameters(keyed),
             **audit_parameters(audit),
         )
         return None if row is None else user_from_row(row)
+
+    async def receipt(self, actor_id: UserId, key: ClientKey) -> AccountReceipt | None:
+        return await find_receipt(self._pool, actor_id, key)
 
     async def find(self, may: Filter, user_id: UserId) -> User | None:
         row = await self._row(may, user_id)
@@ -73,6 +81,7 @@ class PostgresUsers:
         audit: AuditEntry,
         *,
         keep: SignInId | None = None,
+        expected: Collection[int] | None = None,
     ) -> User | None:
         return await self._change(
             "set_password_begin",
@@ -82,17 +91,36 @@ class PostgresUsers:
             user_id=user_id,
             password_hash=password_hash,
             keep=keep,
+            expected=expected,
         )
 
     async def set_role(
-        self, may: Filter, user_id: UserId, role: OrgRole, audit: AuditEntry
+        self,
+        may: Filter,
+        user_id: UserId,
+        role: OrgRole,
+        audit: AuditEntry,
+        *,
+        expected: Collection[int] | None = None,
     ) -> User | None:
         return await self._change(
-            "set_role_begin", "changed_user_end", may, audit, user_id=user_id, role=role.value
+            "set_role_begin",
+            "changed_user_end",
+            may,
+            audit,
+            user_id=user_id,
+            role=role.value,
+            expected=expected,
         )
 
     async def set_disabled(
-        self, may: Filter, user_id: UserId, audit: AuditEntry, *, disabled: bool
+        self,
+        may: Filter,
+        user_id: UserId,
+        audit: AuditEntry,
+        *,
+        disabled: bool,
+        expected: Collection[int] | None = None,
     ) -> User | None:
         return await self._change(
             "set_disabled_begin",
@@ -101,16 +129,25 @@ class PostgresUsers:
             audit,
             user_id=user_id,
             disabled=disabled,
+            expected=expected,
         )
 
     async def _change(
-        self, begin: str, end: str, may: Filter, audit: AuditEntry, **values: object
+        self,
+        begin: str,
+        end: str,
+        may: Filter,
+        audit: AuditEntry,
+        *,
+        expected: Collection[int] | None,
+        **values: object,
     ) -> User | None:
         row = await fetch_row(
             self._pool,
             audited_if(Kind.USER, may[1], begin, end),
             **actor_parameters(may),
             **audit_parameters(audit),
+            expected=None if expected is None else list(expected),
             **values,
         )
         return None if row is None else user_from_row(row)
@@ -137,4 +174,5 @@ def user_from_row(row: Row) -> User:
         disabled_at=row["disabled_at"],
         has_password=row["has_password"],
         created_at=row["created_at"],
+        version=row["version"],
     )

@@ -23,6 +23,8 @@ class User:
     disabled_at: datetime | None
     has_password: bool
     created_at: datetime
+    version: int
+    """Rises with every change by an admin, and with every new password."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

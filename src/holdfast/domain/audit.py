@@ -38,6 +38,7 @@ class AuditAction(StrEnum):
     API_KEY_CREATED = "api_key.created"
     API_KEY_REVOKED = "api_key.revoked"
     OIDC_LINKED = "oidc.linked"
+    SETTINGS_CHANGED = "settings.changed"
     CHAT_SHARED = "chat.shared"
     CHAT_UNSHARED = "chat.unshared"
 

@@ -10,6 +10,7 @@
     │   ├── LastAdmin
     │   ├── PasswordRefused
     │   └── FieldRefused
+    ├── AlreadyMade         by an earlier request with the same key, whose answer cannot be repeated
     └── OidcRefused         a login through a provider that does not prove who came
 
 A chat that is unknown or not yours stays a `ChatNotFound`.
@@ -70,6 +71,12 @@ class FieldRefused(AccountRefused):
         self.field = field
 
 
+class AlreadyMade(IdentityError):
+    def __init__(self, made_id: UUID) -> None:
+        super().__init__("made before, under this key; revoke it and ask under another one")
+        self.made_id = made_id
+
+
 OIDC_REASONS: Final = frozenset(
     {
         "state",  # unknown, used, expired, or of another browser
@@ -77,6 +84,7 @@ OIDC_REASONS: Final = frozenset(
         "issuer",  # somebody else than the one asked
         "token",  # an id_token that does not hold
         "email",  # unverified, of a domain that is not let in, or taken
+        "closed",  # nobody gets a new account here
         "disabled",  # of an account that is switched off
         "linked",  # to another account already
     }

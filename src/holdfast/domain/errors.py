@@ -19,6 +19,7 @@
     │   ├── FenceStale          the writer's right to drive this chat has passed on
     │   ├── ChatBusy            others kept being faster
     │   └── ContentRefused      text or JSON past a bound
+    ├── ChangedMeanwhile        not what the caller had seen: nothing was written
     ├── IdentityError           who asks may not, or is not who they say: see domain/denials.py
     ├── Unavailable             the world says not now; the change may or may not be committed
     └── FormatUnknown           a stored message this version cannot read
@@ -113,6 +114,13 @@ class ChatBusy(ChatError):
 
 class ContentRefused(ChatError):
     pass
+
+
+class ChangedMeanwhile(HoldfastError):
+    """What the caller wanted to change is no longer what the caller had seen."""
+
+    def __init__(self) -> None:
+        super().__init__("changed meanwhile; look again")
 
 
 class Unavailable(HoldfastError):

@@ -36,6 +36,7 @@ class Kind(StrEnum):
     API_KEY = "api_key"
     SIGN_IN = "sign_in"
     AUDIT = "audit"
+    SETTINGS = "settings"
 
 
 class Action(StrEnum):
@@ -83,6 +84,8 @@ POLICY: Final[Mapping[tuple[Action, Kind], Rule]] = {
     (Action.READ, Kind.SIGN_IN): Rule((Condition.OWNER, Condition.ORG_ADMIN), Scope.READ),
     (Action.CHANGE, Kind.SIGN_IN): Rule((Condition.OWNER, Condition.ORG_ADMIN), Scope.ADMIN),
     (Action.READ, Kind.AUDIT): Rule((Condition.ORG_ADMIN,), Scope.ADMIN),
+    (Action.READ, Kind.SETTINGS): Rule((Condition.ORG_ADMIN,), Scope.ADMIN),
+    (Action.CHANGE, Kind.SETTINGS): Rule((Condition.ORG_ADMIN,), Scope.ADMIN),
 }
 
 

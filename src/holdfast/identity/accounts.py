@@ -1,6 +1,6 @@
 """Accounts: the first admin, users, roles, passwords."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from holdfast.domain.accounts import User, clean_email, clean_name
@@ -13,6 +13,7 @@ from holdfast.domain.denials import (
     PasswordRefused,
     WrongCredentials,
 )
+from holdfast.domain.errors import ChangedMeanwhile, KeyReused
 from holdfast.domain.ids import OrgId, SignInId, UserId
 from holdfast.domain.policy import Action, Filter, Kind, OrgRole, Principal, rule_for
 from holdfast.identity.gate import Gate
@@ -22,6 +23,7 @@ from holdfast.identity.throttle import Throttle
 from holdfast.ports.chance import Chance
 from holdfast.ports.clock import Clock
 from holdfast.ports.identity import NewUser, Users
+from holdfast.ports.store import Keyed
 
 PAGE_MAX: Final = 200
 
@@ -72,15 +74,28 @@ class Accounts:
         email: str,
         role: OrgRole = OrgRole.MEMBER,
         password: str | None = None,
+        keyed: Keyed | None = None,
     ) -> User:
         """Without a password: an account that signs in through a provider, or after a reset."""
         rule_for(who, Action.CREATE, Kind.USER)
         user = await self._new_user(who.org_id, name, email, role, password)
         audit = self._entry(who, AuditAction.USER_CREATED, user.user_id, role=role.value)
-        created = await self._users.create(user, audit)
+        created = await self._users.create(user, audit, keyed)
+        if created is None and keyed is not None:
+            created = await self._made_before(who, keyed)
         if created is None:
             raise EmailTaken
         return created
+
+    async def _made_before(self, who: Principal, keyed: Keyed) -> User | None:
+        """By a request with the same key; None if that one was refused."""
+        receipt = await self._users.receipt(who.user_id, keyed.key)
+        if receipt is None:
+            return None
+        if receipt.digest != keyed.digest:
+            raise KeyReused(keyed.key)
+        may = rule_for(who, Action.READ, Kind.USER)
+        return await self._users.find(may, UserId(receipt.made_id))
 
     async def _new_user(
         self, org_id: OrgId, name: str, email: str, role: OrgRole, password: str | None
@@ -106,44 +121,71 @@ class Accounts:
             rule_for(who, Action.READ, Kind.USER), limit=limit, after=after
         )
 
-    async def set_role(self, who: Principal, user_id: UserId, role: OrgRole) -> User:
+    async def set_role(
+        self,
+        who: Principal,
+        user_id: UserId,
+        role: OrgRole,
+        *,
+        expected: Collection[int] | None = None,
+    ) -> User:
+        """`expected`, here and below: `ChangedMeanwhile` if the version is none of these."""
         may = rule_for(who, Action.ADMINISTER, Kind.USER)
         audit = self._entry(who, AuditAction.USER_ROLE_SET, user_id, role=role.value)
-        return await self._administered(
-            may, user_id, await self._users.set_role(may, user_id, role, audit)
-        )
+        changed = await self._users.set_role(may, user_id, role, audit, expected=expected)
+        return await self._administered(may, user_id, changed, expected)
 
-    async def disable(self, who: Principal, user_id: UserId) -> User:
+    async def disable(
+        self, who: Principal, user_id: UserId, *, expected: Collection[int] | None = None
+    ) -> User:
         """Every credential of the user's stops working; chats and history stay."""
         may = rule_for(who, Action.ADMINISTER, Kind.USER)
         audit = self._entry(who, AuditAction.USER_DISABLED, user_id)
-        return await self._administered(
-            may, user_id, await self._users.set_disabled(may, user_id, audit, disabled=True)
+        changed = await self._users.set_disabled(
+            may, user_id, audit, disabled=True, expected=expected
         )
+        return await self._administered(may, user_id, changed, expected)
 
-    async def enable(self, who: Principal, user_id: UserId) -> User:
+    async def enable(
+        self, who: Principal, user_id: UserId, *, expected: Collection[int] | None = None
+    ) -> User:
         may = rule_for(who, Action.ADMINISTER, Kind.USER)
         audit = self._entry(who, AuditAction.USER_ENABLED, user_id)
-        return await self._administered(
-            may, user_id, await self._users.set_disabled(may, user_id, audit, disabled=False)
+        changed = await self._users.set_disabled(
+            may, user_id, audit, disabled=False, expected=expected
         )
+        return await self._administered(may, user_id, changed, expected)
 
-    async def _administered(self, may: Filter, user_id: UserId, changed: User | None) -> User:
+    async def _administered(
+        self,
+        may: Filter,
+        user_id: UserId,
+        changed: User | None,
+        expected: Collection[int] | None,
+    ) -> User:
         self._gate.forget(user_id=user_id)
         if changed is None:
-            await self._find(may, user_id)
+            _check_seen(await self._find(may, user_id), expected)
             raise LastAdmin
         return changed
 
-    async def reset_password(self, who: Principal, user_id: UserId, password: str) -> User:
+    async def reset_password(
+        self,
+        who: Principal,
+        user_id: UserId,
+        password: str,
+        *,
+        expected: Collection[int] | None = None,
+    ) -> User:
         """By an admin; ends every sign-in of the user's."""
         may = rule_for(who, Action.ADMINISTER, Kind.USER)
         hashed = await self._passwords.hash(password)
         audit = self._entry(who, AuditAction.PASSWORD_RESET, user_id)
-        changed = await self._users.set_password(may, user_id, hashed, audit)
+        changed = await self._users.set_password(may, user_id, hashed, audit, expected=expected)
         self._gate.forget(user_id=user_id)
         if changed is None:
-            raise NotFound(Kind.USER, user_id)
+            _check_seen(await self._find(may, user_id), expected)
+            raise ChangedMeanwhile
         return changed
 
     async def change_password(
@@ -179,3 +221,8 @@ class Accounts:
         self, who: Principal, action: AuditAction, user_id: UserId, **detail: str
     ) -> AuditEntry:
         return entry_by(who, self._clock, action, (Kind.USER, user_id), detail)
+
+
+def _check_seen(user: User, expected: Collection[int] | None) -> None:
+    if expected is not None and user.version not in expected:
+        raise ChangedMeanwhile

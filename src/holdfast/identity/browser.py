@@ -1,13 +1,22 @@
 """What the edge must know about browsers: cookies, and which requests a cookie may speak for."""
 
-from collections.abc import Collection, Mapping
-from typing import Final, Literal
+from collections.abc import Collection
+from typing import Final, Literal, TypedDict
 
 # `__Host-`: only over TLS, only for this host, only for the whole of it; no other host of the same
 # domain can set or overwrite it.
 SIGN_IN_COOKIE: Final = "__Host-holdfast"
 OIDC_COOKIE: Final = "__Host-holdfast-oidc"
-COOKIE_ATTRIBUTES: Final[Mapping[str, str | bool]] = {
+
+
+class CookieAttributes(TypedDict):
+    path: str
+    secure: bool
+    httponly: bool
+    samesite: Literal["lax"]
+
+
+COOKIE_ATTRIBUTES: Final[CookieAttributes] = {
     "path": "/",
     "secure": True,
     "httponly": True,

@@ -90,6 +90,11 @@ class Gate:
 
         return await self._known(token, look_up)
 
+    def remembers(self, presented: str) -> bool:
+        """Whether this was let in here before, and not refused since. No promise that it still is:
+        only that it is no guess."""
+        return hashlib.sha256(presented.encode("utf-8", "replace")).digest() in self._cache
+
     async def _known(
         self, presented: str, look_up: Callable[[bytes], Awaitable[Principal | None]]
     ) -> Principal | None:

@@ -8,7 +8,8 @@ from typing import Final
 
 from holdfast.domain.accounts import ApiKey, clean_name
 from holdfast.domain.audit import AuditAction
-from holdfast.domain.denials import FieldRefused, NotAllowed, NotFound
+from holdfast.domain.denials import AlreadyMade, FieldRefused, NotAllowed, NotFound
+from holdfast.domain.errors import KeyReused
 from holdfast.domain.ids import ApiKeyId, UserId
 from holdfast.domain.policy import Action, Credential, Kind, Principal, Scope, rule_for
 from holdfast.identity.gate import Gate
@@ -17,6 +18,7 @@ from holdfast.identity.tokens import PREFIX_CHARS_SHOWN, api_key_of, hashed
 from holdfast.ports.chance import Chance
 from holdfast.ports.clock import Clock
 from holdfast.ports.identity import Credentials, NewKey
+from holdfast.ports.store import Keyed
 
 LIFETIME_MAX: Final = timedelta(days=3660)
 
@@ -43,8 +45,13 @@ class ApiKeys:
         name: str,
         scopes: AbstractSet[Scope],
         expires_at: datetime | None = None,
+        keyed: Keyed | None = None,
     ) -> MadeKey:
-        """For oneself, with no more than one's own credential is good for."""
+        """For oneself, with no more than one's own credential is good for.
+
+        A repeat under the same idempotency key is refused with `AlreadyMade`: the secret is not
+        kept, so that the first answer cannot be given again.
+        """
         rule_for(who, Action.CREATE, Kind.API_KEY)
         if not scopes:
             raise FieldRefused("scopes", "at least one")
@@ -67,10 +74,19 @@ class ApiKeys:
         detail = {"prefix": new.prefix, "scopes": sorted(scope.value for scope in scopes)}
         target = (Kind.API_KEY, new.key_id)
         entry = entry_by(who, self._clock, AuditAction.API_KEY_CREATED, target, detail)
-        key = await self._credentials.create_key(new, entry)
+        key = await self._credentials.create_key(new, entry, keyed)
         if key is None:
+            await self._check_new(who, keyed)
             raise NotFound(Kind.USER, who.user_id)  # disabled between two statements
         return MadeKey(key, secret)
+
+    async def _check_new(self, who: Principal, keyed: Keyed | None) -> None:
+        made = None if keyed is None else await self._credentials.receipt(who.user_id, keyed.key)
+        if keyed is None or made is None:
+            return
+        if made.digest != keyed.digest:
+            raise KeyReused(keyed.key)
+        raise AlreadyMade(made.made_id)
 
     async def list(self, who: Principal, user_id: UserId | None = None) -> Sequence[ApiKey]:
         """One's own, or somebody's; an admin who names nobody gets the organisation's."""

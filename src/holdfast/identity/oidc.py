@@ -14,6 +14,7 @@ the account of that address here. To join both, sign in first and link.
 import base64
 import hashlib
 import hmac
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from urllib.parse import urlencode, urlsplit, urlunsplit
@@ -40,10 +41,13 @@ CODE_CHARS_MAX = 4096
 class FirstLogin:
     """Who gets an account by logging in, and which. No domains: nobody does."""
 
-    org_id: OrgId
+    org_id: OrgId | None = None
+    """None: the only organisation that there is."""
     email_domains: frozenset[str] = frozenset()
     role: OrgRole = OrgRole.MEMBER
     state_lifetime: timedelta = timedelta(minutes=10)
+    lets_in: Callable[[OrgId], bool] = lambda _: True
+    """Whether the organisation's admins want new accounts at all."""
 
     def __post_init__(self) -> None:
         assert all(domain == domain.casefold() for domain in self.email_domains)
@@ -100,7 +104,7 @@ class OidcLogin:
         state, cookie = token_of(self._chance.secret()), token_of(self._chance.secret())
         await self._links.begin(
             hashed(state),
-            hashed(cookie),
+            self._bound(cookie),
             OidcState(
                 link_user_id=None if link_to is None else link_to.user_id,
                 return_to=safe_path(return_to),
@@ -135,7 +139,7 @@ class OidcLogin:
         """The browser is back. Raises `OidcRefused`; the state is spent in any case."""
         if cookie is None or callback.state is None or not is_token(cookie):
             raise OidcRefused("state", "no state or no cookie")
-        state = await self._links.consume(hashed(callback.state), hashed(cookie))
+        state = await self._links.consume(hashed(callback.state), self._bound(cookie))
         if state is None:
             raise OidcRefused("state", "unknown, used, expired, or of another browser")
         if state.link_user_id is not None and (
@@ -155,6 +159,11 @@ class OidcLogin:
         if opened is None:
             raise OidcRefused("disabled", f"user {user.user_id}")
         return Finished(opened, state.return_to)
+
+    def _bound(self, cookie: str) -> bytes:
+        """The cookie and whom it was sent to: what was begun at one provider is not finished at
+        another, which would get the code of the first (mix-up)."""
+        return hashed(f"{self._provider.options.issuer} {cookie}")
 
     async def _claims(self, callback: Callback, cookie: str) -> Claims:
         options = self._provider.options
@@ -192,7 +201,7 @@ class OidcLogin:
         user = await self._links.linked(issuer, claims.subject)
         if user is not None:
             return user
-        new = self._new_user(claims)
+        new = self._new_user(claims, await self._home())
         entry = AuditEntry(
             org_id=new.org_id,
             at=self._clock.now(),
@@ -209,7 +218,16 @@ class OidcLogin:
             raise OidcRefused("email", "another account has this address; sign in there and link")
         return user
 
-    def _new_user(self, claims: Claims) -> NewUser:
+    async def _home(self) -> OrgId:
+        """Where new accounts belong."""
+        org_id = self._first.org_id or await self._links.only_org()
+        if org_id is None:
+            raise OidcRefused("closed", "not one organisation, and the settings name none")
+        if not self._first.lets_in(org_id):
+            raise OidcRefused("closed", "the organisation takes no new accounts")
+        return org_id
+
+    def _new_user(self, claims: Claims, org_id: OrgId) -> NewUser:
         if claims.email is None or not claims.email_verified:
             raise OidcRefused("email", "not verified by the provider")
         try:
@@ -224,7 +242,7 @@ class OidcLogin:
             name = email[:200]
         return NewUser(
             user_id=UserId(self._chance.new_id()),
-            org_id=self._first.org_id,
+            org_id=org_id,
             name=name,
             email=email,
             role=self._first.role,

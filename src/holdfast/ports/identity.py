@@ -4,7 +4,7 @@ Every method is one statement. What changes something takes the entry that the a
 it: both happen or neither does. What was not there to be changed is not logged.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal, Protocol
@@ -12,8 +12,9 @@ from uuid import UUID
 
 from holdfast.domain.accounts import ApiKey, SignIn, User
 from holdfast.domain.audit import AuditEntry, AuditHead, AuditRow
-from holdfast.domain.ids import ApiKeyId, OrgId, SignInId, UserId
+from holdfast.domain.ids import ApiKeyId, ClientKey, OrgId, SignInId, UserId
 from holdfast.domain.policy import Credential, Filter, OrgRole, Principal, Scope
+from holdfast.ports.store import Keyed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,14 +75,27 @@ class Attempt:
     candidates: tuple[Candidate, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class AccountReceipt:
+    """What a request with a key made, or would have made."""
+
+    digest: bytes
+    made_id: UUID
+
+
 class Users(Protocol):
     async def found(self, org_name: str, user: NewUser, audit: AuditEntry) -> User | None:
         """The first organisation with its first admin; None if there is any user already."""
         ...
 
-    async def create(self, user: NewUser, audit: AuditEntry) -> User | None:
-        """None if the organisation has an account with this e-mail."""
+    async def create(
+        self, user: NewUser, audit: AuditEntry, keyed: Keyed | None = None
+    ) -> User | None:
+        """None if the organisation has an account with this e-mail, or if whoever asks has used
+        the key before: see `receipt`."""
         ...
+
+    async def receipt(self, actor_id: UserId, key: ClientKey) -> AccountReceipt | None: ...
 
     async def find(self, may: Filter, user_id: UserId) -> User | None: ...
 
@@ -101,18 +115,32 @@ class Users(Protocol):
         audit: AuditEntry,
         *,
         keep: SignInId | None = None,
+        expected: Collection[int] | None = None,
     ) -> User | None:
-        """And end every sign-in of the user's but the one to keep."""
+        """And end every sign-in of the user's but the one to keep. `expected`, here and below: only
+        if the account's version is one of these."""
         ...
 
     async def set_role(
-        self, may: Filter, user_id: UserId, role: OrgRole, audit: AuditEntry
+        self,
+        may: Filter,
+        user_id: UserId,
+        role: OrgRole,
+        audit: AuditEntry,
+        *,
+        expected: Collection[int] | None = None,
     ) -> User | None:
         """None also if the organisation would be left without an admin."""
         ...
 
     async def set_disabled(
-        self, may: Filter, user_id: UserId, audit: AuditEntry, *, disabled: bool
+        self,
+        may: Filter,
+        user_id: UserId,
+        audit: AuditEntry,
+        *,
+        disabled: bool,
+        expected: Collection[int] | None = None,
     ) -> User | None:
         """None also if the organisation would be left without an admin."""
         ...
@@ -145,9 +173,13 @@ class Credentials(Protocol):
         self, may: Filter, sign_in_id: SignInId, audit: AuditEntry
     ) -> SignInId | None: ...
 
-    async def create_key(self, key: NewKey, audit: AuditEntry) -> ApiKey | None:
-        """None if the user is disabled."""
+    async def create_key(
+        self, key: NewKey, audit: AuditEntry, keyed: Keyed | None = None
+    ) -> ApiKey | None:
+        """None if the user is disabled, or has used the idempotency key before."""
         ...
+
+    async def receipt(self, actor_id: UserId, key: ClientKey) -> AccountReceipt | None: ...
 
     async def keys(self, may: Filter, user_id: UserId | None) -> Sequence[ApiKey]: ...
 
@@ -177,6 +209,10 @@ class OidcLinks(Protocol):
         ...
 
     async def linked(self, issuer: str, subject: str) -> User | None: ...
+
+    async def only_org(self) -> OrgId | None:
+        """The organisation, if there is exactly one."""
+        ...
 
     async def link(
         self, issuer: str, subject: str, user: UserId, org: OrgId, audit: AuditEntry

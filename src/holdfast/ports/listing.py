@@ -3,7 +3,7 @@
 Nothing here changes a version: titles, pins, labels and shares are not history (L73).
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
@@ -28,6 +28,9 @@ class Entry:
     pinned: bool
     labels: tuple[str, ...]
     version: Version
+    history_version: Version
+    listed: int
+    """How often title, pin or labels have changed, which no version counts."""
     last_seq: Seq
     read_seq: Seq
     queue_length: int
@@ -75,19 +78,41 @@ class Listing(Protocol):
 
     async def find(self, may: Filter, chat_id: ChatId) -> Entry | None: ...
 
-    async def rename(self, may: Filter, chat_id: ChatId, title: str | None) -> Entry | None: ...
+    async def rename(
+        self,
+        may: Filter,
+        chat_id: ChatId,
+        title: str | None,
+        *,
+        expected: Collection[int] | None = None,
+    ) -> Entry | None:
+        """`expected`, here and below: None also if `listed` is none of these."""
+        ...
 
     async def suggest_title(self, chat_id: ChatId, title: str) -> bool:
         """For the server itself: never over a title that a person gave."""
         ...
 
     async def pin(
-        self, may: Filter, chat_id: ChatId, *, pinned: bool, pins_max: int
+        self,
+        may: Filter,
+        chat_id: ChatId,
+        *,
+        pinned: bool,
+        pins_max: int,
+        expected: Collection[int] | None = None,
     ) -> Entry | None:
         """None also if the owner has as many pins as may be."""
         ...
 
-    async def label(self, may: Filter, chat_id: ChatId, labels: Sequence[str]) -> Entry | None: ...
+    async def label(
+        self,
+        may: Filter,
+        chat_id: ChatId,
+        labels: Sequence[str],
+        *,
+        expected: Collection[int] | None = None,
+    ) -> Entry | None: ...
 
     async def mark_read(self, may: Filter, chat_id: ChatId, seq: Seq) -> Seq | None:
         """Move the cursor of the one who asks, and only forward; say where it is now."""

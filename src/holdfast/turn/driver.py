@@ -34,6 +34,7 @@ from holdfast.domain.synthetic import synthetic_result
 from holdfast.ports.bus import Bus
 from holdfast.ports.clock import Clock
 from holdfast.ports.models import Models
+from holdfast.ports.org_settings import CurrentSettings, NothingSet
 from holdfast.ports.tools import Toolbox, Tools
 from holdfast.turn.assemble import assemble
 from holdfast.turn.attention import Nudged
@@ -45,6 +46,7 @@ from holdfast.turn.options import TurnOptions
 from holdfast.turn.prompt import Prompt
 from holdfast.turn.reading import Reading
 from holdfast.turn.replies import GAVE_UP, Replies, apply
+from holdfast.turn.rules import Rules
 from holdfast.turn.run_tools import ToolRuns, plan
 from holdfast.turn.turn import Opened, Said, Turn
 
@@ -72,6 +74,7 @@ class Driver:
         *,
         clock: Clock,
         chance: Callable[[], float],
+        settings: CurrentSettings | None = None,
     ) -> None:
         self.counters = TurnCounters()
         self._reading = reading
@@ -82,7 +85,8 @@ class Driver:
         self._commits = Commits(ledger, reading, clock, options, self.counters)
         self._runs = ToolRuns(reading, bus, models, options, self.counters)
         generation = Generation(reading, bus, models, options, self.counters)
-        self._replies = Replies(self._commits, generation, models, clock, chance, options)
+        rules = Rules(options, settings or NothingSet())
+        self._replies = Replies(self._commits, generation, models, clock, chance, rules)
 
     async def drive(self, chat: Chat, nudges: Nudges) -> Chat:
         """Drive a chat just acquired until nobody of ours need drive it; the last snapshot.

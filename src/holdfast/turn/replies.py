@@ -17,10 +17,10 @@ from holdfast.turn.attention import Nudged, attend
 from holdfast.turn.commits import Commits
 from holdfast.turn.compact import ASK, boundary_text
 from holdfast.turn.generate import EndedEarly, Generation, Heard, unique_calls
-from holdfast.turn.options import TurnOptions
 from holdfast.turn.outputs import cut
 from holdfast.turn.prompt import Prompt
 from holdfast.turn.retry import Stop, next_attempt
+from holdfast.turn.rules import Rules
 from holdfast.turn.turn import Said, Turn, partial_body
 
 MALFORMED: Final = "Not run: the arguments of this call were not a JSON object. They were: {raw}"
@@ -53,23 +53,26 @@ class Replies:
         models: Models,
         clock: Clock,
         chance: Callable[[], float],
-        options: TurnOptions,
+        rules: Rules,
     ) -> None:
         self._commits = commits
         self._generation = generation
         self._models = models
         self._clock = clock
         self._chance = chance
-        self._options = options
+        self._rules = rules
+        self._options = rules.options
         self._counters = generation.counters
 
     async def reply(self, turn: Turn, prompt: Prompt, toolbox: Toolbox) -> bool:
         """Ask for a reply and commit it; whether another turn began with that commit."""
-        if prompt.replies >= self._options.replies_max:
+        if prompt.replies >= self._rules.replies_max(turn.chat):
             sentence = TOO_MANY_REPLIES.format(number=prompt.replies)
             return await self.fail(
                 turn, TurnError(kind=ErrorKind.USAGE_LIMIT, sentence=sentence), keeps=False
             )
+        if (refusal := self._rules.refusal(turn.chat)) is not None:
+            return await self.fail(turn, refusal, keeps=False)
         if not await self._begin(turn):
             return False
         heard = await self._generation.attempt(turn, self._ask(turn, prompt, toolbox))
@@ -79,6 +82,8 @@ class Replies:
 
     async def compact(self, turn: Turn, prompt: Prompt, toolbox: Toolbox) -> bool:
         """Ask where things stand, and mark it as the boundary of the prompt."""
+        if (refusal := self._rules.refusal(turn.chat)) is not None:
+            return await self.fail(turn, refusal, keeps=False)
         if not await self._begin(turn):
             return False
         ask = self._ask(turn, prompt, toolbox)
@@ -97,12 +102,14 @@ class Replies:
         return await self._commits.commit(turn, step, *self._commits.follow_up(turn, step))
 
     def _ask(self, turn: Turn, prompt: Prompt, toolbox: Toolbox) -> Ask:
+        # Kept, for the bill: another model may be the default before this one has answered.
+        turn.asked_model = self._rules.model_of(turn.chat)
         return Ask(
             chat_id=turn.chat.chat_id,
-            model=turn.chat.model,
+            model=turn.asked_model,
             effort=turn.chat.effort,
             history=prompt.bodies,
-            system=self._options.system,
+            system=self._rules.system_of(turn.chat),
             tools=tuple(toolbox.specs.values()),
         )
 
@@ -169,7 +176,7 @@ class Replies:
             model=turn.chat.model,
             effort=turn.chat.effort,
             usage=None if usage is None else usage.counts(),
-            cost_micros=self._models.cost_micros(turn.chat.model, usage, self._clock.now()),
+            cost_micros=self._models.cost_micros(turn.asked_model, usage, self._clock.now()),
         )
 
     async def _without_reply(self, turn: Turn, heard: Heard) -> bool:
@@ -228,7 +235,7 @@ class Replies:
         return await self._commits.commit(turn, Fail(error))
 
     def partial(self, turn: Turn, said: Said, ending: Ending) -> MessageBody:
-        cost = self._models.cost_micros(turn.chat.model, said.usage, self._clock.now())
+        cost = self._models.cost_micros(turn.asked_model, said.usage, self._clock.now())
         return partial_body(turn.chat, said, ending, cost)
 
 

@@ -283,7 +283,7 @@ class ToolRuns:
     def _result(self, turn: Turn, call: ToolCall, output: ToolOutput) -> ToolResult:
         options = self._options
         limit = bytes_max(
-            self._models.context_window(turn.chat.model),
+            self._models.context_window(turn.asked_model),
             options.output_share,
             options.output_bytes_max,
         )

@@ -49,6 +49,8 @@ class Turn:
         """When, by the loop's clock, the backoff ends that we recorded ourselves."""
         self.let_go = False
         """The worker stops, and nothing is left that could be done for this chat here."""
+        self.asked_model: str | None = chat.model
+        """Whom we asked last; None: the server's default."""
         self.tools = Opened()
 
     @property

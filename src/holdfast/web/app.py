@@ -1,6 +1,7 @@
 """The app: routes, problems and bounds put together, and the OpenAPI document of all of it."""
 
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any, Final
 
 from fastapi import FastAPI
@@ -17,9 +18,11 @@ from holdfast.web.routes import (
     chats,
     credentials,
     messages,
+    oidc,
     people,
     queue,
     server,
+    settings,
     steering,
     stream,
 )
@@ -28,7 +31,8 @@ from holdfast.web.shapes import Problem
 PREFIX: Final = "/api/v1"
 ANONYMOUS: Final = frozenset(
     {("GET", "/healthz"), ("GET", "/readyz"), ("GET", f"{PREFIX}/version")}
-    | {("POST", f"{PREFIX}/sign-ins")}
+    | {("POST", f"{PREFIX}/sign-ins"), ("GET", f"{PREFIX}/oidc")}
+    | {("GET", f"{PREFIX}/oidc/{{provider}}/{step}") for step in ("start", "callback")}
 )
 """Routes that ask for no credential; all others do, and a test goes through them."""
 
@@ -37,7 +41,10 @@ _SECURITY: Final = {
     "key": {"type": "http", "scheme": "bearer", "description": "An API key, `hf_…`."},
     "cookie": {"type": "apiKey", "in": "cookie", "name": "__Host-holdfast"},
 }
-_RESOURCES: Final = (chats, messages, queue, steering, answers, stream, people, credentials, server)
+_RESOURCES: Final = (
+    *(chats, messages, queue, steering, answers, stream),
+    *(people, credentials, oidc, settings, server),
+)
 _ROUTERS: Final = (*((PREFIX, each.router) for each in _RESOURCES), ("", server.health))
 
 
@@ -50,12 +57,14 @@ class Listed:
     about: str
     says: str
     """The name of what it answers, if that is an object."""
+    conditional: bool = False
+    """It takes `If-Match`."""
 
 
 def all_routes() -> list[Listed]:
     """Every route there is; the app is made of the same table."""
     return [
-        Listed(method, prefix + route.path, _about(route), _says(route))
+        Listed(method, prefix + route.path, _about(route), _says(route), _conditional(route))
         for prefix, router in _ROUTERS
         for route in router.routes
         if isinstance(route, APIRoute | APIWebSocketRoute)
@@ -70,6 +79,10 @@ def _methods(route: APIRoute | APIWebSocketRoute) -> list[str]:
 def _about(route: APIRoute | APIWebSocketRoute) -> str:
     said = (route.endpoint.__doc__ or route.name.replace("_", " ").capitalize() + ".").strip()
     return " ".join(said.split("\n\n")[0].split())
+
+
+def _conditional(route: APIRoute | APIWebSocketRoute) -> bool:
+    return "if_match" in signature(route.endpoint).parameters
 
 
 def _says(route: APIRoute | APIWebSocketRoute) -> str:
@@ -92,7 +105,12 @@ def create_app(edge: Edge) -> FastAPI:
         app.include_router(router, prefix=prefix)
     problems.install(app)
     options = edge.options
-    app.add_middleware(Guard, body_bytes_max=options.body_bytes_max, body_s_max=options.body_s_max)
+    app.add_middleware(
+        Guard,
+        body_bytes_max=options.body_bytes_max,
+        body_s_max=options.body_s_max,
+        requests_max=options.requests_max,
+    )
     app.openapi = lambda: _document(app)
     return app
 

@@ -6,6 +6,7 @@ by the key alone. A cookie speaks only for our own pages. Nothing is ever taken 
 
 import hashlib
 from dataclasses import dataclass
+from ipaddress import IPv6Address, IPv6Network
 from typing import Annotated, Final, Literal, TypeAlias
 
 from fastapi import Depends, Header, Request
@@ -48,6 +49,7 @@ async def authenticate(connection: HTTPConnection, opens: Opens) -> Caller:
     edge = edge_of(connection)
     who = await _principal(edge, connection, opens)
     if who is None:
+        edge.strangers.take(address_of(connection))
         raise NotAuthenticated
     edge.rates.take(who.user_id)
     return Caller(edge, who)
@@ -57,13 +59,44 @@ async def _principal(edge: Edge, connection: HTTPConnection, opens: Opens) -> Pr
     shown = connection.headers.get("authorization")
     if shown is not None:
         scheme, _, key = shown.partition(" ")
-        return await edge.identity.gate.authenticate(key) if scheme.lower() == "bearer" else None
+        if scheme.lower() != "bearer":
+            return None
+        _check_stranger(edge, connection, key)
+        return await edge.identity.gate.authenticate(key)
     token = connection.cookies.get(SIGN_IN_COOKIE)
     if token is None:
         return None
     if not from_own_page(edge, connection, opens):
         raise OriginRefused
+    return await cookie_principal(edge, connection)
+
+
+async def cookie_principal(edge: Edge, connection: HTTPConnection) -> Principal | None:
+    token = connection.cookies.get(SIGN_IN_COOKIE)
+    if token is None:
+        return None
+    _check_stranger(edge, connection, token)
     return await edge.identity.gate.authenticate_cookie(token)
+
+
+def _check_stranger(edge: Edge, connection: HTTPConnection, shown: str) -> None:
+    """Before the database is asked about what may be a guess. Who was let in here before is let
+    through: an office behind one address must not suffer for one of its machines."""
+    if not edge.identity.gate.remembers(shown):
+        edge.strangers.check(address_of(connection))
+
+
+def address_of(connection: HTTPConnection) -> str:
+    """Whom to count: behind a proxy of ours, whoever it names. Of IPv6, the network: whoever has
+    one address there has 2⁶⁴."""
+    host = "" if connection.client is None else connection.client.host
+    try:
+        address = IPv6Address(host.partition("%")[0])
+    except ValueError:
+        return host
+    if address.ipv4_mapped is not None:
+        return str(address.ipv4_mapped)
+    return str(IPv6Network((address, 64), strict=False))
 
 
 def from_own_page(edge: Edge, connection: HTTPConnection, opens: Opens = "answer") -> bool:
@@ -105,6 +138,12 @@ async def _edge(connection: HTTPConnection) -> Edge:
     return edge_of(connection)
 
 
+async def _stranger(connection: HTTPConnection) -> Edge:
+    edge = edge_of(connection)
+    edge.strangers.take(address_of(connection))
+    return edge
+
+
 async def _keyed(
     request: Request,
     idempotency_key: Annotated[
@@ -129,4 +168,6 @@ Asks: TypeAlias = Annotated[Caller, Depends(_caller)]
 Follows: TypeAlias = Annotated[Caller, Depends(_stream_caller)]
 FollowsBySocket: TypeAlias = Annotated[Caller, Depends(_websocket_caller)]
 TheEdge: TypeAlias = Annotated[Edge, Depends(_edge)]
+TheStranger: TypeAlias = Annotated[Edge, Depends(_stranger)]
+"""The edge, for a route that asks for no credential: counted by address."""
 ByKey: TypeAlias = Annotated[Keyed | None, Depends(_keyed)]

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from holdfast.domain import parts
 from holdfast.domain.ids import CallId, UserId
 from holdfast.domain.messages import MessageBody, Role
+from holdfast.domain.org_settings import INSTRUCTIONS_CHARS_MAX, STEPS_MAX, OrgSettings
 from holdfast.domain.policy import OrgRole, Scope
 
 TEXT_CHARS_MAX: Final = 1_000_000
@@ -145,6 +146,29 @@ class Results(Body):
 class Decision(Body):
     call_id: Name
     verdict: Literal["approve", "deny"]
+
+
+class SettingsIn(Body):
+    default_model: Name | None = Field(default=None, description="For messages that name none.")
+    allowed_models: Annotated[tuple[Name, ...], Field(min_length=1, max_length=1_000)] | None = None
+    instructions: Annotated[str, Field(max_length=INSTRUCTIONS_CHARS_MAX)] = Field(
+        default="", description="What every model is told before the history."
+    )
+    steps_max: Annotated[int, Field(ge=1, le=STEPS_MAX, strict=True)] | None = Field(
+        default=None, description="Never more than the server's `HOLDFAST_STEPS_MAX`."
+    )
+    oidc_sign_up: Annotated[bool, Field(strict=True)] = Field(
+        default=True, description="Whether a first login through a provider makes an account."
+    )
+
+    def settings(self) -> OrgSettings:
+        return OrgSettings(
+            default_model=self.default_model,
+            allowed_models=self.allowed_models,
+            instructions=self.instructions,
+            steps_max=self.steps_max,
+            oidc_sign_up=self.oidc_sign_up,
+        )
 
 
 class SigningIn(Body):

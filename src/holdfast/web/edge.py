@@ -1,18 +1,22 @@
 """What the edge is given by the composition root, and its bounds."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 from holdfast.chats.ledger import Ledger
 from holdfast.identity.accounts import Accounts
 from holdfast.identity.gate import Gate
 from holdfast.identity.keys import ApiKeys
+from holdfast.identity.oidc import OidcLogin
+from holdfast.identity.org_settings import KeptSettings
 from holdfast.identity.sign_in import PasswordLogin, SignIns
 from holdfast.ports.clock import Clock
 from holdfast.ports.history import History
 from holdfast.ports.identity import AuditLog
 from holdfast.ports.ids import Ids
 from holdfast.ports.listing import Listing
+from holdfast.ports.org_settings import OrgSettingsStore
 from holdfast.ports.store import Store
 from holdfast.stream.hub import Hub
 from holdfast.web.rates import Rates
@@ -28,11 +32,14 @@ class WebOptions:
     recheck_every_s: float = 5.0
     """After so long a stream asks again whether its reader may still read. Looked at with each
     event, and pings come every 15 s: so a revoked credential ends it within 20 s (A3)."""
+    requests_max: int = 500
+    """Requests under way at once, without streams; whoever comes then is sent away at once."""
     reconnect_ms: int = 1_000
     """What streams are told when this replica stops: come again after so long."""
 
     def __post_init__(self) -> None:
         assert self.body_bytes_max > 0
+        assert self.requests_max > 0
         assert self.body_s_max > 0
         assert 0 <= self.recheck_every_s <= 5.0, "with the ping, 20 s at most"
         assert all(origin == origin.lower() for origin in self.own_origins)
@@ -63,9 +70,27 @@ class Chats:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OidcDoor:
+    """A provider, as people see it; `lifetime`: how long they may take to come back."""
+
+    title: str
+    login: OidcLogin
+    lifetime: timedelta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunTimeSettings:
+    """What admins set while the server runs: where it is written, and what this process knows."""
+
+    store: OrgSettingsStore
+    kept: KeptSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Edge:
     chats: Chats
     identity: Identity
+    settings: RunTimeSettings
     clock: Clock
     models: tuple[str, ...]
     """The names that messages may ask for; the first is for those that name none."""
@@ -73,3 +98,7 @@ class Edge:
     version: str
     options: WebOptions = field(default_factory=WebOptions)
     rates: Rates = field(default_factory=Rates)
+    strangers: Rates = field(default_factory=lambda: Rates(20.0, 400))
+    """By address: those who show no credential that holds."""
+    oidc: Mapping[str, OidcDoor] = field(default_factory=dict[str, OidcDoor])
+    """By the name in their path."""

@@ -1,4 +1,5 @@
-"""Around the whole app: bodies are bounded in size and time, and nothing unforeseen gets out."""
+"""Around the whole app: requests are bounded in number, bodies in size and time, and nothing
+unforeseen gets out."""
 
 import asyncio
 import logging
@@ -8,9 +9,10 @@ from typing import Any, Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from holdfast.web.problems import BadRequest, problem
+from holdfast.web.problems import BadRequest, Overloaded, problem, problem_of
 
 _LOG: Final = logging.getLogger(__name__)
+_PROBES: Final = frozenset({"/healthz", "/readyz"})
 _HEADERS: Final = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -25,11 +27,14 @@ class Guard:
         *,
         body_bytes_max: int,
         body_s_max: float,
+        requests_max: int,
         new_name: Callable[[], str] = lambda: secrets.token_hex(8),
     ) -> None:
         self._app = app
         self._bytes_max = body_bytes_max
         self._s_max = body_s_max
+        self._requests_max = requests_max
+        self.under_way = 0
         self._new_name = new_name
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -37,14 +42,23 @@ class Guard:
             await self._app(scope, receive, send)
             return
         started = False
+        # Probes are not counted: whoever is asked for much must not be taken for dead.
+        counted = scope["path"] not in _PROBES
 
         async def sending(message: Message) -> None:
-            nonlocal started
+            nonlocal started, counted
             if message["type"] == "http.response.start":
                 started = True
+                if counted and _is_stream(message):
+                    counted = False  # open for hours, and costs nothing while nothing happens
+                    self.under_way -= 1
                 _complete(message)
             await send(message)
 
+        if counted and self.under_way >= self._requests_max:
+            await problem_of(Overloaded())(scope, receive, sending)  # unread, and soon forgotten
+            return
+        self.under_way += counted
         try:
             await self._app(scope, self._bounded(scope, receive), sending)
         except Exception:
@@ -53,6 +67,8 @@ class Guard:
             if started:
                 raise  # the connection breaks: half an answer must not look like a whole one
             await problem("internal", id=name)(scope, receive, sending)
+        finally:
+            self.under_way -= counted
 
     def _bounded(self, scope: Scope, receive: Receive) -> Receive:
         """The body's bytes, counted as they come: a length that was announced may be a lie."""
@@ -92,6 +108,14 @@ def _complete(start: Message) -> None:
     if b"cache-control" not in names:
         headers.append((b"cache-control", b"no-store"))
     start["headers"] = [*headers, *_HEADERS]
+
+
+def _is_stream(start: Message) -> bool:
+    headers: Iterable[tuple[bytes, bytes]] = start.get("headers", ())
+    return any(
+        name.lower() == b"content-type" and value.startswith(b"text/event-stream")
+        for name, value in headers
+    )
 
 
 def _content_length(headers: Iterable[tuple[bytes, bytes]]) -> int:

@@ -33,6 +33,20 @@ class OriginRefused(Exception):
     """A cookie from a page that is not ours."""
 
 
+class NoSuchProvider(Exception):
+    """Of identity: none has this name."""
+
+
+class PreconditionFailed(Exception):
+    def __init__(self, etag: str) -> None:
+        super().__init__("what was seen is no longer what is there")
+        self.etag = etag
+
+
+class Overloaded(Exception):
+    retry_after_s = 1.0
+
+
 class BadRequest(HTTPException):
     """What is wrong with a request before its content is looked at. An HTTPException, so that
     FastAPI lets it pass while it reads a body."""
@@ -83,7 +97,10 @@ KINDS: Final[Mapping[str, Kind]] = {
     "email_taken": Kind(409, "Another account has this e-mail address."),
     "last_admin": Kind(409, "An organisation keeps at least one admin."),
     "password_refused": Kind(422, "Nobody should have this as a password."),
+    "precondition_failed": Kind(412, "Somebody was faster: it is not what `If-Match` names."),
+    "already_made": Kind(409, "Made before, under this key; its secret was shown then."),
     # What the server says.
+    "overloaded": Kind(503, "More requests at once than this process takes. Nothing was done."),
     "chat_busy": Kind(503, "Others kept being faster."),
     "unavailable": Kind(503, "Not now. Whether a change was made is unknown: repeat it by key."),
     "internal": Kind(500, "Something that we did not foresee."),
@@ -94,6 +111,9 @@ CODES: Final[Mapping[type[Exception], str]] = {
     NotAuthenticated: "not_authenticated",
     OriginRefused: "origin_refused",
     TooManyRequests: "too_many_requests",
+    NoSuchProvider: "not_found",
+    PreconditionFailed: "precondition_failed",
+    Overloaded: "overloaded",
     errors.ChatNotFound: "chat_not_found",
     errors.NotLawful: "not_lawful",
     errors.QueueFull: "queue_full",
@@ -107,6 +127,7 @@ CODES: Final[Mapping[type[Exception], str]] = {
     errors.ChatBusy: "chat_busy",
     errors.ContentRefused: "content_refused",
     errors.Unavailable: "unavailable",
+    errors.ChangedMeanwhile: "precondition_failed",
     denials.NotAllowed: "not_allowed",
     denials.NotFound: "not_found",
     denials.WrongCredentials: "wrong_credentials",
@@ -116,12 +137,16 @@ CODES: Final[Mapping[type[Exception], str]] = {
     denials.PasswordRefused: "password_refused",
     denials.FieldRefused: "field_refused",
     denials.OidcRefused: "login_refused",
+    denials.AlreadyMade: "already_made",
 }
 """By the class of the error, or the nearest above it; what is not here is `internal`."""
 
 _BY_STATUS: Final = {404: "no_such_route", 405: "method_not_allowed"}
 # Their sentences may name what only operators should know of: a host, a statement.
 _SAYS_NOTHING: Final = frozenset({"unavailable", "internal"})
+
+
+_WITHOUT_WORDS: Final = (NotAuthenticated, OriginRefused, NoSuchProvider, Overloaded)
 
 
 def code_of(error: Exception) -> str:
@@ -153,6 +178,8 @@ def problem_of(error: Exception) -> Response:
     response = problem(code, _detail(code, error), **_more(error))
     if code == "not_authenticated":
         response.headers["www-authenticate"] = "Bearer"
+    if isinstance(error, PreconditionFailed):
+        response.headers["etag"] = error.etag
     if code == "method_not_allowed" and isinstance(error, HTTPException) and error.headers:
         response.headers["allow"] = error.headers.get("allow", "")
     retry_after_s = getattr(error, "retry_after_s", 1.0 if code == "chat_busy" else None)
@@ -162,7 +189,7 @@ def problem_of(error: Exception) -> Response:
 
 
 def _detail(code: str, error: Exception) -> str | None:
-    if code in _SAYS_NOTHING or isinstance(error, NotAuthenticated | OriginRefused):
+    if code in _SAYS_NOTHING or isinstance(error, _WITHOUT_WORDS):
         return None
     if isinstance(error, RequestValidationError | WebSocketRequestValidationError):
         return None
@@ -170,17 +197,23 @@ def _detail(code: str, error: Exception) -> str | None:
 
 
 def _more(error: Exception) -> Mapping[str, object]:
+    more: Mapping[str, object] = {}
     match error:
         case errors.CommandRefused():
-            return {"standing": error.standing, "command": error.command}
+            more = {"standing": error.standing, "command": error.command}
         case denials.FieldRefused():
-            return {"errors": [{"where": error.field, "what": str(error)}]}
+            more = {"errors": [{"where": error.field, "what": str(error)}]}
         case denials.OidcRefused():
-            return {"reason": error.reason}
+            more = {"reason": error.reason}
+        case denials.AlreadyMade():
+            more = {"made_id": str(error.made_id)}
+        case PreconditionFailed():
+            more = {"etag": error.etag}
         case RequestValidationError() | WebSocketRequestValidationError():
-            return {"errors": _wrong(error.errors())}
+            more = {"errors": _wrong(error.errors())}
         case _:
-            return {}
+            pass
+    return more
 
 
 def _wrong(found: Sequence[Any]) -> list[dict[str, str]]:
@@ -205,6 +238,9 @@ def install(app: FastAPI) -> None:
         NotAuthenticated,
         OriginRefused,
         TooManyRequests,
+        NoSuchProvider,
+        PreconditionFailed,
+        Overloaded,
         HTTPException,
         RequestValidationError,
         WebSocketRequestValidationError,

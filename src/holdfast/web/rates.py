@@ -34,6 +34,14 @@ class Rates:
 
     def take(self, whose: Hashable) -> None:
         """Count a request; raises `TooManyRequests` if it is one too many."""
+        self._filled(whose).tokens -= 1
+
+    def check(self, whose: Hashable) -> None:
+        """The same without counting, for what may turn out not to count."""
+        if whose in self._buckets:
+            self._filled(whose)
+
+    def _filled(self, whose: Hashable) -> _Bucket:
         now = asyncio.get_running_loop().time()
         bucket = self._buckets.get(whose)
         if bucket is None:
@@ -45,4 +53,4 @@ class Rates:
         bucket.at = now
         if bucket.tokens < 1:
             raise TooManyRequests((1 - bucket.tokens) / self._per_s)
-        bucket.tokens -= 1
+        return bucket

@@ -251,6 +251,32 @@ class Models(Shape):
     default: str | None
 
 
+class OidcProvider(Shape):
+    """`start`: where to send a browser that wants to log in through it."""
+
+    name: str
+    title: str
+    start: str
+
+
+class OidcProviders(Shape):
+    providers: list[OidcProvider]
+
+
+class OidcLink(Shape):
+    location: str
+
+
+class Settings(Shape):
+    """null: as the server's own settings say."""
+
+    default_model: str | None
+    allowed_models: list[str] | None
+    instructions: str
+    steps_max: int | None
+    oidc_sign_up: bool
+
+
 class User(Shape):
     user_id: UUID
     name: str

@@ -45,6 +45,7 @@ ROWS: dict[Kind, str] = {
     Kind.SIGN_IN: "select s.id from sign_ins as s inner join users as u on u.id = s.user_id"
     " where u.org_id = :org_id",
     Kind.AUDIT: "select l.org_id as id from audit_heads as l where l.org_id = :org_id",
+    Kind.SETTINGS: "select o.org_id as id from org_settings as o where o.org_id = :org_id",
 }
 ORGS, USERS, CHATS = 3, 8, 48
 CASES_MIN = 10_000  # per example
@@ -109,6 +110,9 @@ def populate(random: Random, admins: float, shared: float) -> Population:
             Kind.AUDIT: dict[UUID, Resource](
                 {org: Resource(kind=Kind.AUDIT, org_id=org) for org in orgs}
             ),
+            Kind.SETTINGS: dict[UUID, Resource](
+                {org: Resource(kind=Kind.SETTINGS, org_id=org) for org in orgs}
+            ),
         },
     )
 
@@ -119,6 +123,7 @@ async def write(pool: Pool, all_of: Population) -> None:
     orgs = [(org,) for org in rows[Kind.AUDIT]]
     await many("insert into organisations (id, name) values ($1, 'org')", orgs)
     await many("insert into audit_heads (org_id, seq, hash) values ($1, 0, '')", orgs)
+    await many("insert into org_settings (org_id, version, said) values ($1, 1, '{}')", orgs)
     await many(
         "insert into users (id, org_id, name, role) values ($1, $2, 'user', $3)",
         [(who.user_id, who.org_id, who.role.value) for who in all_of.people],

@@ -40,17 +40,23 @@ BODIES: Final[Mapping[str, Any]] = {
     "PUT /users/{user_id}/password": {"password": "another long password"},
     "POST /sign-ins": {"email": "nobody@acme.example", "password": PASSWORD},
     "POST /keys": {"name": "new", "scopes": ["read"]},
+    "PUT /settings": {"instructions": "foreign"},
 }
 """What a valid request says; routes that are not here take no body."""
 
-KEYS_DO_NOT: Final = {"DELETE /sign-ins/current", "POST /me/password"}
+KEYS_DO_NOT: Final = {"DELETE /sign-ins/current", "POST /me/password"} | {
+    "POST /oidc/{provider}/link"
+}
 """For browsers: a key is refused, whosoever it is."""
 COLLEAGUES_MAY: Final = {"GET /users/{user_id}"}
 UNSCOPED: Final = {"GET /chats", "GET /me", "GET /users", "GET /keys", "GET /sign-ins"} | {
     "GET /models"
 }
 """Without an id in them: everybody may ask, and gets what is theirs."""
-ADMINS_ONLY: Final = {"GET /oversight/chats", "GET /audit", "POST /users", "GET /metrics"}
+ADMINS_ONLY: Final = {"GET /oversight/chats", "GET /audit", "POST /users", "GET /metrics"} | {
+    "GET /settings",
+    "PUT /settings",
+}
 ROUTES: Final = [(each.method, each.path) for each in all_routes()]
 
 
@@ -82,6 +88,7 @@ async def scene(cell: Cell) -> Scene:
         "key_id": spare.json["key_id"],
         "seq": "1",
         "queued_id": "1",
+        "provider": "nobodys-provider",
     }
     inside = [chat_id, "canary-words", "canary-title", "canary-key", sign_in]
     outside = [*inside, ids["user_id"], "Victim", "acme.example"]
@@ -172,7 +179,7 @@ def is_read(method: str) -> bool:
 def expected(actor: str, name: str, method: str, path: str) -> set[int]:
     """The statuses that an actor may be told on a route."""
     if (method, path) in ANONYMOUS:
-        return {200, 401}
+        return {404} if "{provider}" in path else {200, 401}
     if actor in ("nobody", "expired", "revoked", "garbage"):
         return {401}
     if name in KEYS_DO_NOT:
@@ -237,8 +244,9 @@ async def state_of(scene: Scene) -> Any:
     del chat["read_seq"], chat["unread"]  # which the reader, who is the owner, moves
     messages = (await admin.get(f"chats/{chat_id}/messages")).json
     victim = (await admin.get(f"users/{scene.ids['user_id']}")).json
+    settings = (await admin.get("settings")).json
     keys = [k for k in (await admin.get("keys")).json["keys"] if k["name"] == "canary-key"]
-    return chat, messages, victim, keys
+    return chat, messages, victim, keys, settings
 
 
 async def test_the_owner_gets_through_everywhere(scene: Scene) -> None:

@@ -43,7 +43,7 @@ async def read_through(
         except BadRequest as error:
             refused.append(error)
 
-    guard = Guard(catching, body_bytes_max=10, body_s_max=s_max)
+    guard = Guard(catching, body_bytes_max=10, body_s_max=s_max, requests_max=1)
     await guard({"type": "http", "path": "/", "headers": list(headers)}, receive, send)
     if refused:
         raise refused[0]
@@ -86,3 +86,59 @@ async def test_a_bucket_is_everybodys_own_and_fills_again() -> None:
     rates.take("bob")
     await asyncio.sleep(refused.value.retry_after_s + 0.01)
     rates.take("ada")
+
+
+async def ask(guard: Guard, path: str = "/") -> list[Message]:
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        return body(b"")
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    await guard({"type": "http", "path": path, "headers": []}, receive, send)
+    return sent
+
+
+@pytest.mark.parametrize("media_type", [b"application/json", b"text/event-stream; charset=utf-8"])
+async def test_places_are_given_back_once(media_type: bytes) -> None:
+    within: list[int] = []
+
+    async def app(_scope: Scope, _receive: Receive, send: Send) -> None:
+        within.append(guard.under_way)
+        headers = [(b"content-type", media_type)]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        within.append(guard.under_way)
+        await send({"type": "http.response.body", "body": b""})
+
+    guard = Guard(app, body_bytes_max=10, body_s_max=1, requests_max=1)
+    for _ in range(3):
+        assert (await ask(guard))[0]["status"] == 200
+        assert guard.under_way == 0
+    assert within == [1, 0 if b"stream" in media_type else 1] * 3
+
+
+async def test_a_request_that_fails_gives_its_place_back() -> None:
+    async def app(_scope: Scope, _receive: Receive, _send: Send) -> None:
+        raise RuntimeError("unforeseen")
+
+    guard = Guard(app, body_bytes_max=10, body_s_max=1, requests_max=1)
+    for _ in range(3):
+        assert (await ask(guard))[0]["status"] == 500
+    assert guard.under_way == 0
+
+
+async def test_one_too_many_is_sent_away_unless_it_is_a_probe() -> None:
+    inner: list[list[Message]] = []
+
+    async def app(scope: Scope, _receive: Receive, send: Send) -> None:
+        if scope["path"] == "/":
+            inner.extend([await ask(guard, "/other"), await ask(guard, "/healthz")])
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    guard = Guard(app, body_bytes_max=10, body_s_max=1, requests_max=1)
+    assert (await ask(guard))[0]["status"] == 200
+    assert [sent[0]["status"] for sent in inner] == [503, 200]
+    assert (b"retry-after", b"1") in inner[0][0]["headers"]
+    assert guard.under_way == 0

@@ -23,7 +23,7 @@ select
     extract(
         epoch from greatest(account.since, address.since) + :time_window::interval - clock_timestamp()
     )::float8 as retry_after_s,
-    u.id, u.org_id, u.name, u.email, u.role, u.disabled_at, u.created_at, u.password_hash,
+    u.id, u.org_id, u.name, u.email, u.role, u.disabled_at, u.created_at, u.version, u.password_hash,
     u.password_hash is not null as has_password
 from counted as account
 inner join counted as address on address.key = :address_key
@@ -129,12 +129,19 @@ with changed as (
 )
 
 -- create_key_begin --
-with changed as (
+with receipt as (
+    insert into account_receipts (actor_id, client_key, digest, made_id)
+    select :audit_actor, :client_key, :digest, :key_id
+    where :client_key::text is not null
+    on conflict do nothing
+    returning made_id
+), changed as (
     insert into api_keys (id, org_id, user_id, name, prefix, secret_hash, scopes, expires_at)
     select
         :key_id, u.org_id, u.id, :name, :prefix, :secret_hash, :scopes::text[], :expires_at::timestamptz
     from users as u
     where u.id = :user_id and u.org_id = :org_id and u.disabled_at is null
+        and (:client_key is null or exists (select from receipt))
     returning *
 )
 
@@ -184,7 +191,15 @@ with sign_ins_gone as (
         limit :limit
     )
     returning 1
+), receipts_gone as (
+    delete from account_receipts where (actor_id, client_key) in (
+        select actor_id, client_key from account_receipts
+        where created_at < (select clock_timestamp() - interval '30 days')
+        order by created_at
+        limit :limit
+    )
+    returning 1
 )
 select
     (select count(*) from sign_ins_gone) + (select count(*) from throttles_gone)
-    + (select count(*) from states_gone) as gone
+    + (select count(*) from states_gone) + (select count(*) from receipts_gone) as gone

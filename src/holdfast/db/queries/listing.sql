@@ -53,7 +53,7 @@ select
     c.id, c.org_id, c.owner_id, c.title, c.title_source, c.status,
     c.archived_at is not null as archived,
     c.pinned_at is not null and c.owner_id = :actor_id as pinned,
-    c.labels, c.version, c.last_seq, c.queue_length, c.touched_at, c.created_at,
+    c.labels, c.version, c.history_version, c.listed, c.last_seq, c.queue_length, c.touched_at, c.created_at,
     coalesce(r.seq, 0) as read_seq
 from visible
 inner join chats as c on c.id = visible.id
@@ -73,7 +73,7 @@ select
     c.id, c.org_id, c.owner_id, c.title, c.title_source, c.status,
     c.archived_at is not null as archived,
     c.pinned_at is not null and c.owner_id = :actor_id as pinned,
-    c.labels, c.version, c.last_seq, c.queue_length, c.touched_at, c.created_at,
+    c.labels, c.version, c.history_version, c.listed, c.last_seq, c.queue_length, c.touched_at, c.created_at,
     coalesce(r.seq, 0) as read_seq
 from visible
 inner join chats as c on c.id = visible.id
@@ -82,14 +82,21 @@ left join read_cursors as r on r.chat_id = c.id and r.user_id = :actor_id
 -- rename_begin --
 with visible as (
     update chats as c
-    set title = :title, title_source = case when :title::text is not null then 'user' end
+    set
+        title = :title,
+        title_source = case when :title::text is not null then 'user' end,
+        listed = c.listed + 1
     where c.id = :chat_id and c.org_id = :org_id
+        and (:expected::integer[] is null or c.listed = any(:expected))
 
 -- pin_begin --
 with visible as (
     update chats as c
-    set pinned_at = case when :pinned then coalesce(c.pinned_at, clock_timestamp()) end
+    set
+        pinned_at = case when :pinned then coalesce(c.pinned_at, clock_timestamp()) end,
+        listed = c.listed + 1
     where c.id = :chat_id and c.org_id = :org_id
+        and (:expected::integer[] is null or c.listed = any(:expected))
         and (
             not :pinned or c.pinned_at is not null
             or (
@@ -100,8 +107,9 @@ with visible as (
 
 -- label_begin --
 with visible as (
-    update chats as c set labels = :labels::text[]
+    update chats as c set labels = :labels::text[], listed = c.listed + 1
     where c.id = :chat_id and c.org_id = :org_id
+        and (:expected::integer[] is null or c.listed = any(:expected))
 
 -- changed_entry_end --
     returning c.*
@@ -110,13 +118,13 @@ select
     c.id, c.org_id, c.owner_id, c.title, c.title_source, c.status,
     c.archived_at is not null as archived,
     c.pinned_at is not null and c.owner_id = :actor_id as pinned,
-    c.labels, c.version, c.last_seq, c.queue_length, c.touched_at, c.created_at,
+    c.labels, c.version, c.history_version, c.listed, c.last_seq, c.queue_length, c.touched_at, c.created_at,
     coalesce(r.seq, 0) as read_seq
 from visible as c
 left join read_cursors as r on r.chat_id = c.id and r.user_id = :actor_id
 
 -- suggest_title --
-update chats set title = :title, title_source = 'model'
+update chats set title = :title, title_source = 'model', listed = listed + 1
 where id = :chat_id and title_source is distinct from 'user'
 returning id
 

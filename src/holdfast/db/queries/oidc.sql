@@ -16,11 +16,15 @@ where cookie_hash = :cookie_hash and expires_at > clock_timestamp()
 
 -- linked_user --
 select
-    u.id, u.org_id, u.name, u.email, u.role, u.disabled_at, u.created_at,
+    u.id, u.org_id, u.name, u.email, u.role, u.disabled_at, u.created_at, u.version,
     u.password_hash is not null as has_password
 from oidc_identities as i
 inner join users as u on u.id = i.user_id
 where i.issuer = :issuer and i.subject = :subject
+
+-- only_org --
+select id from organisations
+where not exists (select from organisations as other where other.id <> organisations.id)
 
 -- link_oidc_begin --
 with changed as (
@@ -45,6 +49,6 @@ with made as (
 
 -- create_linked_end --
 select
-    made.id, made.org_id, made.name, made.email, made.role, made.disabled_at, made.created_at,
+    made.id, made.org_id, made.name, made.email, made.role, made.disabled_at, made.created_at, made.version,
     false as has_password
 from made, changed

@@ -40,3 +40,6 @@ or :actor_is_admin::boolean
 
 -- allow_audit_org_admin --
 or :actor_is_admin::boolean
+
+-- allow_settings_org_admin --
+or :actor_is_admin::boolean

@@ -11,27 +11,35 @@ with first as (
 ), changed as (
     insert into users (id, org_id, name, email, role, password_hash)
     select :user_id, org.id, :name, :email, :role, :password_hash from org
-    returning id, org_id, name, email, role, disabled_at, created_at, password_hash is not null as has_password
+    returning id, org_id, name, email, role, disabled_at, created_at, version, password_hash is not null as has_password
 )
 
 -- create_user_begin --
-with changed as (
-    insert into users (id, org_id, name, email, role, password_hash)
-    values (:user_id, :org_id, :name, :email, :role, :password_hash)
+-- With a key: only if it is new. A repeat finds the receipt of the first.
+with receipt as (
+    insert into account_receipts (actor_id, client_key, digest, made_id)
+    select :audit_actor, :client_key, :digest, :user_id
+    where :client_key::text is not null
     on conflict do nothing
-    returning id, org_id, name, email, role, disabled_at, created_at, password_hash is not null as has_password
+    returning made_id
+), changed as (
+    insert into users (id, org_id, name, email, role, password_hash)
+    select :user_id, :org_id, :name, :email, :role, :password_hash
+    where :client_key is null or exists (select from receipt)
+    on conflict do nothing
+    returning id, org_id, name, email, role, disabled_at, created_at, version, password_hash is not null as has_password
 )
 
 -- find_user_begin --
 select
-    u.id, u.org_id, u.name, u.email, u.role, u.disabled_at, u.created_at,
+    u.id, u.org_id, u.name, u.email, u.role, u.disabled_at, u.created_at, u.version,
     u.password_hash is not null as has_password, u.password_hash
 from users as u
 where u.id = :user_id and u.org_id = :org_id
 
 -- page_of_users_begin --
 select
-    u.id, u.org_id, u.name, u.email, u.role, u.disabled_at, u.created_at,
+    u.id, u.org_id, u.name, u.email, u.role, u.disabled_at, u.created_at, u.version,
     u.password_hash is not null as has_password
 from users as u
 where u.org_id = :org_id
@@ -43,11 +51,12 @@ limit :limit
 
 -- set_password_begin --
 with changed as (
-    update users as u set password_hash = :password_hash
+    update users as u set password_hash = :password_hash, version = u.version + 1
     where u.id = :user_id and u.org_id = :org_id
+        and (:expected::integer[] is null or u.version = any(:expected))
 
 -- set_password_end --
-    returning u.id, u.org_id, u.name, u.email, u.role, u.disabled_at, u.created_at, true as has_password
+    returning u.id, u.org_id, u.name, u.email, u.role, u.disabled_at, u.created_at, u.version, true as has_password
 ), ended as (
     update sign_ins as s set revoked_at = clock_timestamp()
     from changed
@@ -63,8 +72,9 @@ with admins as (
     order by id
     for update
 ), changed as (
-    update users as u set role = :role
+    update users as u set role = :role, version = u.version + 1
     where u.id = :user_id and u.org_id = :org_id
+        and (:expected::integer[] is null or u.version = any(:expected))
         and (:role = 'admin' or exists (select from admins where admins.id <> :user_id))
 
 -- set_disabled_begin --
@@ -75,12 +85,18 @@ with admins as (
     for update
 ), changed as (
     update users as u
-    set disabled_at = case when :disabled then coalesce(u.disabled_at, clock_timestamp()) end
+    set
+        disabled_at = case when :disabled then coalesce(u.disabled_at, clock_timestamp()) end,
+        version = u.version + 1
     where u.id = :user_id and u.org_id = :org_id
+        and (:expected::integer[] is null or u.version = any(:expected))
         and (not :disabled or exists (select from admins where admins.id <> :user_id))
 
 -- changed_user_end --
     returning
-        u.id, u.org_id, u.name, u.email, u.role, u.disabled_at, u.created_at,
+        u.id, u.org_id, u.name, u.email, u.role, u.disabled_at, u.created_at, u.version,
         u.password_hash is not null as has_password
 )
+
+-- account_receipt --
+select digest, made_id from account_receipts where actor_id = :actor_id and client_key = :client_key

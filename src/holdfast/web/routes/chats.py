@@ -14,11 +14,13 @@ from holdfast.domain.policy import Action, Kind, rule_for
 from holdfast.ports.listing import Wanted
 from holdfast.web import bodies, shapes
 from holdfast.web.auth import Asks, ByKey
+from holdfast.web.etags import IfMatch, listed_in, present, tag_of_chat, tagged
 from holdfast.web.routes.common import (
     After,
     ChatIdInPath,
     Limit,
     UserIdInPath,
+    chat_tag,
     check_model,
     router_for,
 )
@@ -33,7 +35,7 @@ async def begin(body: bodies.NewChat, asks: Asks, key: ByKey) -> Response:
     rule_for(asks.who, Action.CREATE, Kind.CHAT)
     messages = () if body.message is None else (body.message.body(asks.who.user_id),)
     if body.message is not None:
-        check_model(asks.edge, body.message.model)
+        check_model(asks, body.message.model)
     chats = asks.edge.chats
     commit = await create.create(chats.ledger, chats.ids, asks.driver, messages, keyed=key)
     response = committed(commit, 201)
@@ -92,7 +94,7 @@ async def look(chat_id: ChatIdInPath, asks: Asks) -> Response:
         raise ChatNotFound(ChatId(chat_id))  # deleted between two statements
     told: dict[str, Any] = {event.kind: event.data for event in of_state(loaded.facts.chat, 0)}
     status = told[EventKind.STATUS]
-    return answer(
+    told_now = answer(
         {
             **entry_json(entry),
             "model": status["model"],
@@ -104,29 +106,43 @@ async def look(chat_id: ChatIdInPath, asks: Asks) -> Response:
             "action_required": told.get(EventKind.ACTION_REQUIRED),
         }
     )
+    return tagged(told_now, tag_of_chat(entry))
 
 
 @router.put("/chats/{chat_id}/title", response_model=shapes.ChatEntry)
-async def rename(chat_id: ChatIdInPath, body: bodies.Titling, asks: Asks) -> Response:
+async def rename(
+    chat_id: ChatIdInPath, body: bodies.Titling, asks: Asks, if_match: IfMatch
+) -> Response:
     """Give a title, which the server then leaves alone; null takes it away."""
-    entry = await listing.rename(asks.edge.chats.listing, asks.who, ChatId(chat_id), body.title)
-    return answer(entry_json(entry))
+    chat, expected = ChatId(chat_id), listed_in(if_match)
+    async with present(lambda: chat_tag(asks, chat)):
+        port = asks.edge.chats.listing
+        entry = await listing.rename(port, asks.who, chat, body.title, expected=expected)
+    return tagged(answer(entry_json(entry)), tag_of_chat(entry))
 
 
 @router.put("/chats/{chat_id}/pinned", response_model=shapes.ChatEntry)
-async def pin(chat_id: ChatIdInPath, body: bodies.Pinning, asks: Asks) -> Response:
+async def pin(
+    chat_id: ChatIdInPath, body: bodies.Pinning, asks: Asks, if_match: IfMatch
+) -> Response:
     """Pin a chat, or unpin it, in its owner's list."""
-    entry = await listing.pin(
-        asks.edge.chats.listing, asks.who, ChatId(chat_id), pinned=body.pinned
-    )
-    return answer(entry_json(entry))
+    chat, expected = ChatId(chat_id), listed_in(if_match)
+    async with present(lambda: chat_tag(asks, chat)):
+        port = asks.edge.chats.listing
+        entry = await listing.pin(port, asks.who, chat, pinned=body.pinned, expected=expected)
+    return tagged(answer(entry_json(entry)), tag_of_chat(entry))
 
 
 @router.put("/chats/{chat_id}/labels", response_model=shapes.ChatEntry)
-async def label(chat_id: ChatIdInPath, body: bodies.Labelling, asks: Asks) -> Response:
+async def label(
+    chat_id: ChatIdInPath, body: bodies.Labelling, asks: Asks, if_match: IfMatch
+) -> Response:
     """Give a chat these labels and no others."""
-    entry = await listing.label(asks.edge.chats.listing, asks.who, ChatId(chat_id), body.labels)
-    return answer(entry_json(entry))
+    chat, expected = ChatId(chat_id), listed_in(if_match)
+    async with present(lambda: chat_tag(asks, chat)):
+        port = asks.edge.chats.listing
+        entry = await listing.label(port, asks.who, chat, body.labels, expected=expected)
+    return tagged(answer(entry_json(entry)), tag_of_chat(entry))
 
 
 @router.put("/chats/{chat_id}/read", response_model=shapes.ReadUpTo)

@@ -5,9 +5,12 @@ from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
 
+from holdfast.chats import listing
 from holdfast.domain.denials import FieldRefused
+from holdfast.domain.ids import ChatId
+from holdfast.web.auth import Caller
 from holdfast.web.bodies import COUNT_MAX
-from holdfast.web.edge import Edge
+from holdfast.web.etags import tag_of_chat
 from holdfast.web.problems import MEDIA_TYPE
 from holdfast.web.shapes import Problem
 from holdfast.web.strict import StrictRoute
@@ -32,7 +35,14 @@ def router_for(tag: str) -> APIRouter:
     return APIRouter(route_class=StrictRoute, tags=[tag], responses=PROBLEMS)
 
 
-def check_model(edge: Edge, name: str | None) -> None:
+async def chat_tag(asks: Caller, chat_id: ChatId) -> str:
+    return tag_of_chat(await listing.find(asks.edge.chats.listing, asks.who, chat_id))
+
+
+def check_model(asks: Caller, name: str | None) -> None:
     """A replica that only serves people may not know the models: then the turn finds out."""
+    edge = asks.edge
     if name is not None and edge.models and name not in edge.models:
         raise FieldRefused("model", "no such model")
+    if name is not None and not edge.settings.kept.of(asks.who.org_id).allows(name):
+        raise FieldRefused("model", "not allowed in this organisation")

@@ -6,9 +6,10 @@ from fastapi import Request
 from starlette.responses import Response
 
 from holdfast.domain.ids import ApiKeyId, OrgId, SignInId, UserId
-from holdfast.identity.browser import SIGN_IN_COOKIE
+from holdfast.identity.browser import COOKIE_ATTRIBUTES, SIGN_IN_COOKIE
 from holdfast.web import bodies, shapes
-from holdfast.web.auth import Asks, TheEdge, by_browser, from_own_page, visitor_of
+from holdfast.web.auth import Asks, ByKey, TheStranger, by_browser, from_own_page, visitor_of
+from holdfast.web.edge import Edge
 from holdfast.web.problems import OriginRefused
 from holdfast.web.routes.common import router_for
 from holdfast.web.shapes import answer, key_json, nothing, sign_in_json, user_json
@@ -17,7 +18,7 @@ router = router_for("credentials")
 
 
 @router.post("/sign-ins", status_code=201, response_model=shapes.User)
-async def sign_in(body: bodies.SigningIn, edge: TheEdge, request: Request) -> Response:
+async def sign_in(body: bodies.SigningIn, edge: TheStranger, request: Request) -> Response:
     """By e-mail and password. The answer sets a cookie, and says nothing about which was wrong."""
     # A foreign page must not sign somebody's browser in to an account of its own choice.
     if by_browser(request) and not from_own_page(edge, request):
@@ -29,17 +30,13 @@ async def sign_in(body: bodies.SigningIn, edge: TheEdge, request: Request) -> Re
         org_id=None if body.org_id is None else OrgId(body.org_id),
     )
     response = answer(user_json(opened.user), 201)
-    lifetime = edge.identity.sign_ins.options.lifetime
-    response.set_cookie(
-        SIGN_IN_COOKIE,
-        opened.token,
-        max_age=int(lifetime.total_seconds()),
-        path="/",
-        secure=True,
-        httponly=True,
-        samesite="lax",
-    )
+    set_sign_in(response, edge, opened.token)
     return response
+
+
+def set_sign_in(response: Response, edge: Edge, token: str) -> None:
+    max_age = int(edge.identity.sign_ins.options.lifetime.total_seconds())
+    response.set_cookie(SIGN_IN_COOKIE, token, max_age=max_age, **COOKIE_ATTRIBUTES)
 
 
 @router.get("/sign-ins", response_model=shapes.SignInList)
@@ -55,7 +52,7 @@ async def sign_out(asks: Asks) -> Response:
     """End the sign-in that asks."""
     await asks.edge.identity.sign_ins.close(asks.who)
     response = nothing()
-    response.delete_cookie(SIGN_IN_COOKIE, path="/", secure=True, httponly=True, samesite="lax")
+    response.delete_cookie(SIGN_IN_COOKIE, **COOKIE_ATTRIBUTES)
     return response
 
 
@@ -75,11 +72,11 @@ async def keys(asks: Asks, user_id: UUID | None = None) -> Response:
 
 
 @router.post("/keys", status_code=201, response_model=shapes.MadeKey)
-async def make_key(body: bodies.NewKey, asks: Asks) -> Response:
-    """For oneself, good for no more than what made it. The secret is shown this once, so a repeat
-    makes another key; revoke the one that got lost."""
+async def make_key(body: bodies.NewKey, asks: Asks, key: ByKey) -> Response:
+    """For oneself, good for no more than what made it. The secret is shown this once: a repeat
+    under the same `Idempotency-Key` makes nothing, and `already_made` names the key to revoke."""
     made = await asks.edge.identity.keys.create(
-        asks.who, name=body.name, scopes=body.scopes, expires_at=body.expires_at
+        asks.who, name=body.name, scopes=body.scopes, expires_at=body.expires_at, keyed=key
     )
     return answer({**key_json(made.key), "secret": made.secret}, 201)
 

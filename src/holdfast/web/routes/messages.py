@@ -11,10 +11,12 @@ from holdfast.domain.ids import ChatId, Seq, Version
 from holdfast.web import bodies, shapes
 from holdfast.web.auth import Asks, ByKey
 from holdfast.web.bodies import COUNT_MAX
+from holdfast.web.etags import IfMatch, history_in, present
 from holdfast.web.routes.common import (
     ChatIdInPath,
     Limit,
     NumberInPath,
+    chat_tag,
     check_model,
     router_for,
 )
@@ -48,7 +50,7 @@ async def page(
 @router.post("/chats/{chat_id}/messages", status_code=202, response_model=shapes.Committed)
 async def say(chat_id: ChatIdInPath, body: bodies.Sending, asks: Asks, key: ByKey) -> Response:
     """Say something: it lands in history, or in the queue if the chat is busy."""
-    check_model(asks.edge, body.model)
+    check_model(asks, body.model)
     commit = await send.send(
         asks.edge.chats.ledger,
         asks.driver,
@@ -62,16 +64,23 @@ async def say(chat_id: ChatIdInPath, body: bodies.Sending, asks: Asks, key: ByKe
 
 @router.put("/chats/{chat_id}/messages/{seq}", status_code=202, response_model=shapes.Committed)
 async def edit(
-    chat_id: ChatIdInPath, seq: NumberInPath, body: bodies.MessageIn, asks: Asks, key: ByKey
+    chat_id: ChatIdInPath,
+    seq: NumberInPath,
+    body: bodies.MessageIn,
+    asks: Asks,
+    key: ByKey,
+    if_match: IfMatch,
 ) -> Response:
     """Say something else instead. What came after it is hidden, not destroyed."""
-    check_model(asks.edge, body.model)
-    commit = await rewrite.edit(
-        asks.edge.chats.ledger,
-        asks.driver,
-        ChatId(chat_id),
-        Seq(seq),
-        body.body(asks.who.user_id),
-        keyed=key,
-    )
+    check_model(asks, body.model)
+    async with present(lambda: chat_tag(asks, ChatId(chat_id))):
+        commit = await rewrite.edit(
+            asks.edge.chats.ledger,
+            asks.driver,
+            ChatId(chat_id),
+            Seq(seq),
+            body.body(asks.who.user_id),
+            keyed=key,
+            expected=history_in(if_match),
+        )
     return committed(commit, 202)

@@ -1,6 +1,7 @@
 """Whoever asks, the users of the organisation, and what was done there."""
 
 import base64
+import hashlib
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -11,8 +12,11 @@ from holdfast.domain.accounts import User
 from holdfast.domain.denials import FieldRefused
 from holdfast.domain.ids import UserId
 from holdfast.identity import audit
+from holdfast.identity.accounts import Accounts
+from holdfast.ports.store import Keyed
 from holdfast.web import bodies, shapes
-from holdfast.web.auth import Asks, visitor_of
+from holdfast.web.auth import Asks, ByKey, Caller, visitor_of
+from holdfast.web.etags import Expected, IfMatch, only_number, present, tag_of_user, tagged
 from holdfast.web.routes.common import After, Limit, UserIdInPath, router_for
 from holdfast.web.shapes import answer, nothing, user_json
 
@@ -35,7 +39,8 @@ async def me(asks: Asks) -> Response:
 
 @router.post("/me/password", status_code=204)
 async def change_password(body: bodies.PasswordChanging, asks: Asks, request: Request) -> Response:
-    """One's own, in a browser that is signed in; every other sign-in ends."""
+    """One's own, in a browser that is signed in; every other sign-in ends. A repeat of what was
+    done is refused with `wrong_credentials`, and the new password is good."""
     await asks.edge.identity.accounts.change_password(
         asks.who, current=body.current, new=body.new, address=visitor_of(request).address
     )
@@ -52,49 +57,77 @@ async def users(asks: Asks, limit: Limit = 50, after: After = None) -> Response:
 
 
 @router.post("/users", status_code=201, response_model=shapes.User)
-async def create(body: bodies.NewUser, asks: Asks) -> Response:
-    """A repeat is refused with `email_taken`. Without a password: for a login through a provider,
-    or after a reset."""
+async def create(body: bodies.NewUser, asks: Asks, key: ByKey) -> Response:
+    """Without a password: for a login through a provider, or after a reset. Without a key, a repeat
+    is refused with `email_taken`."""
+    # Of the body without the password: what is kept of a request must not be good for guessing it.
+    said = f"{body.name}\n{body.email}\n{body.role}\n{body.password is not None}"
     user = await asks.edge.identity.accounts.create(
-        asks.who, name=body.name, email=body.email, role=body.role, password=body.password
+        asks.who,
+        name=body.name,
+        email=body.email,
+        role=body.role,
+        password=body.password,
+        keyed=None if key is None else Keyed(key.key, hashlib.sha256(said.encode()).digest()),
     )
-    return answer(user_json(user), 201)
+    return _told(user, 201)
 
 
 @router.get("/users/{user_id}", response_model=shapes.User)
 async def look(user_id: UserIdInPath, asks: Asks) -> Response:
     """One user of the organisation."""
-    return answer(user_json(await asks.edge.identity.accounts.find(asks.who, UserId(user_id))))
+    return _told(await asks.edge.identity.accounts.find(asks.who, UserId(user_id)))
 
 
 @router.put("/users/{user_id}/role", response_model=shapes.User)
-async def set_role(user_id: UserIdInPath, body: bodies.RoleSetting, asks: Asks) -> Response:
+async def set_role(
+    user_id: UserIdInPath, body: bodies.RoleSetting, asks: Asks, if_match: IfMatch
+) -> Response:
     """Make somebody an admin, or a member again."""
-    accounts = asks.edge.identity.accounts
-    return answer(user_json(await accounts.set_role(asks.who, UserId(user_id), body.role)))
+    accounts, user, expected = _about(asks, user_id, if_match)
+    async with present(lambda: _tag(asks, user)):
+        return _told(await accounts.set_role(asks.who, user, body.role, expected=expected))
 
 
 @router.post("/users/{user_id}/disable", response_model=shapes.User)
-async def disable(user_id: UserIdInPath, asks: Asks) -> Response:
-    """Every credential of the user's stops working; chats and history stay."""
-    accounts = asks.edge.identity.accounts
-    return answer(user_json(await accounts.disable(asks.who, UserId(user_id))))
+async def disable(user_id: UserIdInPath, asks: Asks, if_match: IfMatch) -> Response:
+    """Every credential of the user's stops working; chats and history stay. Twice is once."""
+    accounts, user, expected = _about(asks, user_id, if_match)
+    async with present(lambda: _tag(asks, user)):
+        return _told(await accounts.disable(asks.who, user, expected=expected))
 
 
 @router.post("/users/{user_id}/enable", response_model=shapes.User)
-async def enable(user_id: UserIdInPath, asks: Asks) -> Response:
-    """Let a disabled user back in."""
-    return answer(user_json(await asks.edge.identity.accounts.enable(asks.who, UserId(user_id))))
+async def enable(user_id: UserIdInPath, asks: Asks, if_match: IfMatch) -> Response:
+    """Let a disabled user back in. Twice is once."""
+    accounts, user, expected = _about(asks, user_id, if_match)
+    async with present(lambda: _tag(asks, user)):
+        return _told(await accounts.enable(asks.who, user, expected=expected))
 
 
 @router.put("/users/{user_id}/password", response_model=shapes.User)
 async def reset_password(
-    user_id: UserIdInPath, body: bodies.PasswordResetting, asks: Asks
+    user_id: UserIdInPath, body: bodies.PasswordResetting, asks: Asks, if_match: IfMatch
 ) -> Response:
     """By an admin; ends every sign-in of the user's."""
-    accounts = asks.edge.identity.accounts
-    user = await accounts.reset_password(asks.who, UserId(user_id), body.password)
-    return answer(user_json(user))
+    accounts, user, expected = _about(asks, user_id, if_match)
+    async with present(lambda: _tag(asks, user)):
+        changed = await accounts.reset_password(asks.who, user, body.password, expected=expected)
+    return _told(changed)
+
+
+def _about(
+    asks: Caller, user_id: UUID, if_match: Expected | None
+) -> tuple[Accounts, UserId, frozenset[int] | None]:
+    return asks.edge.identity.accounts, UserId(user_id), only_number(if_match)
+
+
+async def _tag(asks: Caller, user_id: UserId) -> str:
+    return tag_of_user(await asks.edge.identity.accounts.find(asks.who, user_id))
+
+
+def _told(user: User, status: int = 200) -> Response:
+    return tagged(answer(user_json(user), status), tag_of_user(user))
 
 
 @router.get("/audit", response_model=shapes.AuditPage)

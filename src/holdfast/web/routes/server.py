@@ -5,7 +5,7 @@ from starlette.responses import Response
 from holdfast.domain.policy import Action, Kind, rule_for
 from holdfast.telemetry.metrics import CONTENT_TYPE
 from holdfast.web import shapes
-from holdfast.web.auth import Asks, TheEdge
+from holdfast.web.auth import Asks, TheEdge, TheStranger
 from holdfast.web.routes.common import router_for
 from holdfast.web.shapes import answer
 
@@ -16,12 +16,13 @@ health = router_for("health")
 @router.get("/models", response_model=shapes.Models)
 async def models(asks: Asks) -> Response:
     """The models that messages may ask for."""
-    names = asks.edge.models
-    return answer({"models": names, "default": names[0] if names else None})
+    settings = asks.edge.settings.kept.of(asks.who.org_id)
+    names = [name for name in asks.edge.models if settings.allows(name)]
+    return answer({"models": names, "default": settings.default_model or next(iter(names), None)})
 
 
 @router.get("/version", response_model=shapes.VersionInfo)
-async def version(edge: TheEdge) -> Response:
+async def version(edge: TheStranger) -> Response:
     """Of the server."""
     return answer({"version": edge.version, "api": "v1"})
 

@@ -6,7 +6,8 @@ from holdfast.chats import listing, rewrite, steer
 from holdfast.domain.ids import ChatId, Version
 from holdfast.web import bodies, shapes
 from holdfast.web.auth import Asks, ByKey
-from holdfast.web.routes.common import ChatIdInPath, Limit, check_model, router_for
+from holdfast.web.etags import IfMatch, history_in, present
+from holdfast.web.routes.common import ChatIdInPath, Limit, chat_tag, check_model, router_for
 from holdfast.web.shapes import answer, committed
 
 router = router_for("steering")
@@ -22,7 +23,7 @@ async def interrupt(chat_id: ChatIdInPath, asks: Asks, key: ByKey) -> Response:
 @router.post("/chats/{chat_id}/retry", status_code=202, response_model=shapes.Committed)
 async def retry(chat_id: ChatIdInPath, body: bodies.Retrying, asks: Asks, key: ByKey) -> Response:
     """Run again after a failure, without a new message; maybe with another model."""
-    check_model(asks.edge, body.model)
+    check_model(asks, body.model)
     ledger = asks.edge.chats.ledger
     commit = await steer.retry(ledger, asks.driver, ChatId(chat_id), model=body.model, keyed=key)
     return committed(commit, 202)
@@ -49,10 +50,16 @@ async def older_paths(chat_id: ChatIdInPath, asks: Asks, limit: Limit = 50) -> R
 
 @router.post("/chats/{chat_id}/restore", response_model=shapes.Committed)
 async def restore(
-    chat_id: ChatIdInPath, body: bodies.Restoring, asks: Asks, key: ByKey
+    chat_id: ChatIdInPath, body: bodies.Restoring, asks: Asks, key: ByKey, if_match: IfMatch
 ) -> Response:
     """Make the history of an older version the present one again."""
-    commit = await rewrite.restore(
-        asks.edge.chats.ledger, asks.driver, ChatId(chat_id), Version(body.version), keyed=key
-    )
+    async with present(lambda: chat_tag(asks, ChatId(chat_id))):
+        commit = await rewrite.restore(
+            asks.edge.chats.ledger,
+            asks.driver,
+            ChatId(chat_id),
+            Version(body.version),
+            keyed=key,
+            expected=history_in(if_match),
+        )
     return committed(commit)

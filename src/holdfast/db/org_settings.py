@@ -1,0 +1,62 @@
+"""What admins set while the server runs, in PostgreSQL."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import asdict
+from typing import Any, Final
+
+from holdfast.db.audit import audit_parameters, audited_if
+from holdfast.db.codec import decode_json, encode_json
+from holdfast.db.policy import actor_parameters, filtered
+from holdfast.db.pool import Pool
+from holdfast.db.queries import load_query
+from holdfast.db.store import fetch_row, fetch_rows
+from holdfast.domain.audit import AuditEntry
+from holdfast.domain.ids import OrgId
+from holdfast.domain.org_settings import OrgSettings
+from holdfast.domain.policy import Filter, Kind
+from holdfast.ports.org_settings import NEVER_SET, Versioned
+
+NEWER: Final = load_query("newer_settings")
+
+
+class PostgresOrgSettings:
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def newer(self, known: Mapping[OrgId, int]) -> Mapping[OrgId, Versioned]:
+        rows = await fetch_rows(self._pool, NEWER, orgs=list(known), versions=list(known.values()))
+        return {
+            OrgId(row["org_id"]): Versioned(row["version"], _settings(row["said"])) for row in rows
+        }
+
+    async def find(self, may: Filter) -> Versioned:
+        query = filtered(Kind.SETTINGS, may[1], "find_settings_begin")
+        row = await fetch_row(self._pool, query, **actor_parameters(may))
+        return NEVER_SET if row is None else Versioned(row["version"], _settings(row["said"]))
+
+    async def put(
+        self,
+        may: Filter,
+        settings: OrgSettings,
+        audit: AuditEntry,
+        *,
+        expected: Collection[int] | None = None,
+    ) -> int | None:
+        row = await fetch_row(
+            self._pool,
+            audited_if(Kind.SETTINGS, may[1], "put_settings_begin", "put_settings_end"),
+            **actor_parameters(may),
+            **audit_parameters(audit),
+            said=encode_json(asdict(settings)),
+            expected=None if expected is None else list(expected),
+        )
+        return None if row is None else row["version"]
+
+
+def _settings(said: str) -> OrgSettings:
+    """What this version does not know was set by one before or after it, and stays unread."""
+    given: dict[str, Any] = decode_json(said)
+    known: dict[str, Any] = {name: given[name] for name in OrgSettings.__slots__ if name in given}
+    if known.get("allowed_models") is not None:
+        known["allowed_models"] = tuple(known["allowed_models"])
+    return OrgSettings(**known)

@@ -1,0 +1,36 @@
+"""What goes for a step of a turn: as the server was started, and as the admins have set it."""
+
+from dataclasses import dataclass
+
+from holdfast.domain.chat import Chat, ErrorKind, TurnError
+from holdfast.ports.org_settings import CurrentSettings
+from holdfast.turn.options import TurnOptions
+
+NOT_ALLOWED = "The model {model!r} is not allowed in this organisation. Choose another one."
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Asked anew for every step, and answered from memory: a turn pays no statement for it."""
+
+    options: TurnOptions
+    current: CurrentSettings
+
+    def model_of(self, chat: Chat) -> str | None:
+        """None: the server's default."""
+        return chat.model or self.current.of(chat.org_id).default_model
+
+    def system_of(self, chat: Chat) -> tuple[str, ...]:
+        instructions = self.current.of(chat.org_id).instructions
+        return (*self.options.system, instructions) if instructions else self.options.system
+
+    def replies_max(self, chat: Chat) -> int:
+        steps_max = self.current.of(chat.org_id).steps_max
+        return min(self.options.replies_max, steps_max or self.options.replies_max)
+
+    def refusal(self, chat: Chat) -> TurnError | None:
+        """A model that was allowed when the chat named it need not be allowed any more."""
+        model = self.model_of(chat)
+        if model is None or self.current.of(chat.org_id).allows(model):
+            return None
+        return TurnError(kind=ErrorKind.CONFIG, sentence=NOT_ALLOWED.format(model=model[:100]))
