@@ -101,9 +101,11 @@ class Client:
             assert response.headers["content-type"].startswith("text/event-stream")
             yield _events(response.content)
 
-    async def until(self, chat_id: str, *statuses: str) -> dict[str, Any]:
+    async def until(
+        self, chat_id: str, *statuses: str, within_s: float = 20
+    ) -> dict[str, Any]:
         """The chat, once it stands so."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(within_s):
             while True:
                 chat = (await self.get(f"chats/{chat_id}")).json
                 if chat["status"] in statuses:

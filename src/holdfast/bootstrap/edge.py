@@ -13,6 +13,7 @@ from holdfast.bootstrap.adapters import Adapters, beside, open_adapters
 from holdfast.bootstrap.options import default_model
 from holdfast.bootstrap.server import READY_LOOKS_S, Server
 from holdfast.domain.accounts import User
+from holdfast.domain.denials import WrongCredentials
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.policy import Scope
 from holdfast.identity.accounts import Accounts
@@ -178,9 +179,24 @@ async def create_first_with_key(
     )
     if user is None:
         return None
+    return First(user, await _new_key(identity, email, password))
+
+
+async def key_of(identity: Identity, *, email: str, password: str, known: str) -> str | None:
+    """The key that is known, if it lets anybody in here; else a new one, of whoever has this
+    password; None if nobody has."""
+    if known and await identity.gate.authenticate(known) is not None:
+        return known
+    try:
+        return (await _new_key(identity, email, password)).secret
+    except WrongCredentials:
+        return None
+
+
+async def _new_key(identity: Identity, email: str, password: str) -> MadeKey:
     opened = await identity.login.sign_in(email, password, Visitor(agent="holdfast admin"))
     who = await identity.gate.authenticate_cookie(opened.token)
     assert who is not None, "signed in just now"
     key = await identity.keys.create(who, name="first key", scopes=frozenset(Scope))
     await identity.sign_ins.close(who)
-    return First(user, key)
+    return key

@@ -8,6 +8,7 @@ import typer
 
 from holdfast.cli import database
 from holdfast.cli.admin import admin
+from holdfast.cli.dev.command import dev
 from holdfast.cli.serve import serve
 from holdfast.cli.worker import worker
 from holdfast.simulator.command import simulate
@@ -26,6 +27,7 @@ def version(
         raise typer.Exit
 
 
+app.command("dev")(dev)
 app.command("migrate")(database.migrate)
 app.command("verify")(database.verify)
 app.command("serve")(serve)

@@ -5,11 +5,13 @@ from typing import Annotated
 
 import typer
 
+from holdfast.cli.process import EXIT_CANNOT, say
 from holdfast.db.migrate import migrate as apply_migrations
 from holdfast.db.migrate import roll_back
 from holdfast.db.pool import PoolOptions, open_pool
 from holdfast.db.verify import Violation
 from holdfast.db.verify import verify as find_violations
+from holdfast.domain.errors import HoldfastError
 from holdfast.settings import Settings
 
 
@@ -20,7 +22,11 @@ def migrate(
 ) -> None:
     """Bring the database of HOLDFAST_DATABASE_URL to the schema of this version."""
     url = str(Settings().database_url)
-    asyncio.run(roll_back(url, count=down) if down else apply_migrations(url))
+    try:
+        asyncio.run(roll_back(url, count=down) if down else apply_migrations(url))
+    except HoldfastError as reason:
+        say(str(reason))
+        raise typer.Exit(EXIT_CANNOT) from None
     typer.echo("The schema is up to date." if not down else f"Undone: {down}.")
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
@@ -38,23 +39,33 @@ async def _serve(settings: Settings) -> None:
         try:
             served = await stack.enter_async_context(open_served(server, settings))
         except OSError as error:
-            where = f"{env_name('host')} and {env_name('port')}"
-            raise WrongSettings(
-                f"{where}: {settings.host}:{settings.port} cannot be used: {error.strerror}."
-            ) from None
-        await _until_drained(served, stopping)
+            raise cannot_be_used(settings, error) from None
+        await until_drained(served, stopping, lambda: ready_at(served))
 
 
-async def _until_drained(served: "Served", stopping: asyncio.Event) -> None:
+def cannot_be_used(settings: Settings, error: OSError) -> WrongSettings:
+    where = f"{env_name('host')} and {env_name('port')}"
+    return WrongSettings(
+        f"{where}: {settings.host}:{settings.port} cannot be used: {error.strerror}."
+    )
+
+
+async def until_drained(
+    served: "Served", stopping: asyncio.Event, announce: Callable[[], None]
+) -> None:
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(served.run(), name="served")
-        announcing = tasks.create_task(_announce(served), name="announcement")
+        announcing = tasks.create_task(_announced(served, announce), name="announcement")
         await stopping.wait()
         announcing.cancel()
         served.drain()
 
 
-async def _announce(served: "Served") -> None:
+async def _announced(served: "Served", announce: Callable[[], None]) -> None:
     await served.ready()
-    typer.echo(f"Holdfast is ready at {served.url}")
+    announce()
     sys.stdout.flush()
+
+
+def ready_at(served: "Served") -> None:
+    typer.echo(f"Holdfast is ready at {served.url}")
