@@ -101,9 +101,7 @@ class Client:
             assert response.headers["content-type"].startswith("text/event-stream")
             yield _events(response.content)
 
-    async def until(
-        self, chat_id: str, *statuses: str, within_s: float = 20
-    ) -> dict[str, Any]:
+    async def until(self, chat_id: str, *statuses: str, within_s: float = 20) -> dict[str, Any]:
         """The chat, once it stands so."""
         async with asyncio.timeout(within_s):
             while True:

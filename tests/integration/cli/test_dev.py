@@ -49,7 +49,7 @@ async def said(running: Dev, chat_id: str) -> str:
         for message in page["messages"]
         if message["role"] == "assistant"
         for part in message["parts"]
-        if part["type"] == "text"
+        if part["kind"] == "text"
     )
 
 
@@ -108,7 +108,10 @@ def only_its_owner_gets_in(data: Path) -> None:
         knock = f"import socket; socket.socket(socket.AF_UNIX).connect('{data}/.s.PGSQL.5432')"
         by_root, by_nobody = (
             subprocess.run(
-                ["/usr/bin/env", "python3", "-c", knock], user=user, capture_output=True, check=False
+                ["/usr/bin/env", "python3", "-c", knock],
+                user=user,
+                capture_output=True,
+                check=False,
             )
             for user in (None, "nobody")
         )
