@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from holdfast.cli.process import metrics_served, run_process, stopping_on_signals
-from holdfast.settings import Role, Settings, WrongSettings, env_name
-
 if TYPE_CHECKING:
     from holdfast.bootstrap.edge import Served
+    from holdfast.settings import Settings, WrongSettings
 
 
 def serve() -> None:
@@ -22,13 +20,17 @@ def serve() -> None:
     HOLDFAST_ROLE: `all` drives turns as well, `api` leaves that to workers. Exit codes as those of
     `holdfast worker`.
     """
+    # Here, not above: `holdfast --help` need not load a whole server.
+    from holdfast.cli.process import run_process
+
     run_process("server", _serve)
 
 
-async def _serve(settings: Settings) -> None:
-    # Here, not above: `holdfast --help` need not load a whole server.
+async def _serve(settings: "Settings") -> None:
     from holdfast.bootstrap import open_server
     from holdfast.bootstrap.edge import open_served
+    from holdfast.cli.process import metrics_served, stopping_on_signals
+    from holdfast.settings import Role, WrongSettings, env_name
 
     if settings.role is Role.WORKER:
         raise WrongSettings(f"{env_name('role')}: a worker serves nobody; use `holdfast worker`.")
@@ -43,7 +45,9 @@ async def _serve(settings: Settings) -> None:
         await until_drained(served, stopping, lambda: ready_at(served))
 
 
-def cannot_be_used(settings: Settings, error: OSError) -> WrongSettings:
+def cannot_be_used(settings: "Settings", error: OSError) -> "WrongSettings":
+    from holdfast.settings import WrongSettings, env_name
+
     where = f"{env_name('host')} and {env_name('port')}"
     return WrongSettings(
         f"{where}: {settings.host}:{settings.port} cannot be used: {error.strerror}."
