@@ -1,5 +1,6 @@
 """The client: who one is, chats, people, keys."""
 
+import time
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import aclosing
 from typing import Any, Literal, Self
@@ -12,6 +13,7 @@ from holdfast.sdk.config import resolve
 from holdfast.sdk.errors import TurnFailed
 from holdfast.sdk.events import Event, PingEvent
 from holdfast.sdk.patience import Patience
+from holdfast.sdk.probe import Probe, date_of
 from holdfast.sdk.reply import Reply
 from holdfast.sdk.tools import toolbox
 
@@ -59,6 +61,28 @@ class AsyncClient:
 
     async def models(self) -> models.ModelList:
         return models.ModelList.model_validate(await self._http.get("models"))
+
+    async def probe(self) -> Probe:
+        """How the server is to be reached, for whoever looks for what is wrong."""
+        began = time.monotonic()
+        response = await self._http.respond("GET", "version")
+        took_s = time.monotonic() - began
+        version = models.VersionInfo.model_validate_json(response.content)
+        return Probe(version.version, date_of(response.headers.get("date")), took_s)
+
+    async def sign_in(self, email: str, password: str, org_id: str | None = None) -> models.User:
+        """Speak by e-mail and password, as a browser would, until `sign_out`. For making a key."""
+        self._http.show()
+        body = {"email": email, "password": password, "org_id": org_id}
+        response = await self._http.respond("POST", "sign-ins", body)
+        # By hand: no jar would give a Secure cookie back to http://localhost.
+        cookie = response.headers["set-cookie"].partition(";")[0]
+        self._http.show(cookie=cookie, **{"sec-fetch-site": "same-origin"})
+        return models.User.model_validate_json(response.content)
+
+    async def sign_out(self) -> None:
+        await self._http.delete("sign-ins/current")
+        self._http.show()
 
     async def watch(
         self,
