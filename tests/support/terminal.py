@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-import pyte  # pyright: ignore[reportMissingTypeStubs]
+import pyte
 
 LIMIT_S: Final = 60
 ROWS: Final = 60
@@ -97,14 +97,11 @@ class Terminal:
     async def ended(self) -> int:
         async with asyncio.timeout(LIMIT_S):
             code = await self.process.wait()
-            while self.raw and not self._drained():
-                await asyncio.sleep(0.02)
+        before = -1
+        while len(self.raw) != before:  # what it wrote last may still be in the kernel
+            before = len(self.raw)
+            self.read()
         return code
-
-    def _drained(self) -> bool:
-        before = len(self.raw)
-        self.read()
-        return len(self.raw) == before
 
     def styles(self, text: str) -> set[str]:
         """The colours of the line that shows this text."""

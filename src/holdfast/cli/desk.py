@@ -20,8 +20,7 @@ from holdfast.cli.exits import Exit, Stop, code_of, sentence_of
 
 if TYPE_CHECKING:
     from holdfast.cli.screen import Screen
-    from holdfast.sdk import AsyncClient
-    from holdfast.sdk import AsyncChat
+    from holdfast.sdk import AsyncChat, AsyncClient
     from holdfast.sdk.config import Target
 
 COLORS: Final = ("auto", "always", "never")
@@ -36,13 +35,14 @@ class Given:
     color: Any = "auto"
 
 
-_GIVEN: Final[ContextVar[Given]] = ContextVar("given", default=Given())
+_NOTHING: Final = Given()
+_GIVEN: Final[ContextVar[Given]] = ContextVar("given", default=_NOTHING)
 
 
 class ClientCommand(TyperCommand):
     """A command that talks to a server; it takes these options beside its own."""
 
-    def __init__(self, *arguments: Any, **named: Any) -> None:
+    def __init__(self, *arguments: Any, **named: Any) -> None:  # noqa: ANN401 - as Typer calls it
         super().__init__(*arguments, **named)
         self.params += [
             _option("--url", "Of the server; else HOLDFAST_URL, else that of the context."),
@@ -54,7 +54,7 @@ class ClientCommand(TyperCommand):
 def _option(name: str, about: str) -> TyperOption:
     field = name.removeprefix("--")
 
-    def keep(value: str | None) -> None:
+    def keep(_context: object, _option: object, value: str | None) -> None:
         if field == "color" and value not in (None, *COLORS):
             raise typer.BadParameter(f"{value} is none of {', '.join(COLORS)}.")
         if value is not None:
@@ -63,7 +63,7 @@ def _option(name: str, about: str) -> TyperOption:
     return TyperOption(
         param_decls=[name],
         help=about,
-        callback=lambda _context, _option, value: keep(value),
+        callback=keep,
         expose_value=False,
         rich_help_panel="Server and screen",
     )

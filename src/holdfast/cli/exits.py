@@ -39,21 +39,18 @@ class Stop(Exception):
 def code_of(error: "HoldfastError") -> Exit:
     from holdfast.sdk import errors
 
-    match error:
-        case errors.ApiError(code=code) if code in LIMIT_CODES:
-            return Exit.LIMIT
-        case errors.NotAuthenticated() | errors.NotConfigured():
-            return Exit.NOT_AUTHENTICATED
-        case errors.NotAllowed() | errors.NotFound():
-            return Exit.NOT_FOUND
-        case errors.TooMany():
-            return Exit.LIMIT
-        case errors.WaitTimeout():
-            return Exit.TIMEOUT
-        case errors.TurnFailed():
-            return Exit.AGENT_FAILED
-        case _:
-            return Exit.FAILED
+    if isinstance(error, errors.ApiError) and error.code in LIMIT_CODES:
+        return Exit.LIMIT
+    codes: dict[type[errors.HoldfastError], Exit] = {
+        errors.NotAuthenticated: Exit.NOT_AUTHENTICATED,
+        errors.NotConfigured: Exit.NOT_AUTHENTICATED,
+        errors.NotAllowed: Exit.NOT_FOUND,
+        errors.NotFound: Exit.NOT_FOUND,
+        errors.TooMany: Exit.LIMIT,
+        errors.WaitTimeout: Exit.TIMEOUT,
+        errors.TurnFailed: Exit.AGENT_FAILED,
+    }
+    return codes.get(type(error), Exit.FAILED)
 
 
 def sentence_of(error: "HoldfastError") -> str:

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
 
 import orjson
 
@@ -216,7 +216,7 @@ class Following:
         with suppress(errors.Conflict):  # it ended by itself meanwhile
             await self.chat.interrupt()
 
-    def _reconnected(self, *_about: Any) -> None:
+    def _reconnected(self) -> None:
         self.sink.note("reconnected")
 
     def _runs(self) -> bool:

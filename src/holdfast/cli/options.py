@@ -5,7 +5,6 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-
 ChatArgument: TypeAlias = Annotated[
     str,
     typer.Argument(

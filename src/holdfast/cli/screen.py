@@ -5,8 +5,9 @@ Decides once what the terminal can do: colours, width, marks, and whether to wri
 
 import sys
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TextIO, TypeAlias
+from typing import TYPE_CHECKING, Literal, TextIO, TypeAlias
 
 import orjson
 from rich.console import Console
@@ -64,7 +65,7 @@ class Screen:
         self.out.print(what)
         self.out.file.flush()
 
-    def json(self, value: Any) -> None:
+    def json(self, value: object) -> None:
         """One JSON document."""
         pretty = orjson.OPT_INDENT_2 if self.live else 0
         _write(self.out, orjson.dumps(value, option=pretty).decode() + "\n")
@@ -97,13 +98,13 @@ def _opened(path: Path) -> TextIO:
 
 
 def _console(color: Color, file: TextIO) -> Console:
-    plain = {"file": file, "highlight": False, "markup": False, "emoji": False}
+    plain = partial(Console, file=file, highlight=False, markup=False, emoji=False)
     if color == "always":
-        return Console(**plain, color_system="standard", force_terminal=True, no_color=False)
-    console = Console(**plain)
+        return plain(color_system="standard", force_terminal=True, no_color=False)
+    console = plain()
     if color == "never" or console.no_color:
         # Rich's own no_color keeps bold and dim; whoever says NO_COLOR wants no escapes at all.
-        return Console(**plain, color_system=None)
+        return plain(color_system=None)
     return console
 
 

@@ -1,6 +1,6 @@
 """`holdfast interrupt`, `retry`, `answer` and `approve`: bring a turn to an end, or on its way."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import orjson
 import typer
@@ -110,7 +110,7 @@ async def _the_one(
     return calls[0]
 
 
-def _output(said: str, *, is_json: bool) -> Any:
+def _output(said: str, *, is_json: bool) -> object:
     if said == "-":
         from holdfast.cli.said import what_is_said
 

@@ -1,4 +1,4 @@
-"""Which server, and with which token: arguments, else the environment, else the file of contexts.
+"""Which server, and with which token: arguments, else the environment, else a file of contexts.
 
 The file is `config.toml` in the user's folder for configuration (`HOLDFAST_CONFIG_DIR` names
 another), readable by nobody else:
@@ -27,6 +27,7 @@ import platformdirs
 from holdfast.sdk.errors import NotConfigured
 
 URL_NAME: Final = "HOLDFAST_URL"
+CONTEXT_NAME: Final = "HOLDFAST_CONTEXT"
 TOKEN_NAME: Final = "HOLDFAST_TOKEN"  # noqa: S105 - the name of one
 FOLDER_NAME: Final = "HOLDFAST_CONFIG_DIR"
 FILE_NAME: Final = "config.toml"
@@ -44,10 +45,6 @@ class Config:
 
     contexts: Mapping[str, Target] = field(default_factory=dict[str, Target])
     current: str | None = None
-
-    @property
-    def target(self) -> Target | None:
-        return None if self.current is None else self.contexts.get(self.current)
 
 
 def config_path() -> Path:
@@ -87,8 +84,11 @@ def write_config(config: Config, path: Path | None = None) -> None:
         raise
 
 
-def resolve(url: str | None = None, token: str | None = None) -> Target:
+def resolve(url: str | None = None, token: str | None = None, context: str | None = None) -> Target:
     """Where to go. A token of the file goes only to the server that it stands with."""
+    if context is not None:
+        named = _named(read_config(), context)
+        return Target(_checked(url or named.url), token or named.token)
     url = url or os.environ.get(URL_NAME)
     token = token or os.environ.get(TOKEN_NAME)
     if url and token:
@@ -98,10 +98,18 @@ def resolve(url: str | None = None, token: str | None = None) -> Target:
         url = _checked(url)
         known = (each.token for each in config.contexts.values() if _checked(each.url) == url)
         return Target(url, next((each for each in known if each), None))
-    found = config.target
-    if found is None:
+    name = os.environ.get(CONTEXT_NAME) or config.current
+    if name is None:
         raise NotConfigured(f"Which server? Give a url, or set {URL_NAME}, or log in.")
+    found = _named(config, name)
     return Target(_checked(found.url), token or found.token)
+
+
+def _named(config: Config, name: str) -> Target:
+    found = config.contexts.get(name)
+    if found is None:
+        raise NotConfigured(f"There is no context {name!r} in {config_path()}.")
+    return found
 
 
 def _checked(url: str) -> str:

@@ -40,11 +40,11 @@ def reply_of(chat_id: str, view: ChatView, status: str) -> Reply:
         0,
     )
     messages = TypeAdapter(_MESSAGES).validate_python(view.messages[first:])
-    answers = [message.text for message in messages if message.role == "assistant"]
+    said = [message.text for message in messages if message.role == "assistant" and message.text]
     return Reply(
         chat_id=chat_id,
         status=status,
-        text=answers[-1] if answers else "",
+        text=said[-1] if said else "",
         messages=messages,
         error=None if view.error is None else TurnError.model_validate(view.error),
         awaiting=None if view.action is None else ActionRequired.model_validate(view.action),

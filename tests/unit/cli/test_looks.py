@@ -1,6 +1,7 @@
 """Small looks: clipped lines, documents, what doctor makes of versions and clocks."""
 
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import pytest
 
@@ -32,7 +33,7 @@ def test_more_of_a_text_begins_with_what_was_written_of_less() -> None:
     whole = "a bit  of\nthinking 日本語 that does not fit on one line of twenty columns"
     written = [first_line(whole[:length], 20) for length in range(len(whole) + 1)]
 
-    for before, after in zip(written, written[1:], strict=False):
+    for before, after in pairwise(written):
         assert after.startswith(before)
 
 

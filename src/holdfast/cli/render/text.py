@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import orjson
 from rich.cells import cell_len, set_cell_size
@@ -46,7 +46,7 @@ def first_line(text: str, width: int, more: str = "…") -> str:
     return line if cell_len(line) <= room else set_cell_size(line, room).rstrip() + more
 
 
-def compact(value: Any) -> str:
+def compact(value: object) -> str:
     """A value on one line: text as it is, the rest as JSON."""
     if isinstance(value, str):
         return value

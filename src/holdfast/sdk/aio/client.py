@@ -1,10 +1,11 @@
 """The client: who one is, chats, people, keys."""
 
+import time
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import aclosing
 from typing import Any, Literal, Self
 
-from holdfast.sdk import models
+from holdfast.sdk import models as answers
 from holdfast.sdk.aio.chat import AsyncChat, Tools, message_json
 from holdfast.sdk.aio.follow import Route, Transport, follow
 from holdfast.sdk.aio.http import AsyncHttp
@@ -12,6 +13,7 @@ from holdfast.sdk.config import resolve
 from holdfast.sdk.errors import TurnFailed
 from holdfast.sdk.events import Event, PingEvent
 from holdfast.sdk.patience import Patience
+from holdfast.sdk.probe import Probe, date_of
 from holdfast.sdk.reply import Reply
 from holdfast.sdk.tools import toolbox
 
@@ -51,14 +53,36 @@ class AsyncClient:
     async def aclose(self) -> None:
         await self._http.aclose()
 
-    async def me(self) -> models.Me:
-        return models.Me.model_validate(await self._http.get("me"))
+    async def me(self) -> answers.Me:
+        return answers.Me.model_validate(await self._http.get("me"))
 
-    async def version(self) -> models.VersionInfo:
-        return models.VersionInfo.model_validate(await self._http.get("version"))
+    async def version(self) -> answers.VersionInfo:
+        return answers.VersionInfo.model_validate(await self._http.get("version"))
 
-    async def models(self) -> models.ModelList:
-        return models.ModelList.model_validate(await self._http.get("models"))
+    async def models(self) -> answers.ModelList:
+        return answers.ModelList.model_validate(await self._http.get("models"))
+
+    async def probe(self) -> Probe:
+        """How the server is to be reached, for whoever looks for what is wrong."""
+        began = time.monotonic()
+        response = await self._http.respond("GET", "version")
+        took_s = time.monotonic() - began
+        version = answers.VersionInfo.model_validate_json(response.content)
+        return Probe(version.version, date_of(response.headers.get("date")), took_s)
+
+    async def sign_in(self, email: str, password: str, org_id: str | None = None) -> answers.User:
+        """Speak by e-mail and password, as a browser would, until `sign_out`. For making a key."""
+        self._http.show()
+        body = {"email": email, "password": password, "org_id": org_id}
+        response = await self._http.respond("POST", "sign-ins", body)
+        # By hand: no jar would give a Secure cookie back to http://localhost.
+        cookie = response.headers["set-cookie"].partition(";")[0]
+        self._http.show(cookie=cookie, **{"sec-fetch-site": "same-origin"})
+        return answers.User.model_validate_json(response.content)
+
+    async def sign_out(self) -> None:
+        await self._http.delete("sign-ins/current")
+        self._http.show()
 
     async def watch(
         self,
@@ -105,7 +129,7 @@ class AsyncChats:
         declared = [each.declaration() for each in toolbox(tools).values()]
         if declared:
             body["tools"] = declared
-        made = models.Committed.model_validate(await self._http.change("POST", "chats", body, key))
+        made = answers.Committed.model_validate(await self._http.change("POST", "chats", body, key))
         chat = self.handle(made.chat_id)
         if title is not None:
             await chat.rename(title)
@@ -152,7 +176,7 @@ class AsyncChats:
         status: str | Iterable[str] | None = None,
         limit: int | None = None,
         pinned_first: bool = False,
-    ) -> AsyncGenerator[models.ChatEntry]:
+    ) -> AsyncGenerator[answers.ChatEntry]:
         """Those that one may read, last touched first, page by page as they are taken.
 
         `search`: in the title. `shared`: True for those of others, False for one's own.
@@ -172,13 +196,13 @@ class AsyncChats:
                 after=after,
             )
             for each in page["chats"]:
-                yield models.ChatEntry.model_validate(each)
+                yield answers.ChatEntry.model_validate(each)
             left = None if left is None else left - len(page["chats"])
             after = page["after"]
             if after is None:
                 return
 
-    async def last(self) -> models.ChatEntry | None:
+    async def last(self) -> answers.ChatEntry | None:
         """The one that was touched last."""
         async with aclosing(self.list(limit=1)) as found:
             async for entry in found:
@@ -190,12 +214,12 @@ class AsyncUsers:
     def __init__(self, http: AsyncHttp) -> None:
         self._http = http
 
-    async def list(self) -> AsyncGenerator[models.User]:
+    async def list(self) -> AsyncGenerator[answers.User]:
         after = None
         while True:
             page = await self._http.get("users", after=after)
             for each in page["users"]:
-                yield models.User.model_validate(each)
+                yield answers.User.model_validate(each)
             after = page["after"]
             if after is None:
                 return
@@ -207,28 +231,28 @@ class AsyncUsers:
         *,
         role: Literal["admin", "member"] = "member",
         password: str | None = None,
-    ) -> models.User:
+    ) -> answers.User:
         body = {"name": name, "email": email, "role": role, "password": password}
-        return models.User.model_validate(await self._http.post("users", body))
+        return answers.User.model_validate(await self._http.post("users", body))
 
-    async def get(self, user_id: str) -> models.User:
-        return models.User.model_validate(await self._http.get(f"users/{user_id}"))
+    async def get(self, user_id: str) -> answers.User:
+        return answers.User.model_validate(await self._http.get(f"users/{user_id}"))
 
-    async def set_role(self, user_id: str, role: Literal["admin", "member"]) -> models.User:
-        return models.User.model_validate(
+    async def set_role(self, user_id: str, role: Literal["admin", "member"]) -> answers.User:
+        return answers.User.model_validate(
             await self._http.put(f"users/{user_id}/role", {"role": role})
         )
 
-    async def disable(self, user_id: str) -> models.User:
+    async def disable(self, user_id: str) -> answers.User:
         """Every credential of the user's stops working; chats and history stay."""
-        return models.User.model_validate(await self._http.post(f"users/{user_id}/disable"))
+        return answers.User.model_validate(await self._http.post(f"users/{user_id}/disable"))
 
-    async def enable(self, user_id: str) -> models.User:
-        return models.User.model_validate(await self._http.post(f"users/{user_id}/enable"))
+    async def enable(self, user_id: str) -> answers.User:
+        return answers.User.model_validate(await self._http.post(f"users/{user_id}/enable"))
 
-    async def set_password(self, user_id: str, password: str) -> models.User:
+    async def set_password(self, user_id: str, password: str) -> answers.User:
         """By an admin; ends every sign-in of the user's."""
-        return models.User.model_validate(
+        return answers.User.model_validate(
             await self._http.put(f"users/{user_id}/password", {"password": password})
         )
 
@@ -237,10 +261,10 @@ class AsyncKeys:
     def __init__(self, http: AsyncHttp) -> None:
         self._http = http
 
-    async def list(self, user_id: str | None = None) -> list[models.Key]:
+    async def list(self, user_id: str | None = None) -> list[answers.Key]:
         """One's own; an admin who names nobody gets the organisation's."""
         found = await self._http.get("keys", user_id=user_id)
-        return [models.Key.model_validate(each) for each in found["keys"]]
+        return [answers.Key.model_validate(each) for each in found["keys"]]
 
     async def create(
         self,
@@ -248,10 +272,10 @@ class AsyncKeys:
         *,
         scopes: Iterable[str] = ("read", "write"),
         expires_at: str | None = None,
-    ) -> models.MadeKey:
+    ) -> answers.MadeKey:
         """The secret is shown this once. `expires_at`: a time with its zone, ISO 8601."""
         body = {"name": name, "scopes": sorted(scopes), "expires_at": expires_at}
-        return models.MadeKey.model_validate(await self._http.post("keys", body))
+        return answers.MadeKey.model_validate(await self._http.post("keys", body))
 
     async def revoke(self, key_id: str) -> None:
         await self._http.delete(f"keys/{key_id}")
@@ -263,7 +287,7 @@ class AsyncAudit:
 
     async def list(
         self, *, actor_id: str | None = None, limit: int | None = None
-    ) -> AsyncGenerator[models.AuditEntry]:
+    ) -> AsyncGenerator[answers.AuditEntry]:
         """What was done in the organisation, newest first; for its admins."""
         left, before = limit, None
         while left is None or left > 0:
@@ -274,7 +298,7 @@ class AsyncAudit:
                 limit=50 if left is None else min(left, 50),
             )
             for each in page["entries"]:
-                yield models.AuditEntry.model_validate(each)
+                yield answers.AuditEntry.model_validate(each)
             left = None if left is None else left - len(page["entries"])
             before = page["before"]
             if before is None:

@@ -89,7 +89,7 @@ async def by_sse(
 ) -> AsyncGenerator[Event | None]:
     """None once it stands, then events, until it is lost: a stream has no end of its own."""
     timeout = httpx2.Timeout(quiet_s, connect=min(CONNECT_S, quiet_s))
-    headers = {"accept": "text/event-stream"}
+    headers = {**http.headers, "accept": "text/event-stream"}
     if after is not None:
         headers["last-event-id"] = after
     async with http.client.stream(

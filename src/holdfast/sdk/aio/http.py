@@ -30,12 +30,17 @@ class AsyncHttp:
         if target.token is not None:
             self.headers["authorization"] = f"Bearer {target.token}"
         self.client = httpx2.AsyncClient(
-            headers=self.headers,
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20),
         )
 
     async def aclose(self) -> None:
         await self.client.aclose()
+
+    def show(self, **credential: str) -> None:
+        """Speak for somebody else from now on, or for nobody."""
+        self.headers.pop("authorization", None)
+        self.headers.pop("cookie", None)
+        self.headers.update(credential)
 
     def url(self, path: str) -> str:
         return f"{self.target.url}{API}/{path}"
@@ -73,6 +78,24 @@ class AsyncHttp:
         params: Mapping[str, Any] | None = None,
         key: str | None = None,
     ) -> Json:
+        response = await self.respond(method, path, body, params=params, key=key)
+        if not response.content:
+            return None
+        try:
+            return orjson.loads(response.content)
+        except orjson.JSONDecodeError as error:
+            message = "What answers there is not a Holdfast server."
+            raise ApiError(response.status_code, "not_json", message) from error
+
+    async def respond(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        params: Mapping[str, Any] | None = None,
+        key: str | None = None,
+    ) -> httpx2.Response:
         harmless = key is not None or method in _HARMLESS
         patience = Patience(self.timeout_s)
         each_s = self.timeout_s / TRIES_MIN if harmless else self.timeout_s
@@ -81,12 +104,12 @@ class AsyncHttp:
             self.url(path),
             content=None if body is None else orjson.dumps(body),
             params=params,
-            headers=_headers(body, key),
+            headers={**self.headers, **_headers(body, key)},
         )
         while True:
             request.extensions["timeout"] = httpx2.Timeout(patience.within(each_s)).as_dict()
             try:
-                return await self._answer(request)
+                return await self._heard(request)
             except httpx2.TransportError as error:
                 again = harmless or isinstance(error, _NEVER_SENT)
                 pause_s = patience.pause_s() if again else None
@@ -99,17 +122,11 @@ class AsyncHttp:
                     raise
             await sleep(pause_s)
 
-    async def _answer(self, request: httpx2.Request) -> Json:
+    async def _heard(self, request: httpx2.Request) -> httpx2.Response:
         response = await self.client.send(request)
-        if not response.is_success:
-            raise problem_in(response)
-        if not response.content:
-            return None
-        try:
-            return orjson.loads(response.content)
-        except orjson.JSONDecodeError as error:
-            message = "What answers there is not a Holdfast server."
-            raise ApiError(response.status_code, "not_json", message) from error
+        if response.is_success:
+            return response
+        raise problem_in(response)
 
 
 def problem_in(response: httpx2.Response) -> ApiError:

@@ -1,15 +1,17 @@
 # Made of holdfast/sdk/aio/client.py by scripts/generate_sync.py. Do not edit.
 """The client: who one is, chats, people, keys."""
 
+import time
 from collections.abc import Callable, Generator, Iterable
 from contextlib import closing
 from typing import Any, Literal, Self
 
-from holdfast.sdk import models
+from holdfast.sdk import models as answers
 from holdfast.sdk.config import resolve
 from holdfast.sdk.errors import TurnFailed
 from holdfast.sdk.events import Event, PingEvent
 from holdfast.sdk.patience import Patience
+from holdfast.sdk.probe import Probe, date_of
 from holdfast.sdk.reply import Reply
 from holdfast.sdk.sync.chat import Chat, Tools, message_json
 from holdfast.sdk.sync.follow import Route, Transport, follow
@@ -52,14 +54,36 @@ class Client:
     def close(self) -> None:
         self._http.close()
 
-    def me(self) -> models.Me:
-        return models.Me.model_validate(self._http.get("me"))
+    def me(self) -> answers.Me:
+        return answers.Me.model_validate(self._http.get("me"))
 
-    def version(self) -> models.VersionInfo:
-        return models.VersionInfo.model_validate(self._http.get("version"))
+    def version(self) -> answers.VersionInfo:
+        return answers.VersionInfo.model_validate(self._http.get("version"))
 
-    def models(self) -> models.ModelList:
-        return models.ModelList.model_validate(self._http.get("models"))
+    def models(self) -> answers.ModelList:
+        return answers.ModelList.model_validate(self._http.get("models"))
+
+    def probe(self) -> Probe:
+        """How the server is to be reached, for whoever looks for what is wrong."""
+        began = time.monotonic()
+        response = self._http.respond("GET", "version")
+        took_s = time.monotonic() - began
+        version = answers.VersionInfo.model_validate_json(response.content)
+        return Probe(version.version, date_of(response.headers.get("date")), took_s)
+
+    def sign_in(self, email: str, password: str, org_id: str | None = None) -> answers.User:
+        """Speak by e-mail and password, as a browser would, until `sign_out`. For making a key."""
+        self._http.show()
+        body = {"email": email, "password": password, "org_id": org_id}
+        response = self._http.respond("POST", "sign-ins", body)
+        # By hand: no jar would give a Secure cookie back to http://localhost.
+        cookie = response.headers["set-cookie"].partition(";")[0]
+        self._http.show(cookie=cookie, **{"sec-fetch-site": "same-origin"})
+        return answers.User.model_validate_json(response.content)
+
+    def sign_out(self) -> None:
+        self._http.delete("sign-ins/current")
+        self._http.show()
 
     def watch(
         self,
@@ -106,7 +130,7 @@ class Chats:
         declared = [each.declaration() for each in toolbox(tools).values()]
         if declared:
             body["tools"] = declared
-        made = models.Committed.model_validate(self._http.change("POST", "chats", body, key))
+        made = answers.Committed.model_validate(self._http.change("POST", "chats", body, key))
         chat = self.handle(made.chat_id)
         if title is not None:
             chat.rename(title)
@@ -153,7 +177,7 @@ class Chats:
         status: str | Iterable[str] | None = None,
         limit: int | None = None,
         pinned_first: bool = False,
-    ) -> Generator[models.ChatEntry]:
+    ) -> Generator[answers.ChatEntry]:
         """Those that one may read, last touched first, page by page as they are taken.
 
         `search`: in the title. `shared`: True for those of others, False for one's own.
@@ -173,13 +197,13 @@ class Chats:
                 after=after,
             )
             for each in page["chats"]:
-                yield models.ChatEntry.model_validate(each)
+                yield answers.ChatEntry.model_validate(each)
             left = None if left is None else left - len(page["chats"])
             after = page["after"]
             if after is None:
                 return
 
-    def last(self) -> models.ChatEntry | None:
+    def last(self) -> answers.ChatEntry | None:
         """The one that was touched last."""
         with closing(self.list(limit=1)) as found:
             for entry in found:
@@ -191,12 +215,12 @@ class Users:
     def __init__(self, http: Http) -> None:
         self._http = http
 
-    def list(self) -> Generator[models.User]:
+    def list(self) -> Generator[answers.User]:
         after = None
         while True:
             page = self._http.get("users", after=after)
             for each in page["users"]:
-                yield models.User.model_validate(each)
+                yield answers.User.model_validate(each)
             after = page["after"]
             if after is None:
                 return
@@ -208,26 +232,26 @@ class Users:
         *,
         role: Literal["admin", "member"] = "member",
         password: str | None = None,
-    ) -> models.User:
+    ) -> answers.User:
         body = {"name": name, "email": email, "role": role, "password": password}
-        return models.User.model_validate(self._http.post("users", body))
+        return answers.User.model_validate(self._http.post("users", body))
 
-    def get(self, user_id: str) -> models.User:
-        return models.User.model_validate(self._http.get(f"users/{user_id}"))
+    def get(self, user_id: str) -> answers.User:
+        return answers.User.model_validate(self._http.get(f"users/{user_id}"))
 
-    def set_role(self, user_id: str, role: Literal["admin", "member"]) -> models.User:
-        return models.User.model_validate(self._http.put(f"users/{user_id}/role", {"role": role}))
+    def set_role(self, user_id: str, role: Literal["admin", "member"]) -> answers.User:
+        return answers.User.model_validate(self._http.put(f"users/{user_id}/role", {"role": role}))
 
-    def disable(self, user_id: str) -> models.User:
+    def disable(self, user_id: str) -> answers.User:
         """Every credential of the user's stops working; chats and history stay."""
-        return models.User.model_validate(self._http.post(f"users/{user_id}/disable"))
+        return answers.User.model_validate(self._http.post(f"users/{user_id}/disable"))
 
-    def enable(self, user_id: str) -> models.User:
-        return models.User.model_validate(self._http.post(f"users/{user_id}/enable"))
+    def enable(self, user_id: str) -> answers.User:
+        return answers.User.model_validate(self._http.post(f"users/{user_id}/enable"))
 
-    def set_password(self, user_id: str, password: str) -> models.User:
+    def set_password(self, user_id: str, password: str) -> answers.User:
         """By an admin; ends every sign-in of the user's."""
-        return models.User.model_validate(
+        return answers.User.model_validate(
             self._http.put(f"users/{user_id}/password", {"password": password})
         )
 
@@ -236,10 +260,10 @@ class Keys:
     def __init__(self, http: Http) -> None:
         self._http = http
 
-    def list(self, user_id: str | None = None) -> list[models.Key]:
+    def list(self, user_id: str | None = None) -> list[answers.Key]:
         """One's own; an admin who names nobody gets the organisation's."""
         found = self._http.get("keys", user_id=user_id)
-        return [models.Key.model_validate(each) for each in found["keys"]]
+        return [answers.Key.model_validate(each) for each in found["keys"]]
 
     def create(
         self,
@@ -247,10 +271,10 @@ class Keys:
         *,
         scopes: Iterable[str] = ("read", "write"),
         expires_at: str | None = None,
-    ) -> models.MadeKey:
+    ) -> answers.MadeKey:
         """The secret is shown this once. `expires_at`: a time with its zone, ISO 8601."""
         body = {"name": name, "scopes": sorted(scopes), "expires_at": expires_at}
-        return models.MadeKey.model_validate(self._http.post("keys", body))
+        return answers.MadeKey.model_validate(self._http.post("keys", body))
 
     def revoke(self, key_id: str) -> None:
         self._http.delete(f"keys/{key_id}")
@@ -262,7 +286,7 @@ class Audit:
 
     def list(
         self, *, actor_id: str | None = None, limit: int | None = None
-    ) -> Generator[models.AuditEntry]:
+    ) -> Generator[answers.AuditEntry]:
         """What was done in the organisation, newest first; for its admins."""
         left, before = limit, None
         while left is None or left > 0:
@@ -273,7 +297,7 @@ class Audit:
                 limit=50 if left is None else min(left, 50),
             )
             for each in page["entries"]:
-                yield models.AuditEntry.model_validate(each)
+                yield answers.AuditEntry.model_validate(each)
             left = None if left is None else left - len(page["entries"])
             before = page["before"]
             if before is None:

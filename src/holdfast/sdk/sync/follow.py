@@ -88,7 +88,7 @@ def _pause_s(patience: Patience, error: Exception) -> float | None:
 def by_sse(http: Http, route: Route, after: str | None, quiet_s: float) -> Generator[Event | None]:
     """None once it stands, then events, until it is lost: a stream has no end of its own."""
     timeout = httpx2.Timeout(quiet_s, connect=min(CONNECT_S, quiet_s))
-    headers = {"accept": "text/event-stream"}
+    headers = {**http.headers, "accept": "text/event-stream"}
     if after is not None:
         headers["last-event-id"] = after
     with http.client.stream(

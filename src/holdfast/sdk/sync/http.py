@@ -31,12 +31,17 @@ class Http:
         if target.token is not None:
             self.headers["authorization"] = f"Bearer {target.token}"
         self.client = httpx2.Client(
-            headers=self.headers,
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20),
         )
 
     def close(self) -> None:
         self.client.close()
+
+    def show(self, **credential: str) -> None:
+        """Speak for somebody else from now on, or for nobody."""
+        self.headers.pop("authorization", None)
+        self.headers.pop("cookie", None)
+        self.headers.update(credential)
 
     def url(self, path: str) -> str:
         return f"{self.target.url}{API}/{path}"
@@ -74,6 +79,24 @@ class Http:
         params: Mapping[str, Any] | None = None,
         key: str | None = None,
     ) -> Json:
+        response = self.respond(method, path, body, params=params, key=key)
+        if not response.content:
+            return None
+        try:
+            return orjson.loads(response.content)
+        except orjson.JSONDecodeError as error:
+            message = "What answers there is not a Holdfast server."
+            raise ApiError(response.status_code, "not_json", message) from error
+
+    def respond(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        params: Mapping[str, Any] | None = None,
+        key: str | None = None,
+    ) -> httpx2.Response:
         harmless = key is not None or method in _HARMLESS
         patience = Patience(self.timeout_s)
         each_s = self.timeout_s / TRIES_MIN if harmless else self.timeout_s
@@ -82,12 +105,12 @@ class Http:
             self.url(path),
             content=None if body is None else orjson.dumps(body),
             params=params,
-            headers=_headers(body, key),
+            headers={**self.headers, **_headers(body, key)},
         )
         while True:
             request.extensions["timeout"] = httpx2.Timeout(patience.within(each_s)).as_dict()
             try:
-                return self._answer(request)
+                return self._heard(request)
             except httpx2.TransportError as error:
                 again = harmless or isinstance(error, _NEVER_SENT)
                 pause_s = patience.pause_s() if again else None
@@ -100,17 +123,11 @@ class Http:
                     raise
             sleep(pause_s)
 
-    def _answer(self, request: httpx2.Request) -> Json:
+    def _heard(self, request: httpx2.Request) -> httpx2.Response:
         response = self.client.send(request)
-        if not response.is_success:
-            raise problem_in(response)
-        if not response.content:
-            return None
-        try:
-            return orjson.loads(response.content)
-        except orjson.JSONDecodeError as error:
-            message = "What answers there is not a Holdfast server."
-            raise ApiError(response.status_code, "not_json", message) from error
+        if response.is_success:
+            return response
+        raise problem_in(response)
 
 
 def problem_in(response: httpx2.Response) -> ApiError:
