@@ -13,7 +13,7 @@ def remember(url: str, key: str) -> str:
     another server must not talk to this one unasked. What must be said before a command works."""
     try:
         known = read_config()
-        current = known.current if known.target is not None else NAME
+        current = known.current if known.current in known.contexts else NAME
         write_config(Config({**known.contexts, NAME: Target(url, key)}, current))
     except (NotConfigured, OSError) as error:
         return f"export HOLDFAST_URL={url} HOLDFAST_TOKEN=…  # {error}\n            "
