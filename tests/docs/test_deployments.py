@@ -1,5 +1,5 @@
-"""The examples for real deployments, as far as they can be checked without an engine: their schemas,
-and that every setting, command, probe and secret in them is there."""
+"""The examples for real deployments, as far as they can be checked without an engine: against their
+schemas, and that every setting, command, probe and secret in them is there."""
 
 import subprocess
 import sys
