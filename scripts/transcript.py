@@ -8,16 +8,19 @@ of the turn. All of it happens; what was printed goes between the markers in REA
 """
 
 import os
+import pty
 import re
 import shlex
 import signal
 import subprocess
 import sys
 import tempfile
+import textwrap
+import threading
 import time
 import urllib.request
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -30,8 +33,10 @@ BEGIN: Final = "<!-- transcript: made by scripts/transcript.py -->"
 END: Final = "<!-- end of transcript -->"
 PROMPT: Final = "Look at the clock and tell me what you see. [[sim: rate=8]]"
 """Slowly enough for the eye, and to be killed in between."""
-KILL_AFTER: Final = r"The tool answered: \S+ \w+ \w+ \w+"
+KILL_AFTER: Final = r"The tool answered: \S+ \S+ \S+ \S+"
 READY: Final = r"^  stop .*\n"
+COLUMNS: Final = 100
+STYLE: Final = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 LIMIT_S: Final = 300.0
 POLL_S: Final = 0.02
 
@@ -48,7 +53,8 @@ class Transcript:
         self.lines.append(f"$ {command}")
 
     def printed(self, text: str) -> None:
-        self.lines += text.rstrip("\n").splitlines()
+        for line in text.rstrip("\n").splitlines():
+            self.lines += textwrap.wrap(line, COLUMNS) or [""]
 
 
 @dataclass(frozen=True)
@@ -63,15 +69,26 @@ class Place:
             **kept,
             "PATH": f"{Path(sys.executable).parent}:{kept['PATH']}",
             "HOLDFAST_CONFIG_DIR": str(self.folder / "config"),
-            "COLUMNS": "100",
+            "COLUMNS": str(COLUMNS),
+            "TERM": "xterm",
             "NO_COLOR": "1",
         }
 
     def start(self, *command: str, output: Path) -> "subprocess.Popen[bytes]":
-        with output.open("wb") as file:
-            return subprocess.Popen(
-                ("holdfast", *command), env=self.environment, stdout=file, stderr=subprocess.STDOUT
-            )
+        """At a terminal, as somebody would see it; what it shows goes to the file as well."""
+        ours, theirs = pty.openpty()
+        output.touch()
+        process = subprocess.Popen(
+            ("holdfast", *command),
+            env=self.environment,
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            start_new_session=True,
+        )
+        os.close(theirs)
+        threading.Thread(target=_copy, args=(ours, output), daemon=True).start()
+        return process
 
     def stored(self, chat_id: str) -> dict[str, Any]:
         """The history, as the server has it."""
@@ -86,6 +103,12 @@ class Place:
     def server(self, output: Path) -> "subprocess.Popen[bytes]":
         data = str(self.folder / "data")
         return self.start("dev", "--data", data, "--port", str(self.port), output=output)
+
+
+def _copy(terminal: int, output: Path) -> None:
+    with output.open("ab", buffering=0) as file, suppress(OSError):  # raised when nobody is left
+        while shown := os.read(terminal, 65536):
+            file.write(shown.replace(b"\r\n", b"\n"))
 
 
 def make(place: Place) -> str:
@@ -104,7 +127,7 @@ def make(place: Place) -> str:
         server.wait()
         run.kill()  # whoever watched it has left, too
         run.wait()
-    told.printed(f"{ran.read_text().rstrip()}…")
+    told.printed(f"{shown(ran).rstrip()}…")
     told.typed("kill -9 %1    # in mid-answer, and whoever watched it has left")
     with running(place.server(second)) as server:
         told.typed("holdfast dev &")
@@ -112,25 +135,30 @@ def make(place: Place) -> str:
         told.typed("holdfast attach @last")
         attached = place.start("attach", "@last", output=again)
         if attached.wait(LIMIT_S) != 0:
-            raise Failed(f"attach ended with {attached.returncode}: {again.read_text()}")
-        check(ran.read_text(), again.read_text(), place.stored(ran.read_text().split()[1]))
+            raise Failed(f"attach ended with {attached.returncode}: {shown(again)}")
+        check(shown(ran), shown(again), place.stored(shown(ran).split()[1]))
         server.send_signal(signal.SIGINT)
         server.wait(LIMIT_S)
-    told.printed(again.read_text())
+    told.printed(shown(again))
     return "\n".join(told.lines)
 
 
-def check(before: str, shown: str, stored: dict[str, Any]) -> None:
+def shown(output: Path) -> str:
+    """Without colours; nothing is ever taken back, so what was shown is what was written."""
+    return STYLE.sub("", output.read_text(errors="replace"))
+
+
+def check(before: str, after: str, stored: dict[str, Any]) -> None:
     """What attach showed begins with what was seen before the kill, and has each text once."""
-    seen, whole = (" ".join(text.split("\n", 1)[1].split()) for text in (before, shown))
+    seen, whole = (" ".join(text.split("\n", 1)[1].split()) for text in (before, after))
     if not whole.startswith(seen) or whole == seen:
         raise Failed(f"it does not go on from {seen!r}: {whole!r}")
     parts = [part for message in stored["messages"][1:] for part in message["parts"]]
     texts = [" ".join(part["text"].split()) for part in parts if part["kind"] == "text"]
     if len(texts) < 2 or any(whole.count(text) != 1 for text in texts):
         raise Failed(f"not every word once: {whole!r}, stored {texts}")
-    if not whole.endswith(texts[-1]) or "· clock ✓" not in shown:
-        raise Failed(f"without its tool call or its end: {shown}")
+    if not whole.endswith(texts[-1]) or "· clock ✓" not in after:
+        raise Failed(f"without its tool call or its end: {after}")
 
 
 @contextmanager
@@ -147,13 +175,13 @@ def wait_for(output: Path, pattern: str, process: "subprocess.Popen[bytes]") -> 
     wanted = re.compile(pattern, re.MULTILINE)
     until = time.monotonic() + LIMIT_S
     while time.monotonic() < until:
-        text = output.read_text(errors="replace")
+        text = shown(output)
         if wanted.search(text):
             return text
         if process.poll() is not None:
             raise Failed(f"ended with {process.returncode} before {pattern!r}: {text}")
         time.sleep(POLL_S)
-    raise Failed(f"{pattern!r} did not come: {output.read_text()}")
+    raise Failed(f"{pattern!r} did not come: {shown(output)}")
 
 
 def greeting(place: Place, text: str) -> str:
