@@ -12,6 +12,7 @@ import pty
 import re
 import shlex
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -19,7 +20,7 @@ import textwrap
 import threading
 import time
 import urllib.request
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,6 +37,9 @@ PROMPT: Final = "Look at the clock and tell me what you see. [[sim: rate=8]]"
 KILL_AFTER: Final = r"The tool answered: \S+ \S+ \S+ \S+"
 READY: Final = r"^  stop .*\n"
 COLUMNS: Final = 100
+CHANGING: Final = re.compile(
+    r"[0-9a-f]{8}-[0-9a-f-]{27}|\d{4}-\d\d-\d\dT[\d:+]+|(?<=127.0.0.1:)\d+|(?<=PostgreSQL )\d+"
+)
 STYLE: Final = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 LIMIT_S: Final = 300.0
 POLL_S: Final = 0.02
@@ -59,8 +63,11 @@ class Transcript:
 
 @dataclass(frozen=True)
 class Place:
+    """Where it happens: files in `folder`, commands in `home`."""
+
     folder: Path
     port: int = 8080
+    home: Path = ROOT
 
     @property
     def environment(self) -> dict[str, str]:
@@ -75,11 +82,15 @@ class Place:
         }
 
     def start(self, *command: str, output: Path) -> "subprocess.Popen[bytes]":
+        return self.launch("holdfast", *command, output=output)
+
+    def launch(self, *command: str, output: Path) -> "subprocess.Popen[bytes]":
         """At a terminal, as somebody would see it; what it shows goes to the file as well."""
         ours, theirs = pty.openpty()
         output.touch()
         process = subprocess.Popen(
-            ("holdfast", *command),
+            command,
+            cwd=self.home,
             env=self.environment,
             stdin=theirs,
             stdout=theirs,
@@ -188,6 +199,11 @@ def greeting(place: Place, text: str) -> str:
     return text.replace(str(place.folder / "data"), "~/.local/share/holdfast")
 
 
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return taken.getsockname()[1]
+
+
 def in_readme(text: str, transcript: str) -> str:
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
@@ -200,6 +216,17 @@ def transcript_in(text: str) -> list[str]:
     _, _, rest = text.partition(f"{BEGIN}\n```console\n")
     inside, _, _ = rest.partition(f"\n```\n{END}")
     return inside.splitlines()
+
+
+def skeleton(lines: Sequence[str]) -> list[str]:
+    """What two of them have in common: not ids, times, ports, versions, nor the model's prose."""
+    kept: list[str] = []
+    prose = False
+    for line in lines:
+        prose = (prose or line.startswith("The tool answered:")) and not line.startswith("$ ")
+        if not prose:
+            kept.append(CHANGING.sub("…", line))
+    return kept
 
 
 def main() -> None:
