@@ -15,14 +15,14 @@ import tempfile
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import orjson
 
 from scripts.transcript import (
     LIMIT_S,
-    READY,
     README,
+    READY,
     ROOT,
     Failed,
     Place,
@@ -123,7 +123,8 @@ def main() -> None:
         print(f"from the {name}: {found[name].total_s} s {found[name].steps}")
     slowest_s = max(watch.total_s for watch in found.values())
     if given.into:
-        figures = orjson.loads(given.into.read_bytes()) if given.into.exists() else {}
+        known = given.into.read_bytes() if given.into.exists() else b"{}"
+        figures: dict[str, Any] = orjson.loads(known)
         figures["first_answer_s"] = found["clone"].total_s
         figures["first_answer"] = {
             "cache": "cold" if given.cold else "warm",

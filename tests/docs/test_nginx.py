@@ -159,11 +159,12 @@ async def test_a_websocket_is_let_through_and_metrics_are_not(cell: Cell) -> Non
 
 async def test_requests_go_on_when_one_of_the_two_stops(cell: Cell) -> None:
     async with behind_nginx(cell) as client:
+        stopping = cell.nobody.at(cell.urls[1])
         cell.served[1].drain()
         async with asyncio.timeout(WAIT_S):
             while True:
                 try:
-                    await cell.nobody.at(cell.urls[1]).get("/healthz")
+                    await stopping.get("/healthz")
                 except aiohttp.ClientConnectionError:
                     break
                 await asyncio.sleep(0.05)

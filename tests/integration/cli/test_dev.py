@@ -16,10 +16,12 @@ from typer.testing import CliRunner
 from holdfast.cli.app import app
 from holdfast.cli.dev import binaries
 from tests.support.database import temporary_database
-from tests.support.dev import Dev, dev, running_in, short_folder
+from tests.support.dev import Dev, dev, ended, running_in, short_folder, started
 
 WORDS = " ".join(f"word{number}" for number in range(120))
 AS_ROOT = os.geteuid() == 0
+
+pytestmark = pytest.mark.timeout(600)  # several processes each
 
 
 @pytest.fixture
@@ -62,7 +64,8 @@ async def test_from_nothing_to_an_answer_and_the_same_again(folder: Path) -> Non
         answer = await said(first, chat_id)
         assert "The tool answered: 20" in answer, "the simulator called a tool of ours"
 
-        code, errors = await asyncio.to_thread(refused, data)
+        async with started(data, "--port", "0") as another:
+            code, errors = await ended(another)
         assert code == 1
         assert f"runs already in {data} (process {first.process.pid})" in errors
         assert running_in(folder), "the second one stops nothing of the first"

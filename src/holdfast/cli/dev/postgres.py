@@ -29,6 +29,7 @@ SOCKET_PATH_BYTES_MAX: Final = 103
 COMMAND_S: Final = 120
 ACCOUNTS: Final = ("postgres", "nobody")
 """As whom it runs where we are root, which PostgreSQL refuses to be."""
+MAY_ENTER: Final = ("/bin/sh", "-c", 'test -x "$0"')
 LOG: Final = "server.log"
 LOG_LINES_TOLD: Final = 5
 SETTINGS: Final = f"""
@@ -155,7 +156,7 @@ def _check_reach(server: PrivatePostgres) -> None:
         )
     account = server.account
     for place in (server.data.parent, server.binaries.folder):
-        if account and _finished(("test", "-x", str(place)), account).returncode:
+        if account and _finished((*MAY_ENTER, str(place)), account).returncode:
             raise PostgresFailed(
                 f"PostgreSQL does not run as root, so it would run as {account.name!r}, who may not"
                 f" enter {place}. Give a folder that everybody may enter with --data, such as"
@@ -166,7 +167,7 @@ def _check_reach(server: PrivatePostgres) -> None:
 def _finished(
     command: tuple[str, ...], account: Account | None
 ) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(  # noqa: S603 - PostgreSQL's own programs, and `test`
+    return subprocess.run(  # noqa: S603 - PostgreSQL's own programs, and MAY_ENTER
         command,
         stdin=subprocess.DEVNULL,
         capture_output=True,
