@@ -28,9 +28,7 @@ from holdfast.cli.watch import watch
 from holdfast.cli.worker import worker
 from holdfast.simulator.command import simulate
 
-app = typer.Typer(
-    no_args_is_help=True, help="AI agent chats that never lose a turn."
-)
+app = typer.Typer(no_args_is_help=True, help="AI agent chats that never lose a turn.")
 
 WORK: Final = "Work"
 READ: Final = "Read"

@@ -12,9 +12,9 @@ from holdfast.simulator.server import Config, running
 from tests.support.database import temporary_database
 from tests.support.replica import Replicas
 from tests.support.terminal import Cli
-from tests.support.web import Cell, a_cell
+from tests.support.web import OUR_ORIGIN, Cell, a_cell
 
-SLOW: Final = "words=400 | rate=40"
+SLOW: Final = "words=4000 | rate=40"
 SCRIPT: Final = parse_script(
     {
         "steps": [
@@ -46,7 +46,7 @@ async def server(template: str) -> AsyncGenerator[Cell]:
     async with (
         temporary_database(template) as url,
         running(Config(script=SCRIPT, hang_max_s=20)) as simulator,
-        a_cell(Replicas(url, simulator)) as cell,
+        a_cell(Replicas(url, simulator), origins=OUR_ORIGIN) as cell,
     ):
         yield cell
 
