@@ -128,7 +128,7 @@ FACTS: Final[dict[str, Any]] = {
     "last_queued_id": 3, "queue_length": 0, "owes_reply": True, "compactable": True,
     "compaction_requested": False, "open_calls": "[]", "attempt": 0, "attempts_forgiven": 0,
     "model": None, "effort": None, "error": None, "backoff": None, "awaiting": None,
-    "awaiting_until": None, "releases": False, "touches": True, "fence_worker": None,
+    "awaiting_until": None, "tools": None, "releases": False, "touches": True, "fence_worker": None,
     "fence_epoch": None,
     "client_key": "new", "digest": b"", "answer_seq": 1, "answer_queued_id": None, "format": 1,
     "q_format": 1, "m_role": "user", "m_ending": "complete", "m_visibility": "both",

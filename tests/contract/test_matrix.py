@@ -27,7 +27,7 @@ from holdfast.domain.ids import CallId, QueuedId, Seq, Version
 from holdfast.domain.parts import Need
 from holdfast.domain.transitions import TRANSITIONS
 from tests.requirements import requirement
-from tests.support.builders import WORKER, asks, backoff, error, reply, result, user
+from tests.support.builders import WORKER, a_tool, asks, backoff, error, reply, result, user
 from tests.support.world import ACTOR, World
 
 C1 = CallId("c1")
@@ -47,6 +47,7 @@ COMMANDS: Mapping[str, c.Command] = {
     "submit results": c.SubmitResults((result("c1"),)),
     "approve": c.Decide(C1, "approve"),
     "deny": c.Decide(C1, "deny"),
+    "declare tools": c.DeclareTools((a_tool(),)),
     "request compaction": c.RequestCompaction(),
     "archive": c.Archive(),
     "unarchive": c.Unarchive(),

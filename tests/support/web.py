@@ -2,7 +2,7 @@
 
 import asyncio
 import io
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import aiohttp
 import orjson
 
+from holdfast.bootstrap import Adapters
 from holdfast.bootstrap.edge import Served, create_first_with_key, open_served
 from holdfast.bootstrap.server import Server
 from tests.support.identity import PASSWORD
@@ -170,10 +171,12 @@ class Cell:
 
 
 @asynccontextmanager
-async def on_socket(replicas: Replicas, **more: Any) -> AsyncGenerator[Served]:
+async def on_socket(
+    replicas: Replicas, around: Callable[[Adapters], Adapters] | None = None, **more: Any
+) -> AsyncGenerator[Served]:
     settings = replicas.settings(**{"port": 0, **more})
     async with (
-        replicas.open(**more) as server,
+        replicas.open(around, **more) as server,
         open_served(server, settings) as served,
         asyncio.TaskGroup() as tasks,
     ):

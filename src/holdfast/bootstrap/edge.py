@@ -25,6 +25,7 @@ from holdfast.identity.throttle import Throttle
 from holdfast.ports.identity import Credentials
 from holdfast.settings import Settings
 from holdfast.telemetry.metrics import Metrics
+from holdfast.tools.builtin import NAMES
 from holdfast.web.app import create_app
 from holdfast.web.edge import Chats, Edge, Identity, WebOptions
 from holdfast.web.rates import Rates
@@ -83,6 +84,7 @@ def edge_of(server: Server, settings: Settings) -> Edge:
         identity=identity_of(adapters),
         clock=adapters.clock,
         models=(first, *others) if first else (),
+        reserved_tools=NAMES,
         metrics=server.metrics.text,
         version=metadata.version("holdfast"),
         options=WebOptions(own_origins=settings.own_origins),

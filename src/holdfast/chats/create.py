@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from holdfast.chats.ledger import Actor, Commit, Ledger
 from holdfast.domain.chat import Chat
+from holdfast.domain.client_tools import ClientTool
 from holdfast.domain.commands import Create
 from holdfast.domain.messages import MessageBody
 from holdfast.ports.ids import Ids
@@ -16,8 +17,9 @@ async def create(
     actor: Actor,
     messages: Sequence[MessageBody] = (),
     *,
+    tools: Sequence[ClientTool] = (),
     keyed: Keyed | None = None,
 ) -> Commit:
     """A new chat of the actor's; it runs at once if its messages end in one of the user's."""
     chat = Chat(chat_id=ids.new_chat_id(), org_id=actor.org_id, owner_id=actor.user_id)
-    return await ledger.create(chat, Create(tuple(messages)), keyed=keyed)
+    return await ledger.create(chat, Create(tuple(messages), tuple(tools)), keyed=keyed)

@@ -17,6 +17,7 @@ from holdfast.domain.chat import (
     Status,
     TurnError,
 )
+from holdfast.domain.client_tools import ClientTool
 from holdfast.domain.format import FORMAT, parts_from_json, parts_to_json
 from holdfast.domain.ids import (
     CallId,
@@ -69,6 +70,7 @@ def chat_from_row(row: Row) -> Chat:
         error=_error_from_json(row["error"]),
         backoff=_backoff_from_json(row["backoff"]),
         awaiting=_awaiting_from_json(row["awaiting"], row["awaiting_until"]),
+        tools=_tools_from_json(row["tools"]),
     )
 
 
@@ -189,6 +191,15 @@ def _awaiting_from_json(stored: str | None, deadline: datetime | None) -> Awaiti
     )
 
 
+def _tools_from_json(stored: str) -> tuple[ClientTool, ...]:
+    if stored == "[]":
+        return ()
+    return tuple(
+        ClientTool(name=tool["name"], description=tool["description"], schema=tool["schema"])
+        for tool in decode_json(stored)
+    )
+
+
 # To parameters, by the names that the statements use.
 
 
@@ -218,6 +229,15 @@ def facts_parameters(chat: Chat) -> dict[str, Any]:
         else encode_json({"kind": awaiting.kind.value, "calls": awaiting.calls}),
         "awaiting_until": None if awaiting is None else awaiting.deadline,
     }
+
+
+def tools_to_json(tools: Sequence[ClientTool]) -> str:
+    return encode_json(
+        [
+            {"name": tool.name, "description": tool.description, "schema": tool.schema}
+            for tool in tools
+        ]
+    )
 
 
 MESSAGE: Final = (

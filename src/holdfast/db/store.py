@@ -17,6 +17,7 @@ from holdfast.db.rows import (
     messages_parameters,
     past_from_row,
     rest_parameters,
+    tools_to_json,
 )
 from holdfast.domain.chat import Facts, Past, Target
 from holdfast.domain.errors import Unavailable
@@ -76,6 +77,7 @@ class PostgresStore:
             compactable=chat.compactable,
             model=None if chat.model is None else escape(chat.model),
             effort=None if chat.effort is None else escape(chat.effort),
+            tools=tools_to_json(chat.tools),
             client_key=None if keyed is None else escape(keyed.key),
             digest=None if keyed is None else keyed.digest,
             **messages_parameters(outcome.appended),
@@ -92,7 +94,7 @@ class PostgresStore:
     async def commit(
         self, outcome: Outcome, *, fence: Fence | None = None, keyed: Keyed | None = None
     ) -> Stamp | None:
-        before = outcome.before
+        before, chat = outcome.before, outcome.chat
         parameters: dict[str, Any] = {
             "chat_id": before.chat_id,
             "expected_version": before.version,
@@ -100,7 +102,8 @@ class PostgresStore:
             "fence_epoch": None if fence is None else fence.epoch,
             "releases": outcome.releases,
             "touches": fence is None and _speaks(outcome),
-            **facts_parameters(outcome.chat),
+            "tools": None if chat.tools == before.tools else tools_to_json(chat.tools),
+            **facts_parameters(chat),
         }
         blocks: list[str] = []
         if keyed is not None:

@@ -5,6 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
+from holdfast.domain.client_tools import ClientTool
 from holdfast.domain.ids import (
     NO_EPOCH,
     NO_QUEUED_ID,
@@ -144,6 +145,7 @@ class Chat:
     error: TurnError | None = None
     backoff: Backoff | None = None
     awaiting: Awaiting | None = None
+    tools: tuple[ClientTool, ...] = ()  # that its client runs
 
     @property
     def standing(self) -> Standing:

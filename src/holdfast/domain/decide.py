@@ -30,6 +30,7 @@ _HANDLERS: Mapping[type[c.Command], _Handler] = {
     c.PromoteQueued: people.promote_queued,
     c.SubmitResults: people.submit_results,
     c.Decide: people.decide_call,
+    c.DeclareTools: people.declare_tools,
     c.RequestCompaction: people.request_compaction,
     c.Archive: people.archive,
     c.Unarchive: people.unarchive,

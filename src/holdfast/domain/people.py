@@ -9,6 +9,7 @@ from holdfast.domain.commands import (
     Archive,
     Create,
     Decide,
+    DeclareTools,
     DeleteQueued,
     EditMessage,
     Interrupt,
@@ -31,7 +32,7 @@ from holdfast.domain.parts import Synthetic, ToolCall, ToolResult
 
 
 def create(draft: Draft, command: Create, _now: datetime) -> None:
-    draft.set(status=Status.IDLE)
+    draft.set(status=Status.IDLE, tools=command.tools)
     for body in command.messages:
         draft.say(body)
     draft.close_calls(Synthetic.SUPERSEDED)  # a history that was brought along starts no tools
@@ -166,6 +167,11 @@ def _settle(draft: Draft, call_ids: list[CallId]) -> None:
         draft.set(awaiting=replace(awaiting, calls=remaining))
     else:
         draft.resume()
+
+
+def declare_tools(draft: Draft, command: DeclareTools, _now: datetime) -> None:
+    if command.tools != draft.chat.tools:
+        draft.set(tools=command.tools)
 
 
 def request_compaction(draft: Draft, _command: RequestCompaction, _now: datetime) -> None:

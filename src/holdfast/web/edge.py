@@ -69,6 +69,8 @@ class Edge:
     clock: Clock
     models: tuple[str, ...]
     """The names that messages may ask for; the first is for those that name none."""
+    reserved_tools: frozenset[str]
+    """The server's own, which no chat may declare."""
     metrics: Callable[[], bytes]
     version: str
     options: WebOptions = field(default_factory=WebOptions)

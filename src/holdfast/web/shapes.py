@@ -16,6 +16,7 @@ from holdfast.chats.ledger import Commit
 from holdfast.chats.telling import encode_data
 from holdfast.domain import accounts
 from holdfast.domain.chat import ErrorKind, Status
+from holdfast.domain.client_tools import ClientTool
 from holdfast.domain.messages import Ending
 from holdfast.domain.parts import Need, Synthetic
 from holdfast.domain.policy import OrgRole, Scope
@@ -178,6 +179,14 @@ class ChatEntry(Shape):
     created_at: datetime
 
 
+class Tool(Shape):
+    """A tool that the client of the chat runs."""
+
+    name: str
+    description: str
+    schema_: dict[str, Any] = Field(alias="schema")
+
+
 class Chat(ChatEntry):
     """A chat, and what of it is happening now."""
 
@@ -188,6 +197,7 @@ class Chat(ChatEntry):
     error: Error | None
     retry: Retry | None
     action_required: ActionRequired | None
+    tools: list[Tool]
 
 
 class ChatPage(Shape):
@@ -381,6 +391,10 @@ def entry_json(entry: Entry) -> dict[str, Any]:
         "touched_at": entry.touched_at,
         "created_at": entry.created_at,
     }
+
+
+def tool_json(tool: ClientTool) -> dict[str, Any]:
+    return {"name": tool.name, "description": tool.description, "schema": tool.schema}
 
 
 def user_json(user: accounts.User) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from tests.support.web import OUR_ORIGIN, Answer, Cell, Client
 MESSAGE: Final = {"text": "foreign words"}
 BODIES: Final[Mapping[str, Any]] = {
     "POST /chats": {},
+    "PUT /chats/{chat_id}/tools": {"tools": []},
     "PUT /chats/{chat_id}/title": {"title": "foreign"},
     "PUT /chats/{chat_id}/pinned": {"pinned": True},
     "PUT /chats/{chat_id}/labels": {"labels": ["foreign"]},

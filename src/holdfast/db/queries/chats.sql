@@ -6,7 +6,7 @@ select
     c.id, c.org_id, c.owner_id, c.status, c.archived_at is not null as archived, c.version,
     c.history_version, c.queue_version, c.last_seq, c.last_queued_id, c.owes_reply, c.compactable,
     c.compaction_requested, c.open_calls, c.worker_id, c.epoch, c.attempt, c.attempts_forgiven,
-    c.model, c.effort, c.error, c.backoff, c.awaiting, c.awaiting_until,
+    c.model, c.effort, c.error, c.backoff, c.awaiting, c.awaiting_until, c.tools,
     case when c.queue_length > 0 then (
         select json_agg(
             json_build_object(
@@ -67,11 +67,11 @@ with created as (
     insert into chats (
         id, org_id, owner_id, status, version, history_version, queue_version, last_seq,
         last_queued_id, queue_length, owes_reply, compactable, compaction_requested, open_calls,
-        epoch, attempt, attempts_forgiven, model, effort, runnable_since, client_key, client_digest
+        epoch, attempt, attempts_forgiven, model, effort, tools, runnable_since, client_key, client_digest
     )
     values (
         :chat_id, :org_id, :owner_id, :status, 1, :history_version, 0, :last_seq, 0, 0, :owes_reply,
-        :compactable, false, '[]', 0, 0, 0, :model, :effort,
+        :compactable, false, '[]', 0, 0, 0, :model, :effort, :tools,
         case when :status = 'running' then clock_timestamp() end, :client_key, :digest
     )
     on conflict (owner_id, client_key) do nothing
@@ -124,6 +124,7 @@ with moved as (
         backoff = :backoff,
         awaiting = :awaiting,
         awaiting_until = :awaiting_until,
+        tools = coalesce(:tools, tools),  -- null, as in nearly every commit: the same
         runnable_since = case
             when :status in ('running', 'interrupting')
                 then coalesce(runnable_since, clock_timestamp())

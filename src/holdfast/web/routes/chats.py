@@ -5,15 +5,16 @@ from typing import Annotated, Any, Literal
 from fastapi import Query
 from starlette.responses import Response
 
-from holdfast.chats import create, listing, steer
+from holdfast.chats import create, declare, listing, steer
 from holdfast.domain.chat import Status
+from holdfast.domain.client_tools import ClientTool
 from holdfast.domain.errors import ChatNotFound
 from holdfast.domain.events import EventKind, of_state
 from holdfast.domain.ids import ChatId, Seq, UserId
 from holdfast.domain.policy import Action, Kind, rule_for
 from holdfast.ports.listing import Wanted
 from holdfast.web import bodies, shapes
-from holdfast.web.auth import Asks, ByKey
+from holdfast.web.auth import Asks, ByKey, Caller
 from holdfast.web.routes.common import (
     After,
     ChatIdInPath,
@@ -22,7 +23,7 @@ from holdfast.web.routes.common import (
     check_model,
     router_for,
 )
-from holdfast.web.shapes import answer, committed, entry_json, nothing
+from holdfast.web.shapes import answer, committed, entry_json, nothing, tool_json
 
 router = router_for("chats")
 
@@ -34,8 +35,11 @@ async def begin(body: bodies.NewChat, asks: Asks, key: ByKey) -> Response:
     messages = () if body.message is None else (body.message.body(asks.who.user_id),)
     if body.message is not None:
         check_model(asks.edge, body.message.model)
+    tools = _tools(asks, body.tools)
     chats = asks.edge.chats
-    commit = await create.create(chats.ledger, chats.ids, asks.driver, messages, keyed=key)
+    commit = await create.create(
+        chats.ledger, chats.ids, asks.driver, messages, tools=tools, keyed=key
+    )
     response = committed(commit, 201)
     response.headers["location"] = f"/api/v1/chats/{commit.chat.chat_id}"
     return response
@@ -102,8 +106,21 @@ async def look(chat_id: ChatIdInPath, asks: Asks) -> Response:
             "error": told.get(EventKind.ERROR),
             "retry": told.get(EventKind.RETRY),
             "action_required": told.get(EventKind.ACTION_REQUIRED),
+            "tools": [tool_json(each) for each in loaded.facts.chat.tools],
         }
     )
+
+
+@router.put("/chats/{chat_id}/tools", response_model=shapes.Committed)
+async def declare_tools(
+    chat_id: ChatIdInPath, body: bodies.Declaring, asks: Asks, key: ByKey
+) -> Response:
+    """The tools that its client runs: these and no others, from the next turn on."""
+    tools = _tools(asks, body.tools)
+    commit = await declare.declare(
+        asks.edge.chats.ledger, asks.driver, ChatId(chat_id), tools, keyed=key
+    )
+    return committed(commit)
 
 
 @router.put("/chats/{chat_id}/title", response_model=shapes.ChatEntry)
@@ -176,3 +193,9 @@ async def unshare(chat_id: ChatIdInPath, user_id: UserIdInPath, asks: Asks) -> R
     chats, clock = asks.edge.chats, asks.edge.clock
     await listing.unshare(chats.listing, clock, asks.who, ChatId(chat_id), UserId(user_id))
     return nothing()
+
+
+def _tools(asks: Caller, given: bodies.ToolsIn) -> list[ClientTool]:
+    tools = [each.tool() for each in given]
+    declare.check_tools(tools, asks.edge.reserved_tools)
+    return tools
