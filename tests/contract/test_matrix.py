@@ -35,6 +35,7 @@ Q1 = QueuedId(1)
 
 COMMANDS: Mapping[str, c.Command] = {
     "create": c.Create((user(),)),
+    "fork": c.Fork(),
     "send": c.SendMessage(user("sent")),
     "send urgently": c.SendMessage(user("sent"), when_busy="interrupt"),
     "edit": c.EditMessage(Seq(1), user("edited")),

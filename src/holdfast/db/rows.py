@@ -12,6 +12,7 @@ from holdfast.domain.chat import (
     Chat,
     ErrorKind,
     OpenCall,
+    Origin,
     Past,
     QueuedMessage,
     Status,
@@ -114,19 +115,32 @@ def queued_from_row(row: Row, parts: Sequence[JsonObject]) -> QueuedMessage:
 
 
 def past_from_row(version: Version, row: Row) -> Past:
-    tail = () if row["tail"] is None else decode_json(row["tail"])
     return Past(
         version=version,
         shared_seq=Seq(row["shared_seq"]),
         copied=row["copied"],
         hidden=row["hidden"],
-        tail=tuple(
-            MessageBody(
-                role=Role(stored["role"]),
-                parts=parts_from_json(stored["format"], stored["parts"]),
-            )
-            for stored in tail
-        ),
+        tail=_tail_from_json(row["tail"]),
+    )
+
+
+def origin_from_row(chat: Chat, version: Version, row: Row) -> Origin:
+    return Origin(
+        chat=chat,
+        version=version,
+        last_seq=Seq(row["last_seq"]),
+        messages=row["messages"],
+        reply_seq=Seq(row["reply_seq"]),
+        before_reply=row["before_reply"],
+        tail=_tail_from_json(row["tail"]),
+    )
+
+
+def _tail_from_json(stored: str | None) -> tuple[MessageBody, ...]:
+    tail = () if stored is None else decode_json(stored)
+    return tuple(
+        MessageBody(role=Role(body["role"]), parts=parts_from_json(body["format"], body["parts"]))
+        for body in tail
     )
 
 

@@ -23,6 +23,15 @@ class Create:
 
 
 @dataclass(frozen=True, slots=True)
+class Fork:
+    """Begin with what another chat says: up to a message (None: as far as it is whole), as of a
+    version (None: now)."""
+
+    at: Seq | None = None
+    as_of: Version | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class SendMessage:
     message: MessageBody
     when_busy: Literal["queue", "interrupt"] = "queue"
@@ -160,6 +169,7 @@ class Fail:
 
 FromPeople: TypeAlias = (
     Create
+    | Fork
     | SendMessage
     | EditMessage
     | Interrupt

@@ -20,6 +20,7 @@ _Handler = Callable[[Draft, Any, datetime], None]
 
 _HANDLERS: Mapping[type[c.Command], _Handler] = {
     c.Create: people.create,
+    c.Fork: people.fork,
     c.SendMessage: people.send_message,
     c.EditMessage: people.edit_message,
     c.Interrupt: people.interrupt,

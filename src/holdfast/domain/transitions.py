@@ -24,6 +24,7 @@ from holdfast.domain.commands import (
     Fail,
     FinishInterrupt,
     FinishTurn,
+    Fork,
     Interrupt,
     MoveQueued,
     PromoteQueued,
@@ -52,6 +53,7 @@ def _to(*standings: Standing) -> frozenset[Standing]:
 
 TRANSITIONS: Final[Mapping[tuple[Standing, type[Command]], frozenset[Standing]]] = {
     (ABSENT, Create): _to(IDLE, RUNNING),  # RUNNING: it ends in something to answer
+    (ABSENT, Fork): _to(IDLE),
     (IDLE, SendMessage): _to(RUNNING),
     (IDLE, EditMessage): _to(RUNNING),
     (IDLE, RequestCompaction): _to(RUNNING),

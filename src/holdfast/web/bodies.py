@@ -148,6 +148,17 @@ class Restoring(Body):
     version: Number
 
 
+class Forking(Body):
+    at: Number | None = Field(
+        default=None,
+        description="The last message to take, after which no call waits for its result; null: as"
+        " far as the history is whole.",
+    )
+    as_of: Number | None = Field(
+        default=None, description="Of the history as of a version; null: of now."
+    )
+
+
 class ResultIn(Body):
     call_id: Name
     output: Any

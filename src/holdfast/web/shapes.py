@@ -20,7 +20,6 @@ from holdfast.domain.client_tools import ClientTool
 from holdfast.domain.messages import Ending
 from holdfast.domain.parts import Need, Synthetic
 from holdfast.domain.policy import OrgRole, Scope
-from holdfast.ports.listing import Entry
 
 
 class Shape(BaseModel):
@@ -160,7 +159,8 @@ class ActionRequired(Shape):
 
 
 class ChatEntry(Shape):
-    """A chat in a list. `pinned` is the owner's own; `unread` is for whoever asks."""
+    """A chat in a list. `pinned` is the owner's own; `unread` is for whoever asks. `needs`: what it
+    waits for from outside."""
 
     chat_id: UUID
     owner_id: UUID
@@ -177,6 +177,7 @@ class ChatEntry(Shape):
     queue_length: int
     touched_at: datetime
     created_at: datetime
+    needs: Need | None
 
 
 class Tool(Shape):
@@ -371,26 +372,6 @@ def committed(commit: Commit, status: int = 200) -> Response:
         },
         status,
     )
-
-
-def entry_json(entry: Entry) -> dict[str, Any]:
-    return {
-        "chat_id": str(entry.chat_id),
-        "owner_id": str(entry.owner_id),
-        "title": entry.title,
-        "title_source": entry.title_source,
-        "status": entry.status,
-        "archived": entry.archived,
-        "pinned": entry.pinned,
-        "labels": entry.labels,
-        "version": entry.version,
-        "last_seq": entry.last_seq,
-        "read_seq": entry.read_seq,
-        "unread": entry.unread,
-        "queue_length": entry.queue_length,
-        "touched_at": entry.touched_at,
-        "created_at": entry.created_at,
-    }
 
 
 def tool_json(tool: ClientTool) -> dict[str, Any]:
