@@ -1,13 +1,14 @@
 """Both halves of the SDK behind one face, so that one suite can be run on both.
 
-`Awaited` gives a sync object the async names: its calls run in a worker of asyncio's, one at a time
-per call, as in a program that has no loop.
+`Awaited` gives a sync object the async names: its calls run beside the loop of the test, as in a
+program that has none.
 """
 
 import asyncio
 import inspect
+import threading
 from collections.abc import AsyncGenerator, Callable, Generator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, Literal, cast
 
 from holdfast.sdk import AsyncChat, AsyncClient, Chat, Client
@@ -50,9 +51,35 @@ def _face(value: Any) -> Any:
     return Awaited(value) if type(value) in TWINS else value
 
 
+async def _apart(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Beside the loop. Not in asyncio's pool: a call that hangs must not hang the end of a test."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[Any] = loop.create_future()
+
+    def settle(result: Any, error: BaseException | None) -> None:
+        if done.done():
+            return
+        if error is None:
+            done.set_result(result)
+        else:
+            done.set_exception(error)
+
+    def work() -> None:
+        result, failed = None, None
+        try:
+            result = call(*args, **kwargs)
+        except BaseException as error:  # noqa: BLE001 - it is raised over there
+            failed = error
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(settle, result, failed)
+
+    threading.Thread(target=work, daemon=True).start()
+    return await done
+
+
 def _awaited(call: Callable[..., Any]) -> Callable[..., Any]:
     async def run(*args: Any, **kwargs: Any) -> Any:
-        return _face(await asyncio.to_thread(call, *args, **kwargs))
+        return _face(await _apart(call, *args, **kwargs))
 
     return run
 
@@ -61,10 +88,11 @@ def _iterated(call: Callable[..., Generator[Any]]) -> Callable[..., AsyncGenerat
     async def run(*args: Any, **kwargs: Any) -> AsyncGenerator[Any]:
         items = call(*args, **kwargs)
         try:
-            while (item := await asyncio.to_thread(next, items, _END)) is not _END:
+            while (item := await _apart(next, items, _END)) is not _END:
                 yield item
         finally:
-            items.close()
+            with suppress(ValueError):  # it is under way beside us, and the test is over
+                items.close()
 
     return run
 
