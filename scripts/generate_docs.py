@@ -22,7 +22,7 @@ from holdfast.domain.transitions import TRANSITIONS
 from holdfast.settings import ModelSettings, Settings, env_name
 from holdfast.telemetry.metrics import METRICS, Row
 from holdfast.web.app import ANONYMOUS, all_routes
-from holdfast.web.events import StreamEvent
+from holdfast.web.events import StreamEvent, WatchEvent
 from holdfast.web.problems import KINDS
 from scripts import generate_sync, requirements_report
 
@@ -218,7 +218,14 @@ def api() -> str:
         "",
         *_table(
             ("event", "data"),
-            [(f"`{name}`", ", ".join(f"`{each}`" for each in data)) for name, data in _events()],
+            _events(StreamEvent),
+        ),
+        "",
+        "Of `/watch` and `/watch/socket`:",
+        "",
+        *_table(
+            ("event", "data"),
+            _events(WatchEvent),
         ),
         "",
         "## Problems",
@@ -235,14 +242,15 @@ def api() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _events() -> list[tuple[str, list[str]]]:
+def _events(union: Any) -> list[tuple[str, str]]:  # noqa: ANN401 - an annotated union
     """Of each kind: the fields of its data."""
-    schema = TypeAdapter[Any](StreamEvent).json_schema()
+    schema = TypeAdapter[Any](union).json_schema()
     known: dict[str, Any] = schema["$defs"]
-    found: list[tuple[str, list[str]]] = []
+    found: list[tuple[str, str]] = []
     for name, ref in schema["discriminator"]["mapping"].items():
         data = known[ref.rsplit("/", 1)[1]]["properties"]["data"]["$ref"]
-        found.append((name, list(known[data.rsplit("/", 1)[1]].get("properties", {}))))
+        fields = known[data.rsplit("/", 1)[1]].get("properties", {})
+        found.append((f"`{name}`", ", ".join(f"`{each}`" for each in fields)))
     return found
 
 
