@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from holdfast.bootstrap.adapters import Adapters, beside, open_adapters
 from holdfast.bootstrap.options import default_model
 from holdfast.bootstrap.server import READY_LOOKS_S, Server
+from holdfast.chats.told_listing import ToldListing
 from holdfast.domain.accounts import User
 from holdfast.domain.denials import WrongCredentials
 from holdfast.domain.errors import Unavailable
@@ -26,6 +27,7 @@ from holdfast.identity.throttle import Throttle
 from holdfast.ports.identity import Credentials
 from holdfast.settings import Settings
 from holdfast.telemetry.metrics import Metrics
+from holdfast.tools.builtin import NAMES
 from holdfast.web.app import create_app
 from holdfast.web.edge import Chats, Edge, Identity, WebOptions
 from holdfast.web.rates import Rates
@@ -69,6 +71,7 @@ async def open_identity(settings: Settings) -> AsyncGenerator[Identity]:
 def edge_of(server: Server, settings: Settings) -> Edge:
     adapters = server.adapters
     assert server.hub is not None, "who serves people has a hub"
+    assert server.watching is not None, "and lets them watch their lists"
     assert adapters.people is not None, "an edge needs its adapters"
     first = default_model(settings)
     others = (model.name for model in settings.models if model.name != first)
@@ -77,13 +80,15 @@ def edge_of(server: Server, settings: Settings) -> Edge:
             ledger=server.ledger,
             store=adapters.store,
             history=adapters.history,
-            listing=adapters.people.listing,
+            listing=ToldListing(adapters.people.listing, adapters.bus),
             hub=server.hub,
+            watching=server.watching,
             ids=adapters.ids,
         ),
         identity=identity_of(adapters),
         clock=adapters.clock,
         models=(first, *others) if first else (),
+        reserved_tools=NAMES,
         metrics=server.metrics.text,
         version=metadata.version("holdfast"),
         options=WebOptions(own_origins=settings.own_origins),

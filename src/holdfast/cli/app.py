@@ -6,7 +6,6 @@ what is a server loads itself; `holdfast --help` loads neither.
 
 import sys
 from collections.abc import Callable
-from importlib import metadata
 from typing import Annotated, Any, Final
 
 import typer
@@ -30,9 +29,7 @@ from holdfast.cli.watch import watch
 from holdfast.cli.worker import worker
 from holdfast.simulator.command import simulate
 
-app = typer.Typer(
-    no_args_is_help=True, add_completion=False, help="AI agent chats that never lose a turn."
-)
+app = typer.Typer(no_args_is_help=True, help="AI agent chats that never lose a turn.")
 
 WORK: Final = "Work"
 READ: Final = "Read"
@@ -86,6 +83,8 @@ def version(
     show: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,  # noqa: FBT002
 ) -> None:
     if show:
+        from importlib import metadata
+
         typer.echo(f"holdfast {metadata.version('holdfast')}")
         raise typer.Exit
 

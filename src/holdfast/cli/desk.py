@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from holdfast.sdk.config import Target
 
 COLORS: Final = ("auto", "always", "never")
+ANSWER_S: Final = 10.0
+"""So long a server may be away before a command fails. Streams wait for ever."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +84,10 @@ class Desk:
 
 def chosen_target() -> "Target":
     """Which server: --url or --context, else the environment, else the current context."""
-    from holdfast.sdk.config import read_config, resolve
+    from holdfast.sdk.config import resolve
 
     given = _GIVEN.get()
-    if given.context is None:
-        return resolve(url=given.url)
-    target = read_config().contexts.get(given.context)
-    if target is None:
-        raise Stop(f"There is no context {given.context}: see `holdfast context ls`.", Exit.USAGE)
-    return resolve(url=given.url or target.url, token=target.token)
+    return resolve(url=given.url, context=given.context)
 
 
 def given_url() -> str | None:
@@ -107,7 +104,7 @@ def at_desk(work: Work, *, to: Path | None = None) -> None:
         from holdfast.sdk import AsyncClient
 
         target = chosen_target()
-        async with AsyncClient(url=target.url, token=target.token) as client:
+        async with AsyncClient(target.url, target.token, timeout_s=ANSWER_S) as client:
             return await work(Desk(client, screen))
 
     run(with_client, to=to)

@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from importlib import metadata
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from holdfast.cli.desk import chosen_target, run
@@ -61,6 +60,8 @@ def _mark(screen: "Screen", verdict: Verdict) -> str:
 
 async def _findings() -> AsyncIterator[Finding]:
     """In order; what cannot work after a failure is not tried."""
+    from importlib import metadata
+
     from holdfast.sdk import AsyncClient
     from holdfast.sdk.errors import HoldfastError
 

@@ -6,7 +6,7 @@ ends it; the SDK comes back by cursor, and we say so. Ctrl-C climbs a ladder (la
 
 import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, aclosing, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
 
@@ -209,8 +209,9 @@ class Following:
 
     async def _read(self, until: Literal["settled"] | None, after: str | None) -> None:
         stream = self.chat.stream(after=after, until=until, on_reconnect=self._reconnected)
-        async for event in stream:
-            self.sink.event(event)
+        async with aclosing(stream) as events:
+            async for event in events:
+                self.sink.event(event)
 
     async def _interrupt(self) -> None:
         with suppress(errors.Conflict):  # it ended by itself meanwhile

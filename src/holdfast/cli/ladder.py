@@ -47,7 +47,8 @@ def on_ctrl_c(climb: Callable[[], None]) -> Generator[None]:
     loop = asyncio.get_running_loop()
     try:
         loop.add_signal_handler(signal.SIGINT, climb)
-    except NotImplementedError:  # Windows: Ctrl-C stays what it is there, and leaves
+    except (NotImplementedError, RuntimeError):
+        # Windows, and threads other than the main one: Ctrl-C stays what it is there, and leaves.
         yield
         return
     try:

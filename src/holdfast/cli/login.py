@@ -124,10 +124,10 @@ async def _made_key(url: str, email: str | None, scopes: list[str]) -> str:
 
     if not sys.stdin.isatty():
         raise Stop("Nobody is there to type a password: use --token-stdin.", Exit.USAGE)
-    email = email or typer.prompt("E-mail", err=True)
-    password = typer.prompt("Password", hide_input=True, err=True)
+    who: str = email or typer.prompt("E-mail", err=True)
+    password: str = typer.prompt("Password", hide_input=True, err=True)
     async with AsyncClient(url=url) as client:
-        await client.sign_in(email, password)
+        await client.sign_in(who, password)
         try:
             made = await client.keys.create(f"holdfast on {platform.node()}"[:200], scopes=scopes)
         finally:

@@ -3,6 +3,7 @@
 Decides once what the terminal can do: colours, width, marks, and whether to write live.
 """
 
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -99,6 +100,9 @@ def _opened(path: Path) -> TextIO:
 
 def _console(color: Color, file: TextIO) -> Console:
     plain = partial(Console, file=file, highlight=False, markup=False, emoji=False)
+    if _dumb_columns(file) is not None:
+        # Rich takes every dumb terminal for 80 columns wide.
+        plain = partial(plain, width=_dumb_columns(file))
     if color == "always":
         return plain(color_system="standard", force_terminal=True, no_color=False)
     console = plain()
@@ -106,6 +110,15 @@ def _console(color: Color, file: TextIO) -> Console:
         # Rich's own no_color keeps bold and dim; whoever says NO_COLOR wants no escapes at all.
         return plain(color_system=None)
     return console
+
+
+def _dumb_columns(file: TextIO) -> int | None:
+    if not Console(file=file).is_dumb_terminal:
+        return None
+    try:
+        return os.get_terminal_size(file.fileno()).columns
+    except OSError:
+        return None
 
 
 def _write(console: Console, text: str, style: "Style" = "") -> None:

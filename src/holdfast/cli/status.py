@@ -1,6 +1,5 @@
 """`holdfast status` and `holdfast version`: which server this is, and who one is there."""
 
-from importlib import metadata
 from typing import TYPE_CHECKING
 
 from holdfast.cli.desk import at_desk, chosen_target
@@ -14,6 +13,8 @@ def status(*, json: AsJson = False) -> None:
     """Which server, which version, as whom, and how many chats run or wait."""
 
     async def work(desk: "Desk") -> None:
+        from importlib import metadata
+
         server = await desk.client.version()
         me = await desk.client.me()
         counts = {
@@ -40,6 +41,8 @@ def version(*, json: AsJson = False) -> None:
     """The versions of this command and of the server."""
 
     async def work(desk: "Desk") -> None:
+        from importlib import metadata
+
         server = await desk.client.version()
         told = {"client": metadata.version("holdfast"), "server": server.version}
         if json:

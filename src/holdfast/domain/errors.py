@@ -8,6 +8,7 @@
     │   │   ├── QueueFull
     │   │   ├── QueuedNotFound
     │   │   ├── NotEditable
+    │   │   ├── NotForkable
     │   │   ├── VersionNotFound
     │   │   ├── CallNotOpen
     │   │   ├── CallsUnanswered
@@ -66,6 +67,10 @@ class QueuedNotFound(CommandRefused):
 
 
 class NotEditable(CommandRefused):
+    pass
+
+
+class NotForkable(CommandRefused):
     pass
 
 

@@ -15,13 +15,17 @@ tools     functions that a chat may call and this process runs
 config    which server, with which token
 """
 
+from typing import TYPE_CHECKING
+
 from holdfast.sdk import errors, events, models
 from holdfast.sdk.aio.chat import AsyncChat
 from holdfast.sdk.aio.client import AsyncClient
 from holdfast.sdk.reply import Reply
-from holdfast.sdk.sync.chat import Chat
-from holdfast.sdk.sync.client import Client
 from holdfast.sdk.tools import Tool, tool
+
+if TYPE_CHECKING:
+    from holdfast.sdk.sync.chat import Chat
+    from holdfast.sdk.sync.client import Client
 
 __all__ = [
     "AsyncChat",
@@ -35,3 +39,16 @@ __all__ = [
     "models",
     "tool",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """The sync half once it is asked for: most programs need one of the two."""
+    if name == "Client":
+        from holdfast.sdk.sync.client import Client
+
+        return Client
+    if name == "Chat":
+        from holdfast.sdk.sync.chat import Chat
+
+        return Chat
+    raise AttributeError(name)

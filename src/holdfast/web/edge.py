@@ -15,6 +15,7 @@ from holdfast.ports.ids import Ids
 from holdfast.ports.listing import Listing
 from holdfast.ports.store import Store
 from holdfast.stream.hub import Hub
+from holdfast.stream.watching import Watching
 from holdfast.web.rates import Rates
 
 
@@ -59,6 +60,7 @@ class Chats:
     history: History
     listing: Listing
     hub: Hub
+    watching: Watching
     ids: Ids
 
 
@@ -69,6 +71,8 @@ class Edge:
     clock: Clock
     models: tuple[str, ...]
     """The names that messages may ask for; the first is for those that name none."""
+    reserved_tools: frozenset[str]
+    """The server's own, which no chat may declare."""
     metrics: Callable[[], bytes]
     version: str
     options: WebOptions = field(default_factory=WebOptions)

@@ -39,7 +39,7 @@ async def test_down_and_up_again_equals_fresh() -> None:
         await migrate(url)
         fresh = await catalogue(url)
         assert len(fresh) > 80
-        await roll_back(url, count=3)
+        await roll_back(url, count=4)
         assert await catalogue(url) == []
         await migrate(url)
         assert await catalogue(url) == fresh

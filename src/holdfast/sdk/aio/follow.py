@@ -15,7 +15,6 @@ import orjson
 
 from holdfast.sdk.aio.ground import sleep
 from holdfast.sdk.aio.http import AsyncHttp, problem_in
-from holdfast.sdk.aio.socket import messages_of
 from holdfast.sdk.errors import ApiError, ConnectionLost, WaitTimeout
 from holdfast.sdk.events import Event, event_of
 from holdfast.sdk.models import Json
@@ -109,6 +108,8 @@ async def by_sse(
 async def by_socket(
     http: AsyncHttp, route: Route, after: str | None, quiet_s: float
 ) -> AsyncGenerator[Event | None]:
+    from holdfast.sdk.aio.socket import messages_of  # few need it, and it is not light
+
     headers = dict(http.headers)
     if after is not None:
         headers["last-event-id"] = after

@@ -20,7 +20,6 @@ from holdfast.sdk.models import Json
 from holdfast.sdk.patience import Patience
 from holdfast.sdk.sync.ground import sleep
 from holdfast.sdk.sync.http import Http, problem_in
-from holdfast.sdk.sync.socket import messages_of
 from holdfast.sse import SseParser
 
 Transport: TypeAlias = Literal["sse", "websocket"]
@@ -108,6 +107,8 @@ def by_sse(http: Http, route: Route, after: str | None, quiet_s: float) -> Gener
 def by_socket(
     http: Http, route: Route, after: str | None, quiet_s: float
 ) -> Generator[Event | None]:
+    from holdfast.sdk.sync.socket import messages_of  # few need it, and it is not light
+
     headers = dict(http.headers)
     if after is not None:
         headers["last-event-id"] = after
