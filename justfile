@@ -29,7 +29,7 @@ unit:
     uv run coverage run -m pytest -n 2 tests/unit tests/architecture tests/requirements
 
 integration:
-    uv run coverage run -m pytest -n 2 tests/contract tests/integration
+    uv run coverage run -m pytest -n 2 tests/contract tests/integration tests/docs
     uv run coverage combine --quiet
     uv run coverage report --include 'src/holdfast/domain/*,src/holdfast/chats/*' --fail-under 100
     uv run coverage report --fail-under 95
@@ -68,6 +68,14 @@ schemathesis examples="100" seed="1":
 # The wheel, installed in an environment of its own, does what it should.
 wheel:
     scripts/check_wheel
+
+# The README's transcript, made anew: a server killed in mid-answer, and the answer to its end.
+transcript:
+    uv run python scripts/transcript.py
+
+# From a clone, and from the wheel, to the first words of an answer, timed.
+first-answer *options:
+    uv run python -m scripts.first_answer {{ options }}
 
 # Regenerate docs/architecture/state-machine.md and docs/reference/.
 docs:

@@ -42,9 +42,9 @@ from benchmarks.provider_clients import (
 from benchmarks.provider_replay import Server, started
 from benchmarks.report import stamp, write_json, write_page
 from holdfast.providers.shaping import decode
-from holdfast.providers.sse import SseParser
 from holdfast.providers.types import Decoder
 from holdfast.providers.wires import WIRES
+from holdfast.sse import SseParser
 
 SHORT_DELTAS: Final = 3
 BURST_DELTAS: Final = 500
@@ -189,7 +189,7 @@ class Began:
 
 def _fed(parser: SseParser, decoder: Decoder, events: list[str]) -> None:
     for event in events:
-        for name, data in parser.feed(event.encode()):
+        for name, data, _ in parser.feed(event.encode()):
             decode(decoder, name, data)
 
 

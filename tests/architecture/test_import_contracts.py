@@ -36,6 +36,8 @@ TRACES: Final = "Only telemetry and turn trace"
 CODECS: Final = "Codecs do no I/O"
 POSTGRESQL: Final = "Only db and bus speak PostgreSQL"
 REDIS: Final = "Only bus speaks Redis"
+SDK: Final = "The SDK is a client: of the server it knows the reducer only"
+CLIENTS: Final = "Only the SDK speaks httpx2 and WebSocket as a client"
 CYCLES: Final = "No import cycles between siblings"
 
 
@@ -78,6 +80,12 @@ BREAKS: Final = [
     Break(STRUCTLOG, "bus logs by itself", {"bus/new.py": "import structlog"}),
     Break(TRACES, "db traces", {"db/new.py": "from opentelemetry import trace"}),
     Break(REDIS, "db imports redis", {"db/new.py": "import redis"}),
+    Break(INWARDS, "the server imports its client", {"web/new.py": "import holdfast.sdk.events"}),
+    Break(INWARDS, "bootstrap imports the SDK", {"bootstrap/new.py": "import holdfast.sdk.events"}),
+    Break(SDK, "the SDK imports the domain", {"sdk/new.py": "import holdfast.domain.chat"}),
+    Break(SDK, "the SDK imports the hub", {"sdk/aio/new.py": "import holdfast.stream.hub"}),
+    Break(CLIENTS, "turn imports httpx2", {"turn/new.py": "import httpx2"}),
+    Break(CLIENTS, "web imports websockets", {"web/new.py": "import websockets.client"}),
     Break(
         CYCLES,
         "two modules import each other",

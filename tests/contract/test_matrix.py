@@ -27,7 +27,7 @@ from holdfast.domain.ids import CallId, QueuedId, Seq, Version
 from holdfast.domain.parts import Need
 from holdfast.domain.transitions import TRANSITIONS
 from tests.requirements import requirement
-from tests.support.builders import WORKER, asks, backoff, error, reply, result, user
+from tests.support.builders import WORKER, a_tool, asks, backoff, error, reply, result, user
 from tests.support.world import ACTOR, World
 
 C1 = CallId("c1")
@@ -35,6 +35,7 @@ Q1 = QueuedId(1)
 
 COMMANDS: Mapping[str, c.Command] = {
     "create": c.Create((user(),)),
+    "fork": c.Fork(),
     "send": c.SendMessage(user("sent")),
     "send urgently": c.SendMessage(user("sent"), when_busy="interrupt"),
     "edit": c.EditMessage(Seq(1), user("edited")),
@@ -47,6 +48,7 @@ COMMANDS: Mapping[str, c.Command] = {
     "submit results": c.SubmitResults((result("c1"),)),
     "approve": c.Decide(C1, "approve"),
     "deny": c.Decide(C1, "deny"),
+    "declare tools": c.DeclareTools((a_tool(),)),
     "request compaction": c.RequestCompaction(),
     "archive": c.Archive(),
     "unarchive": c.Unarchive(),

@@ -209,6 +209,11 @@ class ProbedBus:
     ) -> AbstractAsyncContextManager[AsyncIterator[Hint | Gap]]:
         return self._inner.subscribe_work(worker_id)
 
+    def subscribe_lists(
+        self, user_id: UserId
+    ) -> AbstractAsyncContextManager[AsyncIterator[Hint | Gap]]:
+        return self._inner.subscribe_lists(user_id)
+
     async def read_live(
         self, chat_id: ChatId, episode: Episode, after_seq: int = 0
     ) -> Sequence[LivePart]:

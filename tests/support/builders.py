@@ -7,6 +7,7 @@ from uuid import UUID
 
 from holdfast.domain.chat import Awaiting, Backoff, Chat, ErrorKind, OpenCall, QueuedMessage, Status
 from holdfast.domain.chat import TurnError as Error
+from holdfast.domain.client_tools import ClientTool
 from holdfast.domain.ids import (
     CallId,
     ChatId,
@@ -59,6 +60,10 @@ def result(call_id: str, output: str = "42") -> ToolResult:
 
 def results(*call_ids: str) -> MessageBody:
     return MessageBody(role=Role.TOOL, parts=tuple(result(i) for i in call_ids))
+
+
+def a_tool(name: str = "look_up") -> ClientTool:
+    return ClientTool(name=name, description="Looks something up.", schema={"type": "object"})
 
 
 def error(kind: ErrorKind = ErrorKind.OVERLOADED) -> Error:

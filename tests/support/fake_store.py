@@ -6,15 +6,16 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from holdfast.domain.chat import Chat, Facts, Past, QueuedMessage, Status, Target
+from holdfast.domain.chat import Chat, Facts, Origin, Past, QueuedMessage, Status, Target
 from holdfast.domain.driving import begun_by_acquiring
+from holdfast.domain.events import is_shown
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId, ClientKey, Epoch, QueuedId, Seq, UserId, Version, WorkerId
 from holdfast.domain.messages import Message, Role
-from holdfast.domain.outcome import Answer, Outcome
+from holdfast.domain.outcome import Answer, Outcome, Taken
 from holdfast.ports.clock import Clock
 from holdfast.ports.history import Changes, Head, OlderPath, Page
-from holdfast.ports.store import JUST_THE_CHAT, Asking, Created, Keyed, Loaded, Receipt, Stamp
+from holdfast.ports.store import JUST_THE_CHAT, Asking, Created, Keyed, Loaded, Receipt, Stamp, Upto
 
 INTERRUPTS_MAX = 16
 
@@ -61,6 +62,7 @@ class FakeStore:
             chat=record.chat,
             target=_target(record, asking.target),
             past=_past(record, asking.past),
+            origin=_origin(record, asking.origin),
         )
         return Loaded(facts, None if asking.key is None else record.receipts.get(asking.key))
 
@@ -98,6 +100,8 @@ class FakeStore:
             self._hide(record, outcome.hidden_from, chat.version)
         if outcome.restored is not None:
             self._copy(record, outcome, stamp)
+        if outcome.forked is not None:
+            record.messages += self._taken(outcome.forked, chat.version, stamp)
         record.messages += [
             Message(
                 seq=appended.seq,
@@ -125,6 +129,21 @@ class FakeStore:
             if m.seq >= first and m.removed_revision is None
             else m
             for m in record.messages
+        ]
+
+    def _taken(self, taken: Taken, version: Version, stamp: Stamp) -> list[Message]:
+        path = _shown(self._records[taken.chat_id], taken.version, taken.upto)
+        return [
+            replace(
+                message,
+                seq=Seq(number),
+                body=replace(message.body, usage=None, cost_micros=None),
+                revision=version,
+                epoch=stamp.epoch,
+                removed_revision=None,
+                copied_from=None,
+            )
+            for number, message in enumerate(path, start=1)
         ]
 
     def _copy(self, record: Record, outcome: Outcome, stamp: Stamp) -> None:
@@ -324,6 +343,29 @@ def _target(record: Record, seq: Seq | None) -> Target | None:
             removed = message.removed_revision is not None
             return Target(seq=message.seq, role=message.body.role, removed=removed)
     return None
+
+
+def _shown(record: Record, version: Version, upto: Seq) -> list[Message]:
+    return [m for m in record.as_of(version) if m.seq <= upto and is_shown(m.body)]
+
+
+def _origin(record: Record, wanted: Upto | None) -> Origin | None:
+    if wanted is None:
+        return None
+    version = wanted.as_of or record.chat.version
+    if not 1 <= version <= record.chat.version:
+        return None
+    path = _shown(record, version, wanted.at or record.chat.last_seq)
+    reply = max((m.seq for m in path if m.body.role is Role.ASSISTANT), default=Seq(0))
+    return Origin(
+        chat=record.chat,
+        version=version,
+        last_seq=max((m.seq for m in path), default=Seq(0)),
+        messages=len(path),
+        reply_seq=reply,
+        before_reply=sum(1 for m in path if m.seq < reply),
+        tail=tuple(m.body for m in path if m.seq >= reply),
+    )
 
 
 def _past(record: Record, version: Version | None) -> Past | None:

@@ -92,6 +92,7 @@ class Waits:
     def __init__(self, bus: Bus, times: "Times") -> None:
         self.append, self.read_live = bus.append, bus.read_live
         self.subscribe, self.subscribe_work = bus.subscribe, bus.subscribe_work
+        self.subscribe_lists = bus.subscribe_lists
         self.counters = bus.counters
         self._bus = bus
         self._times = times

@@ -14,7 +14,6 @@ from holdfast.domain.parts import Part, Text, ToolCall, ToolResult
 from holdfast.ports import models
 from holdfast.ports.models import Event
 from holdfast.providers.shaping import decode
-from holdfast.providers.sse import SseParser
 from holdfast.providers.types import (
     CachePolicy,
     Call,
@@ -26,6 +25,7 @@ from holdfast.providers.types import (
     Tool,
 )
 from holdfast.providers.wires import WIRES
+from holdfast.sse import SseParser
 
 NOW: Final = datetime(2026, 11, 14, 12, 0, tzinfo=UTC)
 GOLDEN: Final = Path(__file__).parent.parent / "golden" / "providers"
@@ -110,7 +110,7 @@ def feed(decoder: Decoder, chunks: Iterable[bytes]) -> list[Event]:
     return [
         event
         for chunk in chunks
-        for name, data in parser.feed(chunk)
+        for name, data, _ in parser.feed(chunk)
         for event in decode(decoder, name, data)
     ]
 

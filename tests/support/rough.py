@@ -125,6 +125,11 @@ class RoughBus:
     ) -> AbstractAsyncContextManager[AsyncIterator[Hint | Gap]]:
         return self._bus.subscribe_work(worker_id)
 
+    def subscribe_lists(
+        self, user_id: UserId
+    ) -> AbstractAsyncContextManager[AsyncIterator[Hint | Gap]]:
+        return self._bus.subscribe_lists(user_id)
+
     async def read_live(
         self, chat_id: ChatId, episode: Episode, after_seq: int = 0
     ) -> Sequence[LivePart]:

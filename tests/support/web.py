@@ -2,14 +2,15 @@
 
 import asyncio
 import io
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import aiohttp
 import orjson
 
+from holdfast.bootstrap import Adapters
 from holdfast.bootstrap.edge import Served, create_first_with_key, open_served
 from holdfast.bootstrap.server import Server
 from tests.support.identity import PASSWORD
@@ -94,16 +95,23 @@ class Client:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         if after is not None:
             named["last-event-id"] = after
+        where = f"chats/{chat_id}/stream" if chat_id else "watch"
         async with self.http.get(
-            f"{self.url}/api/v1/chats/{chat_id}/stream", headers={**self.headers, **named}
+            f"{self.url}/api/v1/{where}", headers={**self.headers, **named}
         ) as response:
             assert response.status == 200, await response.read()
             assert response.headers["content-type"].startswith("text/event-stream")
             yield _events(response.content)
 
-    async def until(self, chat_id: str, *statuses: str) -> dict[str, Any]:
+    def watch(
+        self, after: str | None = None
+    ) -> AbstractAsyncContextManager[AsyncIterator[dict[str, Any]]]:
+        """The events of one's list."""
+        return self.stream("", after)
+
+    async def until(self, chat_id: str, *statuses: str, within_s: float = 20) -> dict[str, Any]:
         """The chat, once it stands so."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(within_s):
             while True:
                 chat = (await self.get(f"chats/{chat_id}")).json
                 if chat["status"] in statuses:
@@ -170,10 +178,12 @@ class Cell:
 
 
 @asynccontextmanager
-async def on_socket(replicas: Replicas, **more: Any) -> AsyncGenerator[Served]:
+async def on_socket(
+    replicas: Replicas, around: Callable[[Adapters], Adapters] | None = None, **more: Any
+) -> AsyncGenerator[Served]:
     settings = replicas.settings(**{"port": 0, **more})
     async with (
-        replicas.open(**more) as server,
+        replicas.open(around, **more) as server,
         open_served(server, settings) as served,
         asyncio.TaskGroup() as tasks,
     ):

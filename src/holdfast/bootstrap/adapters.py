@@ -48,6 +48,8 @@ from holdfast.providers.transport import open_transport
 from holdfast.settings import Settings
 from holdfast.telemetry.metrics import Metrics
 from holdfast.tools.builtin import Builtin
+from holdfast.tools.client import ClientTools
+from holdfast.tools.toolbox import Combined
 
 CLOCK_SYNC_EVERY_S: Final = 60.0
 SETTINGS_POLL_EVERY_S: Final = 20.0
@@ -112,7 +114,7 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
             leases=PostgresLeases(pool),
             bus=bus,
             models=ConfiguredModels(transport, configs, default_model(settings)),
-            tools=Builtin(clock),
+            tools=Combined(Builtin(clock), ClientTools()),
             clock=clock,
             ids=SystemIds(clock),
             open_leases=lambda: _open_leases(url, settings.heartbeat_every_s),

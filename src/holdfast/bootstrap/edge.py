@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Final
 from holdfast.bootstrap.adapters import Adapters, beside, open_adapters
 from holdfast.bootstrap.options import default_model
 from holdfast.bootstrap.server import READY_LOOKS_S, Server
+from holdfast.chats.told_listing import ToldListing
 from holdfast.domain.accounts import User
+from holdfast.domain.denials import WrongCredentials
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.ids import OrgId
 from holdfast.domain.policy import Scope
@@ -28,6 +30,7 @@ from holdfast.identity.throttle import Throttle
 from holdfast.ports.identity import Credentials
 from holdfast.settings import OidcSettings, Settings
 from holdfast.telemetry.metrics import Metrics
+from holdfast.tools.builtin import NAMES
 from holdfast.web.app import PREFIX, create_app
 from holdfast.web.edge import Chats, Edge, Identity, OidcDoor, RunTimeSettings, WebOptions
 from holdfast.web.rates import Rates
@@ -71,6 +74,7 @@ async def open_identity(settings: Settings) -> AsyncGenerator[Identity]:
 def edge_of(server: Server, settings: Settings) -> Edge:
     adapters = server.adapters
     assert server.hub is not None, "who serves people has a hub"
+    assert server.watching is not None, "and lets them watch their lists"
     people = adapters.people
     assert people is not None, "an edge needs its adapters"
     identity = identity_of(adapters)
@@ -81,14 +85,16 @@ def edge_of(server: Server, settings: Settings) -> Edge:
             ledger=server.ledger,
             store=adapters.store,
             history=adapters.history,
-            listing=people.listing,
+            listing=ToldListing(people.listing, adapters.bus),
             hub=server.hub,
+            watching=server.watching,
             ids=adapters.ids,
         ),
         identity=identity,
         settings=RunTimeSettings(store=people.settings, kept=people.kept),
         clock=adapters.clock,
         models=(first, *others) if first else (),
+        reserved_tools=NAMES,
         metrics=server.metrics.text,
         version=metadata.version("holdfast"),
         options=WebOptions(own_origins=settings.own_origins, requests_max=settings.requests_max),
@@ -215,9 +221,24 @@ async def create_first_with_key(
     )
     if user is None:
         return None
+    return First(user, await _new_key(identity, email, password))
+
+
+async def key_of(identity: Identity, *, email: str, password: str, known: str) -> str | None:
+    """The key that is known, if it lets anybody in here; else a new one, of whoever has this
+    password; None if nobody has."""
+    if known and await identity.gate.authenticate(known) is not None:
+        return known
+    try:
+        return (await _new_key(identity, email, password)).secret
+    except WrongCredentials:
+        return None
+
+
+async def _new_key(identity: Identity, email: str, password: str) -> MadeKey:
     opened = await identity.login.sign_in(email, password, Visitor(agent="holdfast admin"))
     who = await identity.gate.authenticate_cookie(opened.token)
     assert who is not None, "signed in just now"
     key = await identity.keys.create(who, name="first key", scopes=frozenset(Scope))
     await identity.sign_ins.close(who)
-    return First(user, key)
+    return key

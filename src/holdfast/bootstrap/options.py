@@ -12,7 +12,7 @@ from holdfast.providers.endpoints import VENDORS, AwsKeys, endpoint_of
 from holdfast.providers.models import ModelConfig
 from holdfast.providers.stream import Deadlines
 from holdfast.settings import ModelSettings, Role, Settings, WrongSettings, env_name
-from holdfast.stream.options import HubOptions
+from holdfast.stream.options import HubOptions, WatchOptions
 from holdfast.turn.options import ToolOptions, TurnOptions
 from holdfast.turn.retry import RetryPolicy
 from holdfast.worker.options import LeaseTimings, WorkerOptions
@@ -31,6 +31,7 @@ class ServerOptions:
     drives: bool = True
     """Turns are driven here."""
     hub: HubOptions = field(default_factory=HubOptions)
+    watch: WatchOptions = field(default_factory=WatchOptions)
     turn: TurnOptions = field(default_factory=TurnOptions)
     worker: WorkerOptions = field(default_factory=WorkerOptions)
 

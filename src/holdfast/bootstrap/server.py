@@ -14,6 +14,7 @@ from holdfast.bootstrap.options import ServerOptions, server_options
 from holdfast.chats.ledger import Ledger
 from holdfast.settings import Settings
 from holdfast.stream.hub import Hub
+from holdfast.stream.watching import Watching
 from holdfast.telemetry.logs import bound
 from holdfast.telemetry.metrics import Metrics, numbers_of
 from holdfast.turn.driver import Driver
@@ -27,7 +28,8 @@ SYSTEM_CHANCE: Final[Chance] = secrets.SystemRandom().random
 
 
 class Server:
-    """One replica. Entered with `async with`; `hub` and `worker` are there as its role says."""
+    """One replica. Entered with `async with`; `hub`, `watching` and `worker` are there as its role
+    says."""
 
     def __init__(
         self,
@@ -37,6 +39,7 @@ class Server:
         *,
         name: str,
         hub: Hub | None,
+        watching: Watching | None,
         worker: Worker | None,
     ) -> None:
         self.adapters = adapters
@@ -44,6 +47,7 @@ class Server:
         self.metrics = metrics
         self.name = name
         self.hub = hub
+        self.watching = watching
         self.worker = worker
         self._drained = asyncio.Event()
         self._stack = AsyncExitStack()
@@ -53,6 +57,8 @@ class Server:
             stack.enter_context(bound(worker=self.name))
             if self.hub is not None:
                 await stack.enter_async_context(self.hub)
+            if self.watching is not None:
+                await stack.enter_async_context(self.watching)
             if self.worker is not None:
                 await stack.enter_async_context(self.worker)
             self._stack = stack.pop_all()
@@ -83,6 +89,8 @@ class Server:
         self._drained.set()
         if self.hub is not None:
             self.hub.stop()
+        if self.watching is not None:
+            self.watching.stop()
         if self.worker is not None:
             self.worker.drain()
 
@@ -107,10 +115,13 @@ def assemble(
     )
     ledger = Ledger(seen.store, seen.bus, seen.clock)
     metrics.bind("bus", lambda: numbers_of(seen.bus.counters))
-    hub = worker = None
+    hub = watching = worker = None
     if options.serves:
         hub = Hub(seen.store, seen.history, seen.bus, options.hub)
         metrics.bind("stream", lambda: numbers_of(hub.counters))
+        if adapters.people is not None:
+            watching = Watching(adapters.people.listing, seen.bus, options.watch)
+            metrics.bind("watch", lambda: numbers_of(watching.counters))
     if options.drives:
         driver = Driver(
             ledger,
@@ -133,7 +144,15 @@ def assemble(
         metrics.bind("turn", lambda: numbers_of(driver.counters))
         metrics.bind("worker", lambda: numbers_of(worker.counters))
         metrics.bind("server", lambda: {"capacity": options.worker.capacity})
-    return Server(adapters, ledger, metrics, name=options.worker.name, hub=hub, worker=worker)
+    return Server(
+        adapters,
+        ledger,
+        metrics,
+        name=options.worker.name,
+        hub=hub,
+        watching=watching,
+        worker=worker,
+    )
 
 
 def as_they_are(adapters: Adapters) -> Adapters:

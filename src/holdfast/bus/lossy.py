@@ -16,9 +16,9 @@ from holdfast.bus.engine import Engine, Receiver, Sender
 from holdfast.bus.followers import Watches
 from holdfast.bus.options import BusOptions
 from holdfast.bus.outbox import Drops, Outbox
-from holdfast.bus.wire import RUNNABLE, worker_topic
+from holdfast.bus.wire import RUNNABLE, user_topic, worker_topic
 from holdfast.domain.errors import Unavailable
-from holdfast.domain.ids import ChatId, WorkerId
+from holdfast.domain.ids import ChatId, UserId, WorkerId
 from holdfast.ports.bus import BusCounters, Episode, Gap, Hint, LivePart, News
 
 SEND_TRIES_MAX: Final = 3
@@ -94,6 +94,14 @@ class LossyBus:
         return cast(
             "AbstractAsyncContextManager[AsyncIterator[Hint | Gap]]",
             self._watches.follow(RUNNABLE, worker_topic(worker_id)),
+        )
+
+    def subscribe_lists(
+        self, user_id: UserId
+    ) -> AbstractAsyncContextManager[AsyncIterator[Hint | Gap]]:
+        return cast(
+            "AbstractAsyncContextManager[AsyncIterator[Hint | Gap]]",
+            self._watches.follow(user_topic(user_id)),
         )
 
     async def read_live(

@@ -12,26 +12,32 @@ from typing import Final, TypeAlias
 from uuid import UUID
 
 from holdfast.domain.chat import Status
-from holdfast.domain.ids import ChatId, Version, WorkerId
+from holdfast.domain.ids import ChatId, UserId, Version, WorkerId
 from holdfast.ports.bus import GAP, Episode, Hint, LivePart, News
 
 RUNNABLE: Final = "runnable"
 Topic: TypeAlias = ChatId | str
 """What one can watch: a chat; as `RUNNABLE`, all chats that wait for a worker; as `worker_topic`,
-what others do to the chats of one."""
+what others do to the chats of one; as `user_topic`, what changes in the list of one user."""
 
 
 def worker_topic(worker_id: WorkerId) -> str:
     return f"worker:{worker_id.hex}"
 
 
+def user_topic(user_id: UserId) -> str:
+    return f"user:{user_id.hex}"
+
+
 def addressed(hint: Hint) -> list[tuple[Topic, Hint]]:
     """Whom to tell what: readers all of it, workers without the commit, which they do not read."""
-    told: list[tuple[Topic, Hint]] = [(hint.chat_id, hint)]
+    told: list[tuple[Topic, Hint]] = [(hint.chat_id, hint)] if hint.version else []
     if hint.runnable:
         told.append((RUNNABLE, replace(hint, inline=b"")))
     if hint.worker_id is not None:
         told.append((worker_topic(hint.worker_id), replace(hint, inline=b"")))
+    if hint.listed_for is not None:
+        told.append((user_topic(hint.listed_for), replace(hint, inline=b"")))
     return told
 
 

@@ -1,10 +1,12 @@
-"""Begin a chat."""
+"""Begin a chat, from nothing or with the history of another."""
 
 from collections.abc import Sequence
 
 from holdfast.chats.ledger import Actor, Commit, Ledger
 from holdfast.domain.chat import Chat
-from holdfast.domain.commands import Create
+from holdfast.domain.client_tools import ClientTool
+from holdfast.domain.commands import Create, Fork
+from holdfast.domain.ids import ChatId
 from holdfast.domain.messages import MessageBody
 from holdfast.ports.ids import Ids
 from holdfast.ports.store import Keyed
@@ -16,8 +18,24 @@ async def create(
     actor: Actor,
     messages: Sequence[MessageBody] = (),
     *,
+    tools: Sequence[ClientTool] = (),
     keyed: Keyed | None = None,
 ) -> Commit:
     """A new chat of the actor's; it runs at once if its messages end in one of the user's."""
     chat = Chat(chat_id=ids.new_chat_id(), org_id=actor.org_id, owner_id=actor.user_id)
-    return await ledger.create(chat, Create(tuple(messages)), keyed=keyed)
+    return await ledger.create(chat, Create(tuple(messages), tuple(tools)), keyed=keyed)
+
+
+async def fork(
+    ledger: Ledger,
+    ids: Ids,
+    actor: Actor,
+    source: ChatId,
+    command: Fork,
+    *,
+    keyed: Keyed | None = None,
+) -> Commit:
+    """A new chat of the actor's, at rest, that begins as another one does. Whoever calls this has
+    found that the actor may read that one."""
+    chat = Chat(chat_id=ids.new_chat_id(), org_id=actor.org_id, owner_id=actor.user_id)
+    return await ledger.fork(chat, source, command, keyed=keyed)

@@ -18,19 +18,26 @@ from holdfast.domain.commands import (
     Create,
     EditMessage,
     ExpireAwait,
+    Fork,
     FromPeople,
     FromWorker,
     Restore,
 )
 from holdfast.domain.decide import decide_all
-from holdfast.domain.errors import ChangedMeanwhile, ChatBusy, ChatNotFound, KeyReused
+from holdfast.domain.errors import (
+    ChangedMeanwhile,
+    ChatBusy,
+    ChatNotFound,
+    KeyReused,
+    VersionNotFound,
+)
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId, OrgId, UserId, Version
 from holdfast.domain.messages import Message
 from holdfast.domain.outcome import Answer, Outcome
 from holdfast.ports.bus import Hints
 from holdfast.ports.clock import Clock
-from holdfast.ports.store import Asking, Keyed, Loaded, Receipt, Stamp, Store
+from holdfast.ports.store import Asking, Keyed, Loaded, Receipt, Stamp, Store, Upto
 
 COMMIT_TRIES_MAX: Final = 20
 
@@ -78,14 +85,41 @@ class Ledger:
 
     async def create(self, chat: Chat, command: Create, *, keyed: Keyed | None = None) -> Commit:
         """Bring a chat into being; with a key that its owner used before, find that chat."""
-        outcome = decide_all(Facts(chat=chat), (command,), self._clock.now())
+        return await self._create(Facts(chat=chat), command, keyed)
+
+    async def fork(
+        self, chat: Chat, source: ChatId, command: Fork, *, keyed: Keyed | None = None
+    ) -> Commit:
+        """Bring a chat into being that begins with the history of another.
+
+        Asks nobody whether its owner may read that one: whoever calls this has asked. What is
+        copied is fixed by the version that was loaded, whatever happens there meanwhile.
+        """
+        # First, for a repeat must be answered even if the source says no by now.
+        if keyed is not None and (commit := await self._created_before(chat.owner_id, keyed)):
+            return commit
+        asking = Asking(origin=Upto(command.at, command.as_of))
+        loaded = (await self._load(source, asking)).facts
+        if loaded.origin is None:
+            reason = f"no history as of version {command.as_of}"
+            raise VersionNotFound(source, loaded.chat.standing, "Fork", reason)
+        return await self._create(Facts(chat=chat, origin=loaded.origin), command, keyed)
+
+    async def _create(self, facts: Facts, command: Create | Fork, keyed: Keyed | None) -> Commit:
+        outcome = decide_all(facts, (command,), self._clock.now())
         stamp = await self._store.create(outcome, keyed)
         if stamp is not None:
             return await self._tell(outcome, stamp, by_owner=False)
         assert keyed is not None, "only a key makes a chat exist already"
-        created = await self._store.find_created(chat.owner_id, keyed.key)
+        commit = await self._created_before(facts.chat.owner_id, keyed)
+        if commit is None:
+            raise ChatBusy(facts.chat.chat_id, 1)  # made and deleted between two statements
+        return commit
+
+    async def _created_before(self, owner_id: UserId, keyed: Keyed) -> Commit | None:
+        created = await self._store.find_created(owner_id, keyed.key)
         if created is None:
-            raise ChatBusy(chat.chat_id, 1)  # made and deleted between two statements
+            return None
         _check_same_request(keyed, created.receipt)
         loaded = await self._load(created.chat_id, Asking())
         return Commit(chat=loaded.facts.chat, answer=created.receipt.answer, repeated=True)

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final, Literal, NoReturn
+from typing import Any, Final, Literal, NoReturn
 from uuid import UUID
 
 from holdfast.chats.ledger import Actor
@@ -214,6 +214,28 @@ def clean_line(text: str, field: str, chars_max: int) -> str:
     if not text or len(text) > chars_max:
         raise FieldRefused(field, f"between 1 and {chars_max} characters")
     return text
+
+
+def entry_json(entry: Entry) -> dict[str, Any]:
+    """A chat in a list, as people are told of it."""
+    return {
+        "chat_id": str(entry.chat_id),
+        "owner_id": str(entry.owner_id),
+        "title": entry.title,
+        "title_source": entry.title_source,
+        "status": entry.status,
+        "archived": entry.archived,
+        "pinned": entry.pinned,
+        "labels": entry.labels,
+        "version": entry.version,
+        "last_seq": entry.last_seq,
+        "read_seq": entry.read_seq,
+        "unread": entry.unread,
+        "queue_length": entry.queue_length,
+        "touched_at": entry.touched_at,
+        "created_at": entry.created_at,
+        "needs": entry.needs,
+    }
 
 
 def encode_cursor(place: Place) -> str:

@@ -4,7 +4,8 @@
     <place> <kind> <json>\n        for each event, in order
 
 Whoever follows splices the JSON through and never decodes it. A commit that is too long, or whose
-messages only the database knows (a restore copies them), is left out: the reader reads the truth.
+messages only the database knows (a restore or a fork copies them), is left out: the reader reads
+the truth.
 """
 
 import re
@@ -14,10 +15,10 @@ from typing import Any, Final, cast
 
 import orjson
 
-from holdfast.domain.chat import Chat
+from holdfast.domain.chat import Chat, Status
 from holdfast.domain.driving import RUNNABLE
 from holdfast.domain.events import EventKind, Told, of_commit
-from holdfast.domain.ids import Version
+from holdfast.domain.ids import NO_VERSION, ChatId, UserId, Version
 from holdfast.domain.messages import Message
 from holdfast.domain.outcome import Outcome
 from holdfast.domain.parts import JsonValue
@@ -46,7 +47,7 @@ def hint_of(outcome: Outcome, messages: Sequence[Message], *, by_owner: bool) ->
     """What to publish of a commit; `by_owner`: the worker that drives the chat made it."""
     chat = outcome.chat
     inline = b""
-    if outcome.restored is None:
+    if outcome.restored is None and outcome.forked is None:
         inline = encode_inline(
             chat.attempt, of_commit(outcome.before, chat, messages, outcome.hidden_from)
         )
@@ -57,6 +58,7 @@ def hint_of(outcome: Outcome, messages: Sequence[Message], *, by_owner: bool) ->
         history_version=chat.history_version,
         runnable=chat.worker_id is None and chat.status in RUNNABLE,
         worker_id=None if by_owner else chat.worker_id,
+        listed_for=chat.owner_id if outcome.lists else None,
         inline=inline,
     )
 
@@ -82,6 +84,11 @@ def hint_of_release(chat: Chat) -> Hint:
         history_version=chat.history_version,
         runnable=chat.status in RUNNABLE,
     )
+
+
+def hint_of_listing(chat_id: ChatId, user_id: UserId) -> Hint:
+    """What to publish when only somebody's list changed: for that user, and nobody else."""
+    return Hint(chat_id, NO_VERSION, Status.IDLE, listed_for=user_id)
 
 
 def encode_inline(attempt: int, events: Sequence[Told]) -> bytes:

@@ -1,20 +1,18 @@
-"""`holdfast admin`: what an operator does to a server before anybody can sign in."""
+"""`holdfast admin`: what an operator does to a server, also before anybody can sign in."""
 
 import asyncio
 from typing import Annotated
 
 import typer
 
-from holdfast.cli.process import EXIT_CANNOT, say
-from holdfast.domain.errors import HoldfastError
-from holdfast.settings import Role, read_settings
+from holdfast.cli.admin_keys import audit, keys
+from holdfast.cli.admin_users import users
+from holdfast.cli.desk import ClientCommand
 
-admin = typer.Typer(no_args_is_help=True, help="Prepare a server.")
-
-
-@admin.callback()
-def _group() -> None:
-    """Prepare a server."""
+admin = typer.Typer(no_args_is_help=True, help="People, keys and the audit log of a server.")
+admin.add_typer(users, name="users")
+admin.add_typer(keys, name="keys")
+admin.command("audit", cls=ClientCommand)(audit)
 
 
 @admin.command("create-first")
@@ -33,6 +31,10 @@ def create_first(
     organisation: Annotated[str, typer.Option(help="The first organisation.")] = "Holdfast",
 ) -> None:
     """Create the first admin on an empty database, and print a first API key, this once."""
+    # Here, not above: `holdfast --help` need not load a whole server.
+    from holdfast.cli.process import EXIT_CANNOT, say
+    from holdfast.domain.errors import HoldfastError
+
     try:
         secret = asyncio.run(
             _create(email=email, password=password, name=name, organisation=organisation)
@@ -48,6 +50,7 @@ def create_first(
 
 async def _create(*, email: str, password: str, name: str, organisation: str) -> str | None:
     from holdfast.bootstrap.edge import create_first_with_key, open_identity
+    from holdfast.settings import Role, read_settings
 
     async with open_identity(read_settings(role=Role.API)) as identity:
         first = await create_first_with_key(

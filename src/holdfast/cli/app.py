@@ -1,20 +1,81 @@
-"""Entry point of the `holdfast` command; each group of verbs is a file of its own."""
+"""Entry point of the `holdfast` command: which command is found in which file.
+
+Modules here import nothing heavy at their top. What talks to a server loads the SDK when it runs,
+what is a server loads itself; `holdfast --help` loads neither.
+"""
 
 import sys
-from importlib import metadata
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any, Final
 
 import typer
 
-from holdfast.cli import database
+from holdfast.cli import database, organise, send, show, status, steer
 from holdfast.cli.admin import admin
+from holdfast.cli.attach import attach
+from holdfast.cli.chat import chat
+from holdfast.cli.completion import completion
+from holdfast.cli.context import context
+from holdfast.cli.desk import ClientCommand
+from holdfast.cli.dev.command import dev
+from holdfast.cli.doctor import doctor
+from holdfast.cli.login import login, logout, whoami
+from holdfast.cli.ls import ls
+from holdfast.cli.models import models
+from holdfast.cli.queue import queue
+from holdfast.cli.run import run
 from holdfast.cli.serve import serve
+from holdfast.cli.watch import watch
 from holdfast.cli.worker import worker
 from holdfast.simulator.command import simulate
 
-app = typer.Typer(
-    no_args_is_help=True, add_completion=False, help="AI agent chats that never lose a turn."
-)
+app = typer.Typer(no_args_is_help=True, help="AI agent chats that never lose a turn.")
+
+WORK: Final = "Work"
+READ: Final = "Read"
+CHANGE: Final = "Change"
+ACCOUNT: Final = "Server and account"
+OPERATE: Final = "Operate a server"
+
+CLIENT: Final[dict[str, dict[str, Callable[..., Any]]]] = {
+    WORK: {
+        "run": run,
+        "chat": chat,
+        "attach": attach,
+        "send": send.send,
+        "wait": send.wait,
+        "interrupt": steer.interrupt,
+        "retry": steer.retry,
+        "answer": steer.answer,
+        "approve": steer.approve,
+    },
+    READ: {"ls": ls, "show": show.show, "export": show.export, "watch": watch},
+    CHANGE: {
+        "rename": organise.rename,
+        "pin": organise.pin,
+        "label": organise.label,
+        "archive": organise.archive,
+        "unarchive": organise.unarchive,
+        "fork": organise.fork,
+        "share": organise.share,
+    },
+    ACCOUNT: {
+        "login": login,
+        "logout": logout,
+        "whoami": whoami,
+        "status": status.status,
+        "version": status.version,
+        "doctor": doctor,
+    },
+}
+SERVER: Final[dict[str, Callable[..., Any]]] = {
+    "dev": dev,
+    "serve": serve,
+    "worker": worker,
+    "migrate": database.migrate,
+    "verify": database.verify,
+    "simulate": simulate,
+}
 
 
 @app.callback(invoke_without_command=True)
@@ -22,16 +83,22 @@ def version(
     show: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,  # noqa: FBT002
 ) -> None:
     if show:
+        from importlib import metadata
+
         typer.echo(f"holdfast {metadata.version('holdfast')}")
         raise typer.Exit
 
 
-app.command("migrate")(database.migrate)
-app.command("verify")(database.verify)
-app.command("serve")(serve)
-app.command("worker")(worker)
-app.add_typer(admin, name="admin")
-app.command("simulate")(simulate)
+for panel, commands in CLIENT.items():
+    for name, command in commands.items():
+        app.command(name, cls=ClientCommand, rich_help_panel=panel)(command)
+app.add_typer(queue, name="queue", rich_help_panel=CHANGE)
+app.add_typer(models, name="models", rich_help_panel=READ)
+app.add_typer(context, name="context", rich_help_panel=ACCOUNT)
+app.command("completion", rich_help_panel=ACCOUNT)(completion)
+for name, command in SERVER.items():
+    app.command(name, rich_help_panel=OPERATE)(command)
+app.add_typer(admin, name="admin", rich_help_panel=OPERATE)
 
 
 def main() -> None:

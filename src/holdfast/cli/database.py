@@ -1,16 +1,15 @@
-"""What an operator does to the database itself."""
+"""What an operator does to the database itself.
+
+Imports that are heavy stand in functions: `holdfast --help` and `holdfast run` need none of them.
+"""
 
 import asyncio
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.db.migrate import migrate as apply_migrations
-from holdfast.db.migrate import roll_back
-from holdfast.db.pool import PoolOptions, open_pool
-from holdfast.db.verify import Violation
-from holdfast.db.verify import verify as find_violations
-from holdfast.settings import Settings
+if TYPE_CHECKING:
+    from holdfast.db.verify import Violation
 
 
 def migrate(
@@ -19,21 +18,35 @@ def migrate(
     ] = 0,
 ) -> None:
     """Bring the database of HOLDFAST_DATABASE_URL to the schema of this version."""
+    from holdfast.cli.process import EXIT_CANNOT, say
+    from holdfast.db.migrate import migrate as apply_migrations
+    from holdfast.db.migrate import roll_back
+    from holdfast.domain.errors import HoldfastError
+    from holdfast.settings import Settings
+
     url = str(Settings().database_url)
-    asyncio.run(roll_back(url, count=down) if down else apply_migrations(url))
+    try:
+        asyncio.run(roll_back(url, count=down) if down else apply_migrations(url))
+    except HoldfastError as reason:
+        say(str(reason))
+        raise typer.Exit(EXIT_CANNOT) from None
     typer.echo("The schema is up to date." if not down else f"Undone: {down}.")
 
 
 def verify() -> None:
     """Look for rows that break an invariant. Reads every message: not for a busy hour."""
-    violations = asyncio.run(_find_violations(Settings()))
+    violations = asyncio.run(_find_violations())
     for violation in violations:
         typer.echo(f"{violation.chat_id}  {violation.rule}  ({violation.detail})")
     typer.echo(f"{len(violations)} violations.")
     raise typer.Exit(1 if violations else 0)
 
 
-async def _find_violations(settings: Settings) -> list[Violation]:
+async def _find_violations() -> "list[Violation]":
+    from holdfast.db.pool import PoolOptions, open_pool
+    from holdfast.db.verify import verify as find_violations
+    from holdfast.settings import Settings
+
     # One connection and a long breath: this reads the whole database once.
     options = PoolOptions(
         connections_min=1,
@@ -41,5 +54,5 @@ async def _find_violations(settings: Settings) -> list[Violation]:
         command_timeout_s=3600.0,
         statement_timeout_ms=3_600_000,
     )
-    async with open_pool(str(settings.database_url), options) as pool:
+    async with open_pool(str(Settings().database_url), options) as pool:
         return await find_violations(pool)

@@ -28,11 +28,15 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 def run_process(
-    name: str, work: Callable[[Settings], Coroutine[Any, Any, None]], role: Role | None = None
+    name: str,
+    work: Callable[[Settings], Coroutine[Any, Any, None]],
+    role: Role | None = None,
+    *,
+    adjust: Callable[[Settings], Settings] = lambda settings: settings,
 ) -> None:
     """Run until it ends; raises `typer.Exit` with the code that says how it failed."""
     try:
-        settings = read_settings(**({} if role is None else {"role": role}))
+        settings = adjust(read_settings(**({} if role is None else {"role": role})))
     except WrongSettings as wrong:
         say(str(wrong))
         raise typer.Exit(EXIT_WRONG_SETTINGS) from None

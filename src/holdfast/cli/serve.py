@@ -2,16 +2,15 @@
 
 import asyncio
 import sys
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
 import typer
 
-from holdfast.cli.process import metrics_served, run_process, stopping_on_signals
-from holdfast.settings import Role, Settings, WrongSettings, env_name
-
 if TYPE_CHECKING:
     from holdfast.bootstrap.edge import Served
+    from holdfast.settings import Settings, WrongSettings
 
 
 def serve() -> None:
@@ -21,13 +20,17 @@ def serve() -> None:
     HOLDFAST_ROLE: `all` drives turns as well, `api` leaves that to workers. Exit codes as those of
     `holdfast worker`.
     """
+    # Here, not above: `holdfast --help` need not load a whole server.
+    from holdfast.cli.process import run_process
+
     run_process("server", _serve)
 
 
-async def _serve(settings: Settings) -> None:
-    # Here, not above: `holdfast --help` need not load a whole server.
+async def _serve(settings: "Settings") -> None:
     from holdfast.bootstrap import open_server
     from holdfast.bootstrap.edge import open_served
+    from holdfast.cli.process import metrics_served, stopping_on_signals
+    from holdfast.settings import Role, WrongSettings, env_name
 
     if settings.role is Role.WORKER:
         raise WrongSettings(f"{env_name('role')}: a worker serves nobody; use `holdfast worker`.")
@@ -38,23 +41,35 @@ async def _serve(settings: Settings) -> None:
         try:
             served = await stack.enter_async_context(open_served(server, settings))
         except OSError as error:
-            where = f"{env_name('host')} and {env_name('port')}"
-            raise WrongSettings(
-                f"{where}: {settings.host}:{settings.port} cannot be used: {error.strerror}."
-            ) from None
-        await _until_drained(served, stopping)
+            raise cannot_be_used(settings, error) from None
+        await until_drained(served, stopping, lambda: ready_at(served))
 
 
-async def _until_drained(served: "Served", stopping: asyncio.Event) -> None:
+def cannot_be_used(settings: "Settings", error: OSError) -> "WrongSettings":
+    from holdfast.settings import WrongSettings, env_name
+
+    where = f"{env_name('host')} and {env_name('port')}"
+    return WrongSettings(
+        f"{where}: {settings.host}:{settings.port} cannot be used: {error.strerror}."
+    )
+
+
+async def until_drained(
+    served: "Served", stopping: asyncio.Event, announce: Callable[[], None]
+) -> None:
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(served.run(), name="served")
-        announcing = tasks.create_task(_announce(served), name="announcement")
+        announcing = tasks.create_task(_announced(served, announce), name="announcement")
         await stopping.wait()
         announcing.cancel()
         served.drain()
 
 
-async def _announce(served: "Served") -> None:
+async def _announced(served: "Served", announce: Callable[[], None]) -> None:
     await served.ready()
-    typer.echo(f"Holdfast is ready at {served.url}")
+    announce()
     sys.stdout.flush()
+
+
+def ready_at(served: "Served") -> None:
+    typer.echo(f"Holdfast is ready at {served.url}")

@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from holdfast.cli.process import metrics_served, run_process, stopping_on_signals
-from holdfast.settings import Role, Settings
-
 if TYPE_CHECKING:
     from holdfast.bootstrap import Server
+    from holdfast.settings import Settings
 
 
 def worker() -> None:
@@ -19,12 +17,16 @@ def worker() -> None:
     Exit codes: 0 handed over, 1 cannot work (the reason is on stderr), 2 wrong settings, 128 + the
     signal's number when ended at once.
     """
+    # Here, not above: `holdfast --help` need not load a whole server.
+    from holdfast.cli.process import run_process
+    from holdfast.settings import Role
+
     run_process("worker", _work, Role.WORKER)
 
 
-async def _work(settings: Settings) -> None:
-    # Here, not above: `holdfast --help` need not load a whole server.
+async def _work(settings: "Settings") -> None:
     from holdfast.bootstrap import open_server
+    from holdfast.cli.process import metrics_served, stopping_on_signals
 
     stopping = stopping_on_signals()
     async with open_server(settings) as server:

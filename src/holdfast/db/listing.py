@@ -1,6 +1,6 @@
 """Lists of chats from PostgreSQL; what may not be seen is not fetched."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from holdfast.db.audit import audit_parameters, audited_if
@@ -9,14 +9,17 @@ from holdfast.db.policy import actor_parameters, filtered, listed
 from holdfast.db.pool import Pool
 from holdfast.db.queries import load_query
 from holdfast.db.rows import Row
-from holdfast.db.store import SEQ_MAX, fetch_row, fetch_rows
+from holdfast.db.store import SEQ_MAX, VERSION_MAX, fetch_row, fetch_rows
 from holdfast.domain.audit import AuditEntry
 from holdfast.domain.chat import Status
 from holdfast.domain.ids import ChatId, OrgId, Seq, UserId, Version
+from holdfast.domain.parts import Need
 from holdfast.domain.policy import Condition, Filter, Kind
-from holdfast.ports.listing import Entry, Place, Share, Wanted
+from holdfast.ports.listing import Entry, ListChanges, Mark, Place, Share, Wanted
 
 SUGGEST: Final = load_query("suggest_title")
+NOW: Final = load_query("watch_now")
+POLL: Final = load_query("watch_poll")
 
 
 class PostgresListing:
@@ -135,6 +138,32 @@ class PostgresListing:
             begin, "changed_entry_end", may, chat_id=chat_id, expected=numbers, **values
         )
 
+    async def reached(self) -> Mark:
+        row = await fetch_row(self._pool, NOW)
+        assert row is not None
+        return Mark(row["reached"])
+
+    async def changes(self, may: Filter, since: Mark, *, limit: int) -> ListChanges:
+        rows = await fetch_rows(
+            self._pool,
+            filtered(Kind.CHAT, may[1], "watch_begin", "watch_end"),
+            **actor_parameters(may),
+            since=min(since, VERSION_MAX),
+            limit=limit + 1,
+        )
+        changed = [row for row in rows if row["changed_id"] is not None]
+        return ListChanges(
+            reached=Mark(rows[0]["reached"]),
+            entries=tuple(_entry(row) for row in changed if row["id"] is not None),
+            gone=tuple(ChatId(row["changed_id"]) for row in changed if row["id"] is None),
+            complete=len(changed) <= limit,
+        )
+
+    async def changed_for(self, since: Mapping[UserId, Mark]) -> tuple[Mark, frozenset[UserId]]:
+        row = await fetch_row(self._pool, POLL, user_ids=list(since), sinces=list(since.values()))
+        assert row is not None
+        return Mark(row["reached"]), frozenset(UserId(each) for each in row["user_ids"])
+
     async def _one(self, begin: str, end: str, may: Filter, **values: object) -> Entry | None:
         query = filtered(Kind.CHAT, may[1], begin, end)
         row = await fetch_row(self._pool, query, **actor_parameters(may), **values)
@@ -183,4 +212,5 @@ def _entry(row: Row) -> Entry:
         queue_length=row["queue_length"],
         touched_at=row["touched_at"],
         created_at=row["created_at"],
+        needs=None if row["needs"] is None else Need(row["needs"]),
     )

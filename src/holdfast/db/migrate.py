@@ -8,11 +8,12 @@ from typing import Final
 import asyncpg
 from pogo_core.util.migrate import apply, rollback
 
-from holdfast.db.pool import Pool
+from holdfast.db.pool import NoDatabase, Pool
 from holdfast.db.queries import load_query
 from holdfast.domain.errors import HoldfastError
 
 _SCHEMA: Final = "public"
+CONNECT_S: Final = 30.0
 _ONE_AT_A_TIME: Final = 0x401DFA57
 """Replicas that start together take turns: the second one finds nothing left to do."""
 APPLIED: Final = load_query("applied_migrations")
@@ -55,7 +56,10 @@ async def refuse_behind(pool: Pool) -> None:
 
 
 async def _run(url: str, *, rollback_count: int | None) -> None:
-    connection = await asyncpg.connect(url)
+    try:
+        connection = await asyncpg.connect(url, timeout=CONNECT_S)
+    except (OSError, TimeoutError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError) as no:
+        raise NoDatabase(f"The database cannot be used: {no or type(no).__name__}") from no
     try:
         # Held by the connection: if we die here, it dies with us and nobody waits for ever.
         await connection.execute("select pg_advisory_lock($1)", _ONE_AT_A_TIME)

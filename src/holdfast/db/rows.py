@@ -12,11 +12,13 @@ from holdfast.domain.chat import (
     Chat,
     ErrorKind,
     OpenCall,
+    Origin,
     Past,
     QueuedMessage,
     Status,
     TurnError,
 )
+from holdfast.domain.client_tools import ClientTool
 from holdfast.domain.format import FORMAT, parts_from_json, parts_to_json
 from holdfast.domain.ids import (
     CallId,
@@ -69,6 +71,7 @@ def chat_from_row(row: Row) -> Chat:
         error=_error_from_json(row["error"]),
         backoff=_backoff_from_json(row["backoff"]),
         awaiting=_awaiting_from_json(row["awaiting"], row["awaiting_until"]),
+        tools=_tools_from_json(row["tools"]),
     )
 
 
@@ -112,19 +115,32 @@ def queued_from_row(row: Row, parts: Sequence[JsonObject]) -> QueuedMessage:
 
 
 def past_from_row(version: Version, row: Row) -> Past:
-    tail = () if row["tail"] is None else decode_json(row["tail"])
     return Past(
         version=version,
         shared_seq=Seq(row["shared_seq"]),
         copied=row["copied"],
         hidden=row["hidden"],
-        tail=tuple(
-            MessageBody(
-                role=Role(stored["role"]),
-                parts=parts_from_json(stored["format"], stored["parts"]),
-            )
-            for stored in tail
-        ),
+        tail=_tail_from_json(row["tail"]),
+    )
+
+
+def origin_from_row(chat: Chat, version: Version, row: Row) -> Origin:
+    return Origin(
+        chat=chat,
+        version=version,
+        last_seq=Seq(row["last_seq"]),
+        messages=row["messages"],
+        reply_seq=Seq(row["reply_seq"]),
+        before_reply=row["before_reply"],
+        tail=_tail_from_json(row["tail"]),
+    )
+
+
+def _tail_from_json(stored: str | None) -> tuple[MessageBody, ...]:
+    tail = () if stored is None else decode_json(stored)
+    return tuple(
+        MessageBody(role=Role(body["role"]), parts=parts_from_json(body["format"], body["parts"]))
+        for body in tail
     )
 
 
@@ -189,6 +205,15 @@ def _awaiting_from_json(stored: str | None, deadline: datetime | None) -> Awaiti
     )
 
 
+def _tools_from_json(stored: str) -> tuple[ClientTool, ...]:
+    if stored == "[]":
+        return ()
+    return tuple(
+        ClientTool(name=tool["name"], description=tool["description"], schema=tool["schema"])
+        for tool in decode_json(stored)
+    )
+
+
 # To parameters, by the names that the statements use.
 
 
@@ -218,6 +243,15 @@ def facts_parameters(chat: Chat) -> dict[str, Any]:
         else encode_json({"kind": awaiting.kind.value, "calls": awaiting.calls}),
         "awaiting_until": None if awaiting is None else awaiting.deadline,
     }
+
+
+def tools_to_json(tools: Sequence[ClientTool]) -> str:
+    return encode_json(
+        [
+            {"name": tool.name, "description": tool.description, "schema": tool.schema}
+            for tool in tools
+        ]
+    )
 
 
 MESSAGE: Final = (

@@ -15,20 +15,24 @@ from holdfast.db.rows import (
     facts_parameters,
     message_parameters,
     messages_parameters,
+    origin_from_row,
     past_from_row,
     rest_parameters,
+    tools_to_json,
 )
-from holdfast.domain.chat import Facts, Past, Target
+from holdfast.domain.chat import Chat, Facts, Origin, Past, Target
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId, ClientKey, Epoch, QueuedId, Seq, UserId, Version
 from holdfast.domain.messages import Role
-from holdfast.domain.outcome import Answer, Outcome
-from holdfast.ports.store import JUST_THE_CHAT, Asking, Created, Keyed, Loaded, Receipt, Stamp
+from holdfast.domain.outcome import Answer, Outcome, Taken
+from holdfast.ports.store import JUST_THE_CHAT, Asking, Created, Keyed, Loaded, Receipt, Stamp, Upto
 
 LOAD: Final = load_query("load_chat")
 LOAD_PAST: Final = load_query("load_past")
-CREATE: Final = load_query("create_chat")
+LOAD_ORIGIN: Final = load_query("load_origin")
+CREATE: Final = load_query("create_chat_begin", "create_messages_end")
+FORK: Final = load_query("create_chat_begin", "fork_messages_end")
 FIND_CREATED: Final = load_query("find_created")
 SEQ_MAX: Final = 2**31 - 1
 VERSION_MAX: Final = 2**63 - 1
@@ -48,10 +52,12 @@ class PostgresStore:
         row = await fetch_row(self._pool, LOAD, chat_id=chat_id, target=target, client_key=key)
         if row is None:
             return None
+        chat = chat_from_row(row)
         facts = Facts(
-            chat=chat_from_row(row),
+            chat=chat,
             target=_target(asking.target, row),
             past=await self._load_past(chat_id, within(asking.past, VERSION_MAX)),
+            origin=await self._load_origin(chat, asking.origin),
         )
         return Loaded(facts, _receipt(row))
 
@@ -61,11 +67,24 @@ class PostgresStore:
         row = await fetch_row(self._pool, LOAD_PAST, chat_id=chat_id, version=version)
         return None if row is None else past_from_row(version, row)
 
+    async def _load_origin(self, chat: Chat, wanted: Upto | None) -> Origin | None:
+        if wanted is None:
+            return None
+        version = chat.version if wanted.as_of is None else wanted.as_of
+        if not 1 <= version <= chat.version:
+            return None
+        upto = SEQ_MAX if wanted.at is None else min(wanted.at, SEQ_MAX)
+        row = await fetch_row(
+            self._pool, LOAD_ORIGIN, chat_id=chat.chat_id, version=version, upto=upto
+        )
+        return None if row is None else origin_from_row(chat, version, row)
+
     async def create(self, outcome: Outcome, keyed: Keyed | None = None) -> Stamp | None:
-        chat = outcome.chat
+        chat, forked = outcome.chat, outcome.forked
+        assert forked is None or not outcome.appended, "a fork says nothing of its own"
         row = await fetch_row(
             self._pool,
-            CREATE,
+            CREATE if forked is None else FORK,
             chat_id=chat.chat_id,
             org_id=chat.org_id,
             owner_id=chat.owner_id,
@@ -76,9 +95,10 @@ class PostgresStore:
             compactable=chat.compactable,
             model=None if chat.model is None else escape(chat.model),
             effort=None if chat.effort is None else escape(chat.effort),
+            tools=tools_to_json(chat.tools),
             client_key=None if keyed is None else escape(keyed.key),
             digest=None if keyed is None else keyed.digest,
-            **messages_parameters(outcome.appended),
+            **(messages_parameters(outcome.appended) if forked is None else _taken(forked)),
         )
         return None if row is None else _stamp(row)
 
@@ -92,7 +112,7 @@ class PostgresStore:
     async def commit(
         self, outcome: Outcome, *, fence: Fence | None = None, keyed: Keyed | None = None
     ) -> Stamp | None:
-        before = outcome.before
+        before, chat = outcome.before, outcome.chat
         parameters: dict[str, Any] = {
             "chat_id": before.chat_id,
             "expected_version": before.version,
@@ -100,7 +120,9 @@ class PostgresStore:
             "fence_epoch": None if fence is None else fence.epoch,
             "releases": outcome.releases,
             "touches": fence is None and _speaks(outcome),
-            **facts_parameters(outcome.chat),
+            "lists": outcome.lists,
+            "tools": None if chat.tools == before.tools else tools_to_json(chat.tools),
+            **facts_parameters(chat),
         }
         blocks: list[str] = []
         if keyed is not None:
@@ -186,6 +208,14 @@ def _speaks(outcome: Outcome) -> bool:
 
 def _needs_the_rest(outcome: Outcome) -> bool:
     return bool(outcome.hidden_from is not None or outcome.queued or outcome.left or outcome.moved)
+
+
+def _taken(forked: Taken) -> dict[str, Any]:
+    return {
+        "source_id": forked.chat_id,
+        "source_version": forked.version,
+        "upto": forked.upto,
+    }
 
 
 def _receipt_parameters(keyed: Keyed, answer: Answer) -> dict[str, Any]:

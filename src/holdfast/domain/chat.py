@@ -5,6 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
+from holdfast.domain.client_tools import ClientTool
 from holdfast.domain.ids import (
     NO_EPOCH,
     NO_QUEUED_ID,
@@ -144,6 +145,7 @@ class Chat:
     error: TurnError | None = None
     backoff: Backoff | None = None
     awaiting: Awaiting | None = None
+    tools: tuple[ClientTool, ...] = ()  # that its client runs
 
     @property
     def standing(self) -> Standing:
@@ -178,9 +180,28 @@ class Past:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """What a fork must know of the history that it takes: as of a version, up to a message, and of
+    it what people may see.
+
+    `last_seq` is its last message, and `messages` their number. `tail` is its last reply, at
+    `reply_seq`, and what follows it; `before_reply` are those before.
+    """
+
+    chat: Chat
+    version: Version
+    last_seq: Seq
+    messages: int
+    reply_seq: Seq
+    before_reply: int
+    tail: tuple[MessageBody, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
     """A chat, and what the command at hand needs to know beside it."""
 
     chat: Chat
     target: Target | None = None
     past: Past | None = None
+    origin: Origin | None = None

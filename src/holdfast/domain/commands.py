@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Literal, TypeAlias
 
 from holdfast.domain.chat import Backoff, TurnError
+from holdfast.domain.client_tools import ClientTool
 from holdfast.domain.ids import CallId, QueuedId, Seq, Version
 from holdfast.domain.messages import MessageBody
 from holdfast.domain.parts import Need, ToolResult
@@ -18,6 +19,16 @@ from holdfast.domain.parts import Need, ToolResult
 @dataclass(frozen=True, slots=True)
 class Create:
     messages: tuple[MessageBody, ...] = ()
+    tools: tuple[ClientTool, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """Begin with what another chat says: up to a message (None: as far as it is whole), as of a
+    version (None: now)."""
+
+    at: Seq | None = None
+    as_of: Version | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +89,13 @@ class SubmitResults:
 class Decide:
     call_id: CallId
     verdict: Literal["approve", "deny"]
+
+
+@dataclass(frozen=True, slots=True)
+class DeclareTools:
+    """Offer the model these tools of the client's, and no others, from the next turn on."""
+
+    tools: tuple[ClientTool, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +169,7 @@ class Fail:
 
 FromPeople: TypeAlias = (
     Create
+    | Fork
     | SendMessage
     | EditMessage
     | Interrupt
@@ -161,6 +180,7 @@ FromPeople: TypeAlias = (
     | PromoteQueued
     | SubmitResults
     | Decide
+    | DeclareTools
     | RequestCompaction
     | Archive
     | Unarchive

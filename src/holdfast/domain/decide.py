@@ -20,6 +20,7 @@ _Handler = Callable[[Draft, Any, datetime], None]
 
 _HANDLERS: Mapping[type[c.Command], _Handler] = {
     c.Create: people.create,
+    c.Fork: people.fork,
     c.SendMessage: people.send_message,
     c.EditMessage: people.edit_message,
     c.Interrupt: people.interrupt,
@@ -30,6 +31,7 @@ _HANDLERS: Mapping[type[c.Command], _Handler] = {
     c.PromoteQueued: people.promote_queued,
     c.SubmitResults: people.submit_results,
     c.Decide: people.decide_call,
+    c.DeclareTools: people.declare_tools,
     c.RequestCompaction: people.request_compaction,
     c.Archive: people.archive,
     c.Unarchive: people.unarchive,

@@ -18,7 +18,7 @@ from holdfast.domain.errors import (
 )
 from holdfast.domain.ids import CallId, Epoch, QueuedId, Seq, Version
 from holdfast.domain.messages import Ending, MessageBody, Role
-from holdfast.domain.outcome import Answer, Appended, Fate, Left, Moved, Outcome
+from holdfast.domain.outcome import Answer, Appended, Fate, Left, Moved, Outcome, Taken
 from holdfast.domain.parts import Need, Synthetic, ToolResult
 from holdfast.domain.synthetic import synthetic_result
 
@@ -37,6 +37,7 @@ class Draft:
         self._appended: list[Appended] = []
         self._hidden_from: Seq | None = None
         self._restored = False
+        self._forked: Taken | None = None
         self._queued: dict[QueuedId, QueuedMessage] = {}
         self._left: list[Left] = []
         self._moved: dict[QueuedId, Moved] = {}
@@ -57,6 +58,7 @@ class Draft:
             appended=tuple(self._appended),
             hidden_from=self._hidden_from,
             restored=self.facts.past if self._restored else None,
+            forked=self._forked,
             queued=tuple(self._queued.values()),
             left=tuple(self._left),
             moved=tuple(self._moved.values()),
@@ -208,6 +210,11 @@ class Draft:
     def restore(self, copied: int) -> None:
         self._restored = True
         self.set(last_seq=Seq(self.chat.last_seq + copied))
+
+    def fork(self, taken: Taken, messages: int) -> None:
+        self._forked = taken
+        if messages:
+            self.set(last_seq=Seq(messages), history_version=self.version)
 
     def ungate(self, call_id: CallId) -> None:
         calls = tuple(

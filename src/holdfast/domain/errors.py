@@ -8,6 +8,7 @@
     │   │   ├── QueueFull
     │   │   ├── QueuedNotFound
     │   │   ├── NotEditable
+    │   │   ├── NotForkable
     │   │   ├── VersionNotFound
     │   │   ├── CallNotOpen
     │   │   ├── CallsUnanswered
@@ -67,6 +68,10 @@ class QueuedNotFound(CommandRefused):
 
 
 class NotEditable(CommandRefused):
+    pass
+
+
+class NotForkable(CommandRefused):
     pass
 
 

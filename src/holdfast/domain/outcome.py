@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from holdfast.domain.chat import Chat, Past, QueuedMessage
-from holdfast.domain.ids import QueuedId, Seq, Version
+from holdfast.domain.chat import Chat, Past, QueuedMessage, Status
+from holdfast.domain.ids import NO_VERSION, ChatId, QueuedId, Seq, Version
 from holdfast.domain.messages import MessageBody
 
 
@@ -39,6 +39,16 @@ class Moved:
     urgent: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A history that a fork begins with: what people may see of a chat's, as of a version, up to a
+    message."""
+
+    chat_id: ChatId
+    version: Version
+    upto: Seq
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """What the caller of a command is told; kept with its key, and given again to a repeat."""
@@ -59,7 +69,19 @@ class Outcome:
     appended: tuple[Appended, ...] = ()
     hidden_from: Seq | None = None
     restored: Past | None = None
+    forked: Taken | None = None
     queued: tuple[QueuedMessage, ...] = ()
     left: tuple[Left, ...] = ()
     moved: tuple[Moved, ...] = ()
     releases: bool = False
+
+    @property
+    def lists(self) -> bool:
+        """Whether lists show the chat otherwise than before. What is said in the middle of a turn
+        can wait for its end."""
+        return self.before.version == NO_VERSION or _listed(self.before) != _listed(self.chat)
+
+
+def _listed(chat: Chat) -> tuple[object, ...]:
+    at_rest = chat.status not in {Status.RUNNING, Status.INTERRUPTING}
+    return chat.status, chat.archived, len(chat.queue), chat.last_seq if at_rest else None

@@ -1,5 +1,6 @@
 """What the commands of people do, once they are lawful."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import assert_never
@@ -9,8 +10,10 @@ from holdfast.domain.commands import (
     Archive,
     Create,
     Decide,
+    DeclareTools,
     DeleteQueued,
     EditMessage,
+    Fork,
     Interrupt,
     MoveQueued,
     PromoteQueued,
@@ -23,21 +26,52 @@ from holdfast.domain.commands import (
     Unarchive,
 )
 from holdfast.domain.draft import Draft
-from holdfast.domain.errors import CallNotOpen, NotEditable, NothingToCompact, VersionNotFound
+from holdfast.domain.errors import (
+    CallNotOpen,
+    NotEditable,
+    NotForkable,
+    NothingToCompact,
+    VersionNotFound,
+)
 from holdfast.domain.ids import CallId, Seq
 from holdfast.domain.messages import MessageBody, Role
-from holdfast.domain.outcome import Fate
+from holdfast.domain.outcome import Fate, Taken
 from holdfast.domain.parts import Synthetic, ToolCall, ToolResult
 
 
 def create(draft: Draft, command: Create, _now: datetime) -> None:
-    draft.set(status=Status.IDLE)
+    draft.set(status=Status.IDLE, tools=command.tools)
     for body in command.messages:
         draft.say(body)
     draft.close_calls(Synthetic.SUPERSEDED)  # a history that was brought along starts no tools
     if draft.chat.owes_reply:
         draft.run()
     draft.answer_with_version_only()
+
+
+def fork(draft: Draft, command: Fork, _now: datetime) -> None:
+    origin = draft.facts.origin
+    assert origin is not None, "a fork is of something"
+    source = origin.chat
+    if command.at is not None and origin.last_seq != command.at:
+        reason = f"message {command.at} is not in the history"
+        raise NotForkable(source.chat_id, source.standing, "Fork", reason)
+    cut_off = bool(_unanswered(origin.tail))
+    if cut_off and command.at is not None:
+        reason = f"after message {command.at} calls wait for their results"
+        raise NotForkable(source.chat_id, source.standing, "Fork", reason)
+    # What is in the middle of its calls is left out: nobody here will ever answer them (M3).
+    upto = Seq(origin.reply_seq - 1) if cut_off else origin.last_seq
+    messages = origin.before_reply if cut_off else origin.messages
+    ours = source.owner_id == draft.chat.owner_id
+    draft.fork(Taken(source.chat_id, origin.version, upto), messages)
+    draft.set(
+        status=Status.IDLE,
+        compactable=bool(messages) and (cut_off or origin.tail[-1].role is not Role.BOUNDARY),
+        model=source.model,
+        effort=source.effort,
+        tools=source.tools if ours else (),  # somebody else's client runs those
+    )
 
 
 def send_message(draft: Draft, command: SendMessage, _now: datetime) -> None:
@@ -168,6 +202,11 @@ def _settle(draft: Draft, call_ids: list[CallId]) -> None:
         draft.resume()
 
 
+def declare_tools(draft: Draft, command: DeclareTools, _now: datetime) -> None:
+    if command.tools != draft.chat.tools:
+        draft.set(tools=command.tools)
+
+
 def request_compaction(draft: Draft, _command: RequestCompaction, _now: datetime) -> None:
     if not draft.chat.compactable:
         raise draft.refuse(NothingToCompact, "nothing was said since the last compaction")
@@ -192,11 +231,7 @@ def restore(draft: Draft, command: Restore, _now: datetime) -> None:
     if past.copied or past.hidden:
         draft.hide_from(Seq(past.shared_seq + 1))
         draft.restore(past.copied)
-    asked = [call for body in past.tail for call in body.calls]
-    answered = {
-        part.call_id for body in past.tail for part in body.parts if isinstance(part, ToolResult)
-    }
-    _close_restored(draft, [call for call in asked if call.call_id not in answered])
+    _close_restored(draft, _unanswered(past.tail))
     boundary_last = bool(past.tail) and past.tail[-1].role is Role.BOUNDARY
     draft.set(
         status=Status.IDLE,
@@ -204,6 +239,14 @@ def restore(draft: Draft, command: Restore, _now: datetime) -> None:
         owes_reply=False,
         compactable=bool(past.shared_seq or past.copied) and not boundary_last,
     )
+
+
+def _unanswered(tail: Sequence[MessageBody]) -> list[ToolCall]:
+    """The calls of the last reply of a history that have no result in it."""
+    answered = {
+        part.call_id for body in tail for part in body.parts if isinstance(part, ToolResult)
+    }
+    return [call for body in tail for call in body.calls if call.call_id not in answered]
 
 
 def _close_restored(draft: Draft, calls: list[ToolCall]) -> None:

@@ -17,12 +17,14 @@ from holdfast.domain.commands import (
     CommitStep,
     Create,
     Decide,
+    DeclareTools,
     DeleteQueued,
     EditMessage,
     ExpireAwait,
     Fail,
     FinishInterrupt,
     FinishTurn,
+    Fork,
     Interrupt,
     MoveQueued,
     PromoteQueued,
@@ -51,10 +53,12 @@ def _to(*standings: Standing) -> frozenset[Standing]:
 
 TRANSITIONS: Final[Mapping[tuple[Standing, type[Command]], frozenset[Standing]]] = {
     (ABSENT, Create): _to(IDLE, RUNNING),  # RUNNING: it ends in something to answer
+    (ABSENT, Fork): _to(IDLE),
     (IDLE, SendMessage): _to(RUNNING),
     (IDLE, EditMessage): _to(RUNNING),
     (IDLE, RequestCompaction): _to(RUNNING),
     (IDLE, Archive): _to(ARCHIVED),
+    (IDLE, DeclareTools): _to(IDLE),
     (IDLE, Restore): _to(IDLE),
     (RUNNING, SendMessage): _to(RUNNING, INTERRUPTING),  # as when_busy says
     (RUNNING, EditMessage): _to(RUNNING),
@@ -64,6 +68,7 @@ TRANSITIONS: Final[Mapping[tuple[Standing, type[Command]], frozenset[Standing]]]
     (RUNNING, MoveQueued): _to(RUNNING),
     (RUNNING, PromoteQueued): _to(INTERRUPTING),
     (RUNNING, RequestCompaction): _to(RUNNING),
+    (RUNNING, DeclareTools): _to(RUNNING),
     (RUNNING, BeginAttempt): _to(RUNNING),
     (RUNNING, CommitStep): _to(RUNNING),
     (RUNNING, RecordRetry): _to(RUNNING),
@@ -78,6 +83,7 @@ TRANSITIONS: Final[Mapping[tuple[Standing, type[Command]], frozenset[Standing]]]
     (INTERRUPTING, DeleteQueued): _to(INTERRUPTING),
     (INTERRUPTING, MoveQueued): _to(INTERRUPTING),
     (INTERRUPTING, PromoteQueued): _to(INTERRUPTING),
+    (INTERRUPTING, DeclareTools): _to(INTERRUPTING),
     (INTERRUPTING, CommitStep): _to(INTERRUPTING),  # the step was finished first: keep it (L04)
     (INTERRUPTING, FinishInterrupt): _to(IDLE, RUNNING),  # RUNNING: the queue head was promoted
     (INTERRUPTING, Fail): _to(FAILED),
@@ -90,6 +96,7 @@ TRANSITIONS: Final[Mapping[tuple[Standing, type[Command]], frozenset[Standing]]]
     (AWAITING, PromoteQueued): _to(RUNNING),
     (AWAITING, SubmitResults): _to(AWAITING, RUNNING),  # AWAITING: some calls still wait
     (AWAITING, Decide): _to(AWAITING, RUNNING),  # AWAITING: some calls still wait
+    (AWAITING, DeclareTools): _to(AWAITING),
     (AWAITING, ExpireAwait): _to(RUNNING),
     (FAILED, SendMessage): _to(RUNNING),
     (FAILED, EditMessage): _to(RUNNING),
@@ -99,6 +106,7 @@ TRANSITIONS: Final[Mapping[tuple[Standing, type[Command]], frozenset[Standing]]]
     (FAILED, MoveQueued): _to(FAILED),
     (FAILED, PromoteQueued): _to(RUNNING),
     (FAILED, RequestCompaction): _to(RUNNING),
+    (FAILED, DeclareTools): _to(FAILED),
     (FAILED, Archive): _to(ARCHIVED),
     (FAILED, Restore): _to(IDLE),
     (ARCHIVED, Unarchive): _to(IDLE, FAILED),  # as it was when it was archived

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from holdfast.domain.chat import Status
-from holdfast.domain.ids import NO_VERSION, ChatId, Version, WorkerId
+from holdfast.domain.ids import NO_VERSION, ChatId, UserId, Version, WorkerId
 
 
 class Episode(NamedTuple):
@@ -26,8 +26,9 @@ class Hint:
     """«Chat X reached version N.»
 
     `runnable`: nobody drives it and somebody should. `worker_id`: who drives it, if somebody else
-    wrote this: that worker is told, too. `inline`: the commit itself, encoded by whoever publishes;
-    a bus may leave it out, and then the reader reads the truth.
+    wrote this: that worker is told, too. `listed_for`: whose list shows it otherwise now: so is
+    that user; a hint without a version is told nobody else. `inline`: the commit itself, encoded
+    by whoever publishes; a bus may leave it out, and then the reader reads the truth.
     """
 
     chat_id: ChatId
@@ -36,6 +37,7 @@ class Hint:
     history_version: Version = NO_VERSION
     runnable: bool = False
     worker_id: WorkerId | None = None
+    listed_for: UserId | None = None
     inline: bytes = b""
 
 
@@ -104,6 +106,12 @@ class Bus(Hints, Protocol):
     ) -> AbstractAsyncContextManager[AsyncIterator[Hint | Gap]]:
         """What a worker must know: hints about every chat that waits for somebody to drive it, and
         about what others did to the chats that it drives; as `subscribe` gives those of one."""
+        ...
+
+    def subscribe_lists(
+        self, user_id: UserId
+    ) -> AbstractAsyncContextManager[AsyncIterator[Hint | Gap]]:
+        """Hints about the chats whose place in a user's list changed."""
         ...
 
     async def read_live(

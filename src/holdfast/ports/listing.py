@@ -3,14 +3,15 @@
 Nothing here changes a version: titles, pins, labels and shares are not history (L73).
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import Literal, NewType, Protocol
 
 from holdfast.domain.audit import AuditEntry
 from holdfast.domain.chat import Status
 from holdfast.domain.ids import ChatId, OrgId, Seq, UserId, Version
+from holdfast.domain.parts import Need
 from holdfast.domain.policy import Filter
 
 
@@ -36,6 +37,7 @@ class Entry:
     queue_length: int
     touched_at: datetime
     created_at: datetime
+    needs: Need | None = None  # what it waits for from outside
 
     @property
     def unread(self) -> bool:
@@ -67,6 +69,21 @@ class Share:
     user_id: UserId
     name: str
     email: str | None
+
+
+Mark = NewType("Mark", int)
+"""A transaction: whatever committed before it has been seen."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListChanges:
+    """What changed in a list, and up to where that is all of it. `gone`: not, or no longer, to be
+    seen. Something that changed just now may be told again, but nothing is left out."""
+
+    reached: Mark
+    entries: tuple[Entry, ...]
+    gone: tuple[ChatId, ...]
+    complete: bool
 
 
 class Listing(Protocol):
@@ -129,3 +146,15 @@ class Listing(Protocol):
     ) -> bool: ...
 
     async def shares(self, may: Filter, chat_id: ChatId) -> Sequence[Share]: ...
+
+    # For those who watch their lists.
+
+    async def reached(self) -> Mark:
+        """Where somebody is who reads after this."""
+        ...
+
+    async def changes(self, may: Filter, since: Mark, *, limit: int) -> ListChanges: ...
+
+    async def changed_for(self, since: Mapping[UserId, Mark]) -> tuple[Mark, frozenset[UserId]]:
+        """Whose lists changed, of these users; one statement for all, and no content."""
+        ...

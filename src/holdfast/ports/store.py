@@ -26,12 +26,21 @@ class Receipt:
     answer: Answer
 
 
+@dataclass(frozen=True, slots=True)
+class Upto:
+    """A history: up to a message (None: its last), as of a version (None: now)."""
+
+    at: Seq | None = None
+    as_of: Version | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asking:
     """What a decision needs to know beside the facts that are always loaded."""
 
     target: Seq | None = None
     past: Version | None = None
+    origin: Upto | None = None
     key: ClientKey | None = None
 
 
@@ -61,7 +70,8 @@ class Stamp:
 
 
 class Store(Protocol):
-    """Every method is one round trip (a restore's `load` is two), and may raise `Unavailable`."""
+    """Every method is one round trip (the `load` of a restore or a fork is two), and may raise
+    `Unavailable`."""
 
     async def load(self, chat_id: ChatId, asking: Asking = JUST_THE_CHAT) -> Loaded | None: ...
 

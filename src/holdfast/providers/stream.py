@@ -33,10 +33,10 @@ from holdfast.providers.errors import (
     timed_out,
 )
 from holdfast.providers.shaping import decode, guarded
-from holdfast.providers.sse import EVENT_BYTES_MAX, SseParser
 from holdfast.providers.transport import AddressRefused, Transport
 from holdfast.providers.types import Call, Decoder, Endpoint, Wire
 from holdfast.providers.wires import WIRES
+from holdfast.sse import EVENT_BYTES_MAX, EventTooLarge, SseParser
 
 if TYPE_CHECKING:
     from holdfast.ports import models
@@ -224,7 +224,7 @@ class ModelStream:
         queue = self._queue
         progressed = False
         try:
-            for name, data in self._sse.feed(received):
+            for name, data, _ in self._sse.feed(received):
                 events = decode(decoder, name, data)
                 queue.extend(events)
                 progressed = progressed or _shows(events)
@@ -232,6 +232,10 @@ class ModelStream:
                     break
         except ProviderError as error:
             self._error = error
+            self._began = True
+            return
+        except EventTooLarge as error:
+            self._error = protocol(str(error))
             self._began = True
             return
         if decoder.closed:

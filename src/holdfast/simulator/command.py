@@ -2,15 +2,12 @@
 
 import asyncio
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from holdfast.simulator.faults import ABOUT, parse_fault
-from holdfast.simulator.options import Options
-from holdfast.simulator.scenarios import SCENARIOS
-from holdfast.simulator.script import read_script
-from holdfast.simulator.server import Config, running
+if TYPE_CHECKING:
+    from holdfast.simulator.server import Config
 
 RATE_DEFAULT: Final = 60.0
 
@@ -36,6 +33,12 @@ def simulate(
     if faults:
         list_faults()
         return
+    # Here, not above: `holdfast --help` need not load a whole server.
+    from holdfast.simulator.faults import parse_fault
+    from holdfast.simulator.options import Options
+    from holdfast.simulator.script import read_script
+    from holdfast.simulator.server import Config
+
     try:
         defaults = Options(rate=rate, fault=parse_fault(fault) if fault else None)
         config = Config(
@@ -54,18 +57,24 @@ def simulate(
 
 
 def list_faults() -> None:
+    from holdfast.simulator.faults import ABOUT
+
     width = max(map(len, ABOUT))
     for fault, about in ABOUT.items():
         typer.echo(f"{fault:<{width}}  {about.place:<9}  {about.line}")
 
 
-async def _serve(config: Config) -> None:
+async def _serve(config: "Config") -> None:
+    from holdfast.simulator.server import running
+
     async with running(config) as simulator:
         typer.echo(_greeting(simulator.url))
         await asyncio.Event().wait()
 
 
 def _greeting(url: str) -> str:
+    from holdfast.simulator.scenarios import SCENARIOS
+
     return f"""\
 Simulator listening on {url}
 

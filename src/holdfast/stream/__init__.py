@@ -7,6 +7,8 @@
     bundle      a commit, or many, or a snapshot, as events in order
     cursor      where a reader is, as text
     events      one event as bytes on the wire
+    watching    everybody who watches their list of chats; its safety poll
+    watcher     one of them: a snapshot, then what changed since a mark
     view        the pure reducer from events to what a person sees
 
 Meets the driving half only in the database and on the bus, so that what works on one replica works

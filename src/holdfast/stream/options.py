@@ -66,3 +66,36 @@ class StreamCounters:
     found_by_poll: int = 0
     """Chats that the safety poll found ahead of what the bus had told."""
     failed_reads: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchOptions:
+    poll_every_s: float = 2.0
+    """How long a change of a list can stay unseen that no hint told of."""
+    read_every_s: float = 0.25
+    """At most so often a watcher reads: what changes meanwhile is told together."""
+    retry_s: float = 1.0
+    ping_every_s: float = 15.0
+    snapshot_max: int = 50
+    changes_max: int = 200
+    """Chats that may have changed while somebody was away; past that, a snapshot."""
+    told_max: int = 1_000
+
+    def __post_init__(self) -> None:
+        assert 0 <= self.read_every_s < self.poll_every_s
+        assert self.retry_s > 0
+        assert self.ping_every_s > 0
+        assert 0 < self.snapshot_max <= self.changes_max
+
+
+@dataclass(slots=True)
+class WatchCounters:
+    """What watching lists did, for the metrics. Only grows, but for `watchers`."""
+
+    watchers: int = 0
+    events: int = 0
+    reads: int = 0
+    """By watchers that were woken, or came."""
+    snapshots: int = 0
+    polls: int = 0
+    failed_reads: int = 0

@@ -197,6 +197,13 @@ METRICS: Final[Sequence[Row]] = (
         "Chats that this look found ahead of what the bus had told.",
     ),
     _count("stream_failed_reads", "stream.failed_reads", "Reads that were not answered."),
+    # Who watches their lists.
+    _now("watch_watchers", "watch.watchers", "Lists of chats that are watched here."),
+    _count("watch_events", "watch.events", "Events given to those who watch a list."),
+    _count("watch_reads", "watch.reads", "Reads of the database because a list changed."),
+    _count("watch_snapshots", "watch.snapshots", "Snapshots given to those who watch a list."),
+    _count("watch_polls", "watch.polls", "Times all watched lists were looked at."),
+    _count("watch_failed_reads", "watch.failed_reads", "Of both, without an answer."),
     # How long things take.
     _times(COMMIT_S, "A commit, from deciding to the database's word.", _FAST),
     _times(FIRST_PART_S, "From asking a model to the first part of its reply.", _SLOW),

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from holdfast.web import problems
 from holdfast.web.edge import Edge
-from holdfast.web.events import StreamEvent
+from holdfast.web.events import StreamEvent, WatchEvent
 from holdfast.web.guard import Guard
 from holdfast.web.routes import (
     answers,
@@ -25,6 +25,7 @@ from holdfast.web.routes import (
     settings,
     steering,
     stream,
+    watch,
 )
 from holdfast.web.shapes import Problem
 
@@ -42,7 +43,7 @@ _SECURITY: Final = {
     "cookie": {"type": "apiKey", "in": "cookie", "name": "__Host-holdfast"},
 }
 _RESOURCES: Final = (
-    *(chats, messages, queue, steering, answers, stream),
+    *(chats, messages, queue, steering, answers, stream, watch),
     *(people, credentials, oidc, settings, server),
 )
 _ROUTERS: Final = (*((PREFIX, each.router) for each in _RESOURCES), ("", server.health))
@@ -133,9 +134,11 @@ def openapi_of(app: FastAPI) -> dict[str, Any]:
     schemas = components.setdefault("schemas", {})
     schemas |= Problem.model_json_schema(ref_template=_REFS).pop("$defs", {})
     schemas["Problem"] = Problem.model_json_schema(ref_template=_REFS)
-    events = TypeAdapter[Any](StreamEvent).json_schema(ref_template=_REFS)
-    schemas |= events.pop("$defs")
-    schemas["StreamEvent"] = events
+    unions: dict[str, Any] = {"StreamEvent": StreamEvent, "WatchEvent": WatchEvent}
+    for name, union in unions.items():
+        events = TypeAdapter[Any](union).json_schema(ref_template=_REFS)
+        schemas |= events.pop("$defs")
+        schemas[name] = events
     components["securitySchemes"] = _SECURITY
     document["security"] = [{name: []} for name in _SECURITY]
     for path, methods in document["paths"].items():

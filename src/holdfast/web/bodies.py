@@ -6,7 +6,9 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from holdfast.chats.declare import TOOLS_MAX
 from holdfast.domain import parts
+from holdfast.domain.client_tools import ClientTool
 from holdfast.domain.ids import CallId, UserId
 from holdfast.domain.messages import MessageBody, Role
 from holdfast.domain.org_settings import INSTRUCTIONS_CHARS_MAX, STEPS_MAX, OrgSettings
@@ -16,6 +18,7 @@ TEXT_CHARS_MAX: Final = 1_000_000
 NAME_CHARS_MAX: Final = 200
 PARTS_MAX: Final = 100
 RESULTS_MAX: Final = 100
+DESCRIPTION_CHARS_MAX: Final = 8_000
 COUNT_MAX: Final = 2**31 - 1
 
 Text: TypeAlias = Annotated[str, Field(max_length=TEXT_CHARS_MAX)]
@@ -85,10 +88,33 @@ class MessageIn(Body):
         )
 
 
+class ToolIn(Body):
+    """A tool that the client of the chat runs: a call of it waits for `POST /results`."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+    description: Annotated[str, Field(max_length=DESCRIPTION_CHARS_MAX)]
+    schema_: dict[str, Any] = Field(
+        default_factory=lambda: {"type": "object", "properties": {}},
+        alias="schema",
+        description="JSON Schema of its arguments; `type` is `object`.",
+    )
+
+    def tool(self) -> ClientTool:
+        return ClientTool(name=self.name, description=self.description, schema=self.schema_)
+
+
+ToolsIn: TypeAlias = Annotated[tuple[ToolIn, ...], Field(max_length=TOOLS_MAX)]
+
+
+class Declaring(Body):
+    tools: ToolsIn
+
+
 class NewChat(Body):
     message: MessageIn | None = Field(
         default=None, description="The first thing said; the chat runs at once."
     )
+    tools: ToolsIn = ()
 
 
 class Sending(MessageIn):
@@ -121,6 +147,17 @@ class Retrying(Body):
 
 class Restoring(Body):
     version: Number
+
+
+class Forking(Body):
+    at: Number | None = Field(
+        default=None,
+        description="The last message to take, after which no call waits for its result; null: as"
+        " far as the history is whole.",
+    )
+    as_of: Number | None = Field(
+        default=None, description="Of the history as of a version; null: of now."
+    )
 
 
 class ResultIn(Body):

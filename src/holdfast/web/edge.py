@@ -19,6 +19,7 @@ from holdfast.ports.listing import Listing
 from holdfast.ports.org_settings import OrgSettingsStore
 from holdfast.ports.store import Store
 from holdfast.stream.hub import Hub
+from holdfast.stream.watching import Watching
 from holdfast.web.rates import Rates
 
 
@@ -66,6 +67,7 @@ class Chats:
     history: History
     listing: Listing
     hub: Hub
+    watching: Watching
     ids: Ids
 
 
@@ -94,6 +96,8 @@ class Edge:
     clock: Clock
     models: tuple[str, ...]
     """The names that messages may ask for; the first is for those that name none."""
+    reserved_tools: frozenset[str]
+    """The server's own, which no chat may declare."""
     metrics: Callable[[], bytes]
     version: str
     options: WebOptions = field(default_factory=WebOptions)

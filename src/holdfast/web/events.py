@@ -4,11 +4,20 @@ What they mean stands in `docs/reference/events.md`. A test holds these against 
 """
 
 from typing import Annotated, Literal, TypeAlias
+from uuid import UUID
 
 from pydantic import ConfigDict, Field
 
 from holdfast.domain.chat import Status
-from holdfast.web.shapes import ActionRequired, Error, Message, QueuedMessage, Retry, Shape
+from holdfast.web.shapes import (
+    ActionRequired,
+    ChatEntry,
+    Error,
+    Message,
+    QueuedMessage,
+    Retry,
+    Shape,
+)
 
 
 class HistoryReset(Shape):
@@ -132,4 +141,39 @@ StreamEvent: TypeAlias = Annotated[
     | LaggedEvent
     | PingEvent,
     Field(discriminator="event"),
+]
+
+
+class ChatList(Shape):
+    """`after`: give it to `GET /chats?order=pinned_first` for older ones; null: there are none."""
+
+    chats: list[ChatEntry]
+    after: str | None
+
+
+class ChatGone(Shape):
+    chat_id: UUID
+    reason: Literal["archived", "unshared"]
+
+
+class ChatsEvent(Shape):
+    event: Literal["chats"]
+    id: str
+    data: ChatList
+
+
+class ChatEvent(Shape):
+    event: Literal["chat"]
+    id: str | None = None
+    data: ChatEntry
+
+
+class ChatGoneEvent(Shape):
+    event: Literal["chat_gone"]
+    id: str | None = None
+    data: ChatGone
+
+
+WatchEvent: TypeAlias = Annotated[
+    ChatsEvent | ChatEvent | ChatGoneEvent | PingEvent, Field(discriminator="event")
 ]

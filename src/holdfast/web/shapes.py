@@ -16,10 +16,10 @@ from holdfast.chats.ledger import Commit
 from holdfast.chats.telling import encode_data
 from holdfast.domain import accounts
 from holdfast.domain.chat import ErrorKind, Status
+from holdfast.domain.client_tools import ClientTool
 from holdfast.domain.messages import Ending
 from holdfast.domain.parts import Need, Synthetic
 from holdfast.domain.policy import OrgRole, Scope
-from holdfast.ports.listing import Entry
 
 
 class Shape(BaseModel):
@@ -159,7 +159,8 @@ class ActionRequired(Shape):
 
 
 class ChatEntry(Shape):
-    """A chat in a list. `pinned` is the owner's own; `unread` is for whoever asks."""
+    """A chat in a list. `pinned` is the owner's own; `unread` is for whoever asks. `needs`: what it
+    waits for from outside."""
 
     chat_id: UUID
     owner_id: UUID
@@ -176,6 +177,15 @@ class ChatEntry(Shape):
     queue_length: int
     touched_at: datetime
     created_at: datetime
+    needs: Need | None
+
+
+class Tool(Shape):
+    """A tool that the client of the chat runs."""
+
+    name: str
+    description: str
+    schema_: dict[str, Any] = Field(alias="schema")
 
 
 class Chat(ChatEntry):
@@ -188,6 +198,7 @@ class Chat(ChatEntry):
     error: Error | None
     retry: Retry | None
     action_required: ActionRequired | None
+    tools: list[Tool]
 
 
 class ChatPage(Shape):
@@ -389,24 +400,8 @@ def committed(commit: Commit, status: int = 200) -> Response:
     )
 
 
-def entry_json(entry: Entry) -> dict[str, Any]:
-    return {
-        "chat_id": str(entry.chat_id),
-        "owner_id": str(entry.owner_id),
-        "title": entry.title,
-        "title_source": entry.title_source,
-        "status": entry.status,
-        "archived": entry.archived,
-        "pinned": entry.pinned,
-        "labels": entry.labels,
-        "version": entry.version,
-        "last_seq": entry.last_seq,
-        "read_seq": entry.read_seq,
-        "unread": entry.unread,
-        "queue_length": entry.queue_length,
-        "touched_at": entry.touched_at,
-        "created_at": entry.created_at,
-    }
+def tool_json(tool: ClientTool) -> dict[str, Any]:
+    return {"name": tool.name, "description": tool.description, "schema": tool.schema}
 
 
 def user_json(user: accounts.User) -> dict[str, Any]:

@@ -5,10 +5,11 @@ when this replica stops; in the last case with a hint to come again, to any othe
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -17,11 +18,10 @@ from starlette.websockets import WebSocket
 from holdfast.chats import listing
 from holdfast.domain.denials import NotAllowed
 from holdfast.domain.errors import ChatNotFound, Unavailable
-from holdfast.domain.ids import ChatId
-from holdfast.ports.listing import Entry
+from holdfast.ports.listing import Entry, Mark
 from holdfast.stream.cursor import Cursor
-from holdfast.stream.events import StreamEvent
 from holdfast.stream.follower import Follower
+from holdfast.stream.watcher import Watcher
 from holdfast.web.auth import Caller
 
 CLOSE_GONE: Final = 4404
@@ -31,39 +31,70 @@ _HEADERS: Final = {
     "cache-control": "no-store",
     "x-accel-buffering": "no",  # nginx would hold events back
 }
-Write: TypeAlias = Callable[[StreamEvent], Awaitable[None]]
+
+
+class Told(Protocol):
+    """An event, as either wire has it."""
+
+    def sse(self) -> bytes: ...
+
+    def json(self) -> bytes: ...
+
+
+Write: TypeAlias = Callable[[Told], Awaitable[None]]
+
+
+class Reader(Protocol):
+    """Somebody who follows something that was found to be theirs to read."""
+
+    @property
+    def caller(self) -> Caller: ...
+
+    def follow(self) -> AbstractAsyncContextManager[AsyncIterator[Told]]: ...
+
+    async def may_go_on(self) -> bool:
+        """Whether it is still theirs to read (A3)."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
-    """Somebody who follows a chat that was found to be theirs to read."""
-
+class ChatReader:
     caller: Caller
     entry: Entry
     after: Cursor | None
 
-    @property
-    def chat_id(self) -> ChatId:
-        return self.entry.chat_id
+    def follow(self) -> AbstractAsyncContextManager[Follower]:
+        return self.caller.edge.chats.hub.follow(self.entry.chat_id, self.after)
 
     async def may_go_on(self) -> bool:
-        """Whether the credential still holds, and the chat is still theirs to read (A3).
-
-        An owner stays an owner; what was shared may be taken back.
-        """
+        """An owner stays an owner; what was shared may be taken back."""
         edge, who = self.caller.edge, self.caller.who
         if not await edge.identity.gate.still_valid(who):
             return False
         if self.entry.owner_id == who.user_id:
             return True
         try:
-            await listing.find(edge.chats.listing, who, self.chat_id)
+            await listing.find(edge.chats.listing, who, self.entry.chat_id)
         except (ChatNotFound, NotAllowed):
             return False
         return True
 
 
-async def _told(reader: Reader, events: Follower, write: Write) -> bool:
+@dataclass(frozen=True, slots=True)
+class ListReader:
+    """Of one's own list, in which every read looks anew at what is theirs."""
+
+    caller: Caller
+    after: Mark | None
+
+    def follow(self) -> AbstractAsyncContextManager[Watcher]:
+        return self.caller.edge.chats.watching.follow(self.caller.who, self.after)
+
+    async def may_go_on(self) -> bool:
+        return await self.caller.edge.identity.gate.still_valid(self.caller.who)
+
+
+async def _told(reader: Reader, events: AsyncIterator[Told], write: Write) -> bool:
     """Write events until they end; False if the reader may not come again.
 
     Looks at the time with each event: there is one at least every ping, so nothing else has to wake
@@ -101,8 +132,7 @@ class EventStream(Response):
         receive: Receive,
         send: Send,
     ) -> None:
-        reader = self._reader
-        async with reader.caller.edge.chats.hub.follow(reader.chat_id, reader.after) as events:
+        async with self._reader.follow() as events:
             await send(
                 {
                     "type": "http.response.start",
@@ -112,8 +142,8 @@ class EventStream(Response):
             )
             await either(partial(self._write, events, send), partial(_hung_up, receive))
 
-    async def _write(self, events: Follower, send: Send) -> None:
-        async def write(event: StreamEvent) -> None:
+    async def _write(self, events: AsyncIterator[Told], send: Send) -> None:
+        async def write(event: Told) -> None:
             await send({"type": "http.response.body", "body": event.sse(), "more_body": True})
 
         last = b""
@@ -125,14 +155,14 @@ class EventStream(Response):
 async def tell_by_socket(reader: Reader, socket: WebSocket) -> None:
     """The same events, the same JSON, as text messages."""
 
-    async def write(event: StreamEvent) -> None:
+    async def write(event: Told) -> None:
         await socket.send({"type": "websocket.send", "text": event.json().decode()})
 
     async def tell() -> None:
         again = await _told(reader, events, write)
         await socket.close(CLOSE_RESTART if again else CLOSE_GONE)
 
-    async with reader.caller.edge.chats.hub.follow(reader.chat_id, reader.after) as events:
+    async with reader.follow() as events:
         await socket.accept()
         await either(tell, partial(_hung_up, socket.receive))
 

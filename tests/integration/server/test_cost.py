@@ -45,6 +45,7 @@ class WithoutCommits:
     def __init__(self, bus: Bus) -> None:
         self.append, self.read_live = bus.append, bus.read_live
         self.subscribe, self.subscribe_work = bus.subscribe, bus.subscribe_work
+        self.subscribe_lists = bus.subscribe_lists
         self.counters = bus.counters
         self._bus = bus
 

@@ -15,6 +15,7 @@ import pytest
 from holdfast.domain.events import EventKind
 from holdfast.domain.ids import OrgId, UserId
 from holdfast.domain.policy import OrgRole, Scope
+from holdfast.stream.watcher import WatchKind
 from holdfast.web.app import ANONYMOUS, PREFIX, all_routes
 from tests.requirements import requirement
 from tests.support.identity import PASSWORD, principal
@@ -23,6 +24,8 @@ from tests.support.web import OUR_ORIGIN, Answer, Cell, Client
 MESSAGE: Final = {"text": "foreign words"}
 BODIES: Final[Mapping[str, Any]] = {
     "POST /chats": {},
+    "POST /chats/{chat_id}/fork": {},
+    "PUT /chats/{chat_id}/tools": {"tools": []},
     "PUT /chats/{chat_id}/title": {"title": "foreign"},
     "PUT /chats/{chat_id}/pinned": {"pinned": True},
     "PUT /chats/{chat_id}/labels": {"labels": ["foreign"]},
@@ -50,7 +53,9 @@ KEYS_DO_NOT: Final = {"DELETE /sign-ins/current", "POST /me/password"} | {
 """For browsers: a key is refused, whosoever it is."""
 COLLEAGUES_MAY: Final = {"GET /users/{user_id}"}
 UNSCOPED: Final = {"GET /chats", "GET /me", "GET /users", "GET /keys", "GET /sign-ins"} | {
-    "GET /models"
+    "GET /models",
+    "GET /watch",
+    "WEBSOCKET /watch/socket",
 }
 """Without an id in them: everybody may ask, and gets what is theirs."""
 ADMINS_ONLY: Final = {"GET /oversight/chats", "GET /audit", "POST /users", "GET /metrics"} | {
@@ -143,7 +148,7 @@ async def ask(client: Client, method: str, path: str, ids: Mapping[str, str]) ->
     where = path.format_map(ids)
     if method == "WEBSOCKET":
         return await knock(client, where)
-    if where.endswith("/stream"):
+    if where.endswith(("/stream", "/watch")):
         return await begun(client, where)
     return await client.ask(method, where, body)
 
@@ -208,6 +213,7 @@ async def test_the_table_of_routes_is_what_the_app_serves(cell: Cell) -> None:
     assert document["openapi"] == "3.1.0"
     schemas = document["components"]["schemas"]
     assert set(schemas["StreamEvent"]["discriminator"]["mapping"]) == set(EventKind)
+    assert set(schemas["WatchEvent"]["discriminator"]["mapping"]) == set(WatchKind)
     refs = set(re.findall(rb'"\$ref":"#/components/schemas/(\w+)"', orjson.dumps(document)))
     assert refs <= {name.encode() for name in schemas}
 

@@ -149,3 +149,31 @@ async def test_users_and_keys_by_an_admin(cell: Cell) -> None:
     actions = [entry["action"] for entry in (await admin.get("audit")).json["entries"]]
     assert actions[0] == "user.disabled"
     assert actions.count("user.created") == 1
+
+
+async def test_whoever_may_read_a_chat_may_go_on_from_it_in_one_of_their_own(cell: Cell) -> None:
+    admin, bob = cell.admin, await cell.member("Bob")
+    chat_id = await admin.new_chat(say("one")["text"])
+    await admin.until(chat_id, "idle")
+    await admin.post(f"chats/{chat_id}/messages", say("two"))
+    await admin.until(chat_id, "idle")
+    bobs_id = (await bob.get("me")).json["user"]["user_id"]
+    assert (await bob.post(f"chats/{chat_id}/fork", {})).code == "chat_not_found"
+    assert (await admin.ask("PUT", f"chats/{chat_id}/shares/{bobs_id}")).status == 204
+
+    made = await bob.post(f"chats/{chat_id}/fork", {"at": 2}, idempotency_key="f")
+    assert (made.status, made.json["version"]) == (201, 1), made.raw
+    fork = made.json["chat_id"]
+    assert made.headers["location"] == f"/api/v1/chats/{fork}"
+    again = await bob.post(f"chats/{chat_id}/fork", {"at": 2}, idempotency_key="f")
+    assert again.json == {**made.json, "repeated": True}
+
+    assert await texts(bob, fork) == [say("one")["text"], "one"]
+    assert (await bob.get(f"chats/{fork}")).json["owner_id"] == bobs_id
+    assert (await bob.post(f"chats/{fork}/messages", say("three"))).status == 202
+    await bob.until(fork, "idle")
+    assert (await texts(bob, fork))[-1] == "three"
+    assert (await texts(admin, chat_id))[-1] == "two"
+    assert (await admin.get(f"chats/{fork}")).code == "chat_not_found"
+    refused = await bob.post(f"chats/{chat_id}/fork", {"at": 9})
+    assert (refused.status, refused.code, refused.json["standing"]) == (409, "not_forkable", "idle")

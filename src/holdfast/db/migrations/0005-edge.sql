@@ -1,5 +1,5 @@
 -- What admins set while the server runs, what tells two writers apart, and receipts of accounts
--- depends: 0003-identity
+-- depends: 0004-tools-and-watching
 
 -- migrate: apply
 

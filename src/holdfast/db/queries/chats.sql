@@ -6,7 +6,7 @@ select
     c.id, c.org_id, c.owner_id, c.status, c.archived_at is not null as archived, c.version,
     c.history_version, c.queue_version, c.last_seq, c.last_queued_id, c.owes_reply, c.compactable,
     c.compaction_requested, c.open_calls, c.worker_id, c.epoch, c.attempt, c.attempts_forgiven,
-    c.model, c.effort, c.error, c.backoff, c.awaiting, c.awaiting_until,
+    c.model, c.effort, c.error, c.backoff, c.awaiting, c.awaiting_until, c.tools,
     case when c.queue_length > 0 then (
         select json_agg(
             json_build_object(
@@ -61,22 +61,51 @@ select
 from chats, shared, reply
 where chats.id = :chat_id and :version between 1 and chats.version
 
--- create_chat --
+-- load_origin --
+-- What a fork must know of the history that it takes (see domain/chat.py, Origin).
+with path as (
+    select seq, role
+    from messages
+    where chat_id = :chat_id and seq <= :upto and revision <= :version
+        and (removed_revision is null or removed_revision > :version)
+        and role <> 'system' and visibility <> 'model'
+), reply as (
+    select coalesce(max(seq), 0) as seq from path where role = 'assistant'
+)
+select
+    reply.seq as reply_seq,
+    (select coalesce(max(seq), 0) from path) as last_seq,
+    (select count(*)::integer from path) as messages,
+    (select count(*)::integer from path where seq < reply.seq) as before_reply,
+    (
+        select json_agg(
+            json_build_object('role', m.role, 'format', m.format, 'parts', m.parts) order by m.seq
+        )
+        from path
+        inner join messages as m on m.chat_id = :chat_id and m.seq = path.seq
+        where path.seq >= reply.seq
+    ) as tail
+from reply
+
+-- create_chat_begin --
 -- A repeat of the same key inserts nothing: the first chat is the answer (find_created).
 with created as (
     insert into chats (
         id, org_id, owner_id, status, version, history_version, queue_version, last_seq,
         last_queued_id, queue_length, owes_reply, compactable, compaction_requested, open_calls,
-        epoch, attempt, attempts_forgiven, model, effort, runnable_since, client_key, client_digest
+        epoch, attempt, attempts_forgiven, model, effort, tools, runnable_since, client_key, client_digest
     )
     values (
         :chat_id, :org_id, :owner_id, :status, 1, :history_version, 0, :last_seq, 0, 0, :owes_reply,
-        :compactable, false, '[]', 0, 0, 0, :model, :effort,
+        :compactable, false, '[]', 0, 0, 0, :model, :effort, :tools,
         case when :status = 'running' then clock_timestamp() end, :client_key, :digest
     )
     on conflict (owner_id, client_key) do nothing
     returning id, epoch, version
-), appended as (
+)
+
+-- create_messages_end --
+, appended as (
     insert into messages (
         chat_id, seq, revision, epoch, role, ending, visibility, format, parts, model, effort,
         author_id, usage, cost_micros, created_at
@@ -89,6 +118,25 @@ with created as (
         :seqs::integer[], :roles::text[], :endings::text[], :visibilities::text[], :parts::json[],
         :models::text[], :efforts::text[], :authors::uuid[], :usages::json[], :costs::bigint[]
     ) as m (seq, role, ending, visibility, parts, model, effort, author_id, usage, cost_micros)
+)
+select epoch, statement_timestamp() as at from created
+
+-- fork_messages_end --
+-- Copies cost nothing: the originals keep what was billed. What the server told only the model stays
+-- with its chat: who may read that one was not shown it.
+, copied as (
+    insert into messages (
+        chat_id, seq, revision, epoch, role, ending, visibility, format, parts, model, effort,
+        author_id, created_at
+    )
+    select
+        created.id, row_number() over (order by m.seq), created.version, created.epoch, m.role,
+        m.ending, m.visibility, m.format, m.parts, m.model, m.effort, m.author_id, m.created_at
+    from created
+    cross join messages as m
+    where m.chat_id = :source_id and m.seq <= :upto and m.revision <= :source_version
+        and (m.removed_revision is null or m.removed_revision > :source_version)
+        and m.role <> 'system' and m.visibility <> 'model'
 )
 select epoch, statement_timestamp() as at from created
 
@@ -124,12 +172,16 @@ with moved as (
         backoff = :backoff,
         awaiting = :awaiting,
         awaiting_until = :awaiting_until,
+        tools = coalesce(:tools, tools),  -- null, as in nearly every commit: the same
         runnable_since = case
             when :status in ('running', 'interrupting')
                 then coalesce(runnable_since, clock_timestamp())
         end,
         -- Indexed, so written only when a person has spoken: all other commits stay in their page.
-        touched_at = case when :touches then clock_timestamp() else touched_at end
+        touched_at = case when :touches then clock_timestamp() else touched_at end,
+        changed_in = case
+            when :lists then pg_current_xact_id()::text::bigint else changed_in
+        end
     where id = :chat_id and version = :expected_version
         and (:fence_worker::uuid is null or (worker_id = :fence_worker and epoch = :fence_epoch))
     returning id, epoch, version

@@ -154,7 +154,7 @@ returning
     c.id, c.org_id, c.owner_id, c.status, c.archived_at is not null as archived, c.version,
     c.history_version, c.queue_version, c.last_seq, c.last_queued_id, c.owes_reply, c.compactable,
     c.compaction_requested, c.open_calls, c.worker_id, c.epoch, c.attempt, c.attempts_forgiven,
-    c.model, c.effort, c.error, c.backoff, c.awaiting, c.awaiting_until,
+    c.model, c.effort, c.error, c.backoff, c.awaiting, c.awaiting_until, c.tools,
     case when c.queue_length > 0 then (
         select json_agg(
             json_build_object(

@@ -53,7 +53,8 @@ select
     c.id, c.org_id, c.owner_id, c.title, c.title_source, c.status,
     c.archived_at is not null as archived,
     c.pinned_at is not null and c.owner_id = :actor_id as pinned,
-    c.labels, c.version, c.history_version, c.listed, c.last_seq, c.queue_length, c.touched_at, c.created_at,
+    c.labels, c.version, c.history_version, c.listed, c.last_seq, c.queue_length, c.touched_at,
+    c.created_at, c.awaiting ->> 'kind' as needs,
     coalesce(r.seq, 0) as read_seq
 from visible
 inner join chats as c on c.id = visible.id
@@ -73,7 +74,8 @@ select
     c.id, c.org_id, c.owner_id, c.title, c.title_source, c.status,
     c.archived_at is not null as archived,
     c.pinned_at is not null and c.owner_id = :actor_id as pinned,
-    c.labels, c.version, c.history_version, c.listed, c.last_seq, c.queue_length, c.touched_at, c.created_at,
+    c.labels, c.version, c.history_version, c.listed, c.last_seq, c.queue_length, c.touched_at,
+    c.created_at, c.awaiting ->> 'kind' as needs,
     coalesce(r.seq, 0) as read_seq
 from visible
 inner join chats as c on c.id = visible.id
@@ -85,7 +87,8 @@ with visible as (
     set
         title = :title,
         title_source = case when :title::text is not null then 'user' end,
-        listed = c.listed + 1
+        listed = c.listed + 1,
+        changed_in = pg_current_xact_id()::text::bigint
     where c.id = :chat_id and c.org_id = :org_id
         and (:expected::integer[] is null or c.listed = any(:expected))
 
@@ -94,7 +97,7 @@ with visible as (
     update chats as c
     set
         pinned_at = case when :pinned then coalesce(c.pinned_at, clock_timestamp()) end,
-        listed = c.listed + 1
+        listed = c.listed + 1, changed_in = pg_current_xact_id()::text::bigint
     where c.id = :chat_id and c.org_id = :org_id
         and (:expected::integer[] is null or c.listed = any(:expected))
         and (
@@ -107,7 +110,10 @@ with visible as (
 
 -- label_begin --
 with visible as (
-    update chats as c set labels = :labels::text[], listed = c.listed + 1
+    update chats as c
+    set
+        labels = :labels::text[], listed = c.listed + 1,
+        changed_in = pg_current_xact_id()::text::bigint
     where c.id = :chat_id and c.org_id = :org_id
         and (:expected::integer[] is null or c.listed = any(:expected))
 
@@ -118,25 +124,36 @@ select
     c.id, c.org_id, c.owner_id, c.title, c.title_source, c.status,
     c.archived_at is not null as archived,
     c.pinned_at is not null and c.owner_id = :actor_id as pinned,
-    c.labels, c.version, c.history_version, c.listed, c.last_seq, c.queue_length, c.touched_at, c.created_at,
+    c.labels, c.version, c.history_version, c.listed, c.last_seq, c.queue_length, c.touched_at,
+    c.created_at, c.awaiting ->> 'kind' as needs,
     coalesce(r.seq, 0) as read_seq
 from visible as c
 left join read_cursors as r on r.chat_id = c.id and r.user_id = :actor_id
 
 -- suggest_title --
-update chats set title = :title, title_source = 'model', listed = listed + 1
+update chats
+set
+    title = :title, title_source = 'model', listed = listed + 1,
+    changed_in = pg_current_xact_id()::text::bigint
 where id = :chat_id and title_source is distinct from 'user'
 returning id
 
 -- mark_read_begin --
-insert into read_cursors as r (chat_id, user_id, seq)
-select c.id, :actor_id, least(:seq, c.last_seq)
-from chats as c
-where c.id = :chat_id and c.org_id = :org_id
+with marked as (
+    insert into read_cursors as r (chat_id, user_id, seq)
+    select c.id, :actor_id, least(:seq, c.last_seq)
+    from chats as c
+    where c.id = :chat_id and c.org_id = :org_id
 
 -- mark_read_end --
-on conflict (chat_id, user_id) do update set seq = greatest(r.seq, excluded.seq)
-returning seq
+    on conflict (chat_id, user_id) do update set seq = greatest(r.seq, excluded.seq)
+    returning chat_id, seq
+), told as (
+    insert into list_changes (user_id, chat_id)
+    select :actor_id, marked.chat_id from marked
+    on conflict (user_id, chat_id) do update set changed_in = excluded.changed_in
+)
+select seq from marked
 
 -- share_begin --
 with changed as (
@@ -149,6 +166,10 @@ with changed as (
 -- share_end --
     on conflict do nothing
     returning chat_id
+), told as (
+    insert into list_changes (user_id, chat_id)
+    select :with_user, changed.chat_id from changed
+    on conflict (user_id, chat_id) do update set changed_in = excluded.changed_in
 )
 
 -- unshare_begin --
@@ -160,6 +181,10 @@ with changed as (
 
 -- unshare_end --
     returning given.chat_id
+), told as (
+    insert into list_changes (user_id, chat_id)
+    select :with_user, changed.chat_id from changed
+    on conflict (user_id, chat_id) do update set changed_in = excluded.changed_in
 )
 
 -- shares_begin --
@@ -172,3 +197,70 @@ where c.id = :chat_id and c.org_id = :org_id
 -- shares_end --
 order by u.name, u.id
 limit 1000
+
+-- watch_now --
+-- Everything that committed in a transaction before this one can be seen by now.
+select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as reached
+
+-- watch_poll --
+-- Whose lists changed, each since a transaction of its own; and up to which that can be said.
+-- Numbers from the future are those of a dump from another server: not news.
+select
+    pg_snapshot_xmin(pg_current_snapshot())::text::bigint as reached,
+    array(
+        select w.user_id
+        from unnest(:user_ids::uuid[], :sinces::bigint[]) as w (user_id, since)
+        where exists (
+            select from chats as c
+            where c.owner_id = w.user_id and c.changed_in >= w.since
+                and c.changed_in < pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+        ) or exists (
+            select from list_changes as l
+            where l.user_id = w.user_id and l.changed_in >= w.since
+                and l.changed_in < pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+        ) or exists (
+            select from chat_shares as s
+            inner join chats as c on c.id = s.chat_id
+            where s.user_id = w.user_id and c.changed_in >= w.since
+                and c.changed_in < pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+        )
+    ) as user_ids
+
+-- watch_begin --
+-- The same for one user, and each chat as it is now: nothing of it, if it is not theirs to read.
+with changed as (
+    select c.id
+    from chats as c
+    where c.owner_id = :actor_id and c.changed_in >= :since
+        and c.changed_in < pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+    union
+    select l.chat_id
+    from list_changes as l
+    where l.user_id = :actor_id and l.changed_in >= :since
+        and l.changed_in < pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+    union
+    select s.chat_id
+    from chat_shares as s
+    inner join chats as c on c.id = s.chat_id
+    where s.user_id = :actor_id and c.changed_in >= :since
+        and c.changed_in < pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+    limit :limit
+), visible as (
+    select c.*
+    from changed
+    inner join chats as c on c.id = changed.id
+    where c.org_id = :org_id
+
+-- watch_end --
+)
+select
+    now.reached, changed.id as changed_id, c.id, c.org_id, c.owner_id, c.title, c.title_source,
+    c.status, c.archived_at is not null as archived,
+    c.pinned_at is not null and c.owner_id = :actor_id as pinned,
+    c.labels, c.version, c.history_version, c.listed, c.last_seq, c.queue_length, c.touched_at,
+    c.created_at, c.awaiting ->> 'kind' as needs,
+    coalesce(r.seq, 0) as read_seq
+from (select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as reached) as now
+left join changed on true
+left join visible as c on c.id = changed.id
+left join read_cursors as r on r.chat_id = c.id and r.user_id = :actor_id

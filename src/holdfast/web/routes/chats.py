@@ -5,15 +5,19 @@ from typing import Annotated, Any, Literal
 from fastapi import Query
 from starlette.responses import Response
 
-from holdfast.chats import create, listing, steer
+from holdfast.chats import create, declare, listing, steer
+from holdfast.chats.ledger import Commit
+from holdfast.chats.listing import entry_json
 from holdfast.domain.chat import Status
+from holdfast.domain.client_tools import ClientTool
+from holdfast.domain.commands import Fork
 from holdfast.domain.errors import ChatNotFound
 from holdfast.domain.events import EventKind, of_state
-from holdfast.domain.ids import ChatId, Seq, UserId
+from holdfast.domain.ids import ChatId, Seq, UserId, Version
 from holdfast.domain.policy import Action, Kind, rule_for
 from holdfast.ports.listing import Wanted
 from holdfast.web import bodies, shapes
-from holdfast.web.auth import Asks, ByKey
+from holdfast.web.auth import Asks, ByKey, Caller
 from holdfast.web.etags import IfMatch, listed_in, present, tag_of_chat, tagged
 from holdfast.web.routes.common import (
     After,
@@ -24,7 +28,7 @@ from holdfast.web.routes.common import (
     check_model,
     router_for,
 )
-from holdfast.web.shapes import answer, committed, entry_json, nothing
+from holdfast.web.shapes import answer, committed, nothing, tool_json
 
 router = router_for("chats")
 
@@ -36,11 +40,28 @@ async def begin(body: bodies.NewChat, asks: Asks, key: ByKey) -> Response:
     messages = () if body.message is None else (body.message.body(asks.who.user_id),)
     if body.message is not None:
         check_model(asks, body.message.model)
+    tools = _tools(asks, body.tools)
     chats = asks.edge.chats
-    commit = await create.create(chats.ledger, chats.ids, asks.driver, messages, keyed=key)
-    response = committed(commit, 201)
-    response.headers["location"] = f"/api/v1/chats/{commit.chat.chat_id}"
-    return response
+    commit = await create.create(
+        chats.ledger, chats.ids, asks.driver, messages, tools=tools, keyed=key
+    )
+    return _begun(commit)
+
+
+@router.post("/chats/{chat_id}/fork", status_code=201, response_model=shapes.Committed)
+async def fork(chat_id: ChatIdInPath, body: bodies.Forking, asks: Asks, key: ByKey) -> Response:
+    """A new chat of one's own that begins as this one does; for whoever may read it."""
+    rule_for(asks.who, Action.CREATE, Kind.CHAT)
+    chats = asks.edge.chats
+    await listing.find(chats.listing, asks.who, ChatId(chat_id))
+    command = Fork(
+        None if body.at is None else Seq(body.at),
+        None if body.as_of is None else Version(body.as_of),
+    )
+    commit = await create.fork(
+        chats.ledger, chats.ids, asks.driver, ChatId(chat_id), command, keyed=key
+    )
+    return _begun(commit)
 
 
 @router.get("/chats", response_model=shapes.ChatPage)
@@ -104,9 +125,22 @@ async def look(chat_id: ChatIdInPath, asks: Asks) -> Response:
             "error": told.get(EventKind.ERROR),
             "retry": told.get(EventKind.RETRY),
             "action_required": told.get(EventKind.ACTION_REQUIRED),
+            "tools": [tool_json(each) for each in loaded.facts.chat.tools],
         }
     )
     return tagged(told_now, tag_of_chat(entry))
+
+
+@router.put("/chats/{chat_id}/tools", response_model=shapes.Committed)
+async def declare_tools(
+    chat_id: ChatIdInPath, body: bodies.Declaring, asks: Asks, key: ByKey
+) -> Response:
+    """The tools that its client runs: these and no others, from the next turn on."""
+    tools = _tools(asks, body.tools)
+    commit = await declare.declare(
+        asks.edge.chats.ledger, asks.driver, ChatId(chat_id), tools, keyed=key
+    )
+    return committed(commit)
 
 
 @router.put("/chats/{chat_id}/title", response_model=shapes.ChatEntry)
@@ -192,3 +226,15 @@ async def unshare(chat_id: ChatIdInPath, user_id: UserIdInPath, asks: Asks) -> R
     chats, clock = asks.edge.chats, asks.edge.clock
     await listing.unshare(chats.listing, clock, asks.who, ChatId(chat_id), UserId(user_id))
     return nothing()
+
+
+def _begun(commit: Commit) -> Response:
+    response = committed(commit, 201)
+    response.headers["location"] = f"/api/v1/chats/{commit.chat.chat_id}"
+    return response
+
+
+def _tools(asks: Caller, given: bodies.ToolsIn) -> list[ClientTool]:
+    tools = [each.tool() for each in given]
+    declare.check_tools(tools, asks.edge.reserved_tools)
+    return tools

@@ -10,7 +10,7 @@ from holdfast.domain.ids import ChatId
 from holdfast.stream.cursor import Cursor
 from holdfast.web.auth import Caller, Follows, FollowsBySocket
 from holdfast.web.routes.common import ChatIdInPath, router_for
-from holdfast.web.streaming import EventStream, Reader, tell_by_socket
+from holdfast.web.streaming import ChatReader, EventStream, tell_by_socket
 
 router = router_for("stream")
 
@@ -47,6 +47,6 @@ async def follow_by_socket(
     await tell_by_socket(await _reader(asks, ChatId(chat_id), last_event_id or after), socket)
 
 
-async def _reader(asks: Caller, chat_id: ChatId, after: str | None) -> Reader:
+async def _reader(asks: Caller, chat_id: ChatId, after: str | None) -> ChatReader:
     entry = await listing.find(asks.edge.chats.listing, asks.who, chat_id)
-    return Reader(asks, entry, None if after is None else Cursor.parse(after))
+    return ChatReader(asks, entry, None if after is None else Cursor.parse(after))

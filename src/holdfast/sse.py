@@ -2,10 +2,12 @@
 
 from typing import Final
 
-from holdfast.providers.errors import protocol
-
 EVENT_BYTES_MAX: Final = 16 * 1024 * 1024
 _BOM: Final = b"\xef\xbb\xbf"
+
+
+class EventTooLarge(Exception):
+    """More of one event than is held."""
 
 
 class SseParser:
@@ -18,6 +20,7 @@ class SseParser:
         "_data",
         "_data_bytes",
         "_event_bytes_max",
+        "_id",
         "_name",
         "_rest",
         "_rest_bytes",
@@ -27,6 +30,7 @@ class SseParser:
     def __init__(self, event_bytes_max: int = EVENT_BYTES_MAX) -> None:
         self._event_bytes_max = event_bytes_max
         self._name = ""
+        self._id: str | None = None
         self._data: list[bytes] = []
         self._data_bytes = 0
         # The line under way, in pieces: joining only at its end keeps a huge event linear.
@@ -34,8 +38,8 @@ class SseParser:
         self._rest_bytes = 0
         self._start = True
 
-    def feed(self, received: bytes) -> list[tuple[str, bytes]]:
-        """The events that `received` completes, as (name, data)."""
+    def feed(self, received: bytes) -> list[tuple[str, bytes, str | None]]:
+        """The events that `received` completes, as (name, data, id): the id of its own, if any."""
         if b"\n" not in received:
             self._hold(received)
             return []
@@ -43,7 +47,7 @@ class SseParser:
             received = b"".join((*self._rest, received))
         lines = received.split(b"\n")
         self._rest, self._rest_bytes = [], 0
-        events: list[tuple[str, bytes]] = []
+        events: list[tuple[str, bytes, str | None]] = []
         tail = lines.pop()
         for line in lines:
             self._line(line, events)
@@ -56,7 +60,7 @@ class SseParser:
         self._bounded()
         self._rest.append(piece)
 
-    def _line(self, line: bytes, events: list[tuple[str, bytes]]) -> None:
+    def _line(self, line: bytes, events: list[tuple[str, bytes, str | None]]) -> None:
         if self._start:
             self._start = False
             line = line.removeprefix(_BOM)
@@ -64,9 +68,10 @@ class SseParser:
             line = line[:-1]
         if not line:
             if self._data:
-                events.append((self._name, b"\n".join(self._data)))
+                events.append((self._name, b"\n".join(self._data), self._id))
                 self._data, self._data_bytes = [], 0
             self._name = ""
+            self._id = None
         elif line[:5] == b"data:":
             value = line[6:] if line[5:6] == b" " else line[5:]
             self._data_bytes += len(value)
@@ -74,10 +79,12 @@ class SseParser:
             self._data.append(value)
         elif line[:6] == b"event:":
             self._name = line[6:].strip().decode("utf-8", "replace")
-        # Comments, ids and retry times say nothing that we need.
+        elif line[:3] == b"id:":
+            self._id = line[3:].strip().decode("utf-8", "replace")
+        # Comments and retry times say nothing that we need.
 
     def _bounded(self) -> None:
         if self._rest_bytes + self._data_bytes > self._event_bytes_max:
             held = self._event_bytes_max
             self._rest, self._data = [], []
-            raise protocol(f"an event of more than {held} bytes")
+            raise EventTooLarge(f"an event of more than {held} bytes")

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.providers.errors import ProviderError
-from holdfast.providers.sse import SseParser
+from holdfast.sse import EventTooLarge, SseParser
 
 STREAM = (
     b'\xef\xbb\xbf: hello\n\nevent: one\ndata: {"a":\ndata:  1}\n\n'
@@ -15,10 +14,10 @@ STREAM = (
     b"data\n\ndata: [DONE]\n\ndata: unfinished\n"
 )
 EVENTS = [
-    ("one", b'{"a":\n 1}'),
-    ("two", b"x"),
-    ("", "ü".encode()),
-    ("", b"[DONE]"),
+    ("one", b'{"a":\n 1}', None),
+    ("two", b"x", "7"),
+    ("", "ü".encode(), None),
+    ("", b"[DONE]", None),
 ]
 
 
@@ -44,11 +43,11 @@ def test_any_split_gives_the_same_events(cuts: list[int]) -> None:
 )
 def test_an_event_past_the_bound_is_refused_without_being_held(chunks: list[bytes]) -> None:
     parser = SseParser(1000)
-    with pytest.raises(ProviderError, match="more than 1000 bytes"):
+    with pytest.raises(EventTooLarge, match="more than 1000 bytes"):
         _ = [parser.feed(chunk) for chunk in chunks]
 
 
 def test_many_events_may_be_larger_than_the_bound_together() -> None:
     parser = SseParser(1000)
     for _ in range(50):
-        assert parser.feed(b"data: " + b"x" * 900 + b"\n\n") == [("", b"x" * 900)]
+        assert parser.feed(b"data: " + b"x" * 900 + b"\n\n") == [("", b"x" * 900, None)]

@@ -1,0 +1,19 @@
+# The server as an image: `docker build -t holdfast .`
+FROM python:3.13-slim AS build
+WORKDIR /source
+RUN pip install --no-cache-dir uv
+COPY pyproject.toml uv.lock README.md LICENSE ./
+COPY src src
+# As locked, and without what only development needs.
+RUN UV_PROJECT_ENVIRONMENT=/opt/holdfast uv sync --locked --no-dev --no-editable --extra otlp
+
+FROM python:3.13-slim
+# The number, not the name: Kubernetes can then see that it is not root.
+RUN useradd --uid 10001 --no-create-home holdfast
+COPY --from=build /opt/holdfast /opt/holdfast
+ENV PATH=/opt/holdfast/bin:$PATH \
+    HOLDFAST_HOST=0.0.0.0
+USER 10001
+EXPOSE 8080
+ENTRYPOINT ["holdfast"]
+CMD ["serve"]

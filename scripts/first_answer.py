@@ -1,0 +1,139 @@
+"""A newcomer's path, timed: from `git clone`, and from the wheel, to the first words of an answer.
+
+    uv run python -m scripts.first_answer [--cold] [--into benchmarks/http.json]
+
+The commands from the clone are those of the README's quick start. `--cold` downloads every package
+anew. Seconds of the wall clock, so run it on a quiet machine.
+"""
+
+import argparse
+import os
+import re
+import shlex
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+from scripts.transcript import (
+    LIMIT_S,
+    README,
+    READY,
+    ROOT,
+    Failed,
+    Place,
+    free_port,
+    running,
+    shown,
+    wait_for,
+)
+
+QUICK_START: Final = "## Quick start\n"
+WORDS: Final = r"The tool answered: \S+ \w+"
+UV: Final = ("uv", "run", "holdfast")
+GOAL_S: Final = 180.0
+
+
+@dataclass
+class Watch:
+    """Seconds of each step, in order."""
+
+    began: float = field(default_factory=time.monotonic)
+    steps: dict[str, float] = field(default_factory=dict[str, float])
+
+    def lap(self, step: str) -> None:
+        now = time.monotonic()
+        self.steps[step] = round(now - self.began, 2)
+        self.began = now
+
+    @property
+    def total_s(self) -> float:
+        return round(sum(self.steps.values()), 2)
+
+
+def quick_start() -> list[list[str]]:
+    """The commands of the README, as a newcomer types them."""
+    _, _, rest = README.read_text().partition(QUICK_START)
+    section, _, _ = rest.partition("\n## ")
+    blocks = re.findall(r"```sh\n(.*?)```", section, re.DOTALL)
+    return [shlex.split(line) for block in blocks for line in block.splitlines()]
+
+
+def from_clone(place: Place) -> Watch:
+    watch = Watch()
+    home = place.folder / "holdfast"
+    _run("git", "clone", "--quiet", f"file://{ROOT}", str(home), place=place)
+    watch.lap("git clone")
+    *before, dev, run = quick_start()
+    place = replace(place, home=home)
+    for command in before:
+        _run(*command, place=place)
+        watch.lap(" ".join(command))
+    return _answered(place, watch, dev, run)
+
+
+def from_wheel(place: Place) -> Watch:
+    _run("uv", "build", "--quiet", "--wheel", "--out-dir", str(place.folder), place=place)
+    (wheel,) = place.folder.glob("*.whl")
+    watch = Watch()
+    venv = place.folder / "venv"
+    _run("uv", "venv", "--quiet", str(venv), place=place)
+    _run("uv", "pip", "install", "--quiet", "--python", str(venv), str(wheel), place=place)
+    watch.lap("install the wheel")
+    *_, dev, run = quick_start()
+    program = str(venv / "bin" / "holdfast")
+    away = replace(place, home=place.folder)  # what is missing in the wheel must be missed
+    return _answered(away, watch, *([program, *each[len(UV) :]] for each in (dev, run)))
+
+
+def _answered(place: Place, watch: Watch, dev: list[str], run: list[str]) -> Watch:
+    told, answer = place.folder / "dev.out", place.folder / "run.out"
+    own = ["--data", str(place.folder / "data"), "--port", str(place.port)]
+    with running(place.launch(*dev, *own, output=told)) as server:
+        wait_for(told, READY, server)
+        watch.lap("holdfast dev is ready")
+        asked = place.launch(*run, output=answer)
+        wait_for(answer, WORDS, asked)
+        watch.lap("holdfast run streams its answer")
+        if asked.wait(LIMIT_S) != 0:
+            raise Failed(shown(answer))
+    return watch
+
+
+def _run(*command: str, place: Place) -> None:
+    subprocess.run(command, cwd=place.home, env=place.environment, check=True)
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--cold", action="store_true", help="with an empty cache of packages")
+    options.add_argument("--into", type=Path, help="a JSON file that gets first_answer_s")
+    given = options.parse_args()
+    found: dict[str, Watch] = {}
+    for name, path in {"clone": from_clone, "wheel": from_wheel}.items():
+        with tempfile.TemporaryDirectory(prefix="hf-") as folder:
+            Path(folder).chmod(0o711)  # as root, PostgreSQL's user must pass
+            if given.cold:
+                os.environ["UV_CACHE_DIR"] = f"{folder}/uv"
+            found[name] = path(Place(Path(folder), free_port()))
+        print(f"from the {name}: {found[name].total_s} s {found[name].steps}")
+    slowest_s = max(watch.total_s for watch in found.values())
+    if given.into:
+        known = given.into.read_bytes() if given.into.exists() else b"{}"
+        figures: dict[str, Any] = orjson.loads(known)
+        figures["first_answer_s"] = found["clone"].total_s
+        figures["first_answer"] = {
+            "cache": "cold" if given.cold else "warm",
+            **{name: {"total_s": each.total_s, **each.steps} for name, each in found.items()},
+        }
+        given.into.write_bytes(orjson.dumps(figures, option=orjson.OPT_INDENT_2) + b"\n")
+    if slowest_s > GOAL_S:
+        raise SystemExit(f"more than {GOAL_S:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""`holdfast dev`: everything on a laptop, in one folder."""

@@ -1,0 +1,33 @@
+"""`holdfast models`: what messages may ask for."""
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from holdfast.cli.desk import ClientCommand, at_desk
+from holdfast.cli.options import AsJson
+
+if TYPE_CHECKING:
+    from holdfast.cli.desk import Desk
+
+models = typer.Typer(no_args_is_help=True, help="The models of the server.")
+
+
+@models.callback()
+def _group() -> None:
+    """The models of the server."""
+
+
+@models.command("ls", cls=ClientCommand)
+def ls(*, json: AsJson = False) -> None:
+    """List the models that messages may ask for; the default has a star."""
+
+    async def work(desk: "Desk") -> None:
+        found = await desk.client.models()
+        if json:
+            desk.screen.json(found.model_dump(mode="json"))
+            return
+        for name in found.models:
+            desk.screen.answer(f"{name} *" if name == found.default else name)
+
+    at_desk(work)

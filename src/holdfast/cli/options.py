@@ -1,0 +1,45 @@
+"""The arguments and options that several commands share, worded once."""
+
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+ChatArgument: TypeAlias = Annotated[
+    str,
+    typer.Argument(
+        metavar="CHAT",
+        help="The beginning of an id, @last, @pinned/1, or (on a terminal) words of a title.",
+    ),
+]
+AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+AsJsonl: TypeAlias = Annotated[
+    bool, typer.Option("--jsonl", help="The stream's events on stdout, one JSON object per line.")
+]
+Quiet: TypeAlias = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Only the final text; nothing else but errors.")
+]
+OutFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Write here what would go to stdout."),
+]
+Model: TypeAlias = Annotated[
+    str | None, typer.Option("--model", "-m", help="One of `holdfast models ls`.")
+]
+Effort: TypeAlias = Annotated[
+    str | None, typer.Option(help="How hard the model should think, in its own words.")
+]
+TimeoutS: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        "--timeout", min=0, metavar="SECONDS", help="Stop waiting then; the agent keeps running."
+    ),
+]
+Files: TypeAlias = Annotated[
+    list[Path] | None,
+    typer.Option("--file", "-f", exists=True, dir_okay=False, help="Append this text file."),
+]
+Prompt: TypeAlias = Annotated[
+    str | None,
+    typer.Argument(metavar="[PROMPT]", help="What to say; - or nothing: what comes on stdin."),
+]

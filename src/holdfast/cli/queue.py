@@ -1,0 +1,103 @@
+"""`holdfast queue`: the messages that wait until a chat is free."""
+
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from holdfast.cli.desk import ClientCommand, at_desk
+from holdfast.cli.options import AsJson, ChatArgument, Prompt
+
+if TYPE_CHECKING:
+    from holdfast.cli.desk import Desk
+
+queue = typer.Typer(no_args_is_help=True, help="Messages that wait until the chat is free.")
+
+QueuedArgument: TypeAlias = Annotated[
+    int, typer.Argument(metavar="NUMBER", help="Of `holdfast queue ls`.")
+]
+
+
+@queue.command("ls", cls=ClientCommand)
+def ls(chat: ChatArgument = "@last", *, json: AsJson = False) -> None:
+    """List them, in order."""
+
+    async def work(desk: "Desk") -> None:
+        waiting = (await (await desk.chat(chat)).info()).queue
+        if json:
+            desk.screen.json([each.model_dump(mode="json") for each in waiting])
+        elif waiting:
+            rows = [
+                (str(each.queued_id), "urgent" if each.urgent else "", each.text)
+                for each in waiting
+            ]
+            desk.screen.table(("NUMBER", "", "TEXT"), rows)
+        else:
+            desk.screen.note("Nothing waits.")
+
+    at_desk(work)
+
+
+@queue.command("take", cls=ClientCommand)
+def take(chat: ChatArgument, number: QueuedArgument) -> None:
+    """Take one out and print it: only one of two takers gets it."""
+
+    async def work(desk: "Desk") -> None:
+        taken = await (await desk.chat(chat)).queue.take(number)
+        desk.screen.answer(taken.text)
+
+    at_desk(work)
+
+
+@queue.command("edit", cls=ClientCommand)
+def edit(chat: ChatArgument, number: QueuedArgument, *, prompt: Prompt = None) -> None:
+    """Take one out and say something else instead, at the end of the queue."""
+
+    async def work(desk: "Desk") -> None:
+        from holdfast.cli.said import what_is_said
+
+        said = what_is_said(prompt)  # before anything is taken: there may be nothing to say
+        found = await desk.chat(chat)
+        taken = await found.queue.take(number)
+        done = await found.send(said, model=taken.model, effort=taken.effort)
+        desk.screen.answer(
+            f"sent {done.seq}" if done.queued_id is None else f"queued {done.queued_id}"
+        )
+
+    at_desk(work)
+
+
+@queue.command("mv", cls=ClientCommand)
+def mv(
+    chat: ChatArgument,
+    number: QueuedArgument,
+    *,
+    before: Annotated[
+        int | None, typer.Option(help="Put it before this one; without: at the end.")
+    ] = None,
+) -> None:
+    """Move one to another place."""
+
+    async def work(desk: "Desk") -> None:
+        await (await desk.chat(chat)).queue.move(number, before=before)
+
+    at_desk(work)
+
+
+@queue.command("rm", cls=ClientCommand)
+def rm(chat: ChatArgument, number: QueuedArgument) -> None:
+    """Delete one."""
+
+    async def work(desk: "Desk") -> None:
+        await (await desk.chat(chat)).queue.delete(number)
+
+    at_desk(work)
+
+
+@queue.command("promote", cls=ClientCommand)
+def promote(chat: ChatArgument, number: QueuedArgument) -> None:
+    """Say this one now: it ends the present turn."""
+
+    async def work(desk: "Desk") -> None:
+        await (await desk.chat(chat)).queue.promote(number)
+
+    at_desk(work)

@@ -1,0 +1,1 @@
+"""From events and answers to text: pure functions, so that every look has a test."""

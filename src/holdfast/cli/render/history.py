@@ -1,0 +1,61 @@
+"""A chat's history as text: Markdown to keep, and pieces to show."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
+
+from holdfast.cli.render.text import compact
+
+Data: TypeAlias = dict[str, Any]
+_SPEAKERS = {"user": "You", "assistant": "Agent", "tool": "Tools", "boundary": "Summary"}
+
+
+def markdown(chat: Data, messages: Sequence[Data]) -> str:
+    """A chat as a document. Text is as it was said; what tools did stands in lists."""
+    head = [f"# {_one_line(chat.get('title') or 'Chat')}", "", f"`{chat['chat_id']}`", ""]
+    return "\n".join([*head, *(line for each in messages for line in _message(each))])
+
+
+def _message(message: Data) -> Iterator[str]:
+    speaker = _SPEAKERS.get(message["role"], message["role"])
+    said = f" · {message['model']}" if message.get("model") else ""
+    ending = "" if message["ending"] == "complete" else f" · {message['ending']}"
+    yield f"## {speaker}{said}{ending}"
+    yield ""
+    for part in message["parts"]:
+        yield from _part(part)
+        yield ""
+
+
+def _part(part: Data) -> Iterator[str]:
+    match part["kind"]:
+        case "text":
+            yield part["text"]
+        case "reasoning":
+            yield from (f"> {line}".rstrip() for line in part["text"].splitlines())
+        case "tool_call":
+            yield f"- called `{part['tool']}` {_code(compact(part['arguments']))}"
+        case "tool_result":
+            how = "failed with" if part["failed"] else "gave"
+            yield f"- `{part['tool']}` {how} {_code(compact(part['output']))}"
+        case "source":
+            yield f"- <{part['url']}> {_one_line(part['title'])}"
+        case "file_reference":
+            yield f"- file `{part['path']}`"
+        case kind:
+            yield f"- {kind} {_one_line(str(part.get('name', '')))}".rstrip()
+
+
+def _code(text: str) -> str:
+    """As inline code, whatever is in it: the fence is longer than any run of backticks inside."""
+    longest = max((len(run) for run in _runs(text)), default=0)
+    fence = "`" * (longest + 1)
+    gap = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{fence}{gap}{_one_line(text)}{gap}{fence}"
+
+
+def _runs(text: str) -> list[str]:
+    return [run for run in "".join(c if c == "`" else " " for c in text).split() if run]
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,321 @@
+"""A chat as it happens: `Live.feed(event)` says what to write, and where.
+
+What was written cannot be taken back: no cursor moves, no second screen, so that scrollback and
+copying work. On a terminal text is written as it comes. Elsewhere only what is committed is
+written, so that a file never holds words that an abandoned attempt said.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Final, Literal, TypeAlias
+
+from holdfast.cli.render.text import UNICODE, Marks, clip, compact, first_line, safe, seconds
+
+Data: TypeAlias = dict[str, Any]
+Style: TypeAlias = Literal["", "dim", "bold", "red", "yellow", "green"]
+SLOW_CALL_S: Final = 1.0
+"""Calls that take less are not told how long they took."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ink:
+    """Something to write. Answers go to stdout, notes to stderr."""
+
+    to: Literal["answer", "note"]
+    text: str
+    style: Style = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveOptions:
+    """`live`: write text before it is committed. `tail`: of a snapshot, only so many messages.
+
+    `own`: the seqs of messages that the person at this terminal has just typed.
+    """
+
+    width: int = 80
+    live: bool = True
+    marks: Marks = UNICODE
+    tail: int | None = None
+    own: frozenset[int] = frozenset()
+    chat: str = "@last"
+
+
+@dataclass
+class Live:
+    options: LiveOptions = field(default_factory=LiveOptions)
+    _open: Literal["answer", "note"] | None = None
+    """Where an unfinished line stands."""
+    _open_call: str | None = None
+    _shown: dict[int, str] = field(default_factory=dict[int, str])
+    """Text that was written before it was committed, by the part's index."""
+    _thoughts: dict[int, tuple[str, str]] = field(default_factory=dict[int, tuple[str, str]])
+    """Reasoning, likewise: what was written of it, and all of it."""
+    _calls: dict[str, Data] = field(default_factory=dict[str, Data])
+    _snapshot: list[Data] | None = None
+    _seen_seq: int = 0
+    _queue_length: int = 0
+    _answered: bool = False
+
+    def feed(self, kind: str, data: Data) -> list[Ink]:
+        match kind:
+            case "part":
+                inks = self._part(data)
+            case "message":
+                inks = self._message(data)
+            case "history_reset":
+                inks = self._history_reset(data)
+            case "status":
+                inks = self._end_of_snapshot()
+            case "preview_reset":
+                inks = self._preview_reset()
+            case _:
+                inks = self._told(kind, data)
+        return list(inks)
+
+    def own(self, seq: int) -> None:
+        """The person typed this one: it need not be shown to them."""
+        self.options = replace(self.options, own=self.options.own | {seq})
+
+    def tail(self, number: int) -> None:
+        self.options = replace(self.options, tail=number)
+
+    def note(self, text: str, style: Style = "dim") -> list[Ink]:
+        """A line of its own, whatever stands on the present one."""
+        return [*self._fresh_line(), Ink("note", clip(text, 4 * self._width) + "\n", style)]
+
+    def finish(self) -> list[Ink]:
+        return list(self._fresh_line())
+
+    @property
+    def _width(self) -> int:
+        return self.options.width
+
+    def _fresh_line(self) -> Iterator[Ink]:
+        if self._open is not None:
+            yield Ink(self._open, "\n")
+        self._open = self._open_call = None
+
+    # What is committed.
+
+    def _history_reset(self, data: Data) -> Iterator[Ink]:
+        yield from self._preview_over()
+        if data["from"] > 1:
+            self._seen_seq = min(self._seen_seq, data["from"] - 1)
+            yield from self.note(f"{self.options.marks.rule} rewritten from message {data['from']}")
+            return
+        self._snapshot = []
+        if data["older"] is not None and self.options.tail is None:
+            yield from self.note(f"messages before {data['older']} are left out: `holdfast show`")
+
+    def _end_of_snapshot(self) -> Iterator[Ink]:
+        if self._snapshot is None:
+            return
+        messages, self._snapshot = self._snapshot, None
+        tail = self.options.tail
+        for message in messages if tail is None else messages[len(messages) - tail :]:
+            yield from self._committed(message)
+        if messages:
+            self._seen_seq = max(self._seen_seq, messages[-1]["seq"])
+
+    def _message(self, data: Data) -> Iterator[Ink]:
+        if data["seq"] <= self._seen_seq:
+            return  # after a reset of the connection a snapshot may tell what we have written
+        if self._snapshot is not None:
+            self._snapshot.append(data)
+            return
+        yield from self._committed(data)
+
+    def _committed(self, message: Data) -> Iterator[Ink]:
+        self._seen_seq = message["seq"]
+        match message["role"]:
+            case "user":
+                yield from self._preview_over()
+                if message["seq"] not in self.options.own:
+                    yield from self._said(message)
+            case "assistant":
+                yield from self._answer(message)
+            case "tool":
+                yield from self._results(message)
+            case _:
+                yield from self.note(f"{self.options.marks.rule} earlier messages were summed up")
+
+    def _said(self, message: Data) -> Iterator[Ink]:
+        text = safe(text_of(message["parts"]))
+        yield from self.note(f"{self.options.marks.said} {text}", "bold")
+
+    def _answer(self, message: Data) -> Iterator[Ink]:
+        shown, self._shown = self._shown, {}
+        thoughts, self._thoughts = self._thoughts, {}
+        for index, part in enumerate(message["parts"]):
+            match part["kind"]:
+                case "text":
+                    yield from self._committed_text(part["text"], shown.get(index, ""))
+                case "reasoning" if index not in thoughts:
+                    yield from self._reasoning_line(part["text"])
+                case "source":
+                    yield from self.note(f"  {part['title']} <{part['url']}>")
+                case "tool_call":
+                    yield from self._call(part, message)
+                case "tool_result":
+                    yield from self._result(part, message)
+                case _:
+                    pass
+        if message["ending"] in ("interrupted", "cut"):
+            yield from self.note(f"{self.options.marks.rule} {message['ending']}", "yellow")
+
+    def _committed_text(self, text: str, shown: str) -> Iterator[Ink]:
+        text = safe(text) if self.options.live else text
+        if not text.startswith(shown):
+            yield from self.note(f"{self.options.marks.rule} as it was committed:")
+            shown, self._answered = "", False
+        rest = text[len(shown) :]
+        if rest:
+            if not shown:
+                yield from self._before_text()
+            yield Ink("answer", rest)
+            self._open = None if rest.endswith("\n") else "answer"
+        yield from self._fresh_line()
+
+    def _before_text(self) -> Iterator[Ink]:
+        yield from self._fresh_line()
+        if self._answered:
+            yield Ink("answer", "\n")  # between two answers of one turn
+        self._answered = True
+
+    def _reasoning_line(self, text: str) -> Iterator[Ink]:
+        if text.strip():
+            line = first_line(text, self._width - 1, self.options.marks.more)
+            yield from self._fresh_line()
+            yield Ink("note", line + "\n", "dim")
+
+    def _call(self, call: Data, message: Data) -> Iterator[Ink]:
+        """The line of a call; on a terminal it stays open, so that its result can stand beside."""
+        self._calls[call["call_id"]] = {**call, "at": message["created_at"]}
+        if not self.options.live:
+            return
+        yield from self._fresh_line()
+        yield Ink("note", self._call_line(call), "dim")
+        self._open, self._open_call = "note", call["call_id"]
+
+    def _call_line(self, call: Data) -> str:
+        arguments = call["arguments"]
+        said = f"{call['tool']} {compact(arguments)}" if arguments else call["tool"]
+        return clip(f"{self.options.marks.call} {said}", self._width // 2, self.options.marks.more)
+
+    def _results(self, message: Data) -> Iterator[Ink]:
+        for part in message["parts"]:
+            if part["kind"] == "tool_result":
+                yield from self._result(part, message)
+
+    def _result(self, result: Data, message: Data) -> Iterator[Ink]:
+        marks = self.options.marks
+        call = self._calls.pop(result["call_id"], None)
+        beside = self._open_call is not None and self._open_call == result["call_id"]
+        line = self._call_line(call) if call else f"{marks.call} {result['tool']}"
+        mark = marks.failed if result["failed"] else marks.done
+        told = f"{mark}{_took(call, message)} {marks.gives} {compact(result['output'])}"
+        if beside:
+            self._open = self._open_call = None
+        else:
+            yield from self._fresh_line()
+            yield Ink("note", line, "dim")
+        room = max(4, self._width - 2 - len(line))
+        style: Style = "red" if result["failed"] else "dim"
+        yield Ink("note", f" {clip(told, room, marks.more)}\n", style)
+
+    # What is said right now.
+
+    def _part(self, data: Data) -> Iterator[Ink]:
+        if not self.options.live:
+            return
+        for delta in data["deltas"]:
+            match delta["kind"]:
+                case "text":
+                    yield from self._live_text(delta["index"], safe(delta["text"]))
+                case "reasoning":
+                    yield from self._live_reasoning(delta["index"], delta["text"])
+                case _:
+                    pass  # a call is told when it is whole
+
+    def _live_text(self, index: int, text: str) -> Iterator[Ink]:
+        if not text:
+            return
+        if index not in self._shown:
+            yield from self._before_text()
+        self._shown[index] = self._shown.get(index, "") + text
+        yield Ink("answer", text)
+        self._open = None if text.endswith("\n") else "answer"
+
+    def _live_reasoning(self, index: int, text: str) -> Iterator[Ink]:
+        """Reasoning is folded to one line: as much of it as fits is written, and no more."""
+        written, before = self._thoughts.get(index, ("", ""))
+        line = first_line(before + text, self._width - 1, self.options.marks.more)
+        self._thoughts[index] = (line, before + text)
+        if line == written:
+            return
+        if not written:
+            yield from self._fresh_line()
+        yield Ink("note", line[len(written) :], "dim")
+        self._open = "note"
+
+    def _preview_over(self) -> Iterator[Ink]:
+        self._shown.clear()
+        self._thoughts.clear()
+        yield from self._fresh_line()
+
+    def _preview_reset(self) -> Iterator[Ink]:
+        had = bool(self._shown or self._thoughts)
+        yield from self._preview_over()
+        if had:
+            self._answered = False
+            yield from self.note(f"{self.options.marks.rule} that attempt is void; it begins again")
+
+    # What else is told.
+
+    def _told(self, kind: str, data: Data) -> Iterator[Ink]:
+        match kind:
+            case "retry":
+                wait = seconds(data["delay_ms"] / 1000)
+                yield from self.note(f"retrying in {wait}: {data['error']['sentence']}", "yellow")
+            case "error":
+                yield from self.note(f"error: {data['sentence']}", "red")
+            case "action_required":
+                for line in asked_for(data, self.options.chat):
+                    yield from self.note(line, "yellow")
+            case "queue":
+                yield from self._queue(data["messages"])
+            case _:
+                pass
+
+    def _queue(self, messages: Sequence[Data]) -> Iterator[Ink]:
+        before, self._queue_length = self._queue_length, len(messages)
+        if len(messages) > before:
+            yield from self.note(f"{len(messages)} waiting in the queue")
+
+
+def text_of(parts: Sequence[Data]) -> str:
+    """What a message says in words."""
+    return "\n\n".join(part["text"] for part in parts if part["kind"] == "text" and part["text"])
+
+
+def asked_for(action: Data, chat: str) -> Iterator[str]:
+    """What somebody has to do before the turn can go on, and with which command."""
+    for call in action["calls"]:
+        call_id, tool = call["call_id"], call["tool"]
+        match action["kind"]:
+            case "approval":
+                yield f"{tool} waits for approval: holdfast approve {chat} {call_id}"
+            case "login":
+                yield f"{tool} waits until somebody has logged in"
+            case _:
+                yield f"{tool} waits for an answer: holdfast answer {chat} {call_id} TEXT"
+
+
+def _took(call: Data | None, message: Data) -> str:
+    if call is None:
+        return ""
+    begun = datetime.fromisoformat(call["at"])
+    took_s = (datetime.fromisoformat(message["created_at"]) - begun).total_seconds()
+    return f" · {seconds(took_s)}" if took_s >= SLOW_CALL_S else ""

@@ -1,0 +1,66 @@
+"""`holdfast run`: begin a chat with a prompt, and stream it to the end of the turn."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from holdfast.cli.desk import at_desk
+from holdfast.cli.exits import Exit
+from holdfast.cli.ladder import OnSigint, rungs_of_run
+from holdfast.cli.options import (
+    AsJson,
+    AsJsonl,
+    Effort,
+    Files,
+    Model,
+    OutFile,
+    Prompt,
+    Quiet,
+    TimeoutS,
+)
+
+if TYPE_CHECKING:
+    from holdfast.cli.desk import Desk
+
+
+def run(
+    *,
+    prompt: Prompt = None,
+    detach: Annotated[
+        bool, typer.Option("--detach", "-d", help="Print the chat's id at once, and leave.")
+    ] = False,
+    model: Model = None,
+    effort: Effort = None,
+    timeout_s: TimeoutS = None,
+    files: Files = None,
+    on_sigint: Annotated[
+        OnSigint, typer.Option(help="What the first Ctrl-C does; one more always detaches.")
+    ] = OnSigint.INTERRUPT,
+    json: AsJson = False,
+    jsonl: AsJsonl = False,
+    quiet: Quiet = False,
+    output: OutFile = None,
+) -> None:
+    """Begin a chat and stream the answer, to the end of the turn."""
+
+    async def work(desk: "Desk") -> Exit | None:
+        from holdfast.cli.follow import Following, OnScreen, form_of, sink_for
+        from holdfast.cli.said import what_is_said
+        from holdfast.cli.settled import print_settled
+
+        form = form_of(json=json, jsonl=jsonl, quiet=quiet)
+        said = what_is_said(prompt, files)
+        chat = await desk.client.chats.create(said, model=model, effort=effort)
+        if detach:
+            desk.screen.answer(chat.id)
+            return None
+        sink = sink_for(desk, form, chat)
+        if isinstance(sink, OnScreen):
+            sink.live.own(1)
+            desk.screen.note(f"chat {chat.id}")
+        following = Following(desk, chat, sink, rungs_of_run(on_sigint))
+        code = await following.until("settled", timeout_s=timeout_s)
+        print_settled(desk.screen, form, chat, code)
+        return code
+
+    at_desk(work, to=output)

@@ -1,0 +1,112 @@
+"""`holdfast send` and `holdfast wait`: say something to a chat; wait until it has settled."""
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from holdfast.cli.desk import at_desk
+from holdfast.cli.exits import Exit
+from holdfast.cli.options import (
+    AsJson,
+    ChatArgument,
+    Effort,
+    Files,
+    Model,
+    OutFile,
+    Prompt,
+    Quiet,
+    TimeoutS,
+)
+
+if TYPE_CHECKING:
+    from holdfast.cli.desk import Desk
+
+
+class WhenBusy(StrEnum):
+    QUEUE = "queue"
+    INTERRUPT = "interrupt"
+
+
+class For(StrEnum):
+    SETTLED = "settled"
+    IDLE = "idle"
+    NEEDS_ACTION = "needs-action"
+
+
+def send(
+    chat: ChatArgument,
+    *,
+    prompt: Prompt = None,
+    when_busy: Annotated[
+        WhenBusy, typer.Option("--queue", help="If a turn runs: wait for its end, or end it.")
+    ] = WhenBusy.QUEUE,
+    model: Model = None,
+    effort: Effort = None,
+    files: Files = None,
+    json: AsJson = False,
+) -> None:
+    """Say something to a chat, and leave. It is answered, or waits in the queue."""
+
+    async def work(desk: "Desk") -> None:
+        from holdfast.cli.said import what_is_said
+
+        said = what_is_said(prompt, files)
+        found = await desk.chat(chat)
+        done = await found.send(said, when_busy=when_busy.value, model=model, effort=effort)
+        if json:
+            desk.screen.json(done.model_dump(mode="json"))
+        elif done.queued_id is not None:
+            desk.screen.answer(f"queued {done.queued_id}")
+        else:
+            desk.screen.answer(f"sent {done.seq}")
+
+    at_desk(work)
+
+
+def wait(
+    chat: ChatArgument = "@last",
+    *,
+    for_: Annotated[
+        For, typer.Option("--for", help="settled: whatever ends the turn, or makes it wait.")
+    ] = For.SETTLED,
+    timeout_s: TimeoutS = None,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    output: OutFile = None,
+) -> None:
+    """Wait until a chat's turn has ended or needs somebody; print the answer.
+
+    Exit codes: 0 done, 3 needs action, 7 the agent ended in an error, 124 timeout.
+    """
+
+    async def work(desk: "Desk") -> Exit | None:
+        from holdfast.cli.exits import of_turn
+        from holdfast.cli.render.live import asked_for
+
+        found = await desk.chat(chat)
+        reply = await found.wait(for_=for_.value.replace("-", "_"), timeout_s=timeout_s)  # pyright: ignore[reportArgumentType]
+        ending = reply.messages[-1].ending if reply.messages else None
+        error = None if reply.error is None else reply.error.model_dump(mode="json")
+        code = of_turn(reply.status, error, ending)
+        if json:
+            desk.screen.json(
+                {
+                    "chat_id": reply.chat_id,
+                    "status": reply.status,
+                    "exit": int(code),
+                    "text": reply.text,
+                    "error": error,
+                    "action_required": reply.awaiting and reply.awaiting.model_dump(mode="json"),
+                }
+            )
+        elif reply.text:
+            desk.screen.answer(reply.text)
+        if reply.error is not None:
+            desk.screen.note(f"error: {reply.error.sentence}", "red")
+        if reply.awaiting is not None and not quiet:
+            for line in asked_for(reply.awaiting.model_dump(mode="json"), chat):
+                desk.screen.note(line, "yellow")
+        return code
+
+    at_desk(work, to=output)

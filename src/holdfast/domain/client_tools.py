@@ -1,0 +1,13 @@
+"""Tools that a chat declares and whoever drives it runs: the model is offered them, and a call
+waits for its result from outside."""
+
+from dataclasses import dataclass
+
+from holdfast.domain.parts import JsonObject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientTool:
+    name: str
+    description: str
+    schema: JsonObject

@@ -1,0 +1,54 @@
+"""A client of a Holdfast server, typed, async and sync, that goes on by itself where it was cut.
+
+async with AsyncClient() as client:
+    reply = await client.chats.run("Hello")
+
+with Client() as client:
+    reply = client.chats.run("Hello")
+
+aio       the async half, by hand
+sync      the sync half, made of it
+models    what the server answers
+events    what a stream tells
+errors    what can go wrong
+tools     functions that a chat may call and this process runs
+config    which server, with which token
+"""
+
+from typing import TYPE_CHECKING
+
+from holdfast.sdk import errors, events, models
+from holdfast.sdk.aio.chat import AsyncChat
+from holdfast.sdk.aio.client import AsyncClient
+from holdfast.sdk.reply import Reply
+from holdfast.sdk.tools import Tool, tool
+
+if TYPE_CHECKING:
+    from holdfast.sdk.sync.chat import Chat
+    from holdfast.sdk.sync.client import Client
+
+__all__ = [
+    "AsyncChat",
+    "AsyncClient",
+    "Chat",
+    "Client",
+    "Reply",
+    "Tool",
+    "errors",
+    "events",
+    "models",
+    "tool",
+]
+
+
+def __getattr__(name: str) -> object:
+    """The sync half once it is asked for: most programs need one of the two."""
+    if name == "Client":
+        from holdfast.sdk.sync.client import Client
+
+        return Client
+    if name == "Chat":
+        from holdfast.sdk.sync.chat import Chat
+
+        return Chat
+    raise AttributeError(name)

@@ -1,0 +1,35 @@
+"""The tools that a chat declares, offered beside the server's own."""
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from typing import Final
+
+from holdfast.domain.chat import Chat
+from holdfast.domain.client_tools import ClientTool
+from holdfast.domain.parts import Need
+from holdfast.ports.tools import Run, Toolbox, ToolOutput, ToolSpec
+
+NOT_OURS: Final = "Nothing was run: this tool is run by the client of the chat."
+
+
+class ClientTools:
+    """Put it last into `Combined`: of two with one name the server's own counts."""
+
+    @asynccontextmanager
+    async def open(self, chat: Chat) -> AsyncGenerator[Toolbox]:
+        yield _ClientToolbox({tool.name: _spec(tool) for tool in chat.tools})
+
+
+class _ClientToolbox:
+    def __init__(self, specs: Mapping[str, ToolSpec]) -> None:
+        self.specs = specs
+
+    async def run(self, run: Run) -> ToolOutput:  # noqa: ARG002 - the port's
+        """A call of such a tool waits for its result, and is not run here."""
+        return ToolOutput(NOT_OURS, failed=True)
+
+
+def _spec(tool: ClientTool) -> ToolSpec:
+    return ToolSpec(
+        name=tool.name, description=tool.description, schema=tool.schema, needs=Need.RESULT
+    )

@@ -1,0 +1,1 @@
+"""What documents and examples say, held against what is there."""

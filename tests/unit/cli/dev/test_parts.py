@@ -1,0 +1,124 @@
+"""The parts of `holdfast dev` that need no server: programs, folder, settings, the context."""
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from holdfast.cli.dev import binaries
+from holdfast.cli.dev.binaries import NEEDED, NoPostgres, find_binaries
+from holdfast.cli.dev.contexts import remember
+from holdfast.cli.dev.folder import Folder, FolderRefused, own_folder
+from holdfast.cli.dev.laptop import for_a_laptop
+from holdfast.sdk.config import Config, Target, read_config, write_config
+from holdfast.settings import Role, read_settings
+
+URL = "http://127.0.0.1:8080"
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """One where PostgreSQL is installed only where a test puts it."""
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setattr(binaries, "PLACES", (f"{tmp_path}/postgresql/*/bin",))
+    monkeypatch.setattr(binaries, "PACKAGE", "no_such_package")
+    return tmp_path
+
+
+def installed(machine: Path, version: str, *, lacks: str = "") -> Path:
+    folder = machine / "postgresql" / version / "bin"
+    folder.mkdir(parents=True)
+    for name in NEEDED:
+        if name != lacks:
+            (folder / name).write_text(
+                f"#!/bin/sh\necho 'postgres (PostgreSQL) {version}.4 (Some)'"
+            )
+            (folder / name).chmod(0o755)
+    return folder
+
+
+def test_the_newest_is_taken(machine: Path) -> None:
+    installed(machine, "9")
+    installed(machine, "16")
+    newest = installed(machine, "17")
+    assert find_binaries() == binaries.Binaries(newest, 17)
+    assert find_binaries()["initdb"] == str(newest / "initdb")
+
+
+def test_data_is_opened_by_what_wrote_it(machine: Path) -> None:
+    old = installed(machine, "16")
+    installed(machine, "17")
+    assert find_binaries(16).folder == old
+    with pytest.raises(NoPostgres, match="PostgreSQL 15, which wrote the data, is not installed"):
+        find_binaries(15)
+
+
+def test_one_that_is_too_old_or_not_whole_is_not_taken(machine: Path) -> None:
+    installed(machine, "17", lacks="initdb")
+    with pytest.raises(NoPostgres, match="No PostgreSQL was found"):
+        find_binaries()
+    installed(machine, "14")
+    with pytest.raises(NoPostgres, match="15 or newer is needed; there is only 14 in"):
+        find_binaries()
+
+
+def test_what_was_given_stays_as_it_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = for_a_laptop(read_settings())
+    assert (plain.log_format, plain.lease_ttl_s, plain.port) == ("console", 4.0, 8080)
+    monkeypatch.setenv("HOLDFAST_LOG_FORMAT", "json")
+    monkeypatch.setenv("HOLDFAST_LEASE_TTL_S", "30")
+    monkeypatch.setenv("HOLDFAST_ROLE", "worker")
+    given = for_a_laptop(read_settings(), port=9)
+    assert (given.log_format, given.lease_ttl_s, given.heartbeat_every_s) == ("json", 30.0, 3.0)
+    assert (given.role, given.port) == (Role.ALL, 9)
+
+
+def test_secrets_are_their_owners_alone_and_stay(tmp_path: Path) -> None:
+    with own_folder(tmp_path / "data") as folder:
+        password = folder.password()
+        assert folder.password() == password
+        assert len(password) >= 12
+        assert folder.key() == ""
+        folder.keep_key("hf_1")
+        folder.keep_key("hf_2")
+        assert folder.key() == "hf_2"
+        for file in (folder.key_file, folder.admin_file, folder.path / "lock"):
+            assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert Folder(tmp_path / "data").password() == password
+
+
+def test_a_folder_is_held_by_one_and_let_go(tmp_path: Path) -> None:
+    with (
+        own_folder(tmp_path),
+        pytest.raises(FolderRefused, match="runs already"),
+        own_folder(tmp_path),
+    ):
+        pass
+    with own_folder(tmp_path) as folder:
+        assert folder.path == tmp_path
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOLDFAST_CONFIG_DIR", str(tmp_path))
+    return tmp_path / "config.toml"
+
+
+def test_the_context_is_the_current_one_where_there_is_none(config: Path) -> None:
+    assert remember(URL, "hf_1") == ""
+    assert remember(URL, "hf_2") == ""
+    assert read_config() == Config({"dev": Target(URL, "hf_2")}, "dev")
+    assert stat.S_IMODE(config.stat().st_mode) == 0o600
+
+
+def test_whoever_is_signed_in_elsewhere_is_left_there(config: Path) -> None:
+    work = Target("https://holdfast.example", "hf_work")
+    write_config(Config({"work": work}, "work"))
+    assert remember(URL, "hf_1") == "holdfast context use dev && "
+    assert read_config() == Config({"work": work, "dev": Target(URL, "hf_1")}, "work")
+
+
+def test_a_config_that_cannot_be_read_is_left_as_it_is(config: Path) -> None:
+    config.write_text("no toml")
+    assert "HOLDFAST_TOKEN" in remember(URL, "hf_1")
+    assert config.read_text() == "no toml"

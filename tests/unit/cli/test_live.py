@@ -1,0 +1,293 @@
+"""What is written of a chat as it happens."""
+
+from typing import Any
+
+import pytest
+
+from holdfast.cli.render.live import Ink, Live, LiveOptions
+from holdfast.cli.render.text import ASCII
+
+AT = "2026-01-01T00:00:00+00:00"
+LATER = "2026-01-01T00:00:07+00:00"
+
+
+def message(seq: int, role: str, *parts: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {
+        "seq": seq,
+        "role": role,
+        "ending": "complete",
+        "parts": list(parts),
+        "created_at": AT,
+        **more,
+    }
+
+
+def text(said: str) -> dict[str, Any]:
+    return {"kind": "text", "text": said}
+
+
+def call(call_id: str, **arguments: Any) -> dict[str, Any]:
+    return {"kind": "tool_call", "call_id": call_id, "tool": "clock", "arguments": arguments}
+
+
+def result(call_id: str, output: Any, *, failed: bool = False) -> dict[str, Any]:
+    return {
+        "kind": "tool_result",
+        "call_id": call_id,
+        "tool": "clock",
+        "output": output,
+        "failed": failed,
+    }
+
+
+def part(seq: int, *deltas: dict[str, Any], attempt: int = 1) -> dict[str, Any]:
+    return {"attempt": attempt, "seq": seq, "deltas": list(deltas)}
+
+
+def delta(said: str, index: int = 0, kind: str = "text") -> dict[str, Any]:
+    return {"index": index, "kind": kind, "text": said}
+
+
+def status(name: str) -> dict[str, Any]:
+    return {"status": name, "archived": False, "attempt": 1, "model": None, "effort": None}
+
+
+def written(inks: list[Ink], to: str | None = None) -> str:
+    return "".join(ink.text for ink in inks if to in (None, ink.to))
+
+
+def fed(live: Live, *events: tuple[str, dict[str, Any]]) -> list[Ink]:
+    return [ink for kind, data in events for ink in live.feed(kind, data)] + live.finish()
+
+
+def test_text_is_written_as_it_comes_and_not_again_when_it_is_committed() -> None:
+    live = Live()
+
+    assert live.feed("part", part(1, delta("Hel"))) == [Ink("answer", "Hel")]
+    assert live.feed("part", part(2, delta("lo"))) == [Ink("answer", "lo")]
+    rest = live.feed("message", message(2, "assistant", text("Hello")))
+
+    assert rest == [Ink("answer", "\n")]
+
+
+def test_what_was_not_told_live_is_written_with_the_commit() -> None:
+    inks = fed(
+        Live(),
+        ("part", part(1, delta("Hel"))),
+        ("message", message(2, "assistant", text("Hello there"))),
+    )
+
+    assert written(inks) == "Hello there\n"
+
+
+def test_a_commit_that_says_something_else_is_written_whole() -> None:
+    inks = fed(
+        Live(),
+        ("part", part(1, delta("Hullo"))),
+        ("message", message(2, "assistant", text("Hello"))),
+    )
+
+    assert written(inks, "answer") == "Hullo\nHello\n"
+
+
+def test_without_a_terminal_only_what_is_committed_is_written() -> None:
+    live = Live(LiveOptions(live=False))
+
+    inks = fed(
+        live,
+        ("part", part(1, delta("void"))),
+        ("preview_reset", {"attempt": 2}),
+        ("part", part(1, delta("Hello"), attempt=2)),
+        ("message", message(2, "assistant", text("Hello"))),
+    )
+
+    assert written(inks) == "Hello\n"
+
+
+def test_an_abandoned_attempt_is_said_to_be_void() -> None:
+    inks = fed(
+        Live(),
+        ("part", part(1, delta("Hel"))),
+        ("preview_reset", {"attempt": 2}),
+        ("part", part(1, delta("Hello"), attempt=2)),
+        ("message", message(2, "assistant", text("Hello"))),
+    )
+
+    assert written(inks, "answer") == "Hel\nHello\n"
+    assert "begins again" in written(inks, "note")
+
+
+def test_a_call_and_its_result_stand_on_one_line() -> None:
+    live = Live()
+    asked = message(2, "assistant", call("c1", zone="Oslo"))
+
+    first = live.feed("message", asked)
+    second = live.feed("message", message(3, "tool", result("c1", "12:00")))
+
+    assert written(first) == '· clock {"zone":"Oslo"}'
+    assert written(second) == " ✓ → 12:00\n"
+
+
+def test_parallel_calls_have_a_line_each_and_so_have_their_results() -> None:
+    inks = fed(
+        Live(),
+        ("message", message(2, "assistant", call("c1"), call("c2"))),
+        ("message", message(3, "tool", result("c1", 1), result("c2", "no", failed=True))),
+    )
+
+    assert written(inks) == "· clock\n· clock\n· clock ✓ → 1\n· clock ✗ → no\n"
+
+
+def test_a_slow_call_tells_how_long_it_took() -> None:
+    inks = fed(
+        Live(),
+        ("message", message(2, "assistant", call("c1"))),
+        ("message", message(3, "tool", result("c1", 1), created_at=LATER)),
+    )
+
+    assert written(inks) == "· clock ✓ · 7.0 s → 1\n"
+
+
+@pytest.mark.parametrize("width", [20, 40, 80])
+def test_lines_of_calls_and_reasoning_fit_the_width(width: int) -> None:
+    live = Live(LiveOptions(width=width))
+    inks = fed(
+        live,
+        *(("part", part(n, delta("thinking on and on ", kind="reasoning"))) for n in range(1, 20)),
+        ("message", message(2, "assistant", call("c1", word="x" * 100))),
+        ("message", message(3, "tool", result("c1", "y" * 300))),
+    )
+
+    lines = written(inks).splitlines()
+    assert len(lines) == 2
+    assert all(len(line) < width for line in lines), lines
+    assert lines[0].startswith("thinking on")
+
+
+def test_reasoning_is_written_as_it_comes_on_one_line_and_no_further() -> None:
+    live = Live(LiveOptions(width=20))
+
+    seen = [
+        written(live.feed("part", part(n, delta(said, kind="reasoning"))))
+        for n, said in enumerate(("let ", "me\n", "see ", "whether this fits", " or not"), 1)
+    ]
+
+    assert seen == ["let", " me", " see", " whether…", ""]
+
+
+def test_reasoning_that_was_shown_live_is_not_shown_again() -> None:
+    thought = {"kind": "reasoning", "text": "hm", "finished_at": None}
+    inks = fed(
+        Live(),
+        ("part", part(1, delta("hm", kind="reasoning"), delta("Yes", index=1))),
+        ("message", message(2, "assistant", thought, text("Yes"))),
+    )
+
+    assert written(inks) == "hm\nYes\n"
+
+
+def test_of_a_snapshot_only_the_tail_is_shown() -> None:
+    live = Live(LiveOptions(tail=2))
+    inks = fed(
+        live,
+        ("history_reset", {"from": 1, "older": 7}),
+        *(("message", message(seq, "assistant", text(f"m{seq}"))) for seq in (7, 8, 9)),
+        ("status", status("running")),
+        ("message", message(10, "assistant", text("m10"))),
+    )
+
+    assert written(inks) == "m8\n\nm9\n\nm10\n"
+
+
+def test_a_second_snapshot_repeats_no_message() -> None:
+    live = Live()
+    snapshot = [
+        ("history_reset", {"from": 1, "older": None}),
+        ("message", message(1, "user", text("hi"))),
+        ("message", message(2, "assistant", text("hello"))),
+        ("status", status("idle")),
+    ]
+
+    first, second = fed(live, *snapshot), fed(live, *snapshot)
+
+    assert written(first) == "› hi\nhello\n"
+    assert second == []
+
+
+def test_an_edit_shows_what_is_said_instead() -> None:
+    live = Live()
+    fed(live, ("message", message(1, "user", text("hi"))))
+
+    inks = fed(
+        live,
+        ("history_reset", {"from": 1, "older": None}),
+        ("message", message(2, "user", text("hello"))),
+        ("status", status("running")),
+    )
+
+    assert written(inks) == "› hello\n"
+
+
+def test_ones_own_words_are_not_echoed() -> None:
+    live = Live()
+    live.own(1)
+
+    assert fed(live, ("message", message(1, "user", text("hi")))) == []
+
+
+def test_nothing_that_a_model_says_can_move_the_cursor() -> None:
+    evil = "a\x1b[2Jb\x1b]0;owned\x07c\x9b1md\re"
+    live = Live()
+    inks = fed(
+        live,
+        ("part", part(1, delta(evil))),
+        ("message", message(2, "assistant", text(evil), call("c1", **{"\x1b[1m": evil}))),
+        ("message", message(3, "tool", result("c1", evil))),
+        ("error", {"sentence": evil}),
+        ("message", message(4, "user", text(evil))),
+    )
+
+    assert not set(written(inks)) & {"\x1b", "\x07", "\x9b", "\r"}
+    assert written(inks, "answer") == "a[2Jb]0;ownedc1mde\n"
+
+
+def test_a_pipe_gets_every_byte_of_an_answer() -> None:
+    live = Live(LiveOptions(live=False))
+
+    inks = fed(live, ("message", message(2, "assistant", text("a\x1b[1m\r\nb"))))
+
+    assert written(inks) == "a\x1b[1m\r\nb\n"
+
+
+def test_troubles_are_told_in_a_line_each() -> None:
+    live = Live(LiveOptions(marks=ASCII, chat="0197"))
+    error = {"sentence": "The provider is busy."}
+    action = {"kind": "approval", "calls": [{"call_id": "c1", "tool": "rm", "seq": 2}]}
+    asked = {"kind": "answer", "calls": [{"call_id": "c2", "tool": "ask", "seq": 2}]}
+
+    inks = fed(
+        live,
+        ("retry", {"delay_ms": 1500, "error": error}),
+        ("error", error),
+        ("action_required", action),
+        ("action_required", asked),
+        ("queue", {"messages": [{}, {}]}),
+        ("queue", {"messages": [{}]}),
+        ("lagged", {}),
+        ("something_new", {"x": 1}),
+    )
+
+    assert written(inks, "answer") == ""
+    assert written(inks).splitlines() == [
+        "retrying in 1.5 s: The provider is busy.",
+        "error: The provider is busy.",
+        "rm waits for approval: holdfast approve 0197 c1",
+        "ask waits for an answer: holdfast answer 0197 c2 TEXT",
+        "2 waiting in the queue",
+    ]
+
+
+def test_an_answer_that_was_interrupted_says_so() -> None:
+    cut = message(2, "assistant", text("Hel"), ending="interrupted")
+
+    assert written(fed(Live(), ("message", cut))) == "Hel\n— interrupted\n"

@@ -1,0 +1,92 @@
+"""Small looks: clipped lines, documents, what doctor makes of versions and clocks."""
+
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+import pytest
+
+from holdfast.cli.doctor import of_clock, of_versions
+from holdfast.cli.render.history import markdown
+from holdfast.cli.render.text import clip, first_line, seconds
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "line"),
+    [
+        ("short", 10, "short"),
+        ("two\n lines", 20, "two lines"),
+        ("exactly ten", 11, "exactly ten"),
+        ("one too many", 11, "one too ma…"),
+        ("日本語の文字", 7, "日本語…"),
+        ("", 5, ""),
+    ],
+)
+def test_a_line_is_clipped_by_columns_and_not_by_characters(
+    text: str, width: int, line: str
+) -> None:
+    assert clip(text, width) == line
+
+
+def test_more_of_a_text_begins_with_what_was_written_of_less() -> None:
+    whole = "a bit  of\nthinking 日本語 that does not fit on one line of twenty columns"
+    written = [first_line(whole[:length], 20) for length in range(len(whole) + 1)]
+
+    for before, after in pairwise(written):
+        assert after.startswith(before)
+
+
+@pytest.mark.parametrize(("number", "said"), [(0.25, "0.2 s"), (7.0, "7.0 s"), (61.4, "61 s")])
+def test_seconds_are_told_as_exactly_as_matters(number: float, said: str) -> None:
+    assert seconds(number) == said
+
+
+@pytest.mark.parametrize(
+    ("theirs", "verdict"), [("1.2.3", "ok"), ("1.2.9", "ok"), ("1.3.0", "warning")]
+)
+def test_a_server_of_another_minor_version_is_a_warning(theirs: str, verdict: str) -> None:
+    assert of_versions("1.2.3", theirs).verdict == verdict
+
+
+@pytest.mark.parametrize(("apart_s", "verdict"), [(2, "ok"), (-29, "ok"), (31, "warning")])
+def test_clocks_may_be_half_a_minute_apart(apart_s: int, verdict: str) -> None:
+    assert of_clock(NOW, NOW + timedelta(seconds=apart_s)).verdict == verdict
+
+
+def test_a_server_without_a_date_is_a_warning() -> None:
+    assert of_clock(NOW, None).verdict == "warning"
+
+
+def test_a_document_keeps_what_was_said_and_what_tools_did() -> None:
+    messages = [
+        {"role": "user", "ending": "complete", "parts": [{"kind": "text", "text": "Hi\n\n# you"}]},
+        {
+            "role": "assistant",
+            "ending": "interrupted",
+            "model": "sim",
+            "parts": [
+                {"kind": "reasoning", "text": "hm\nhm"},
+                {"kind": "tool_call", "tool": "sh", "arguments": {"run": "echo `date`"}},
+                {"kind": "source", "url": "https://a.example", "title": "A\nB"},
+                {"kind": "skill", "name": "s"},
+            ],
+        },
+        {
+            "role": "tool",
+            "ending": "complete",
+            "parts": [{"kind": "tool_result", "tool": "sh", "output": "`x`", "failed": True}],
+        },
+    ]
+
+    assert markdown({"chat_id": "c", "title": None}, messages).splitlines() == [
+        "# Chat", "", "`c`", "",
+        "## You", "", "Hi", "", "# you", "",
+        "## Agent · sim · interrupted", "",
+        "> hm", "> hm", "",
+        '- called `sh` ``{"run":"echo `date`"}``', "",
+        "- <https://a.example> A B", "",
+        "- skill s", "",
+        "## Tools", "",
+        "- `sh` failed with `` `x` ``",
+    ]  # fmt: skip
