@@ -1,7 +1,7 @@
 """A listing that tells of what it changed, once it is committed: those who watch their lists hear
 at once, and whoever the hint does not reach finds it by polling."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from holdfast.chats.telling import hint_of_listing
 from holdfast.domain.audit import AuditEntry
@@ -18,20 +18,42 @@ class ToldListing:
 
     # What changes something.
 
-    async def rename(self, may: Filter, chat_id: ChatId, title: str | None) -> Entry | None:
-        return await self._told(await self._listing.rename(may, chat_id, title))
+    async def rename(
+        self,
+        may: Filter,
+        chat_id: ChatId,
+        title: str | None,
+        *,
+        expected: Collection[int] | None = None,
+    ) -> Entry | None:
+        return await self._told(await self._listing.rename(may, chat_id, title, expected=expected))
 
     async def suggest_title(self, chat_id: ChatId, title: str) -> bool:
         return await self._listing.suggest_title(chat_id, title)
 
     async def pin(
-        self, may: Filter, chat_id: ChatId, *, pinned: bool, pins_max: int
+        self,
+        may: Filter,
+        chat_id: ChatId,
+        *,
+        pinned: bool,
+        pins_max: int,
+        expected: Collection[int] | None = None,
     ) -> Entry | None:
-        entry = await self._listing.pin(may, chat_id, pinned=pinned, pins_max=pins_max)
+        entry = await self._listing.pin(
+            may, chat_id, pinned=pinned, pins_max=pins_max, expected=expected
+        )
         return await self._told(entry)
 
-    async def label(self, may: Filter, chat_id: ChatId, labels: Sequence[str]) -> Entry | None:
-        return await self._told(await self._listing.label(may, chat_id, labels))
+    async def label(
+        self,
+        may: Filter,
+        chat_id: ChatId,
+        labels: Sequence[str],
+        *,
+        expected: Collection[int] | None = None,
+    ) -> Entry | None:
+        return await self._told(await self._listing.label(may, chat_id, labels, expected=expected))
 
     async def mark_read(self, may: Filter, chat_id: ChatId, seq: Seq) -> Seq | None:
         reached = await self._listing.mark_read(may, chat_id, seq)
