@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from importlib.resources import files
 
 import asyncpg
 import pytest
@@ -11,6 +12,9 @@ from holdfast.db.queries import block_names, load_query
 from holdfast.db.store import commit_query, every_commit
 from tests.support.database import temporary_database
 
+MIGRATIONS = sum(
+    each.name.endswith(".sql") for each in files("holdfast.db").joinpath("migrations").iterdir()
+)
 CATALOGUE = """
 select 'column', table_name, column_name,
        concat_ws(' ', data_type, is_nullable, column_default)
@@ -39,7 +43,7 @@ async def test_down_and_up_again_equals_fresh() -> None:
         await migrate(url)
         fresh = await catalogue(url)
         assert len(fresh) > 80
-        await roll_back(url, count=4)
+        await roll_back(url, count=MIGRATIONS)
         assert await catalogue(url) == []
         await migrate(url)
         assert await catalogue(url) == fresh
