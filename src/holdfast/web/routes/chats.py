@@ -14,7 +14,6 @@ from holdfast.domain.policy import Action, Kind, rule_for
 from holdfast.ports.listing import Wanted
 from holdfast.web import bodies, shapes
 from holdfast.web.auth import Asks, ByKey
-from holdfast.web.etags import IfMatch, listed_in, present, tag_of_chat, tagged
 from holdfast.web.routes.common import (
     After,
     ChatIdInPath,
@@ -25,6 +24,7 @@ from holdfast.web.routes.common import (
     router_for,
 )
 from holdfast.web.shapes import answer, committed, entry_json, nothing
+from holdfast.web.tags import IfMatch, listed_in, present, tag_of_chat, tagged
 
 router = router_for("chats")
 
