@@ -206,23 +206,7 @@ def api() -> str:
         "browser's sign-in cookie. Bodies are JSON. Lists are pages: give `after` (or `before`) of",
         "one page to the next.",
         "",
-        "## Repeating, and writing at once",
-        "",
-        "Whatever got no answer can be repeated. `POST` takes an `Idempotency-Key` wherever a",
-        "repeat would do something twice: the same key and body are done once and answered the",
-        "same. A new API key is the exception: its secret is not kept, so its repeat is told",
-        "`already_made`. Of a new user's body the password does not count. `PUT` and `DELETE` say",
-        "what is to be, and `disable`, `enable` and `link` do, too: twice is once. A second `POST`",
-        "to `sign-ins` only opens another sign-in.",
-        "",
-        "`GET` of a chat, a user and the settings says an `ETag`. A write with `If-Match` happens",
-        "only if what it changes is still what that tag was for; else `precondition_failed`, with",
-        "the tag of now. Title, pin and labels of a chat are compared with each other, an edit and",
-        "a restore with the history: a turn that goes on disturbs nobody who renames. `If-Match`",
-        "is taken by:",
-        "",
-        *(f"- `{each.method} {each.path}`" for each in all_routes() if each.conditional),
-        "",
+        *_writing(),
         "## Routes",
         "",
         *_table(
@@ -265,6 +249,28 @@ def api() -> str:
         ),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _writing() -> list[str]:
+    return [
+        "## Repeating, and writing at once",
+        "",
+        "Whatever got no answer can be repeated. `POST` takes an `Idempotency-Key` wherever a",
+        "repeat would do something twice: the same key and body are done once and answered the",
+        "same. A new API key is the exception: its secret is not kept, so its repeat is told",
+        "`already_made`. Of a new user's body the password does not count. `PUT` and `DELETE` say",
+        "what is to be, and `disable`, `enable` and `link` do, too: twice is once. A second `POST`",
+        "to `sign-ins` only opens another sign-in.",
+        "",
+        "`GET` of a chat, a user and the settings says an `ETag`. A write with `If-Match` happens",
+        "only if what it changes is still what that tag was for; else `precondition_failed`, with",
+        "the tag of now. Title, pin and labels of a chat are compared with each other, an edit and",
+        "a restore with the history: a turn that goes on disturbs nobody who renames. `If-Match`",
+        "is taken by:",
+        "",
+        *(f"- `{each.method} {each.path}`" for each in all_routes() if each.conditional),
+        "",
+    ]
 
 
 def _events(union: Any) -> list[tuple[str, str]]:  # noqa: ANN401 - an annotated union

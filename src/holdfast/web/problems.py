@@ -38,9 +38,9 @@ class NoSuchProvider(Exception):
 
 
 class PreconditionFailed(Exception):
-    def __init__(self, etag: str) -> None:
+    def __init__(self, tag: str) -> None:
         super().__init__("what was seen is no longer what is there")
-        self.etag = etag
+        self.tag = tag
 
 
 class Overloaded(Exception):
@@ -181,7 +181,7 @@ def problem_of(error: Exception) -> Response:
     if code == "not_authenticated":
         response.headers["www-authenticate"] = "Bearer"
     if isinstance(error, PreconditionFailed):
-        response.headers["etag"] = error.etag
+        response.headers["etag"] = error.tag
     if code == "method_not_allowed" and isinstance(error, HTTPException) and error.headers:
         response.headers["allow"] = error.headers.get("allow", "")
     retry_after_s = getattr(error, "retry_after_s", 1.0 if code == "chat_busy" else None)
@@ -210,7 +210,7 @@ def _more(error: Exception) -> Mapping[str, object]:
         case denials.AlreadyMade():
             more = {"made_id": str(error.made_id)}
         case PreconditionFailed():
-            more = {"etag": error.etag}
+            more = {"etag": error.tag}
         case RequestValidationError() | WebSocketRequestValidationError():
             more = {"errors": _wrong(error.errors())}
         case _:

@@ -140,7 +140,10 @@ async def test_accounts_and_keys_are_made_once_per_key(cell: Cell) -> None:
     assert {(answer.status, answer.raw) for answer in answers} == {(201, answers[0].raw)}
     assert len((await admin.get("users")).json["users"]) == 2
     other = {**USERS, "name": "Eve"}
-    assert (await admin.post("users", other, idempotency_key="u")).code == "key_reused"
+    another = {**USERS, "email": "eve@acme.example"}
+    for body in (other, another):
+        assert (await admin.post("users", body, idempotency_key="u")).code == "key_reused"
+    assert len((await admin.get("users")).json["users"]) == 2, "refused, and not made"
     assert (await admin.post("users", other)).code == "email_taken"
     for _ in range(2):
         assert (await admin.post("users", other, idempotency_key="v")).code == "email_taken"

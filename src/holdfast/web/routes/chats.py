@@ -18,7 +18,6 @@ from holdfast.domain.policy import Action, Kind, rule_for
 from holdfast.ports.listing import Wanted
 from holdfast.web import bodies, shapes
 from holdfast.web.auth import Asks, ByKey, Caller
-from holdfast.web.etags import IfMatch, listed_in, present, tag_of_chat, tagged
 from holdfast.web.routes.common import (
     After,
     ChatIdInPath,
@@ -29,6 +28,7 @@ from holdfast.web.routes.common import (
     router_for,
 )
 from holdfast.web.shapes import answer, committed, nothing, tool_json
+from holdfast.web.tags import IfMatch, listed_in, present, tag_of_chat, tagged
 
 router = router_for("chats")
 

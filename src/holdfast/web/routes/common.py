@@ -10,10 +10,10 @@ from holdfast.domain.denials import FieldRefused
 from holdfast.domain.ids import ChatId
 from holdfast.web.auth import Caller
 from holdfast.web.bodies import COUNT_MAX
-from holdfast.web.etags import tag_of_chat
 from holdfast.web.problems import MEDIA_TYPE
 from holdfast.web.shapes import Problem
 from holdfast.web.strict import StrictRoute
+from holdfast.web.tags import tag_of_chat
 
 PROBLEMS: Final[dict[int | str, dict[str, Any]]] = {
     "default": {

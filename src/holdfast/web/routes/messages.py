@@ -11,7 +11,6 @@ from holdfast.domain.ids import ChatId, Seq, Version
 from holdfast.web import bodies, shapes
 from holdfast.web.auth import Asks, ByKey
 from holdfast.web.bodies import COUNT_MAX
-from holdfast.web.etags import IfMatch, history_in, present
 from holdfast.web.routes.common import (
     ChatIdInPath,
     Limit,
@@ -21,6 +20,7 @@ from holdfast.web.routes.common import (
     router_for,
 )
 from holdfast.web.shapes import answer, committed
+from holdfast.web.tags import IfMatch, history_in, present
 
 router = router_for("messages")
 
