@@ -1,13 +1,15 @@
 """docs/reference/cli.md: every command of `holdfast`, from Typer itself."""
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from typer.main import get_command
 
 from holdfast.cli.app import app
 from holdfast.cli.exits import Exit
 
+Private: TypeAlias = Any
+"""Commands and parameters: their classes are Typer's own business."""
 PAGE: Final = "docs/reference/cli.md"
 CODES: Final = {
     Exit.DONE: "Done.",
@@ -51,7 +53,7 @@ def render() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _walk(path: str, command: Any) -> Iterator[tuple[str, Any]]:
+def _walk(path: str, command: Private) -> Iterator[tuple[str, Private]]:
     for name, each in sorted(getattr(command, "commands", {}).items()):
         if getattr(each, "commands", None):
             yield from _walk(f"{path} {name}", each)
@@ -59,7 +61,7 @@ def _walk(path: str, command: Any) -> Iterator[tuple[str, Any]]:
             yield f"{path} {name}", each
 
 
-def _command(path: str, command: Any) -> Iterator[str]:
+def _command(path: str, command: Private) -> Iterator[str]:
     arguments = [each for each in command.params if each.param_type_name == "argument"]
     options = [
         each
@@ -81,12 +83,12 @@ def _command(path: str, command: Any) -> Iterator[str]:
         yield f"| `{name}` | {_default(each)} | {about} |"
 
 
-def _placeholder(argument: Any) -> str:
+def _placeholder(argument: Private) -> str:
     name = (argument.metavar or argument.name.upper()).strip("[]")
     return name if argument.required else f"[{name}]"
 
 
-def _default(parameter: Any) -> str:
+def _default(parameter: Private) -> str:
     value = parameter.default
     if parameter.required or value is None or value is False or value == ():
         return ""

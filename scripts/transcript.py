@@ -71,7 +71,8 @@ class Place:
 
     @property
     def environment(self) -> dict[str, str]:
-        kept = {name: text for name, text in os.environ.items() if not name.startswith("HOLDFAST_")}
+        ours = ("HOLDFAST_", "VIRTUAL_ENV")
+        kept = {name: text for name, text in os.environ.items() if not name.startswith(ours)}
         return {
             **kept,
             "PATH": f"{Path(sys.executable).parent}:{kept['PATH']}",

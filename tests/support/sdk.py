@@ -43,7 +43,7 @@ class Awaited:
         if inspect.isasyncgenfunction(twin):
             return _iterated(value)
         if callable(value):
-            return lambda *args, **kwargs: _face(value(*args, **kwargs))
+            return _faced(value)
         return _face(value)
 
 
@@ -75,6 +75,13 @@ async def _apart(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
     threading.Thread(target=work, daemon=True).start()
     return await done
+
+
+def _faced(call: Callable[..., Any]) -> Callable[..., Any]:
+    def run(*args: Any, **kwargs: Any) -> Any:
+        return _face(call(*args, **kwargs))
+
+    return run
 
 
 def _awaited(call: Callable[..., Any]) -> Callable[..., Any]:

@@ -13,7 +13,7 @@ import typer
 
 from holdfast.cli.desk import at_desk
 from holdfast.cli.exits import Exit
-from holdfast.cli.ladder import Rung, rungs_attached
+from holdfast.cli.ladder import Rung, on_ctrl_c, rungs_attached
 from holdfast.cli.options import Effort, Model
 
 if TYPE_CHECKING:
@@ -76,8 +76,7 @@ class Talk:
                 return code if self.prompts is None else Exit.DONE
             if not line.strip():
                 continue
-            await self._say(line)
-            following = await self._follow()
+            following = await self._follow(pressed_before=await self._say(line))
             code = following.code
             if Rung.LEAVE in following.climbed:
                 return code
@@ -85,22 +84,29 @@ class Talk:
                 await self._settle()
         return code
 
-    async def _say(self, line: str) -> None:
-        if self.chat is None:
-            chats = self.desk.client.chats
-            self.chat = await chats.create(line, model=self.model, effort=self.effort)
-            seq = 1
-        else:
-            done = await self.chat.send(line, model=self.model, effort=self.effort)
-            seq = done.seq
+    async def _say(self, line: str) -> bool:
+        """Whether Ctrl-C was pressed meanwhile: what is on its way may have arrived."""
+        pressed: list[None] = []
+        with on_ctrl_c(lambda: pressed.append(None)):
+            seq = await self._sent(line)
         if seq is not None:
             self._sink().live.own(seq)
+        return bool(pressed)
 
-    async def _follow(self) -> "Following":
+    async def _sent(self, line: str) -> int | None:
+        if self.chat is not None:
+            done = await self.chat.send(line, model=self.model, effort=self.effort)
+            return done.seq
+        chats = self.desk.client.chats
+        self.chat = await chats.create(line, model=self.model, effort=self.effort)
+        return 1
+
+    async def _follow(self, *, pressed_before: bool = False) -> "Following":
         from holdfast.cli.follow import Following
 
         assert self.chat is not None
         following = Following(self.desk, self.chat, self._sink(), rungs_attached())
+        following.pressed_before = pressed_before
         await following.until("settled", after=self.chat.view.cursor)
         return following
 

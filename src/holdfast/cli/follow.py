@@ -121,6 +121,8 @@ class Following:
     rungs: Sequence[Rung]
     climbed: list[Rung] = field(default_factory=list[Rung])
     code: Exit = Exit.DONE
+    pressed_before: bool = False
+    """Ctrl-C came while the message was still on its way."""
     _detached: bool = False
 
     async def until(
@@ -177,6 +179,8 @@ class Following:
                     self._take(rung, reading, tasks, stack)
 
                 stack.enter_context(on_ctrl_c(climb))
+                if self.pressed_before:
+                    climb()
 
     def _take(
         self,

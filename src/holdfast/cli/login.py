@@ -18,6 +18,7 @@ from holdfast.cli.options import AsJson
 if TYPE_CHECKING:
     from holdfast.cli.desk import Desk
     from holdfast.cli.screen import Screen
+    from holdfast.sdk import AsyncClient
     from holdfast.sdk.config import Config, Target
     from holdfast.sdk.models import Me
 
@@ -169,8 +170,17 @@ async def _revoke(target: "Target") -> str:
             me = await client.me()
             for key in await client.keys.list(user_id=me.user.user_id):
                 if key.revoked_at is None and token.startswith(key.prefix):
-                    await client.keys.revoke(key.key_id)
-                    return "its key is revoked"
+                    return await _revoke_key(client, key.key_id)
     except HoldfastError as error:
         return f"its key may still hold ({error})"
-    return "its key was not found"
+    return "its key holds no more"
+
+
+async def _revoke_key(client: "AsyncClient", key_id: str) -> str:
+    from holdfast.sdk.errors import NotAllowed
+
+    try:
+        await client.keys.revoke(key_id)
+    except NotAllowed:  # only keys with the scope admin may change keys, be it themselves
+        return f"its key still holds, for an admin to revoke: holdfast admin keys revoke {key_id}"
+    return "its key is revoked"

@@ -1,12 +1,13 @@
 """`holdfast send` and `holdfast wait`: say something to a chat; wait until it has settled."""
 
+import asyncio
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from holdfast.cli.desk import at_desk
-from holdfast.cli.exits import Exit
+from holdfast.cli.exits import Exit, Stop
 from holdfast.cli.options import (
     AsJson,
     ChatArgument,
@@ -85,7 +86,12 @@ def wait(
         from holdfast.cli.render.live import asked_for
 
         found = await desk.chat(chat)
-        reply = await found.wait(for_=for_.value.replace("-", "_"), timeout_s=timeout_s)  # pyright: ignore[reportArgumentType]
+        goal = "needs_action" if for_ is For.NEEDS_ACTION else for_.value
+        try:
+            async with asyncio.timeout(timeout_s):
+                reply = await found.wait(for_=goal)
+        except TimeoutError:
+            raise Stop("It did not happen in time; nothing was stopped.", Exit.TIMEOUT) from None
         ending = reply.messages[-1].ending if reply.messages else None
         error = None if reply.error is None else reply.error.model_dump(mode="json")
         code = of_turn(reply.status, error, ending)

@@ -47,6 +47,18 @@ class LivePart(Model):
     deltas: list[Delta]
 
 
+class ChatList(Model):
+    chats: list[models.ChatEntry]
+    after: str | None = None
+
+
+class ChatGone(Model):
+    """`reason`: archived, unshared."""
+
+    chat_id: str
+    reason: str
+
+
 class Nothing(Model):
     pass
 
@@ -134,11 +146,31 @@ class PingEvent(_Told):
 
 
 @dataclass(frozen=True, slots=True)
+class ChatsEvent(_Told):
+    """Of `watch`: the newest chats, to begin with."""
+
+    data: ChatList
+    kind: Literal["chats"] = "chats"
+
+
+@dataclass(frozen=True, slots=True)
+class ChatEvent(_Told):
+    data: models.ChatEntry
+    kind: Literal["chat"] = "chat"
+
+
+@dataclass(frozen=True, slots=True)
+class ChatGoneEvent(_Told):
+    data: ChatGone
+    kind: Literal["chat_gone"] = "chat_gone"
+
+
+@dataclass(frozen=True, slots=True)
 class OtherEvent(_Told):
-    """Of a kind, or in a form, that this version does not know."""
+    """Of a kind, or in a form, that this version does not know: see `raw["event"]`."""
 
     data: Data
-    kind: str
+    kind: Literal["other"] = "other"
 
 
 Event: TypeAlias = (
@@ -156,6 +188,14 @@ Event: TypeAlias = (
     | OtherEvent
 )
 
+WatchEvent: TypeAlias = ChatsEvent | ChatEvent | ChatGoneEvent | PingEvent | OtherEvent
+
+_WATCH_KINDS: Final[Mapping[str, tuple[Callable[..., WatchEvent], type[Model]]]] = {
+    "chats": (ChatsEvent, ChatList),
+    "chat": (ChatEvent, models.ChatEntry),
+    "chat_gone": (ChatGoneEvent, ChatGone),
+    "ping": (PingEvent, Nothing),
+}
 _KINDS: Final[Mapping[str, tuple[Callable[..., Event], type[Model]]]] = {
     "history_reset": (HistoryResetEvent, HistoryReset),
     "message": (MessageEvent, models.Message),
@@ -172,12 +212,23 @@ _KINDS: Final[Mapping[str, tuple[Callable[..., Event], type[Model]]]] = {
 
 
 def event_of(envelope: Data) -> Event:
+    """Of a chat."""
+    return cast("Event", _typed(envelope, _KINDS))
+
+
+def watch_event_of(envelope: Data) -> WatchEvent:
+    """Of one's list of chats."""
+    return cast("WatchEvent", _typed(envelope, _WATCH_KINDS))
+
+
+def _typed(
+    envelope: Data, kinds: Mapping[str, tuple[Callable[..., Event | WatchEvent], type[Model]]]
+) -> Event | WatchEvent:
     kind, cursor, data = envelope["event"], envelope.get("id"), envelope["data"]
-    known = _KINDS.get(kind)
-    if known is None:
-        return OtherEvent(cursor, envelope, data, kind)
-    made, shape = cast("tuple[Callable[..., Event], type[Model]]", known)
+    if kind not in kinds:
+        return OtherEvent(cursor, envelope, data)
+    made, shape = kinds[kind]
     try:
         return made(cursor, envelope, shape.model_validate(data))
     except ValidationError:
-        return OtherEvent(cursor, envelope, data, kind)
+        return OtherEvent(cursor, envelope, data)

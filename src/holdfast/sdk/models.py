@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Tag
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 Json: TypeAlias = Any
 """Whatever JSON can say."""
@@ -171,7 +171,8 @@ class ActionRequired(Model):
 
 
 class ChatEntry(Model):
-    """A chat in a list. `status`: idle, running, interrupting, awaiting, failed."""
+    """A chat in a list. `status`: idle, running, interrupting, awaiting, failed. `needs`: what it
+    waits for from outside."""
 
     chat_id: str
     owner_id: str
@@ -186,8 +187,17 @@ class ChatEntry(Model):
     read_seq: int
     unread: bool
     queue_length: int
+    needs: str | None = None
     touched_at: datetime
     created_at: datetime
+
+
+class DeclaredTool(Model):
+    """A tool that a client of the chat runs."""
+
+    name: str
+    description: str
+    schema_: dict[str, Any] = Field(alias="schema")
 
 
 class ChatInfo(ChatEntry):
@@ -197,6 +207,7 @@ class ChatInfo(ChatEntry):
     effort: str | None = None
     attempt: int = 0
     queue: list[QueuedMessage] = []
+    tools: list[DeclaredTool] = []
     error: TurnError | None = None
     retry: Retry | None = None
     action_required: ActionRequired | None = None

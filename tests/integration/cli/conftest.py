@@ -1,14 +1,19 @@
 """A server with a script, once per file of tests, and somebody's command line for it."""
 
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 import pytest
 import pytest_asyncio
 
+from holdfast.bootstrap import Adapters
+from holdfast.domain.parts import Need
+from holdfast.ports.tools import Run, ToolOutput, ToolSpec
 from holdfast.simulator.script import parse_script
 from holdfast.simulator.server import Config, running
+from holdfast.tools.toolbox import Combined, Function, Functions
 from tests.support.database import temporary_database
 from tests.support.replica import Replicas
 from tests.support.terminal import Cli
@@ -33,6 +38,10 @@ SCRIPT: Final = parse_script(
                 ' to its end, which is beyond any margin.\\n2. Sleep."',
             },
             {"when": {"prompt": "slowly"}, "do": SLOW},
+            {"when": {"prompt": "look it up", "step": 0}, "do": 'call look_up {"word": "kelp"}'},
+            {"when": {"prompt": "look it up", "step": 1}, "do": 'say "So it is."'},
+            {"when": {"prompt": "pay", "step": 0}, "do": "call pay {}"},
+            {"when": {"prompt": "pay", "step": 1}, "do": 'say "That is settled."'},
             {"when": {"prompt": "be refused"}, "do": "fault=unauthorized"},
             {"when": {"prompt": "be busy"}, "do": 'say "Now I can." | fault=overloaded | times=1'},
             {"when": {"prompt": "."}, "do": 'say "Hello there."'},
@@ -41,12 +50,23 @@ SCRIPT: Final = parse_script(
 )
 
 
+def with_a_purse(adapters: Adapters) -> Adapters:
+    """A tool that needs approval."""
+
+    async def pay(_run: Run) -> ToolOutput:
+        return ToolOutput("paid")
+
+    spec = ToolSpec(name="pay", description="Pays.", schema={"type": "object"}, needs=Need.APPROVAL)
+    own = Functions(Function(spec, pay))
+    return replace(adapters, tools=Combined(own, adapters.tools))
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def server(template: str) -> AsyncGenerator[Cell]:
     async with (
         temporary_database(template) as url,
         running(Config(script=SCRIPT, hang_max_s=20)) as simulator,
-        a_cell(Replicas(url, simulator), origins=OUR_ORIGIN) as cell,
+        a_cell(Replicas(url, simulator), around=with_a_purse, origins=OUR_ORIGIN) as cell,
     ):
         yield cell
 

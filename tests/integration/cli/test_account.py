@@ -20,7 +20,8 @@ async def test_a_key_from_stdin_is_kept_used_and_revoked(
     cli: Cli, server: Cell, tmp_path: Path
 ) -> None:
     assert cli.url is not None
-    secret = await cli.told("admin", "keys", "create", "for login")
+    scopes = ("--scope", "read", "--scope", "write", "--scope", "admin")
+    secret = await cli.told("admin", "keys", "create", "for login", *scopes)
     mine = Cli(tmp_path / "config")
     assert (await mine.call("whoami")).code == 4
 

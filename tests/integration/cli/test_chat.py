@@ -12,10 +12,10 @@ async def test_a_talk_by_hand(cli: Cli, server: Cell) -> None:
     async with cli.on_terminal("chat", columns=80) as terminal:
         await terminal.until("›")
         terminal.press("hi\r")
-        await terminal.until("Hello there.")
+        await terminal.until("Hello there.\n›")
         terminal.press("half a line" + CTRL_C)  # gives up the line, not the talk
+        await terminal.until("half a line\n›")
         terminal.press("speak slowly\r")
-        await terminal.until("speak slowly")
         chat = (await server.admin.get("chats")).json["chats"][0]
         await server.admin.until(chat["chat_id"], "running")
         terminal.press(CTRL_C)

@@ -9,7 +9,7 @@ from holdfast.sdk.aio.follow import Route, Transport, follow
 from holdfast.sdk.aio.ground import finish
 from holdfast.sdk.aio.http import AsyncHttp
 from holdfast.sdk.errors import ApiError, Conflict, Unreachable, WaitTimeout
-from holdfast.sdk.events import Event, PingEvent
+from holdfast.sdk.events import Event, PingEvent, event_of
 from holdfast.sdk.goal import STATUSES, Goal, Goals
 from holdfast.sdk.patience import Patience
 from holdfast.sdk.reply import Reply, reply_of
@@ -124,7 +124,7 @@ class AsyncChat:
     async def declare(self, tools: Tools) -> None:
         """These tools and no others are ours to run from now on."""
         declared = [each.declaration() for each in toolbox(tools).values()]
-        await self._http.put(self._path("tools"), {"tools": declared})
+        await self._http.change("PUT", self._path("tools"), {"tools": declared})
 
     # Putting it in order.
 
@@ -227,7 +227,7 @@ class AsyncChat:
             return
         events = follow(
             self._http,
-            Route(self._path("stream"), self._path("socket")),
+            Route(self._path("stream"), self._path("socket"), event_of),
             after,
             patience,
             transport=transport,
@@ -239,7 +239,7 @@ class AsyncChat:
                 if goal is not None:
                     goal.see(event)
                 if not isinstance(event, PingEvent):
-                    view = reduce(view, WireEvent(event.kind, event.raw["data"], event.id))
+                    view = reduce(view, WireEvent.from_json(event.raw))
                     yield event, view
                 elif goal is not None:
                     goal.look(await self._look(patience))

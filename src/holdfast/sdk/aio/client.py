@@ -11,7 +11,7 @@ from holdfast.sdk.aio.follow import Route, Transport, follow
 from holdfast.sdk.aio.http import AsyncHttp
 from holdfast.sdk.config import resolve
 from holdfast.sdk.errors import TurnFailed
-from holdfast.sdk.events import Event, PingEvent
+from holdfast.sdk.events import PingEvent, WatchEvent, watch_event_of
 from holdfast.sdk.patience import Patience
 from holdfast.sdk.probe import Probe, date_of
 from holdfast.sdk.reply import Reply
@@ -90,11 +90,11 @@ class AsyncClient:
         *,
         transport: Transport = "sse",
         on_reconnect: Callable[[], None] = lambda: None,
-    ) -> AsyncGenerator[Event]:
+    ) -> AsyncGenerator[WatchEvent]:
         """What changes in one's list of chats; goes on by itself like the stream of a chat."""
         events = follow(
             self._http,
-            Route("watch", "watch/socket"),
+            Route("watch", "watch/socket", watch_event_of),
             after,
             Patience(None),
             transport=transport,

@@ -8,7 +8,7 @@ by_socket   the same of one WebSocket
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar
 
 import httpx2
 import orjson
@@ -16,11 +16,12 @@ import orjson
 from holdfast.sdk.aio.ground import sleep
 from holdfast.sdk.aio.http import AsyncHttp, problem_in
 from holdfast.sdk.errors import ApiError, ConnectionLost, WaitTimeout
-from holdfast.sdk.events import Event, event_of
+from holdfast.sdk.events import Data, Event, WatchEvent
 from holdfast.sdk.models import Json
 from holdfast.sdk.patience import Patience
 from holdfast.sse import SseParser
 
+E = TypeVar("E", bound=Event | WatchEvent)
 Transport: TypeAlias = Literal["sse", "websocket"]
 CONNECT_S: Final = 10.0
 EVENT_BYTES_MAX: Final = 64 * 2**20
@@ -29,23 +30,24 @@ _PASSING: Final = frozenset({408, 425, 429})
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
-    """Where a stream is, by either transport."""
+class Route(Generic[E]):
+    """Where a stream is, by either transport, and what its envelopes mean."""
 
     sse: str
     socket: str
+    read: Callable[[Data], E]
 
 
 async def follow(
     http: AsyncHttp,
-    route: Route,
+    route: Route[E],
     after: str | None,
     patience: Patience,
     *,
     transport: Transport = "sse",
     silence_s: float = 45.0,
     on_reconnect: Callable[[], None] = lambda: None,
-) -> AsyncGenerator[Event]:
+) -> AsyncGenerator[E]:
     """Pings included. Raises what no trying again will mend, and `WaitTimeout`."""
     cursor, lost = after, False
     connected = by_sse if transport == "sse" else by_socket
@@ -84,8 +86,8 @@ def _pause_s(patience: Patience, error: Exception) -> float | None:
 
 
 async def by_sse(
-    http: AsyncHttp, route: Route, after: str | None, quiet_s: float
-) -> AsyncGenerator[Event | None]:
+    http: AsyncHttp, route: Route[E], after: str | None, quiet_s: float
+) -> AsyncGenerator[E | None]:
     """None once it stands, then events, until it is lost: a stream has no end of its own."""
     timeout = httpx2.Timeout(quiet_s, connect=min(CONNECT_S, quiet_s))
     headers = {**http.headers, "accept": "text/event-stream"}
@@ -101,13 +103,13 @@ async def by_sse(
         parser = SseParser(EVENT_BYTES_MAX)
         async for received in response.aiter_raw():
             for kind, data, cursor in parser.feed(received):
-                yield event_of(_envelope(kind, orjson.loads(data), cursor))
+                yield route.read(_envelope(kind, orjson.loads(data), cursor))
         raise ConnectionLost
 
 
 async def by_socket(
-    http: AsyncHttp, route: Route, after: str | None, quiet_s: float
-) -> AsyncGenerator[Event | None]:
+    http: AsyncHttp, route: Route[E], after: str | None, quiet_s: float
+) -> AsyncGenerator[E | None]:
     from holdfast.sdk.aio.socket import messages_of  # few need it, and it is not light
 
     headers = dict(http.headers)
@@ -115,7 +117,7 @@ async def by_socket(
         headers["last-event-id"] = after
     async with aclosing(messages_of(http.url(route.socket), headers, quiet_s)) as messages:
         async for message in messages:
-            yield None if message is None else event_of(orjson.loads(message))
+            yield None if message is None else route.read(orjson.loads(message))
 
 
 def _envelope(kind: str, data: Json, cursor: str | None) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from holdfast.sdk import models
 from holdfast.sdk.errors import ApiError, Conflict, Unreachable, WaitTimeout
-from holdfast.sdk.events import Event, PingEvent
+from holdfast.sdk.events import Event, PingEvent, event_of
 from holdfast.sdk.goal import STATUSES, Goal, Goals
 from holdfast.sdk.patience import Patience
 from holdfast.sdk.reply import Reply, reply_of
@@ -123,7 +123,7 @@ class Chat:
     def declare(self, tools: Tools) -> None:
         """These tools and no others are ours to run from now on."""
         declared = [each.declaration() for each in toolbox(tools).values()]
-        self._http.put(self._path("tools"), {"tools": declared})
+        self._http.change("PUT", self._path("tools"), {"tools": declared})
 
     # Putting it in order.
 
@@ -226,7 +226,7 @@ class Chat:
             return
         events = follow(
             self._http,
-            Route(self._path("stream"), self._path("socket")),
+            Route(self._path("stream"), self._path("socket"), event_of),
             after,
             patience,
             transport=transport,
@@ -238,7 +238,7 @@ class Chat:
                 if goal is not None:
                     goal.see(event)
                 if not isinstance(event, PingEvent):
-                    view = reduce(view, WireEvent(event.kind, event.raw["data"], event.id))
+                    view = reduce(view, WireEvent.from_json(event.raw))
                     yield event, view
                 elif goal is not None:
                     goal.look(self._look(patience))

@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 from holdfast.sdk import models as answers
 from holdfast.sdk.config import resolve
 from holdfast.sdk.errors import TurnFailed
-from holdfast.sdk.events import Event, PingEvent
+from holdfast.sdk.events import PingEvent, WatchEvent, watch_event_of
 from holdfast.sdk.patience import Patience
 from holdfast.sdk.probe import Probe, date_of
 from holdfast.sdk.reply import Reply
@@ -91,11 +91,11 @@ class Client:
         *,
         transport: Transport = "sse",
         on_reconnect: Callable[[], None] = lambda: None,
-    ) -> Generator[Event]:
+    ) -> Generator[WatchEvent]:
         """What changes in one's list of chats; goes on by itself like the stream of a chat."""
         events = follow(
             self._http,
-            Route("watch", "watch/socket"),
+            Route("watch", "watch/socket", watch_event_of),
             after,
             Patience(None),
             transport=transport,

@@ -1,0 +1,102 @@
+"""Turns that wait for somebody, forks, and the list as it changes."""
+
+import asyncio
+from typing import Any
+
+import orjson
+import pytest
+
+from tests.support.terminal import CTRL_D, Cli, golden, masked
+from tests.support.web import Cell
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+LOOK_UP: dict[str, Any] = {
+    "name": "look_up",
+    "description": "Looks a word up.",
+    "schema": {"type": "object", "properties": {"word": {"type": "string"}}},
+}
+
+
+async def asking(server: Cell) -> str:
+    body = {"tools": [LOOK_UP], "message": {"text": "look it up"}}
+    chat_id = (await server.admin.post("chats", body)).json["chat_id"]
+    await server.admin.until(chat_id, "awaiting")
+    return chat_id
+
+
+async def test_a_call_that_waits_is_shown_and_answered(cli: Cli, server: Cell) -> None:
+    chat_id = await asking(server)
+
+    waiting = await cli.call("wait", chat_id)
+    assert waiting.code == 3
+    assert f"holdfast answer {chat_id}" in waiting.err
+    attached = await cli.call("attach", chat_id)
+    assert attached.code == 3
+    golden("attach-awaiting-err", masked(attached.err))
+    listed = await cli.call("answer", chat_id)
+    assert listed.code == 3
+    assert listed.out.split("\t")[1:] == ["result", "look_up\n"]
+
+    assert (await cli.call("answer", chat_id, "no-such-call", "x")).code == 1
+    assert (await cli.call("answer", chat_id, "{", "--json")).code == 2
+    await cli.told("answer", chat_id, "a brown alga")
+    assert await cli.told("wait", chat_id) == "So it is."
+    exported = orjson.loads(await cli.told("export", chat_id, "--format", "json"))
+    assert exported["messages"][2]["parts"][0]["output"] == "a brown alga"
+    assert (await cli.call("answer", chat_id)).code == 5, "it waits for nobody"
+
+
+@pytest.mark.parametrize(("flag", "failed"), [((), False), (("--deny",), True)])
+async def test_a_call_is_approved_or_denied(
+    cli: Cli, server: Cell, flag: tuple[str, ...], failed: bool
+) -> None:
+    done = await cli.call("run", "pay")
+    assert done.code == 3
+    assert "pay waits for approval: holdfast approve" in done.err
+
+    await cli.told("approve", "@last", *flag)
+    assert await cli.told("wait", "@last") == "That is settled."
+    exported = orjson.loads(await cli.told("export", "@last", "--format", "json"))
+    assert exported["messages"][2]["parts"][0]["failed"] is failed
+    assert (await cli.call("approve", "@last")).code == 5
+
+
+async def test_a_talk_asks_for_what_the_turn_waits_for(cli: Cli, server: Cell) -> None:
+    async with cli.on_terminal("chat", columns=80) as terminal:
+        await terminal.until("›")
+        terminal.press("pay\r")
+        await terminal.until("Approve pay? [y/N]")
+        terminal.press("y\r")
+        await terminal.until("That is settled.")
+        terminal.press(CTRL_D)
+        assert await terminal.ended() == 0
+
+
+async def test_a_fork_is_a_chat_of_its_own(cli: Cli, server: Cell) -> None:
+    chat_id = await server.admin.new_chat("hi")
+    await server.admin.until(chat_id, "idle")
+
+    forked = await cli.told("fork", chat_id)
+
+    assert forked != chat_id
+    assert (await cli.told("show", forked)).endswith("› hi\nHello there.")
+
+
+async def test_watching_tells_of_changes_line_by_line(cli: Cli, server: Cell) -> None:
+    chat_id = await server.admin.new_chat("hi")
+    await server.admin.until(chat_id, "idle")
+    async with (
+        cli.started("watch", chat_id) as lines,
+        cli.started("watch", "--jsonl") as events,
+        asyncio.timeout(60),
+    ):
+        assert lines.stdout is not None
+        assert events.stdout is not None
+        first = (await lines.stdout.readline()).decode()
+        assert first.split() in ([chat_id[:13], "idle"], [chat_id[:13], "*", "idle"])
+        assert orjson.loads(await events.stdout.readline())["event"] == "chats"
+        await cli.told("rename", chat_id, "A new title")
+        while b"A new title" not in await lines.stdout.readline():
+            pass
+        told = orjson.loads(await events.stdout.readline())
+        assert (told["event"], told["data"]["chat_id"]) == ("chat", chat_id)
