@@ -1,6 +1,7 @@
 """docs/reference/cli.md: every command of `holdfast`, from Typer itself."""
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, Final, TypeAlias
 
 from typer.main import get_command
@@ -27,6 +28,7 @@ CODES: Final = {
 _SHARED: Final = frozenset({"--url", "--context", "--color", "--help"})
 
 
+@cache
 def render() -> str:
     lines = [
         "# The command line",

@@ -79,7 +79,7 @@ class Desk:
     async def chat(self, given: str) -> "AsyncChat":
         from holdfast.cli.ids import find_chat
 
-        return await find_chat(self, given)
+        return await find_chat(self.client, self.screen, given)
 
 
 def chosen_target() -> "Target":
@@ -135,6 +135,12 @@ def run(
         # `holdfast ls | head`. Python would complain once more when it flushes at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = Exit.PIPE_CLOSED
+    except Exception as error:
+        # A mistake of ours. Whoever runs a command is not who reads tracebacks, unless they ask.
+        if os.getenv("HOLDFAST_TRACEBACK"):
+            raise
+        code = Exit.FAILED
+        _say(f"Unexpected {type(error).__name__}: {error}. HOLDFAST_TRACEBACK=1 shows where.")
     raise typer.Exit(int(code))
 
 

@@ -124,6 +124,8 @@ class Following:
     pressed_before: bool = False
     """Ctrl-C came while the message was still on its way."""
     _detached: bool = False
+    _told: bool = False
+    """Whether the stream has said how the chat stands now, and not before the last message."""
 
     async def until(
         self,
@@ -215,6 +217,7 @@ class Following:
         stream = self.chat.stream(after=after, until=until, on_reconnect=self._reconnected)
         async with aclosing(stream) as events:
             async for event in events:
+                self._told = self._told or event.kind == "status"
                 self.sink.event(event)
 
     async def _interrupt(self) -> None:
@@ -225,7 +228,7 @@ class Following:
         self.sink.note("reconnected")
 
     def _runs(self) -> bool:
-        return self._status() in ("running", "interrupting", None)
+        return not self._told or self._status() in ("running", "interrupting")
 
     def _keeps_running(self) -> None:
         if self._runs():

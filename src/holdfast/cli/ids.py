@@ -14,8 +14,8 @@ from holdfast.cli.render.entries import SHORT_CHARS
 from holdfast.cli.render.text import clip
 
 if TYPE_CHECKING:
-    from holdfast.cli.desk import Desk
-    from holdfast.sdk import AsyncChat
+    from holdfast.cli.screen import Screen
+    from holdfast.sdk import AsyncChat, AsyncClient
     from holdfast.sdk.models import ChatEntry
 
 SEARCHED_MAX: Final = 2_000
@@ -29,9 +29,9 @@ def short(chat_id: str) -> str:
     return chat_id[:SHORT_CHARS]
 
 
-async def find_chat(desk: "Desk", given: str) -> "AsyncChat":
+async def find_chat(client: "AsyncClient", screen: "Screen", given: str) -> "AsyncChat":
     whole = _whole(given)
-    return desk.client.chats.handle(whole or (await _find(desk, given)).chat_id)
+    return client.chats.handle(whole or (await _find(client, screen, given)).chat_id)
 
 
 def _whole(given: str) -> str | None:
@@ -41,51 +41,51 @@ def _whole(given: str) -> str | None:
         return None
 
 
-async def _find(desk: "Desk", given: str) -> "ChatEntry":
+async def _find(client: "AsyncClient", screen: "Screen", given: str) -> "ChatEntry":
     if given == "@last":
-        last = await desk.client.chats.last()
+        last = await client.chats.last()
         if last is None:
             raise Stop("There is no chat yet: begin one with `holdfast run`.", Exit.NOT_FOUND)
         return last
     if pinned := _PINNED.fullmatch(given):
-        return await _pinned(desk, int(pinned[1]))
+        return await _pinned(client, int(pinned[1]))
     if _BEGINNING.fullmatch(given):
-        found = await _beginning_with(desk, given.lower())
+        found = await _beginning_with(client, given.lower())
         if len(found) == 1:
             return found[0]
         if found:
             raise Stop(f"{len(found)} chats begin with {given}: give more of it.", Exit.USAGE)
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise Stop(f"There is no chat {given}.", Exit.NOT_FOUND)
-    return await _titled(desk, given)
+    return await _titled(client, screen, given)
 
 
-async def _pinned(desk: "Desk", number: int) -> "ChatEntry":
-    found = [each async for each in desk.client.chats.list(limit=SEARCHED_MAX) if each.pinned]
+async def _pinned(client: "AsyncClient", number: int) -> "ChatEntry":
+    found = [each async for each in client.chats.list(limit=SEARCHED_MAX) if each.pinned]
     if number > len(found):
         raise Stop(f"There are {len(found)} pinned chats.", Exit.NOT_FOUND)
     return found[number - 1]
 
 
-async def _beginning_with(desk: "Desk", beginning: str) -> "list[ChatEntry]":
+async def _beginning_with(client: "AsyncClient", beginning: str) -> "list[ChatEntry]":
     return [
         each
         for archived in (False, True)
-        async for each in desk.client.chats.list(archived=archived, limit=SEARCHED_MAX)
+        async for each in client.chats.list(archived=archived, limit=SEARCHED_MAX)
         if each.chat_id.startswith(beginning)
     ]
 
 
-async def _titled(desk: "Desk", words: str) -> "ChatEntry":
-    found = [each async for each in desk.client.chats.list(search=words, limit=CHOICES_MAX)]
+async def _titled(client: "AsyncClient", screen: "Screen", words: str) -> "ChatEntry":
+    found = [each async for each in client.chats.list(search=words, limit=CHOICES_MAX)]
     if not found:
         raise Stop(f"There is no chat {words}.", Exit.NOT_FOUND)
     if len(found) == 1:
         return found[0]
     for number, entry in enumerate(found, start=1):
-        title = clip(entry.title or "", desk.screen.width - 24)
-        desk.screen.note(f"{number}  {short(entry.chat_id)}  {title}", "")
-    desk.screen.note("Which one? ", "bold")
+        title = clip(entry.title or "", screen.width - 24)
+        screen.note(f"{number}  {short(entry.chat_id)}  {title}", "")
+    screen.note("Which one? ", "bold")
     chosen = sys.stdin.readline().strip()
     if not chosen.isdecimal() or not 1 <= int(chosen) <= len(found):
         raise Stop("None chosen.", Exit.USAGE)
