@@ -12,7 +12,7 @@ WORK = Target("https://work.example/holdfast", 'hf_"\\\x7fü')
 
 
 @pytest.fixture(autouse=True)
-def _no_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:  # pyright: ignore[reportUnusedFunction]
+def _no_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("HOLDFAST_URL", "HOLDFAST_TOKEN", "HOLDFAST_CONTEXT"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOLDFAST_CONFIG_DIR", str(tmp_path / "holdfast"))
