@@ -156,6 +156,8 @@ def statements(size: Size) -> dict[str, tuple[Query, dict[str, Any]]]:
     found: dict[str, tuple[Query, dict[str, Any]]] = {
         "load": (store.LOAD, {**one, "target": 3, "client_key": "key"}),
         "load past": (store.LOAD_PAST, {**one, "version": 5}),
+        "load origin": (store.LOAD_ORIGIN, {**one, "version": last, "upto": last}),
+        "fork": (store.FORK, _fork(size)),
         "find created": (
             store.FIND_CREATED,
             {"owner_id": _owner(size, 77), "client_key": "key 77"},
@@ -180,6 +182,15 @@ def statements(size: Size) -> dict[str, tuple[Query, dict[str, Any]]]:
         name = " + ".join(["commit", *(block.removeprefix("commit_") for block in blocks)])
         found[name] = (store.commit_query(*blocks), facts)
     return found | identity_statements(ORG, _owner(size, 77), CHAT)
+
+
+def _fork(size: Size) -> dict[str, Any]:
+    last = size.messages_per_chat
+    return FACTS | {
+        "chat_id": UUID(int=9), "org_id": ORG, "owner_id": _owner(size, 77), "status": "idle",
+        "owes_reply": False, "history_version": 1, "last_seq": last, "tools": "[]",
+        "source_id": CHAT, "source_version": last, "upto": last,
+    }  # fmt: skip
 
 
 def _owner(size: Size, number: int) -> UUID:

@@ -13,7 +13,7 @@ from holdfast.domain.policy import POLICY, Action, Condition, Kind
 
 IDENTITY_TABLES: Final = (
     *("users", "sign_ins", "api_keys", "oidc_identities", "oidc_states", "login_throttles"),
-    *("chat_shares", "read_cursors", "audit_log"),
+    *("chat_shares", "read_cursors", "list_changes", "audit_log"),
 )
 
 GENERATE_IDENTITY: Final = """
@@ -44,6 +44,8 @@ select {chat_id}, {reader_id}, '{org}', {reader_id}
 from generate_series(0, {chats} - 1, 7) as n (n);
 insert into read_cursors (chat_id, user_id, seq)
 select {chat_id}, {reader_id}, 1 from generate_series(0, {chats} - 1, 3) as n (n);
+insert into list_changes (user_id, chat_id)
+select {reader_id}, {chat_id} from generate_series(0, {chats} - 1, 3) as n (n);
 insert into audit_heads (org_id, seq, hash) values ('{org}', {users}, sha256('x'));
 insert into audit_log (org_id, seq, at, action, entry, hash)
 select '{org}', u + 1, clock_timestamp(), 'sign_in.opened', '{{}}', sha256('x')
@@ -74,6 +76,7 @@ def identity_statements(
         "issuer": "https://id.example", "subject": "77", "title": "t", "pinned": None,
         "pins_max": 50, "labels": ["l"], "seq": 1, "with_user": user, "statuses": None,
         "archived": False, "label": None, "title_has": None, "after_at": datetime.now(UTC),
+        "since": 1, "user_ids": [user] * 100, "sinces": [1] * 100,
     }  # fmt: skip
     pins = values | {"pinned": True}
     fresh = values | {
@@ -109,6 +112,7 @@ def _plain() -> Iterator[tuple[str, Query]]:
     yield "consume oidc", oidc.CONSUME
     yield "linked user", oidc.LINKED
     yield "suggest title", listing.SUGGEST
+    yield "watch poll", listing.POLL
     for conditions in (
         (Condition.OWNER, Condition.SHARED),
         (Condition.OWNER,),
@@ -124,6 +128,7 @@ def _allowed() -> Iterator[tuple[str, Query]]:
     """By the rule that each is asked under."""
     for action, kind, begin, *end in (
         (Action.READ, Kind.CHAT, "find_entry_begin", "entry_end"),
+        (Action.READ, Kind.CHAT, "watch_begin", "watch_end"),
         (Action.CHANGE, Kind.CHAT, "rename_begin", "changed_entry_end"),
         (Action.CHANGE, Kind.CHAT, "label_begin", "changed_entry_end"),
         (Action.READ, Kind.CHAT, "mark_read_begin", "mark_read_end"),

@@ -58,7 +58,7 @@ async def settled(realm: Realm) -> Mark:
     """A mark after all that happened. Transactions in any database of the server hold it back."""
     last = await realm.pool.fetchval("select pg_current_xact_id()::text::bigint")
     async with asyncio.timeout(60):
-        while (reached := await realm.listing.reached()) <= last:
+        while (reached := await realm.listing.reached()) <= last:  # noqa: ASYNC110
             await asyncio.sleep(0.05)
     return reached
 

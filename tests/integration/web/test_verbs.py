@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from tests.requirements import requirement
 from tests.support.web import Cell, Client
 
 SLOW = "[[sim: words=400 | rate=20]]"
@@ -48,7 +49,8 @@ async def test_what_waits_is_moved_taken_deleted_and_said_now(cell: Cell) -> Non
     ]
 
 
-async def test_an_edit_hides_and_a_restore_brings_back(cell: Cell) -> None:
+@requirement("F04")
+async def test_an_edit_hides_and_a_restore_or_a_fork_brings_back(cell: Cell) -> None:
     admin = cell.admin
     chat_id = await admin.new_chat(say("one")["text"])
     await admin.until(chat_id, "idle")
@@ -61,6 +63,10 @@ async def test_an_edit_hides_and_a_restore_brings_back(cell: Cell) -> None:
     assert await texts(admin, chat_id, f"?as_of={version}") == [say("one")["text"], "one"]
     paths = (await admin.get(f"chats/{chat_id}/paths")).json["paths"]
     assert [path["messages"] for path in paths] == [2]
+
+    forked = await admin.post(f"chats/{chat_id}/fork", {"as_of": version})
+    assert forked.status == 201, forked.raw
+    assert await texts(admin, forked.json["chat_id"]) == [say("one")["text"], "one"]
 
     restored = await admin.post(f"chats/{chat_id}/restore", {"version": version})
     assert restored.status == 200, restored.raw

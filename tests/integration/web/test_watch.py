@@ -12,7 +12,6 @@ from pydantic import TypeAdapter
 from holdfast.bootstrap import Adapters
 from holdfast.ports.bus import Bus, Hint
 from holdfast.web.events import WatchEvent
-from tests.requirements import requirement
 from tests.support.buses import until
 from tests.support.replica import Replicas
 from tests.support.web import Cell, Client, a_cell
@@ -65,7 +64,6 @@ async def id_of(client: Client) -> str:
     return (await client.get("me")).json["user"]["user_id"]
 
 
-@requirement("F08")
 async def test_a_watcher_hears_of_everything_at_another_replica_and_on_return(cell: Cell) -> None:
     here = cell.admin
     there = here.at((await cell.another(role="api")).url)
@@ -105,7 +103,6 @@ async def test_a_watcher_hears_of_everything_at_another_replica_and_on_return(ce
         assert (entries[asking]["status"], entries[asking]["needs"]) == ("awaiting", "result")
 
 
-@requirement("F08")
 async def test_shared_chats_come_and_go_and_others_never_appear(cell: Cell) -> None:
     admin, bob = cell.admin, await cell.member("Bob")
     bobs_id = await id_of(bob)

@@ -8,6 +8,7 @@ import pytest
 
 from holdfast.domain.events import EventKind
 from holdfast.stream.view import EMPTY, WireEvent, as_json, reduce
+from holdfast.stream.watcher import WatchKind
 
 ROOT = Path(__file__).resolve().parents[3]
 FIXTURES = sorted((ROOT / "tests" / "golden" / "stream").glob("*.json"))
@@ -42,7 +43,7 @@ def test_a_preview_that_begins_in_the_middle_is_not_shown() -> None:
 
 def test_every_kind_of_event_is_described() -> None:
     page = (ROOT / "docs" / "reference" / "events.md").read_text(encoding="utf-8")
-    for kind in EventKind:
+    for kind in (*EventKind, *WatchKind):
         assert f"\n## `{kind.value}`\n" in page
         assert f'"event":"{kind.value}"' in page, f"no example of {kind}"
 
