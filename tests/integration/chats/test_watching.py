@@ -84,16 +84,20 @@ async def test_a_snapshot_first_and_then_each_change_as_it_is(
     await listing.label(realm.listing, admin, two, ["work"])
     ((kind, entry),) = await heard(watching)
     assert (kind, entry["title"], entry["labels"]) == ("chat", "A name", ["work"])
+    watching.mark = await settled(realm)
     await speak(realm, admin, two)
     ((_, entry),) = await heard(watching)
     assert (entry["status"], entry["unread"], entry["last_seq"]) == ("running", True, 1)
+    watching.mark = await settled(realm)
     await listing.mark_read(realm.listing, admin, two, Seq(1))
     ((_, entry),) = await heard(watching)
     assert (entry["unread"], entry["read_seq"]) == (False, 1)
 
     driver = listing.driver(admin)
+    watching.mark = await settled(realm)
     await archive(realm.ledger, driver, one)
     assert await heard(watching) == [("chat_gone", {"chat_id": str(one), "reason": "archived"})]
+    watching.mark = await settled(realm)
     await unarchive(realm.ledger, driver, one)
     assert ids(await heard(watching)) == [("chat", str(one))]
 

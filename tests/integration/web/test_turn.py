@@ -114,7 +114,8 @@ async def test_a_stopping_replica_ends_streams_with_a_hint_and_the_turn_goes_on(
 
     assert seen[-1]["retry"] == "1000"
     last = next(event["id"] for event in reversed(seen) if "id" in event)
-    rest = await read_until_idle(cell.admin, chat_id, last)
+    # On a slow machine the turn may have ended before the reader came.
+    rest = [] if _at_end(seen[:-1]) else await read_until_idle(cell.admin, chat_id, last)
     told = [e["data"]["role"] for e in [*seen, *rest] if e.get("event") == "message"]
     assert told == ["user", "assistant"]
 
