@@ -32,8 +32,8 @@ def test_migrate_verify_and_back(url: str) -> None:
     assert "up to date" in cli.invoke(app, ["migrate"]).output
     healthy = cli.invoke(app, ["verify"])
     assert (healthy.exit_code, healthy.output) == (0, "0 violations.\n")
-    undone = cli.invoke(app, ["migrate", "--down", "3"])
-    assert (undone.exit_code, undone.output) == (0, "Undone: 3.\n")
+    undone = cli.invoke(app, ["migrate", "--down", "4"])
+    assert (undone.exit_code, undone.output) == (0, "Undone: 4.\n")
     assert cli.invoke(app, ["verify"]).exit_code == 1, "there are no tables to verify"
 
 
