@@ -77,6 +77,10 @@ transcript:
 first-answer *options:
     uv run python -m scripts.first_answer {{ options }}
 
+# Agree to how the command line looks now (tests/golden/cli); read the difference before committing.
+golden:
+    HOLDFAST_GOLDEN=write uv run pytest -n 2 --dist loadfile tests/integration/cli
+
 # Regenerate docs/architecture/state-machine.md and docs/reference/.
 docs:
     uv run python scripts/generate_docs.py
