@@ -96,9 +96,10 @@ def _opened(path: Path) -> TextIO:
 
 def _console(color: Color, file: TextIO) -> Console:
     plain = partial(Console, file=file, highlight=False, markup=False, emoji=False)
-    if _dumb_columns(file) is not None:
-        # Rich takes every dumb terminal for 80 columns wide.
-        plain = partial(plain, width=_dumb_columns(file))
+    size = _dumb_size(file)
+    if size is not None:
+        # Rich takes every dumb terminal for 80 columns wide, unless it is told both.
+        plain = partial(plain, width=size.columns, height=size.lines)
     if color == "always":
         return plain(color_system="standard", force_terminal=True, no_color=False)
     console = plain()
@@ -108,11 +109,11 @@ def _console(color: Color, file: TextIO) -> Console:
     return console
 
 
-def _dumb_columns(file: TextIO) -> int | None:
+def _dumb_size(file: TextIO) -> os.terminal_size | None:
     if not Console(file=file).is_dumb_terminal:
         return None
     try:
-        return os.get_terminal_size(file.fileno()).columns
+        return os.get_terminal_size(file.fileno())
     except OSError:
         return None
 
