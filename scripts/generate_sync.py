@@ -4,6 +4,7 @@
 """
 
 import io
+import re
 import subprocess
 import tokenize
 from collections.abc import Callable, Mapping
@@ -50,8 +51,8 @@ def rewritten(source: str) -> str:
 
 
 def _renamed(token: tokenize.TokenInfo) -> str:
-    if token.type == tokenize.STRING:  # a type that is named before it is there
-        return token.string.replace('"Async', '"')
+    if token.type == tokenize.STRING:  # maybe a type that is named before it is there
+        return re.sub(r'^"Async(\w+)"$', r'"\1"', token.string)
     return _NAMES.get(token.string, token.string.removeprefix("Async"))
 
 

@@ -167,9 +167,7 @@ async def test_a_lost_answer_and_the_repeat_make_one_message(
     assert len([line for line in proxy.requests if line.startswith("POST")]) == 6
 
 
-async def test_what_would_be_done_twice_is_not_repeated(
-    cell: Cell, half: Half, token: str
-) -> None:
+async def test_what_would_be_done_twice_is_not_repeated(cell: Cell, half: Half, token: str) -> None:
     async with a_proxy(cell.urls) as proxy, sdk_client(half, proxy.url, token) as client:
         proxy.swallow = 1
         with pytest.raises(errors.Unreachable):

@@ -12,13 +12,14 @@ from holdfast.sdk.aio.follow import Transport
 from holdfast.sdk.errors import ApiError
 from holdfast.sdk.events import Event
 from holdfast.stream.view import EMPTY, WireEvent, reduce
+from tests.support.buses import until
 from tests.support.proxy import Cut, a_proxy
 from tests.support.sdk import Half, sdk_client
 from tests.support.web import Cell
 
 SAID = " ".join(f"wörd-{number}" for number in range(40))
 INSIDE = (1, 40, -1, -3, -4)
-"""Bytes of an event that still come: its first, some, all but the end of the frame, or of itself."""
+"""Bytes of an event that still come: its first, some, all but the end of its frame or itself."""
 
 
 def at_boundaries(number: int) -> Cut:
@@ -38,10 +39,9 @@ async def collect(chat: AsyncChat, transport: Transport) -> tuple[list[Event], i
         nonlocal reconnects
         reconnects += 1
 
-    events: list[Event] = []
+    following = chat.stream(until="settled", transport=transport, on_reconnect=count)
     async with asyncio.timeout(90):
-        async for event in chat.stream(until="settled", transport=transport, on_reconnect=count):
-            events.append(event)
+        events = [event async for event in following]
     return events, reconnects
 
 
@@ -126,10 +126,9 @@ async def test_what_no_trying_again_can_mend_is_raised(
         ("hf_wrong", chat_id, 401),
     ]:
         async with sdk_client(half, cell.urls[0], given) as client:
+            events = client.chats.handle(wanted).stream(transport=transport)
             with pytest.raises(ApiError) as raised:
-                async with asyncio.timeout(30):
-                    async for _ in client.chats.handle(wanted).stream(transport=transport):
-                        pass
+                await asyncio.wait_for(anext(events), 30)
         assert raised.value.status == expected
 
 
@@ -145,8 +144,7 @@ async def test_a_server_that_stops_and_comes_back_is_waited_for(
         chat = client.chats.handle(chat_id)
         async with asyncio.TaskGroup() as tasks:
             following = tasks.create_task(collect(chat, "sse"))
-            while len(proxy.requests) < 4:
-                await asyncio.sleep(0.01)
+            await until(lambda: len(proxy.requests) >= 4)
             proxy.urls = cell.urls
 
     events, _ = following.result()

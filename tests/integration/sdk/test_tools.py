@@ -19,7 +19,7 @@ def add(a: int, b: int = 2) -> int:
 
 
 @pytest.fixture(autouse=True)
-def _forget() -> None:  # pyright: ignore[reportUnusedFunction]
+def _forget() -> None:
     ran.clear()
 
 

@@ -30,6 +30,7 @@ class AsyncHttp:
         if target.token is not None:
             self.headers["authorization"] = f"Bearer {target.token}"
         self.client = httpx2.AsyncClient(
+            verify=target.url.startswith("https:"),  # else there is no TLS to make ready for
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20),
         )
 

@@ -31,6 +31,7 @@ class Http:
         if target.token is not None:
             self.headers["authorization"] = f"Bearer {target.token}"
         self.client = httpx2.Client(
+            verify=target.url.startswith("https:"),  # else there is no TLS to make ready for
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20),
         )
 
