@@ -128,7 +128,8 @@ class Cli:
         kept = {
             name: value
             for name, value in os.environ.items()
-            if not name.startswith("HOLDFAST_") and name not in ("NO_COLOR", "COLUMNS", "TERM")
+            if not name.startswith("HOLDFAST_")
+            and name not in ("NO_COLOR", "COLUMNS", "LINES", "TERM")
         }
         given = {"HOLDFAST_URL": self.url, "HOLDFAST_TOKEN": self.token}
         return {

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Literal, TextIO, TypeAlias
 
 import orjson
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from holdfast.cli.exits import Stop
-from holdfast.cli.render.text import ASCII, UNICODE, Marks, safe
+from holdfast.cli.render.text import ASCII, UNICODE, Marks, aligned, safe
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -77,13 +76,10 @@ class Screen:
             for row in rows:
                 self.answer("\t".join(" ".join(cell.split()) for cell in row))
             return
-        table = Table(box=None, pad_edge=False, show_edge=False, header_style="dim")
-        for name in head:
-            last = name == head[-1]
-            table.add_column(name, no_wrap=True, overflow="ellipsis", ratio=1 if last else None)
-        for row in rows:
-            table.add_row(*(Text(safe(cell)) for cell in row))
-        self.show(table)
+        first, *rest = aligned(head, rows, self.width, self.marks.more)
+        self.styled(first + "\n", "dim")
+        for line in rest:
+            self.answer(line)
 
     def close(self) -> None:
         self.out.file.flush()
@@ -100,9 +96,10 @@ def _opened(path: Path) -> TextIO:
 
 def _console(color: Color, file: TextIO) -> Console:
     plain = partial(Console, file=file, highlight=False, markup=False, emoji=False)
-    if _dumb_columns(file) is not None:
-        # Rich takes every dumb terminal for 80 columns wide.
-        plain = partial(plain, width=_dumb_columns(file))
+    size = _dumb_size(file)
+    if size is not None:
+        # Rich takes every dumb terminal for 80 columns wide, unless it is told both.
+        plain = partial(plain, width=size.columns, height=size.lines)
     if color == "always":
         return plain(color_system="standard", force_terminal=True, no_color=False)
     console = plain()
@@ -112,11 +109,11 @@ def _console(color: Color, file: TextIO) -> Console:
     return console
 
 
-def _dumb_columns(file: TextIO) -> int | None:
+def _dumb_size(file: TextIO) -> os.terminal_size | None:
     if not Console(file=file).is_dumb_terminal:
         return None
     try:
-        return os.get_terminal_size(file.fileno()).columns
+        return os.get_terminal_size(file.fileno())
     except OSError:
         return None
 

@@ -7,7 +7,7 @@ import pytest
 
 from holdfast.cli.doctor import of_clock, of_versions
 from holdfast.cli.render.history import markdown
-from holdfast.cli.render.text import clip, first_line, seconds
+from holdfast.cli.render.text import aligned, clip, first_line, seconds
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -35,6 +35,16 @@ def test_more_of_a_text_begins_with_what_was_written_of_less() -> None:
 
     for before, after in pairwise(written):
         assert after.startswith(before)
+
+
+def test_a_table_clips_only_its_last_column() -> None:
+    rows = [("a", "日本", "short"), ("bcd", "x\ny", "rather a long title")]
+
+    assert aligned(("ID", "B", "TITLE"), rows, 24) == [
+        "ID   B     TITLE",
+        "a    日本  short",
+        "bcd  x y   rather a lo…",
+    ]
 
 
 @pytest.mark.parametrize(("number", "said"), [(0.25, "0.2 s"), (7.0, "7.0 s"), (61.4, "61 s")])

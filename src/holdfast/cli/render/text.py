@@ -1,6 +1,7 @@
 """Small text: what may reach a terminal, what fits on a line, and the marks in front of lines."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,6 +11,8 @@ from rich.cells import cell_len, set_cell_size
 # All but tab and newline. A model must not move the cursor, rename the window or set the clipboard.
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 JSON_BYTES_MAX: Final = 4096
+GAP: Final = "  "
+LAST_COLUMN_MIN: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,24 @@ def first_line(text: str, width: int, more: str = "…") -> str:
     """Like `clip`, but what it gives for the beginning of a text begins what it gives for more."""
     line, room = " ".join(safe(text).split()), max(1, width - cell_len(more))
     return line if cell_len(line) <= room else set_cell_size(line, room).rstrip() + more
+
+
+def aligned(
+    head: Sequence[str], rows: Sequence[Sequence[str]], width: int, more: str = "…"
+) -> list[str]:
+    """A table: every column as wide as it needs to be, and the last as wide as there is room."""
+    table = [[" ".join(safe(cell).split()) for cell in row] for row in (head, *rows)]
+    widths = [max(map(cell_len, column)) for column in list(zip(*table, strict=True))[:-1]]
+    room = max(LAST_COLUMN_MIN, width - 1 - sum(widths) - len(GAP) * len(widths))
+    return [
+        GAP.join(
+            [
+                *(set_cell_size(cell, wide) for cell, wide in zip(row, widths, strict=False)),
+                clip(row[-1], room, more),
+            ]
+        ).rstrip()
+        for row in table
+    ]
 
 
 def compact(value: object) -> str:
