@@ -239,13 +239,14 @@ def test_generated_pages_are_current() -> None:
     assert not drifted, f"run python scripts/generate_docs.py\n{drifted}"
 
 
-def test_drift_is_seen_page_by_page(tmp_path: Path) -> None:
+def test_drift_of_any_page_is_seen(tmp_path: Path) -> None:
     generate_docs.write(tmp_path)
     assert generate_docs.drift(tmp_path) == ""
 
     for page in generate_docs.PAGES:
         (tmp_path / page).write_text("by hand\n")
-        assert f"--- {page}\n" in generate_docs.drift(tmp_path)
+    drifted = generate_docs.drift(tmp_path)
+    assert [page for page in generate_docs.PAGES if f"--- {page}\n" not in drifted] == []
 
 
 def test_a_decision_record_is_numbered_once_and_short() -> None:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from importlib.resources import files
 from uuid import uuid4
 
 import asyncpg
@@ -11,6 +12,10 @@ from holdfast.db.migrate import migrate
 from holdfast.db.pool import Pool, PoolOptions, open_pool
 from holdfast.domain.ids import OrgId, UserId
 
+MIGRATIONS = sum(
+    each.name.endswith(".sql") for each in files("holdfast.db").joinpath("migrations").iterdir()
+)
+"""How many there are."""
 SERVER_URL = os.environ.get("HOLDFAST_TEST_SERVER_URL", "postgresql://127.0.0.1:5432")
 
 

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from holdfast.cli.app import app
-from tests.support.database import temporary_database
+from tests.support.database import MIGRATIONS, temporary_database
 
 
 @pytest.fixture
@@ -32,8 +32,8 @@ def test_migrate_verify_and_back(url: str) -> None:
     assert "up to date" in cli.invoke(app, ["migrate"]).output
     healthy = cli.invoke(app, ["verify"])
     assert (healthy.exit_code, healthy.output) == (0, "0 violations.\n")
-    undone = cli.invoke(app, ["migrate", "--down", "4"])
-    assert (undone.exit_code, undone.output) == (0, "Undone: 4.\n")
+    undone = cli.invoke(app, ["migrate", "--down", str(MIGRATIONS)])
+    assert (undone.exit_code, undone.output) == (0, f"Undone: {MIGRATIONS}.\n")
     assert cli.invoke(app, ["verify"]).exit_code == 1, "there are no tables to verify"
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-from importlib.resources import files
 
 import asyncpg
 import pytest
@@ -10,11 +9,8 @@ import pytest
 from holdfast.db.migrate import migrate, roll_back
 from holdfast.db.queries import block_names, load_query
 from holdfast.db.store import commit_query, every_commit
-from tests.support.database import temporary_database
+from tests.support.database import MIGRATIONS, temporary_database
 
-MIGRATIONS = sum(
-    each.name.endswith(".sql") for each in files("holdfast.db").joinpath("migrations").iterdir()
-)
 CATALOGUE = """
 select 'column', table_name, column_name,
        concat_ws(' ', data_type, is_nullable, column_default)
