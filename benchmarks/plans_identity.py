@@ -74,7 +74,8 @@ def identity_statements(
         "key_id": UUID(int=6), "prefix": "hf_", "scopes": ["read"], "expires_at": None,
         "state_hash": hashed, "cookie_hash": hashed, "link_user_id": None, "return_to": "/",
         "issuer": "https://id.example", "subject": "77", "title": "t", "pinned": None,
-        "pins_max": 50, "labels": ["l"], "seq": 1, "with_user": user, "statuses": None,
+        "pins_max": 50, "labels": ["l"], "expected": None, "seq": 1, "with_user": user,
+        "statuses": None, "client_key": "k", "digest": hashed, "made_id": user,
         "archived": False, "label": None, "title_has": None, "after_at": datetime.now(UTC),
         "since": 1, "user_ids": [user] * 100, "sinces": [1] * 100,
     }  # fmt: skip

@@ -31,7 +31,8 @@ def user_topic(user_id: UserId) -> str:
 
 def addressed(hint: Hint) -> list[tuple[Topic, Hint]]:
     """Whom to tell what: readers all of it, workers without the commit, which they do not read."""
-    told: list[tuple[Topic, Hint]] = [(hint.chat_id, hint)] if hint.version else []
+    only_listed = not hint.version and hint.listed_for is not None  # no commit: nothing to read
+    told: list[tuple[Topic, Hint]] = [] if only_listed else [(hint.chat_id, hint)]
     if hint.runnable:
         told.append((RUNNABLE, replace(hint, inline=b"")))
     if hint.worker_id is not None:

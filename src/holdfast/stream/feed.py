@@ -305,12 +305,16 @@ class Feed:
         """The facts at some version, and a position in the log from which on all that follows it
         will be. May raise `Unavailable`.
 
-        A cursor may be ahead of us: its reader comes from a replica that heard of a commit sooner.
+        A cursor may be ahead of us, by versions or by attempts: its reader comes from a replica
+        that heard of a commit sooner.
         """
-        known = NO_VERSION if cursor is None else cursor.version
         async with self._lock:
             chat = self._facts
-            if chat is None or chat.version != self.version or known > self.version:
+            if (
+                chat is None
+                or chat.version != self.version
+                or (cursor is not None and not _is_known(cursor, chat))
+            ):
                 chat = await self._refresh()
             return chat, self.log.enter()
 

@@ -57,7 +57,7 @@ async def test_cut_at_every_event_and_moved_between_replicas_nothing_is_lost_or_
         view = chat.view
 
     ids = Counter(event.id for event in events if event.id is not None)
-    assert set(ids.values()) == {1}
+    assert set(ids.values()) == {1}, [e.raw for e in events if ids[e.id] > 1]
     parts = [e.data.seq for e in events if e.kind == "part"]
     assert parts == list(range(1, len(parts) + 1))
     assert len(parts) >= 3, "the turn was over before anything was seen of it"
@@ -71,8 +71,10 @@ async def test_cut_at_every_event_and_moved_between_replicas_nothing_is_lost_or_
         again = reduce(again, WireEvent.from_json(event.raw))
     assert again == view
 
-    assert proxy.streams >= len(events)
-    assert reconnects >= len(events) - 1
+    # A cut in the frame around an event leaves the event whole: then a stream brought two.
+    least = len(events) if cuts is at_boundaries else len(events) // 2
+    assert proxy.streams >= least
+    assert reconnects >= least - 1
     assert proxy.reached == set(cell.urls)
 
 

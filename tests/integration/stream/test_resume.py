@@ -9,6 +9,7 @@ from holdfast.stream.view import EMPTY, ChatView, WireEvent, reduce
 from tests.requirements import requirement
 from tests.support.builders import error, reply, user
 from tests.support.buses import until
+from tests.support.rough import RoughBus, Weather
 from tests.support.streams import (
     NEVER_POLLS,
     Recorder,
@@ -144,3 +145,26 @@ async def test_a_reader_that_knows_it_all_is_told_nothing_and_reads_nothing(stag
             await until(lambda: one.hub.counters.polls >= polls + 2)
             assert back.events == []
         assert one.store.reads == reads
+
+
+@requirement("R2")
+async def test_who_knows_of_an_attempt_before_the_replica_does_is_not_begun_anew(
+    stage: Stage,
+) -> None:
+    chat = await stage.create(user())
+    async with (
+        stage.replica(NEVER_POLLS) as one,
+        stage.replica(NEVER_POLLS, lambda bus: RoughBus(bus, Weather(lost=1.0))) as deaf,
+        recording(deaf.hub, chat.chat_id) as there,
+    ):
+        await there.until(lambda r: "queue" in r.kinds)
+        await stage.acquire(chat.chat_id)
+        async with recording(one.hub, chat.chat_id) as here:
+            await here.until(lambda r: "queue" in r.kinds)
+        first = here.events[0].cursor
+        assert first is not None
+        async with recording(deaf.hub, chat.chat_id, first) as back:
+            await back.until(lambda r: r.status == "running")
+
+        assert back.seqs == [1]
+        assert "history_reset" not in back.kinds
