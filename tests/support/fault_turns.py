@@ -33,8 +33,6 @@ ATTEMPTS_MAX: Final = 3
 DELAY_S_MAX: Final = 0.4
 QUICK: Final[dict[str, Any]] = {
     "attempts_max": ATTEMPTS_MAX,
-    "retry_first_delay_s": DELAY_S_MAX,
-    "retry_delay_s_max": DELAY_S_MAX,
 }
 HURRIED: Final = {"first_part_s": 1.5, "silence_s": 1.5, "progress_s": 1.5}
 TOGETHER_MAX: Final = 32
@@ -131,6 +129,7 @@ class Account:
     row: Documented
     always: bool
     """The fault strikes every attempt at the first reply; else only the first attempt."""
+    delay_s_max: float = DELAY_S_MAX
     chat: Chat | None = None
     told: list[Told] = field(default_factory=list[Told])
     cursors: list[str] = field(default_factory=list[str])
@@ -182,7 +181,10 @@ def _prompt(account: Account) -> str:
 
 
 async def run(
-    cell: Replicas, accounts: Sequence[Account], together_max: int = TOGETHER_MAX
+    cell: Replicas,
+    accounts: Sequence[Account],
+    together_max: int = TOGETHER_MAX,
+    delay_s_max: float = DELAY_S_MAX,
 ) -> None:
     """Many of them at once: one replica drives, and the readers are on another."""
     times, room = Times(), asyncio.Semaphore(together_max)
@@ -191,7 +193,8 @@ async def run(
         async with room:
             await _one(drives, serves, account, times)
 
-    given: dict[str, Any] = {"models": models_of(cell.simulator.url), **QUICK}
+    delays = {"retry_first_delay_s": delay_s_max, "retry_delay_s_max": delay_s_max}
+    given: dict[str, Any] = {"models": models_of(cell.simulator.url), **QUICK, **delays}
     async with (
         cell.open(times.around, within_s=100, role="worker", **given) as drives,
         cell.open(within_s=100, role="api", **given) as serves,
