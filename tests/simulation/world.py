@@ -248,16 +248,18 @@ class World:
         while not await self._stay_at_rest():
             await self._until_at_rest()
         now_found = self._found_by_poll()
-        # The poll is for losses, and there were none: subscribing came too late (R3).
+        # The poll is for losses, and of none was a feed told: subscribing came too late (R3).
         self.problems += [
-            f"{hub} found {now_found[hub] - before} times by its poll alone what was new (R3)"
-            for hub, before in found.items()
-            if now_found.get(hub, before) > before
+            f"{hub} found {now_found[hub][0] - before} times by its poll alone what was new (R3)"
+            for hub, (before, gaps) in found.items()
+            if hub in now_found and now_found[hub][0] > before and now_found[hub][1] == gaps
         ]
 
-    def _found_by_poll(self) -> dict[str, int]:
+    def _found_by_poll(self) -> dict[str, tuple[int, int]]:
+        """How often, and how many gaps its feeds were told of: a connection that broke in the storm
+        may come back in the calm, and says then that it may have missed something."""
         return {
-            replica.process.name: replica.hub.counters.found_by_poll
+            replica.process.name: (replica.hub.counters.found_by_poll, replica.hub.counters.gaps)
             for replica in self.replicas
             if replica.up and replica.polls
         }
