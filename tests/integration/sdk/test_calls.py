@@ -195,3 +195,12 @@ async def test_nobody_there_is_said_in_time(half: Half) -> None:
     async with sdk_client(half, "http://127.0.0.1:9", "hf_x", timeout_s=0.3) as client:
         with pytest.raises(errors.Unreachable, match=r"127\.0\.0\.1:9"):
             await client.me()
+
+
+async def test_words_that_keep_coming_do_not_make_a_wait_longer(client: AsyncClient) -> None:
+    chat = await client.chats.create("[[sim: words=3000 | rate=100]]")
+    with pytest.raises(errors.WaitTimeout):
+        await chat.wait(timeout_s=1.0)
+    assert (await chat.info()).status == "running"
+    await chat.interrupt()
+    await chat.wait("idle", timeout_s=60)

@@ -67,6 +67,8 @@ def follow(
                         cursor = event.id
                         patience.progressed()
                     yield event
+                    if patience.is_over:
+                        break  # events that keep coming are no reason to wait longer
                     # The clock of a read was set when it began: shorten it as the end comes near.
                     if event.kind == "ping" and patience.within(quiet_s) < quiet_s:
                         break
