@@ -98,6 +98,10 @@ bench-bus *options:
 bench-http *options:
     uv run python -m benchmarks.http {{ options }}
 
+# The route × actor matrix and schemathesis, counted into benchmarks/http.json.
+bench-borders *options:
+    uv run python -m benchmarks.borders {{ options }}
+
 # Statements of a turn and reads of who watches it, counted into benchmarks/faults.json.
 bench-watching:
     uv run python -m benchmarks.watching

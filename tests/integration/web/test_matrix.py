@@ -235,6 +235,7 @@ async def test_nobody_gets_at_what_is_not_theirs(scene: Scene) -> None:
                 other = await ask(client, method, path, unknown)
                 assert blanked(said, scene.ids) == blanked(other, unknown), (actor, name)
             checks += 1
+    print(f"matrix: {len(ROUTES)} routes, {len(scene.actors)} actors, {checks} checks")
     assert checks >= len(ROUTES) * len(scene.actors) - 1
     assert await state_of(scene) == before
 
