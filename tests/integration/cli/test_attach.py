@@ -186,7 +186,9 @@ async def test_a_server_killed_in_mid_answer_is_survived(template: str, tmp_path
     assert b"reconnected" in errors
     assert len({each["id"] for each in events}) == len(events), "an event came twice"
     answer = next(e for e in reversed(events) if e["event"] == "message")
-    assert words_in(events) == said_in(answer)
+    # What the interrupt kept may go on after what was told live; never the other way round (M4).
+    assert len(words_in(events)) > 0
+    assert said_in(answer).startswith(words_in(events))
 
 
 async def log_in(cli: Cli, url: str) -> None:
