@@ -92,7 +92,8 @@ async def test_two_attached_see_the_same_events(cli: Cli, server: Cell) -> None:
     committed = [[each for each in events if each["event"] == "message"] for events in seen]
     assert committed[0] == committed[1]
     assert len(committed[0]) == 2
-    assert words_in(seen[0]) == words_in(seen[1]) == said_in(committed[0][-1])
+    for each in seen:
+        assert said_in(committed[0][-1]).startswith(words_in(each))
 
 
 async def test_ctrl_c_first_says_that_the_agent_keeps_running(cli: Cli, server: Cell) -> None:
