@@ -149,7 +149,8 @@ async def test_told_twice_it_ends_at_once(cell: Replicas) -> None:
         process.send_signal(signal.SIGTERM)
         process.send_signal(signal.SIGINT)
         code, _ = await ended(process)
-        assert code == 128 + signal.SIGINT
+        # Which of two that come together is heard first is not ours to say.
+        assert code in (128 + signal.SIGINT, 128 + signal.SIGTERM)
 
 
 async def test_wrong_settings_are_said_a_line_each() -> None:
