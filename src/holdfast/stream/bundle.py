@@ -108,6 +108,10 @@ def of_changes(chat: Chat, since: Version, place: int | None, changes: Changes |
     events = [*messages, *states]
     if changes is not None and changes.hidden_from is not None:
         events.insert(0, _reset_before(events, history_reset(changes.hidden_from), chat.version))
+    elif messages and messages[0].version > since + 1:
+        # Of which attempt it is cannot be told: another one may have begun in between, and what
+        # this reader was shown of the one before is then in no message (M4).
+        events.insert(0, _preview_reset(messages[0].version, None, chat.attempt))
     events = _with_preview_end(events, chat.version, episode_of(chat))
     return Bundle(since, chat.version, episode_of(chat), is_spent(chat), tuple(events))
 
@@ -152,8 +156,11 @@ def _with_preview_end(
     """See to it that something takes the preview back; readers that were shown none skip it."""
     if any(event.kind in ENDS_PREVIEW for event in events):
         return events
-    data = b'{"attempt":%d}' % episode.attempt
-    return [BundleEvent(EventKind.PREVIEW_RESET, version, 1, data), *events]
+    return [_preview_reset(version, 1, episode.attempt), *events]
+
+
+def _preview_reset(version: Version, place: int | None, attempt: int) -> BundleEvent:
+    return BundleEvent(EventKind.PREVIEW_RESET, version, place, b'{"attempt":%d}' % attempt)
 
 
 def _reset_before(events: Sequence[BundleEvent], told: Told, version: Version) -> BundleEvent:
