@@ -1,9 +1,18 @@
 # The server as an image: `docker build -t holdfast .`
+FROM node:22-slim AS page
+WORKDIR /source/ui
+COPY ui/package.json ui/package-lock.json ui/.npmrc ./
+RUN npm install --no-save
+COPY pyproject.toml ../
+COPY ui ./
+RUN npm run build
+
 FROM python:3.13-slim AS build
 WORKDIR /source
 RUN pip install --no-cache-dir uv
-COPY pyproject.toml uv.lock README.md LICENSE ./
+COPY pyproject.toml uv.lock README.md LICENSE hatch_build.py ./
 COPY src src
+COPY --from=page /source/src/holdfast/web/static src/holdfast/web/static
 # As locked, and without what only development needs.
 RUN UV_PROJECT_ENVIRONMENT=/opt/holdfast uv sync --locked --no-dev --no-editable --extra otlp
 

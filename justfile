@@ -5,8 +5,8 @@ set shell := ["bash", "-euo", "pipefail", "-c"]
 _default:
     @just --list
 
-# Formatting, lint, types, imports, dependencies, generated docs.
-check:
+# Formatting, lint, types, imports, dependencies, generated docs, of the server and of the page.
+check: ui-check
     uv lock --check
     uv run ruff format --check .
     uv run ruff check .
@@ -20,9 +20,24 @@ fix:
     uv run ruff format .
     uv run ruff check --fix .
     uv run python scripts/generate_docs.py
+    cd ui && npm run api && npm run fix
+
+# The page, built into src/holdfast/web/static: what the wheel ships and the server serves.
+ui: _node_modules
+    cd ui && npm run build
+
+# Formatting, lint, types and tests of the page, and its API types against the contract.
+ui-check: _node_modules
+    cd ui && npm run lint && npm run types && npm run api-check && npm run test
+
+# As locked; again only when the lock has changed. Not `npm ci`: it refuses a lock in which binaries
+# of platforms are missing that the registry it was made from does not have.
+_node_modules:
+    cd ui && if [[ package-lock.json -nt node_modules/.holdfast ]]; then \
+        npm install --no-save && touch node_modules/.holdfast; fi
 
 # All tests, with the coverage that domain/ and chats/ must have.
-test: unit integration simulate fault model-check model wheel
+test: ui unit integration simulate fault model-check model browser wheel
 
 unit:
     uv run coverage erase
@@ -65,8 +80,12 @@ schemathesis examples="100" seed="1":
         HOLDFAST_SCHEMATHESIS_PHASES=examples,coverage,fuzzing,stateful \
         uv run pytest -s -o timeout=0 tests/integration/web/test_schema.py
 
+# The page in Debian's Chromium, before a real server; `just ui` first.
+browser:
+    uv run pytest -n 2 --dist loadfile tests/browser
+
 # The wheel, installed in an environment of its own, does what it should.
-wheel:
+wheel: ui
     scripts/check_wheel
 
 # The README's transcript, made anew: a server killed in mid-answer, and the answer to its end.
@@ -126,6 +145,14 @@ bench-provider-proof:
 kill-1000 *options:
     uv run python -m benchmarks.faults {{ options }}
 
+# Commands while servers and agents die, and what `execute` costs; writes benchmarks/tools.md.
+exactly-once *options:
+    uv run python -m benchmarks.tools {{ options }}
+
+# What the wall around commands costs, and what gets through it; writes into benchmarks/tools.json.
+bench-sandbox *options:
+    uv run python -m benchmarks.sandbox {{ options }}
+
 # How many short streams one core of the simulator serves.
 bench-simulator *options:
     uv run python benchmarks/simulator.py {{ options }}
@@ -133,3 +160,16 @@ bench-simulator *options:
 # Readers over 100,000 events while workers, replicas and bus break; counted into benchmarks/faults.json.
 stream-harness *options:
     uv run python -m benchmarks.faults_stream {{ options }}
+
+# Opening beneath the workspace beside a plain open, and 40,000 races; writes benchmarks/agent_files.json.
+bench-agent-files *options:
+    uv run python -m benchmarks.agent_files {{ options }}
+
+# A command through the workspace agent beside a bare one, 500 waits, 10 GB of output; prints JSON.
+bench-agent *options:
+    uv run python -m benchmarks.agent {{ options }}
+
+# Nasty process trees, stopped: none may survive, in either way to keep a tree together.
+agent-kill trials="100":
+    HOLDFAST_KILL_TRIALS={{ trials }} uv run pytest -o timeout=0 tests/integration/agent/test_kill.py \
+        -k nothing_of_a_tree

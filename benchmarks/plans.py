@@ -8,7 +8,7 @@ import asyncio
 import re
 import time
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from statistics import median
 from typing import Any, Final
 from uuid import UUID
@@ -138,6 +138,8 @@ FACTS: Final[dict[str, Any]] = {
     "q_parts": ["[]"], "q_models": [None], "q_efforts": [None], "q_authors": [None],
     "left_ids": [1], "left_fates": ["taken"], "left_seqs": [None], "moved_ids": [2],
     "moved_positions": [7], "moved_urgent": [True], "past_version": 5,
+    "audit_org": ORG, "audit_at": datetime(2026, 1, 1, tzinfo=UTC), "audit_actor": None,
+    "audit_action": "call.approved", "audit_entry": "{}",
 }  # fmt: skip
 
 

@@ -4,12 +4,17 @@ from collections.abc import AsyncGenerator
 
 import pytest
 import pytest_asyncio
+from hypothesis import settings
 
 from holdfast.db.pool import Pool
 from tests.support.builders import ORG, OWNER
 from tests.support.database import add_user, cloned_pool, migrated_template
 
 pytest_plugins = ["tests.requirements.plugin"]
+
+# How long an example takes says how busy the machine is.
+settings.register_profile("ours", deadline=None)
+settings.load_profile("ours")
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

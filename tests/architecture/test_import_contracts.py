@@ -26,7 +26,9 @@ HALVES: Final = "The serving half and the driving half meet only in the database
 PURE: Final = "The domain is pure"
 SIMULATOR: Final = "Only the command line starts the simulator"
 NO_ACCOMPLICE: Final = "The simulator is no accomplice: it imports nothing else of the project"
-AIOHTTP: Final = "Only providers, outgoing and the simulator speak aiohttp"
+AIOHTTP: Final = "Only providers, outgoing, workspace, the agent and the simulator speak aiohttp"
+AGENT: Final = "The agent knows of the server what is said between them, and nothing else"
+RE2: Final = "Only one module knows RE2"
 CRYPTO: Final = "Only identity hashes passwords and checks signed tokens"
 HTTP: Final = "Only web serves HTTP to people"
 BRIDGE: Final = "Only its bridge speaks pydantic-ai"
@@ -68,6 +70,8 @@ BREAKS: Final = [
         NO_ACCOMPLICE, "it knows the domain", {"simulator/new.py": "import holdfast.domain.chat"}
     ),
     Break(AIOHTTP, "db imports aiohttp", {"db/new.py": "import aiohttp"}),
+    Break(AGENT, "the agent knows the domain", {"agent/new.py": "import holdfast.domain.chat"}),
+    Break(RE2, "web imports re2", {"web/new.py": "import re2"}),
     Break(CRYPTO, "db imports argon2", {"db/new.py": "import argon2"}),
     Break(HTTP, "chats imports fastapi", {"chats/new.py": "import fastapi"}),
     Break(HTTP, "bootstrap imports uvicorn", {"bootstrap/new.py": "import uvicorn"}),

@@ -76,7 +76,7 @@ class Source:
 
     @property
     def package(self) -> str:
-        """`db` for src/holdfast/db/store.py; `settings` for src/holdfast/settings.py."""
+        """`db` for src/holdfast/db/store.py; `settings` for src/holdfast/settings/models.py."""
         return Path(self.path).with_suffix("").parts[2]
 
     def says(self, line: int, sentence: str) -> str:

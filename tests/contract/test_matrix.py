@@ -27,7 +27,17 @@ from holdfast.domain.ids import CallId, QueuedId, Seq, Version
 from holdfast.domain.parts import Need
 from holdfast.domain.transitions import TRANSITIONS
 from tests.requirements import requirement
-from tests.support.builders import WORKER, a_tool, asks, backoff, error, reply, result, user
+from tests.support.builders import (
+    WORKER,
+    a_tool,
+    asks,
+    backoff,
+    digest_for,
+    error,
+    reply,
+    result,
+    user,
+)
 from tests.support.world import ACTOR, World
 
 C1 = CallId("c1")
@@ -46,8 +56,8 @@ COMMANDS: Mapping[str, c.Command] = {
     "move queued": c.MoveQueued(Q1),
     "promote queued": c.PromoteQueued(Q1),
     "submit results": c.SubmitResults((result("c1"),)),
-    "approve": c.Decide(C1, "approve"),
-    "deny": c.Decide(C1, "deny"),
+    "approve": c.Decide(C1, "approve", digest_for(C1)),
+    "deny": c.Decide(C1, "deny", digest_for(C1)),
     "declare tools": c.DeclareTools((a_tool(),)),
     "request compaction": c.RequestCompaction(),
     "archive": c.Archive(),

@@ -5,13 +5,13 @@ import pytest
 from holdfast.chats import answer, queue, rewrite, steer
 from holdfast.chats.send import send
 from holdfast.domain.chat import Status
-from holdfast.domain.commands import Await, CommitStep, Fail, FinishInterrupt, FinishTurn
+from holdfast.domain.commands import Await, CommitStep, Decide, Fail, FinishInterrupt, FinishTurn
 from holdfast.domain.errors import ChatNotFound, QueuedNotFound
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import CallId, QueuedId, Seq, Version
 from holdfast.domain.parts import Need
 from tests.requirements import requirement
-from tests.support.builders import asks, boundary, error, reply, result, user
+from tests.support.builders import asks, boundary, digest_for, error, reply, result, user
 from tests.support.world import ACTOR, World, keyed_by
 
 C1 = CallId("c1")
@@ -71,7 +71,9 @@ async def test_answering_what_a_turn_waits_for(world: World) -> None:
         chat, CommitStep((asks("c1", needs=Need.APPROVAL),)), Await(Need.APPROVAL, (C1,))
     )
     assert asked.chat.worker_id is None
-    approved = await answer.decide_call(world.ledger, ACTOR, chat.chat_id, C1, "approve")
+    approved = await answer.decide_call(
+        world.ledger, ACTOR, chat.chat_id, Decide(C1, "approve", digest_for(C1))
+    )
     assert approved.chat.status is Status.RUNNING
 
     other = await world.running(user())

@@ -25,10 +25,14 @@ PAGES: Final = (
     "how-to/back-up-and-restore.md",
     "how-to/upgrade.md",
     "how-to/behind-nginx.md",
+    "how-to/give-a-team-workspaces.md",
+    "how-to/write-a-template.md",
 )
 SKIPPED: Final[Mapping[str, str]] = {
     "pip install": "it is not on PyPI yet; scripts/check_wheel installs what would be",
     "docker compose": "there is no container engine; test_deployments.py checks the file",
+    "docker build": "there is no container engine; test_workspaces.py runs the scripts",
+    "docker network": "there is no container engine",
     "kubectl": "there is no cluster; test_deployments.py checks the manifests",
     "nginx": "test_nginx.py runs the page's file in a real nginx",
 }

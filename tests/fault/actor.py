@@ -18,6 +18,7 @@ from holdfast.bootstrap import Adapters, open_server
 from holdfast.settings import Settings
 from holdfast.tools.testing import Testing
 from tests.fault.edge import open_edge
+from tests.fault.hands import probe_agent
 from tests.fault.mutants import MUTANTS
 from tests.fault.probes import (
     ProbedBus,
@@ -50,7 +51,11 @@ async def _play(part: dict[str, Any]) -> None:
     if part.get("may_acquire", True):
         probes.may_acquire.set()
 
+    if part.get("hands"):
+        probe_agent(probes)
+
     def around(adapters: Adapters) -> Adapters:
+        tools = adapters.tools if part.get("hands") else Testing(part["recorder"])
         return replace(
             adapters,
             store=ProbedStore(adapters.store, probes),
@@ -58,7 +63,7 @@ async def _play(part: dict[str, Any]) -> None:
             leases=ProbedLeases(adapters.leases, probes),
             bus=ProbedBus(adapters.bus, probes),
             models=ProbedModels(adapters.models, probes),
-            tools=ProbedTools(Testing(part["recorder"]), probes),
+            tools=ProbedTools(tools, probes),
         )
 
     settings = Settings.model_validate(part["settings"])

@@ -46,9 +46,9 @@ def _tools_again() -> None:
 
     plan = driver.plan
 
-    def blindly(turn: Any, prompt: Any, toolbox: Any, calls: Any) -> Any:
+    def blindly(turn: Any, prompt: Any, toolbox: Any, calls: Any, rules: Any) -> Any:
         fresh = [replace(call, epoch=turn.chat.epoch) for call in calls]
-        return plan(turn, prompt, toolbox, fresh)
+        return plan(turn, prompt, toolbox, fresh, rules)
 
     driver.plan = blindly
 
@@ -89,7 +89,61 @@ def _subscribe_after_snapshot() -> None:
     Hub._poll = nothing  # pyright: ignore[reportPrivateUsage]
 
 
+def _stopped_on_hand_over() -> None:
+    """Whoever stops waiting for a command ends it, as if that were the same."""
+    from holdfast.domain.chat import OpenCall
+    from holdfast.domain.ids import Epoch, Seq
+    from holdfast.tools.workspace.toolbox import WorkspaceToolbox
+
+    unharmed = WorkspaceToolbox.run
+
+    async def stopping(self: Any, run: Any) -> Any:
+        try:
+            return await unharmed(self, run)
+        except asyncio.CancelledError:
+            seq, call = Seq(int(run.key.split(".")[0])), run.call
+            await self.stop(OpenCall(call_id=call.call_id, tool=call.tool, seq=seq, epoch=Epoch(1)))
+            raise
+
+    WorkspaceToolbox.run = stopping
+
+
+def _no_key() -> None:
+    """Every server that asks for a command starts one of its own."""
+    import os
+
+    from holdfast.tools.workspace import execute
+
+    def another(key: str) -> str:
+        return os.urandom(8).hex()
+
+    execute.agent_key = another
+
+
+def _no_tombstone() -> None:
+    """A call that never began is not worth stopping."""
+    from holdfast.tools.workspace.binding import agent_key
+    from holdfast.tools.workspace.toolbox import WorkspaceToolbox
+
+    stop = WorkspaceToolbox.stop
+
+    async def only_known(self: Any, call: Any) -> None:
+        binding = self._binding
+
+        async def ask(agent: Any) -> Any:
+            return await agent.processes(binding.chat_id)
+
+        found = await binding.use(ask)
+        if any(process.key == agent_key(call.key) for process in found.processes):
+            await stop(self, call)
+
+    WorkspaceToolbox.stop = only_known
+
+
 MUTANTS: Mapping[str, Patch] = {
+    "stopped on hand-over": _stopped_on_hand_over,
+    "no key": _no_key,
+    "no tombstone": _no_tombstone,
     "parts only in memory": _forgetful_bus,
     "no fence": _no_fence,
     "tools re-run blindly": _tools_again,

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any, Literal, Self
 from uuid import UUID
 
-from holdfast.domain.chat import Chat, QueuedMessage
+from holdfast.domain.chat import Chat, OpenCall, QueuedMessage
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId, ClientKey, QueuedId, Seq, UserId, Version, WorkerId
 from holdfast.domain.outcome import Outcome
@@ -292,6 +292,13 @@ class ProbedToolbox:
     @property
     def specs(self) -> dict[str, ToolSpec]:
         return dict(self._inner.specs)
+
+    async def sections(self) -> Sequence[str]:
+        return await self._inner.sections()
+
+    async def stop(self, call: OpenCall) -> None:
+        async with self._probes.around(f"the stop of {call.tool}"):
+            await self._inner.stop(call)
 
     async def run(self, run: Run) -> ToolOutput:
         async with self._probes.around(f"the effect of {run.call.tool}"):

@@ -29,7 +29,7 @@ from holdfast.domain.messages import Message, Role
 from holdfast.domain.parts import Text
 from tests.model.faults import Fault, FaultyStore
 from tests.model.runner import REPLIES, Runner
-from tests.support.builders import error, result, user
+from tests.support.builders import digest_for, error, result, user
 from tests.support.world import World
 
 Rule = Callable[..., Coroutine[Any, Any, None]]
@@ -201,7 +201,8 @@ class ChatMachine(RuleBasedStateMachine):
             return
         first = CallId(chat.awaiting.calls[0])
         if chat.awaiting.kind.is_gate:
-            await self.command(chat.chat_id, c.Decide(first, "approve" if approve else "deny"))
+            verdict = "approve" if approve else "deny"
+            await self.command(chat.chat_id, c.Decide(first, verdict, digest_for(first)))
         else:
             await self.command(chat.chat_id, c.SubmitResults((result(first),)))
 

@@ -66,8 +66,9 @@ def _tools_again() -> list[Patch]:
     """Whoever takes over runs what it finds, whatever it may do."""
     plan = driver.plan
 
-    def blindly(turn: Any, prompt: Any, toolbox: Any, calls: Any) -> Any:
-        return plan(turn, prompt, toolbox, [replace(c, epoch=turn.chat.epoch) for c in calls])
+    def blindly(turn: Any, prompt: Any, toolbox: Any, calls: Any, rules: Any) -> Any:
+        ours = [replace(call, epoch=turn.chat.epoch) for call in calls]
+        return plan(turn, prompt, toolbox, ours, rules)
 
     return [(driver, "plan", blindly)]
 

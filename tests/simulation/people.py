@@ -64,7 +64,9 @@ class Person:
             return [Retry()]
         if chat.awaiting is not None and drawn < 0.6:
             verdict = "approve" if chance.random() < 0.7 else "deny"
-            return [Decide(chat.awaiting.calls[0], verdict)]
+            first = chat.awaiting.calls[0]
+            digest = next(call.digest for call in chat.open_calls if call.call_id == first)
+            return [Decide(first, verdict, digest)]
         if drawn < 0.2 and chat.status is Status.RUNNING:
             return [Interrupt()]
         if drawn < 0.35 and chat.queue:

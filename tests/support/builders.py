@@ -46,11 +46,25 @@ def boundary(text: str = "so far") -> MessageBody:
     return MessageBody(role=Role.BOUNDARY, parts=(Text(text),))
 
 
+def digest_for(call_id: str) -> str:
+    """What a decision about a call of `asks` names."""
+    return f"digest of {call_id}"
+
+
 def asks(
     *call_ids: str, needs: Need = Need.NOTHING, ending: Ending = Ending.COMPLETE
 ) -> MessageBody:
     """A reply that asks for tools."""
-    calls = tuple(ToolCall(CallId(i), "tool", {"n": i}, needs=needs) for i in call_ids)
+    calls = tuple(
+        ToolCall(
+            CallId(i),
+            "tool",
+            {"n": i},
+            needs=needs,
+            digest=digest_for(i) if needs.is_gate else None,
+        )
+        for i in call_ids
+    )
     return MessageBody(role=Role.ASSISTANT, parts=(Text("let me see"), *calls), ending=ending)
 
 
@@ -82,7 +96,12 @@ def queued(number: int, text: str = "later", *, urgent: bool = False) -> QueuedM
 
 def open_call(call_id: str, needs: Need = Need.NOTHING, epoch: int = 1) -> OpenCall:
     return OpenCall(
-        call_id=CallId(call_id), tool="tool", seq=Seq(2), epoch=Epoch(epoch), needs=needs
+        call_id=CallId(call_id),
+        tool="tool",
+        seq=Seq(2),
+        epoch=Epoch(epoch),
+        needs=needs,
+        digest=digest_for(call_id) if needs.is_gate else None,
     )
 
 

@@ -63,7 +63,8 @@ def short_folder() -> Generator[Path]:
 
 def running_in(folder: Path) -> list[int]:
     """The processes that were started with this folder on their command line."""
-    listed = subprocess.run(["ps", "-eo", "pid=,args="], capture_output=True, text=True, check=True)
+    all_of_it = ["ps", "-ewwo", "pid=,args="]  # -ww: however long a line is
+    listed = subprocess.run(all_of_it, capture_output=True, text=True, check=True)
     lines = (line.split(maxsplit=1) for line in listed.stdout.splitlines())
     return [int(pid) for pid, *args in lines if args and str(folder) in args[0]]
 

@@ -94,9 +94,9 @@ async def ask(server: Server, *messages: MessageBody, owner: UserId = OWNER) -> 
     return (await server.ledger.create(chat, Create(messages))).chat
 
 
-async def at_rest(server: Server, chat_id: ChatId) -> Chat:
+async def at_rest(server: Server, chat_id: ChatId, within_s: float = 15) -> Chat:
     """The chat once nobody drives it any more."""
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(within_s):
         while True:
             loaded = await server.adapters.store.load(chat_id)
             assert loaded is not None

@@ -179,11 +179,16 @@ class Cell:
 
 @asynccontextmanager
 async def on_socket(
-    replicas: Replicas, around: Callable[[Adapters], Adapters] | None = None, **more: Any
+    replicas: Replicas,
+    around: Callable[[Adapters], Adapters] | None = None,
+    *,
+    within_s: float = 30,
+    **more: Any,
 ) -> AsyncGenerator[Served]:
+    """`within_s`: for all of its life."""
     settings = replicas.settings(**{"port": 0, **more})
     async with (
-        replicas.open(around, **more) as server,
+        replicas.open(around, within_s=within_s, **more) as server,
         open_served(server, settings) as served,
         asyncio.TaskGroup() as tasks,
     ):

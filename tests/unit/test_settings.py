@@ -8,6 +8,11 @@ from pydantic import ValidationError
 from holdfast.settings import Role, Settings, WrongSettings, read_settings
 
 CANARY = "canary-4711"
+LOCAL = '{"kind": "local", "name": "a"}'
+COMMAND = (
+    '{"kind": "command", "name": "a", "start": ["a"], "stop": ["a"], "status": ["a"],'
+    ' "delete": ["a"]}'
+)
 MODEL = '{"name": "a", "vendor": "anthropic", "api_key": "canary-4711"}'
 
 WRONG: list[tuple[dict[str, str], str]] = [
@@ -28,6 +33,22 @@ WRONG: list[tuple[dict[str, str], str]] = [
     (
         {"MODELS": f"[{MODEL}]", "MODELS_FILE": "x"},
         "either HOLDFAST_MODELS or HOLDFAST_MODELS_FILE",
+    ),
+    ({"TEMPLATES": "canary-4711"}, "HOLDFAST_TEMPLATES should be a JSON list of objects."),
+    ({"TEMPLATES": '[{"kind": "cloud"}]'}, "HOLDFAST_TEMPLATES[0]: input tag 'cloud' found"),
+    ({"TEMPLATES": f"[{LOCAL}]"}, "has a local template: set HOLDFAST_WORKSPACES_FOLDER"),
+    (
+        {"TEMPLATES": f"[{LOCAL}, {LOCAL}]", "WORKSPACES_FOLDER": "/w"},
+        "HOLDFAST_TEMPLATES: two templates are named a.",
+    ),
+    ({"TEMPLATES": f"[{COMMAND}]"}, "has a command template: set HOLDFAST_WORKSPACE_SECRET"),
+    (
+        {"TEMPLATES": f"[{COMMAND}]", "WORKSPACE_SECRET": "canary-4711"},
+        "HOLDFAST_WORKSPACE_SECRET: ",
+    ),
+    (
+        {"TEMPLATES": f"[{LOCAL}]", "TEMPLATES_FILE": "x", "WORKSPACES_FOLDER": "/w"},
+        "either HOLDFAST_TEMPLATES or HOLDFAST_TEMPLATES_FILE",
     ),
     (
         {"MODELS_FILE": "/no/such/file"},
@@ -77,6 +98,19 @@ def test_models_come_from_a_file_too(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(
         WrongSettings, match=r"HOLDFAST_MODELS_FILE: entry 0.vendor: field required"
     ):
+        read_settings()
+
+
+def test_templates_come_from_a_file_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "templates.json"
+    file.write_text(f"[{COMMAND}]")
+    in_environment(monkeypatch, TEMPLATES_FILE=str(file), WORKSPACE_SECRET="canary-" * 5)
+    settings = read_settings()
+    assert [template.name for template in settings.templates] == ["a"]
+    assert settings.secrets() == {"canary-" * 5}
+    assert CANARY[:6] not in repr(settings)
+    file.write_text('[{"kind": "local"}]')
+    with pytest.raises(WrongSettings, match=r"HOLDFAST_TEMPLATES_FILE: entry 0.local.name: field"):
         read_settings()
 
 

@@ -1,18 +1,21 @@
 """Everything that talks to the world, opened in order and closed in reverse.
 
-pool → clock → bus → transport and models → tools. The heartbeat has a connection of its own, opened
-in its thread: a pool belongs to one event loop, and a lease must not wait for a place in it.
+pool → clock → bus → transport and models → workspaces → tools. The heartbeat has a connection of
+its own, opened in its thread: a pool belongs to one event loop, and a lease must not wait for a
+place in it.
 """
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
+from holdfast.bootstrap.beside import beside
 from holdfast.bootstrap.ids import SystemIds
 from holdfast.bootstrap.options import default_model, model_configs, pool_options
+from holdfast.bootstrap.workspaces import open_workspaces, provisioners
 from holdfast.bus.lossy import LossyBus
 from holdfast.bus.postgres import open_postgres_bus
 from holdfast.db.audit import PostgresAuditLog
@@ -28,6 +31,7 @@ from holdfast.db.pool import Pool, PoolOptions, open_pool
 from holdfast.db.store import PostgresStore
 from holdfast.db.users import PostgresUsers
 from holdfast.domain.errors import Unavailable
+from holdfast.domain.workspaces import Workspace
 from holdfast.identity.org_settings import KeptSettings
 from holdfast.outgoing.http import open_fetching
 from holdfast.ports.bus import Bus
@@ -42,6 +46,7 @@ from holdfast.ports.models import Models
 from holdfast.ports.org_settings import CurrentSettings, NothingSet, OrgSettingsStore
 from holdfast.ports.store import Store
 from holdfast.ports.tools import Tools
+from holdfast.ports.workspaces import Workspaces
 from holdfast.providers.models import ConfiguredModels
 from holdfast.providers.prices import load_prices
 from holdfast.providers.transport import open_transport
@@ -50,6 +55,8 @@ from holdfast.telemetry.metrics import Metrics
 from holdfast.tools.builtin import Builtin
 from holdfast.tools.client import ClientTools
 from holdfast.tools.toolbox import Combined
+from holdfast.tools.workspace.toolbox import WorkspaceTools
+from holdfast.workspace.client import AgentClient
 
 CLOCK_SYNC_EVERY_S: Final = 60.0
 SETTINGS_POLL_EVERY_S: Final = 20.0
@@ -87,12 +94,15 @@ class Adapters:
     open_leases: Callable[[], AbstractAsyncContextManager[Leases]]
     people: PeopleAdapters | None = None
     settings: CurrentSettings = field(default_factory=NothingSet)
+    workspaces: Workspaces | None = None
+    """None: no template is offered."""
 
 
 @asynccontextmanager
 async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[Adapters]:
     url = str(settings.database_url)
     configs = model_configs(settings)  # before anything is opened: what is wrong is said at once
+    offered = provisioners(settings)
     if configs:
         load_prices()  # blocks, while there is nobody yet who could mind
     async with AsyncExitStack() as stack:
@@ -108,15 +118,17 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
         kept = KeptSettings(settings_store, bus, poll_every_s=SETTINGS_POLL_EVERY_S)
         await kept.read()
         await stack.enter_async_context(beside(kept.keep(), "settings"))
+        ids = SystemIds(clock)
+        workspaces = await stack.enter_async_context(open_workspaces(offered, pool, clock, ids))
         yield Adapters(
             store=PostgresStore(pool),
             history=PostgresHistory(pool),
             leases=PostgresLeases(pool),
             bus=bus,
             models=ConfiguredModels(transport, configs, default_model(settings)),
-            tools=Combined(Builtin(clock), ClientTools()),
+            tools=_tools(clock, workspaces),
             clock=clock,
-            ids=SystemIds(clock),
+            ids=ids,
             open_leases=lambda: _open_leases(url, settings.heartbeat_every_s),
             people=PeopleAdapters(
                 listing=PostgresListing(pool),
@@ -129,7 +141,19 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
                 kept=kept,
             ),
             settings=kept,
+            workspaces=workspaces,
         )
+
+
+def _tools(clock: Clock, workspaces: Workspaces | None) -> Tools:
+    if workspaces is None:
+        return Combined(Builtin(clock), ClientTools())
+
+    def connect(workspace: Workspace) -> AgentClient:
+        assert workspace.address is not None, "a workspace that runs has an address"
+        return AgentClient(workspace.address, workspaces.token_of(workspace))
+
+    return Combined(Builtin(clock), WorkspaceTools(workspaces, connect), ClientTools())
 
 
 @asynccontextmanager
@@ -166,19 +190,3 @@ async def keep_in_time(sync: Callable[[], Awaitable[None]], every_s: float) -> N
             await sync()
         except Unavailable as error:
             _LOG.warning("the clock could not be compared with the database's: %s", error)
-
-
-@asynccontextmanager
-async def beside(work: Coroutine[Any, Any, None], name: str) -> AsyncGenerator[None]:
-    """Something that goes on for as long as the block does."""
-    failed: Exception | None = None
-    async with asyncio.TaskGroup() as tasks:
-        task = tasks.create_task(work, name=name)
-        try:
-            yield
-        except Exception as error:  # noqa: BLE001 - passes as it is, not inside a group of one
-            failed = error
-        finally:
-            task.cancel()
-    if failed is not None:
-        raise failed

@@ -9,7 +9,8 @@ from datetime import timedelta
 from importlib import metadata
 from typing import TYPE_CHECKING, Final
 
-from holdfast.bootstrap.adapters import Adapters, beside, open_adapters
+from holdfast.bootstrap.adapters import Adapters, open_adapters
+from holdfast.bootstrap.beside import beside
 from holdfast.bootstrap.options import default_model
 from holdfast.bootstrap.server import READY_LOOKS_S, Server
 from holdfast.chats.told_listing import ToldListing
@@ -30,7 +31,8 @@ from holdfast.identity.throttle import Throttle
 from holdfast.ports.identity import Credentials
 from holdfast.settings import OidcSettings, Settings
 from holdfast.telemetry.metrics import Metrics
-from holdfast.tools.builtin import NAMES
+from holdfast.tools import builtin
+from holdfast.tools.workspace import toolbox as workspace
 from holdfast.web.app import PREFIX, create_app
 from holdfast.web.edge import Chats, Edge, Identity, OidcDoor, RunTimeSettings, WebOptions
 from holdfast.web.rates import Rates
@@ -94,12 +96,13 @@ def edge_of(server: Server, settings: Settings) -> Edge:
         settings=RunTimeSettings(store=people.settings, kept=people.kept),
         clock=adapters.clock,
         models=(first, *others) if first else (),
-        reserved_tools=NAMES,
+        reserved_tools=builtin.NAMES | (workspace.NAMES if adapters.workspaces else set[str]()),
         metrics=server.metrics.text,
         version=metadata.version("holdfast"),
         options=WebOptions(own_origins=settings.own_origins, requests_max=settings.requests_max),
         rates=Rates(settings.rate_per_s, settings.rate_burst),
         strangers=Rates(settings.stranger_rate_per_s, settings.stranger_rate_burst),
+        workspaces=adapters.workspaces,
         oidc={each.name: _door(each, settings, adapters, identity) for each in settings.oidc},
     )
 

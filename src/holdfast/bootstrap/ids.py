@@ -3,8 +3,10 @@
 import secrets
 from collections.abc import Callable
 from datetime import datetime
+from uuid import UUID
 
 from holdfast.domain.ids import RANDOM_BITS, ChatId, uuid7
+from holdfast.domain.workspaces import WorkspaceId
 from holdfast.ports.clock import Clock
 
 
@@ -19,7 +21,13 @@ class SystemIds:
         self._bits = bits
 
     def new_chat_id(self) -> ChatId:
-        return ChatId(uuid7(_unix_ms(self._clock.now()), self._bits(RANDOM_BITS)))
+        return ChatId(self._new())
+
+    def new_workspace_id(self) -> WorkspaceId:
+        return WorkspaceId(self._new())
+
+    def _new(self) -> UUID:
+        return uuid7(_unix_ms(self._clock.now()), self._bits(RANDOM_BITS))
 
 
 def _unix_ms(at: datetime) -> int:

@@ -5,14 +5,14 @@ event of a stream.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from types import TracebackType
 from typing import Self, TypeAlias
 
-from holdfast.domain.chat import Chat
+from holdfast.domain.chat import Chat, OpenCall
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId, ClientKey, UserId
 from holdfast.domain.outcome import Outcome
@@ -177,6 +177,9 @@ class ObservedToolbox:
     def specs(self) -> Mapping[str, ToolSpec]:
         return self._toolbox.specs
 
+    async def sections(self) -> Sequence[str]:
+        return await self._toolbox.sections()
+
     async def run(self, run: Run) -> ToolOutput:
         began_s = _now_s()
         with bound(call_id=run.call.call_id):
@@ -184,6 +187,10 @@ class ObservedToolbox:
                 return await self._toolbox.run(run)
             finally:
                 self._observe(_now_s() - began_s)
+
+    async def stop(self, call: OpenCall) -> None:
+        with bound(call_id=call.call_id):
+            await self._toolbox.stop(call)
 
 
 def _now_s() -> float:

@@ -6,14 +6,16 @@ import socket
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from holdfast.bootstrap.approvals import approval_policy
 from holdfast.db.pool import PoolOptions
+from holdfast.domain.parts import Need
 from holdfast.providers.catalog import facts_of
 from holdfast.providers.endpoints import VENDORS, AwsKeys, endpoint_of
 from holdfast.providers.models import ModelConfig
 from holdfast.providers.stream import Deadlines
 from holdfast.settings import ModelSettings, Role, Settings, WrongSettings, env_name
 from holdfast.stream.options import HubOptions, WatchOptions
-from holdfast.turn.options import ToolOptions, TurnOptions
+from holdfast.turn.options import AWAIT_S, ToolOptions, TurnOptions
 from holdfast.turn.retry import RetryPolicy
 from holdfast.worker.options import LeaseTimings, WorkerOptions
 
@@ -66,6 +68,8 @@ def _turn_options(settings: Settings) -> TurnOptions:
             delay_s_max=settings.retry_delay_s_max,
         ),
         tools=ToolOptions(handover_s=settings.drain_s * HANDOVER_SHARE),
+        approvals=approval_policy(settings),
+        await_s=AWAIT_S | {Need.APPROVAL: settings.approval_wait_s},
     )
 
 

@@ -20,6 +20,7 @@ from holdfast.bus.wire import RUNNABLE, user_topic, worker_topic
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.ids import ChatId, UserId, WorkerId
 from holdfast.ports.bus import BusCounters, Episode, Gap, Hint, LivePart, News
+from holdfast.tasks import Crew
 
 SEND_TRIES_MAX: Final = 3
 """A batch that fails so often on connections that work is itself the reason."""
@@ -38,7 +39,7 @@ class LossyBus:
         self._sending = False
         self._send_tries = 0
         self._connected_before: set[str] = set()
-        self._group = asyncio.TaskGroup()
+        self._group = Crew()
         self._tasks: list[asyncio.Task[None]] = []
 
     @property
@@ -69,12 +70,7 @@ class LossyBus:
             self._watches.close()
             for task in self._tasks:
                 task.cancel()
-            # Only a cancellation is the group's business, for it may be its own; any other error
-            # of the block passes as it is, instead of inside a group of one.
-            if isinstance(error, asyncio.CancelledError):
-                await self._group.__aexit__(kind, error, traceback)
-            else:
-                await self._group.__aexit__(None, None, None)
+            await self._group.__aexit__(kind, error, traceback)
 
     async def publish(self, hints: Sequence[Hint]) -> None:
         self._outbox.put(hints)

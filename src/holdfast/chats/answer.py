@@ -1,11 +1,11 @@
 """Answer what a turn waits for: results of client-side tools, and decisions about calls."""
 
 from collections.abc import Sequence
-from typing import Literal
 
 from holdfast.chats.ledger import Actor, Commit, Ledger, Sweep
+from holdfast.domain.audit import AuditEntry
 from holdfast.domain.commands import Decide, ExpireAwait, SubmitResults
-from holdfast.domain.ids import CallId, ChatId
+from holdfast.domain.ids import ChatId
 from holdfast.domain.parts import ToolResult
 from holdfast.ports.store import Keyed
 
@@ -25,12 +25,13 @@ async def decide_call(
     ledger: Ledger,
     actor: Actor,
     chat_id: ChatId,
-    call_id: CallId,
-    verdict: Literal["approve", "deny"],
+    decision: Decide,
     *,
     keyed: Keyed | None = None,
+    audit: AuditEntry | None = None,
 ) -> Commit:
-    return await ledger.transact(chat_id, Decide(call_id, verdict), by=actor, keyed=keyed)
+    """Approve a call that waits for it, or deny it. `audit`: who did, told in the same commit."""
+    return await ledger.transact(chat_id, decision, by=actor, keyed=keyed, audit=audit)
 
 
 async def expire(ledger: Ledger, chat_id: ChatId) -> Commit:

@@ -6,12 +6,13 @@ decides again, a bounded number of times.
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import UnionType
 from typing import Final, assert_never
 from weakref import WeakValueDictionary
 
 from holdfast.chats.telling import hint_of
+from holdfast.domain.audit import AuditEntry
 from holdfast.domain.chat import Chat, Facts
 from holdfast.domain.commands import (
     Command,
@@ -132,11 +133,14 @@ class Ledger:
         keyed: Keyed | None = None,
         snapshot: Chat | None = None,
         expected: Collection[Version] | None = None,
+        audit: AuditEntry | None = None,
     ) -> Commit:
         """Commit a bundle of commands as one version, or raise why not.
 
         `expected`: `ChangedMeanwhile` if the history is of none of these versions; the commit
         compares what was compared here.
+
+        `audit`: what the audit log is told if, and only if, this changes the chat.
 
         People command as themselves, a runner under its fence, and only the sweep expires.
         A runner passes the snapshot it holds, which saves the load as long as nobody else writes.
@@ -144,14 +148,16 @@ class Ledger:
         speaker = FROM[type(by)]
         assert all(isinstance(command, speaker) for command in commands), f"not for {by} to ask"
         if snapshot is not None and (
-            commit := await self._try(Loaded(Facts(chat=snapshot)), commands, by, keyed)
+            commit := await self._try(
+                Loaded(Facts(chat=snapshot)), commands, by, keyed, None, audit
+            )
         ):
             return commit
         asking = _asking(commands, keyed)
 
         async def again() -> Commit | None:
             loaded = await self._load(chat_id, asking)
-            return await self._try(loaded, commands, by, keyed, expected)
+            return await self._try(loaded, commands, by, keyed, expected, audit)
 
         if commit := await again():
             return commit
@@ -175,7 +181,8 @@ class Ledger:
         commands: Sequence[Command],
         by: Actor | Fence | Sweep,
         keyed: Keyed | None,
-        expected: Collection[Version] | None = None,
+        expected: Collection[Version] | None,
+        audit: AuditEntry | None,
     ) -> Commit | None:
         """One round of deciding and committing; None if somebody was faster."""
         chat = loaded.facts.chat
@@ -189,6 +196,8 @@ class Ledger:
         if not outcome.changed:
             return Commit(chat=chat, answer=outcome.answer)
         fence = by if isinstance(by, Fence) else None
+        if audit is not None:
+            outcome = replace(outcome, audit=audit)
         stamp = await self._store.commit(outcome, fence=fence, keyed=keyed)
         if stamp is None:
             return None

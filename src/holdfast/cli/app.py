@@ -10,8 +10,10 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from holdfast.agent.command import agent
 from holdfast.cli import database, organise, send, show, status, steer
 from holdfast.cli.admin import admin
+from holdfast.cli.approve import approve
 from holdfast.cli.attach import attach
 from holdfast.cli.chat import chat
 from holdfast.cli.completion import completion
@@ -27,6 +29,7 @@ from holdfast.cli.run import run
 from holdfast.cli.serve import serve
 from holdfast.cli.watch import watch
 from holdfast.cli.worker import worker
+from holdfast.cli.workspace import templates, workspace
 from holdfast.simulator.command import simulate
 
 app = typer.Typer(no_args_is_help=True, help="AI agent chats that never lose a turn.")
@@ -47,7 +50,7 @@ CLIENT: Final[dict[str, dict[str, Callable[..., Any]]]] = {
         "interrupt": steer.interrupt,
         "retry": steer.retry,
         "answer": steer.answer,
-        "approve": steer.approve,
+        "approve": approve,
     },
     READ: {"ls": ls, "show": show.show, "export": show.export, "watch": watch},
     CHANGE: {
@@ -72,6 +75,7 @@ SERVER: Final[dict[str, Callable[..., Any]]] = {
     "dev": dev,
     "serve": serve,
     "worker": worker,
+    "agent": agent,
     "migrate": database.migrate,
     "verify": database.verify,
     "simulate": simulate,
@@ -93,7 +97,9 @@ for panel, commands in CLIENT.items():
     for name, command in commands.items():
         app.command(name, cls=ClientCommand, rich_help_panel=panel)(command)
 app.add_typer(queue, name="queue", rich_help_panel=CHANGE)
+app.add_typer(workspace, name="workspace", rich_help_panel=CHANGE)
 app.add_typer(models, name="models", rich_help_panel=READ)
+app.add_typer(templates, name="templates", rich_help_panel=READ)
 app.add_typer(context, name="context", rich_help_panel=ACCOUNT)
 app.command("completion", rich_help_panel=ACCOUNT)(completion)
 for name, command in SERVER.items():

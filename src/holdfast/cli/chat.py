@@ -133,9 +133,8 @@ class Talk:
         answers: dict[str, Any] = {}
         for call in action["calls"]:
             if action["kind"] == "approval":
-                said = await self._line(f"Approve {call['tool']}? [y/N] ")
-                verdict = "approve" if (said or "").strip().lower() in ("y", "yes") else "deny"
-                await self.chat.decide(call["call_id"], verdict)
+                if not await self._decided(call):
+                    return False
             elif action["kind"] in ("answer", "result"):
                 said = await self._line(f"{call['tool']}: ")
                 if said is None:
@@ -146,6 +145,19 @@ class Talk:
         if answers:
             await self.chat.answer(answers)
         return True
+
+    async def _decided(self, awaited: dict[str, Any]) -> bool:
+        from holdfast.cli.approve import ASK, call_lines, verdict_of
+        from holdfast.sdk.models import AwaitedCall
+
+        assert self.chat is not None
+        call = await self.chat.call(AwaitedCall.model_validate(awaited))
+        for line in call_lines(call, None):
+            self.desk.screen.note(line, "")
+        verdict = verdict_of(await self._line(ASK) or "")
+        if verdict is not None:
+            await self.chat.decide(call, verdict)
+        return verdict is not None
 
     async def _line(self, prompt: str = "› ") -> str | None:
         """The next line, or None at the end."""

@@ -1,4 +1,4 @@
-"""`holdfast interrupt`, `retry`, `answer` and `approve`: bring a turn to an end, or on its way."""
+"""`holdfast interrupt`, `retry` and `answer`: bring a turn to an end, or on its way."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from holdfast.cli.desk import Desk
     from holdfast.sdk import AsyncChat
     from holdfast.sdk.models import AwaitedCall
-
-_APPROVAL = "approval"
 
 
 def interrupt(chat: ChatArgument = "@last") -> None:
@@ -59,29 +57,10 @@ def answer(
             return await _list_awaited(desk, found)
         call, said = call_id, text
         if said is None:
-            call, said = (await _the_one(found, None)).call_id, call_id
+            call, said = (await _the_one(found)).call_id, call_id
         await found.answer({call: _output(said, is_json=json)})
         desk.screen.note("Answered; the turn goes on.")
         return None
-
-    at_desk(work)
-
-
-def approve(
-    chat: ChatArgument,
-    call_id: Annotated[
-        str | None, typer.Argument(metavar="[CALL]", help="Which call; needed if several wait.")
-    ] = None,
-    *,
-    deny: Annotated[bool, typer.Option("--deny", help="Deny it instead.")] = False,
-) -> None:
-    """Approve a tool call that waits for it, or deny it."""
-
-    async def work(desk: "Desk") -> None:
-        found = await desk.chat(chat)
-        call = await _the_one(found, call_id, kind=_APPROVAL)
-        await found.decide(call.call_id, "deny" if deny else "approve")
-        desk.screen.note(f"{'Denied' if deny else 'Approved'}: {call.tool}.")
 
     at_desk(work)
 
@@ -96,18 +75,14 @@ async def _list_awaited(desk: "Desk", chat: "AsyncChat") -> Exit:
     return Exit.NEEDS_ACTION
 
 
-async def _the_one(
-    chat: "AsyncChat", call_id: str | None, kind: str | None = None
-) -> "AwaitedCall":
-    info = await chat.info()
-    action = info.action_required
-    if action is None or (kind is not None and action.kind != kind):
-        raise Stop(f"This chat waits for no {kind or 'answer'}.", Exit.NOT_FOUND)
-    calls = [call for call in action.calls if call_id in (None, call.call_id)]
-    if len(calls) != 1:
+async def _the_one(chat: "AsyncChat") -> "AwaitedCall":
+    action = (await chat.info()).action_required
+    if action is None:
+        raise Stop("This chat waits for no answer.", Exit.NOT_FOUND)
+    if len(action.calls) != 1:
         names = ", ".join(call.call_id for call in action.calls)
         raise Stop(f"Which call? These wait: {names}.", Exit.USAGE)
-    return calls[0]
+    return action.calls[0]
 
 
 def _output(said: str, *, is_json: bool) -> object:

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
-from holdfast.db.codec import encode_json
+from holdfast.db.audit_entry import audit_parameters
 from holdfast.db.policy import actor_parameters, filtered
 from holdfast.db.pool import Pool
 from holdfast.db.queries import Query, load_query
@@ -29,33 +29,6 @@ def audited(begin: str, end: str = "audit_select") -> Query:
 def audited_if(kind: Kind, rule: Rule, begin: str, end: str) -> Query:
     """A change of what the rule allows to be changed, and its entry in the log."""
     return filtered(kind, rule, begin, end, "audit_append", "audit_select")
-
-
-def audit_parameters(entry: AuditEntry) -> dict[str, Any]:
-    return {
-        "audit_org": entry.org_id,
-        "audit_at": entry.at,
-        "audit_actor": entry.actor_id,
-        "audit_action": entry.action.value,
-        "audit_entry": encode_entry(entry),
-    }
-
-
-def encode_entry(entry: AuditEntry) -> str:
-    credential = entry.credential
-    return encode_json(
-        {
-            "org_id": str(entry.org_id),
-            "at": entry.at.isoformat(),
-            "action": entry.action.value,
-            "actor_id": None if entry.actor_id is None else str(entry.actor_id),
-            "credential": None if credential is None else f"{credential.kind}:{credential.id}",
-            "target_kind": None if entry.target_kind is None else entry.target_kind.value,
-            "target_id": None if entry.target_id is None else str(entry.target_id),
-            "address": entry.address,
-            "detail": dict(entry.detail),
-        }
-    )
 
 
 class PostgresAuditLog:

@@ -1,5 +1,6 @@
 """What admins set while the server runs, in PostgreSQL."""
 
+import logging
 from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from typing import Any, Final
@@ -10,12 +11,14 @@ from holdfast.db.policy import actor_parameters, filtered
 from holdfast.db.pool import Pool
 from holdfast.db.queries import load_query
 from holdfast.db.store import fetch_row, fetch_rows
+from holdfast.domain.approvals import Policy, Verdict, policy_from_json, policy_to_json
 from holdfast.domain.audit import AuditEntry
 from holdfast.domain.ids import OrgId
 from holdfast.domain.org_settings import OrgSettings
 from holdfast.domain.policy import Filter, Kind
 from holdfast.ports.org_settings import NEVER_SET, Versioned
 
+_LOG: Final = logging.getLogger(__name__)
 NEWER: Final = load_query("newer_settings")
 
 
@@ -47,7 +50,7 @@ class PostgresOrgSettings:
             audited_if(Kind.SETTINGS, may[1], "put_settings_begin", "put_settings_end"),
             **actor_parameters(may),
             **audit_parameters(audit),
-            said=encode_json(asdict(settings)),
+            said=encode_json(asdict(settings) | {"approvals": policy_to_json(settings.approvals)}),
             expected=None if expected is None else list(expected),
         )
         return None if row is None else row["version"]
@@ -59,4 +62,15 @@ def _settings(said: str) -> OrgSettings:
     known: dict[str, Any] = {name: given[name] for name in OrgSettings.__slots__ if name in given}
     if known.get("allowed_models") is not None:
         known["allowed_models"] = tuple(known["allowed_models"])
+    if "approvals" in known:
+        known["approvals"] = _policy(known["approvals"])
     return OrgSettings(**known)
+
+
+def _policy(stored: dict[str, Any]) -> Policy:
+    """Rules of a version that knows more than this one: nothing is run that nobody approved."""
+    try:
+        return policy_from_json(stored)
+    except (KeyError, TypeError, ValueError) as error:
+        _LOG.warning("an organisation's approval rules cannot be read, so all is asked: %s", error)
+        return Policy(default=Verdict.ASK)

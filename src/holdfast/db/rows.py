@@ -164,6 +164,9 @@ def _open_calls_from_json(stored: str) -> tuple[OpenCall, ...]:
             seq=Seq(call["seq"]),
             epoch=Epoch(call["epoch"]),
             needs=Need(call["needs"]),
+            # Not there in calls that an older version opened.
+            digest=call.get("digest"),
+            then=Need(call.get("then", Need.NOTHING)),
         )
         for call in decode_json(stored)
     )
@@ -337,18 +340,19 @@ def _escaped(text: str | None) -> str | None:
 def _open_calls_to_json(calls: Sequence[OpenCall]) -> str:
     if not calls:
         return "[]"
-    return encode_json(
-        [
-            {
-                "call_id": call.call_id,
-                "tool": call.tool,
-                "seq": call.seq,
-                "epoch": call.epoch,
-                "needs": call.needs.value,
-            }
-            for call in calls
-        ]
-    )
+    return encode_json([_open_call_to_json(call) for call in calls])
+
+
+def _open_call_to_json(call: OpenCall) -> JsonObject:
+    gated = {"digest": call.digest, "then": call.then.value} if call.digest is not None else {}
+    return {
+        "call_id": call.call_id,
+        "tool": call.tool,
+        "seq": call.seq,
+        "epoch": call.epoch,
+        "needs": call.needs.value,
+        **gated,
+    }
 
 
 def _error_to_json(error: TurnError) -> JsonObject:

@@ -6,6 +6,7 @@ from typing import Any, Final, TypeVar
 
 import asyncpg
 
+from holdfast.db.audit_entry import audit_parameters
 from holdfast.db.codec import escape
 from holdfast.db.pool import Pool
 from holdfast.db.queries import Query, load_query
@@ -34,6 +35,7 @@ LOAD_ORIGIN: Final = load_query("load_origin")
 CREATE: Final = load_query("create_chat_begin", "create_messages_end")
 FORK: Final = load_query("create_chat_begin", "fork_messages_end")
 FIND_CREATED: Final = load_query("find_created")
+AUDITED: Final = ("commit_audit", "audit_append")
 SEQ_MAX: Final = 2**31 - 1
 VERSION_MAX: Final = 2**63 - 1
 
@@ -137,6 +139,9 @@ class PostgresStore:
         if _needs_the_rest(outcome):
             blocks.append("commit_rest")
             parameters |= rest_parameters(outcome)
+        if outcome.audit is not None:
+            blocks += AUDITED
+            parameters |= audit_parameters(outcome.audit)
         row = await fetch_row(self._pool, commit_query(*blocks), **parameters)
         return None if row is None else _stamp(row)
 
@@ -152,6 +157,7 @@ def every_commit() -> list[tuple[str, ...]]:
         ((), ("commit_receipt",)),
         ((), ("commit_message",), ("commit_messages",)),
         ((), ("commit_rest",)),
+        ((), AUDITED),
     )
     return [tuple(chain.from_iterable(form)) for form in forms]
 

@@ -39,6 +39,8 @@ class AuditAction(StrEnum):
     API_KEY_REVOKED = "api_key.revoked"
     OIDC_LINKED = "oidc.linked"
     SETTINGS_CHANGED = "settings.changed"
+    CALL_APPROVED = "call.approved"
+    CALL_DENIED = "call.denied"
     CHAT_SHARED = "chat.shared"
     CHAT_UNSHARED = "chat.unshared"
 

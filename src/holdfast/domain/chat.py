@@ -88,7 +88,8 @@ class OpenCall:
     """A tool call in history that has no result yet.
 
     `epoch` is the acquisition under which it may have been started: a runner of a later epoch that
-    finds it must assume that it was.
+    finds it must assume that it was. `digest`: what a decision about a gated call names, and what
+    the call must still be when it is run (X4). `then`: what it needs once its gate is open.
     """
 
     call_id: CallId
@@ -96,6 +97,14 @@ class OpenCall:
     seq: Seq
     epoch: Epoch
     needs: Need = Need.NOTHING
+    digest: str | None = None
+    then: Need = Need.NOTHING
+
+    @property
+    def key(self) -> str:
+        """Names the call in its chat for ever, for whoever runs it. The id alone would not: after
+        a compaction or an edit a model may use one again, but no message gets a number twice."""
+        return f"{self.seq}.{self.call_id}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

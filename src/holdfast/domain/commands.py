@@ -87,8 +87,13 @@ class SubmitResults:
 
 @dataclass(frozen=True, slots=True)
 class Decide:
+    """`digest`: of what was shown to the person who decides; None is no decision about anything.
+    `reason`: what the model is told with a denial."""
+
     call_id: CallId
     verdict: Literal["approve", "deny"]
+    digest: str | None
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,6 +159,8 @@ class Draft:
                 seq=Seq(self.chat.last_seq + 1),
                 epoch=self.chat.epoch,
                 needs=call.needs,
+                digest=call.digest,
+                then=call.then,
             )
             for call in body.calls
         )
@@ -218,7 +220,7 @@ class Draft:
 
     def ungate(self, call_id: CallId) -> None:
         calls = tuple(
-            replace(call, needs=Need.NOTHING) if call.call_id == call_id else call
+            replace(call, needs=call.then, then=Need.NOTHING) if call.call_id == call_id else call
             for call in self.chat.open_calls
         )
         self.set(open_calls=calls)

@@ -11,6 +11,7 @@
     │   │   ├── NotForkable
     │   │   ├── VersionNotFound
     │   │   ├── CallNotOpen
+    │   │   ├── ApprovalMismatch
     │   │   ├── CallsUnanswered
     │   │   ├── ReplyOwed
     │   │   ├── NothingToCompact
@@ -81,6 +82,10 @@ class VersionNotFound(CommandRefused):
 
 class CallNotOpen(CommandRefused):
     pass
+
+
+class ApprovalMismatch(CommandRefused):
+    """A decision about something other than what waits for one."""
 
 
 class CallsUnanswered(CommandRefused):

@@ -177,7 +177,7 @@ def _queued_json(queued: QueuedMessage) -> JsonObject:
     }
 
 
-HIDDEN_FIELDS: Final = frozenset({"native"})
+HIDDEN_FIELDS: Final = frozenset({"native", "then"})
 _FIELDS: Final[Mapping[type[Part], tuple[str, ...]]] = {
     part: tuple(field.name for field in fields(part) if field.name not in HIDDEN_FIELDS)
     for part in get_args(Part)
@@ -231,6 +231,8 @@ def _action_json(chat: Chat) -> JsonObject | None:
     calls = [call for call in chat.open_calls if call.call_id in awaiting.calls]
     return {
         "kind": awaiting.kind.value,
-        "calls": [{"call_id": c.call_id, "tool": c.tool, "seq": c.seq} for c in calls],
+        "calls": [
+            {"call_id": c.call_id, "tool": c.tool, "seq": c.seq, "digest": c.digest} for c in calls
+        ],
         "deadline": None if awaiting.deadline is None else awaiting.deadline.isoformat(),
     }

@@ -38,6 +38,7 @@ def _native_from_json(value: JsonValue) -> Native:
 _READERS: Final[Mapping[str, Callable[[Any], object]]] = {
     "native": _native_from_json,
     "needs": Need,
+    "then": Need,
     "synthetic": Synthetic,
     "finished_at": datetime.fromisoformat,
 }

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
+from holdfast.domain.approvals import ALLOW_ALL, Policy
+
 INSTRUCTIONS_CHARS_MAX: Final = 100_000
 STEPS_MAX: Final = 10_000
 
@@ -18,6 +20,8 @@ class OrgSettings:
     """What every model is told before the history, after what the server tells it."""
     steps_max: int | None = None
     """Never more than the server allows."""
+    approvals: Policy = ALLOW_ALL
+    """On top of the server's: of two verdicts the stricter one counts."""
     oidc_sign_up: bool = True
     """Whether a first login through a provider may make an account."""
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from holdfast.domain.audit import AuditEntry
 from holdfast.domain.chat import Chat, Past, QueuedMessage, Status
 from holdfast.domain.ids import NO_VERSION, ChatId, QueuedId, Seq, Version
 from holdfast.domain.messages import MessageBody
@@ -74,6 +75,8 @@ class Outcome:
     left: tuple[Left, ...] = ()
     moved: tuple[Moved, ...] = ()
     releases: bool = False
+    audit: AuditEntry | None = None
+    """What the audit log is told with it: in the same statement, so exactly once or not at all."""
 
     @property
     def lists(self) -> bool:

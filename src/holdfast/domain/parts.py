@@ -74,6 +74,8 @@ class ToolCall:
     arguments: JsonObject
     needs: Need = Need.NOTHING
     runs_at: Literal["here", "provider"] = "here"
+    digest: str | None = None  # of a gated call: what a decision about it is bound to (X4)
+    then: Need = Need.NOTHING  # what it waits for once its gate is open
     native: Native | None = None
     kind: Literal["tool_call"] = "tool_call"
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import assert_never
+from typing import Final, assert_never
 
 from holdfast.domain.chat import OpenCall, QueuedMessage, Status
 from holdfast.domain.commands import (
@@ -27,6 +27,7 @@ from holdfast.domain.commands import (
 )
 from holdfast.domain.draft import Draft
 from holdfast.domain.errors import (
+    ApprovalMismatch,
     CallNotOpen,
     NotEditable,
     NotForkable,
@@ -37,6 +38,12 @@ from holdfast.domain.ids import CallId, Seq
 from holdfast.domain.messages import MessageBody, Role
 from holdfast.domain.outcome import Fate, Taken
 from holdfast.domain.parts import Synthetic, ToolCall, ToolResult
+from holdfast.domain.synthetic import denied_by_person
+
+_NO_DIGEST: Final = (
+    "a decision names the digest of the call that it is about; look it up and decide"
+)
+_MISMATCH: Final = "what waits is not what this digest names; look at the call again and decide"
 
 
 def create(draft: Draft, command: Create, _now: datetime) -> None:
@@ -178,10 +185,14 @@ def submit_results(draft: Draft, command: SubmitResults, _now: datetime) -> None
 
 def decide_call(draft: Draft, command: Decide, _now: datetime) -> None:
     _check_awaited(draft, command.call_id, gate=True)
+    call = next(each for each in draft.chat.open_calls if each.call_id == command.call_id)
+    if call.digest is None or command.digest != call.digest:
+        raise draft.refuse(ApprovalMismatch, _MISMATCH if command.digest else _NO_DIGEST)
     if command.verdict == "approve":
         draft.ungate(command.call_id)
     else:
-        draft.close_calls(Synthetic.DENIED, only=[command.call_id])
+        result = denied_by_person(call, command.reason)
+        draft.append_results((result,), MessageBody(role=Role.TOOL, parts=()))
     _settle(draft, [command.call_id])
 
 

@@ -1,9 +1,11 @@
 """Results that we write where no tool produced one, so that every call has exactly one (M3)."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from holdfast.domain.chat import OpenCall
+from holdfast.domain.ids import CallId
 from holdfast.domain.parts import Synthetic, ToolResult
 
 SENTENCES: Final[Mapping[Synthetic, str]] = {
@@ -16,6 +18,24 @@ SENTENCES: Final[Mapping[Synthetic, str]] = {
         "Outcome unknown: the server restarted while this ran. It may or may not have taken effect."
     ),
 }
+
+
+DENIED_BY_RULE: Final = (
+    "Denied by {rule}. Nothing was run. This is a decision, not a fault: do not look for a way"
+    " around it."
+)
+
+
+def denied_by_person(call: OpenCall, reason: str) -> ToolResult:
+    denied = synthetic_result(call, Synthetic.DENIED)
+    words = f"{denied.output} They said: {reason}" if reason else denied.output
+    return replace(denied, output=words)
+
+
+def denied_by_rule(call_id: CallId, tool: str, rule: str) -> ToolResult:
+    """`rule`: in words, which one."""
+    words = DENIED_BY_RULE.format(rule=rule)
+    return ToolResult(call_id, tool, words, failed=True, synthetic=Synthetic.DENIED)
 
 
 def synthetic_result(call: OpenCall, reason: Synthetic) -> ToolResult:

@@ -136,5 +136,7 @@ def _detail(settings: OrgSettings) -> Detail:
         "allowed_models": settings.allowed_models,
         "instructions_chars": len(settings.instructions),
         "steps_max": settings.steps_max,
+        "approval_rules": len(settings.approvals.rules),
+        "approval_default": settings.approvals.default.value,
         "oidc_sign_up": settings.oidc_sign_up,
     }

@@ -1,12 +1,12 @@
 """What a turn needs of tools: which are offered, and one run of one call."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol, TypeAlias
 
-from holdfast.domain.chat import Chat
+from holdfast.domain.chat import Chat, OpenCall
 from holdfast.domain.parts import JsonObject, JsonValue, Need, ToolCall
 
 
@@ -30,6 +30,11 @@ class ToolSpec:
     needs: Need = Need.NOTHING
     deadline_s: float = 600.0
 
+    @property
+    def definition(self) -> JsonObject:
+        """What the model is told of it: if that changes, what was approved is another tool."""
+        return {"name": self.name, "description": self.description, "schema": self.schema}
+
 
 Emit: TypeAlias = Callable[[str], None]
 """Shows readers a piece of what a running tool writes; never raises, never waits."""
@@ -41,6 +46,8 @@ class Run:
 
     chat: Chat
     call: ToolCall
+    key: str
+    """`OpenCall.key`: what a keyed tool gives to the other side."""
     emit: Emit
     again: bool = False
 
@@ -49,6 +56,8 @@ class Run:
 class ToolOutput:
     value: JsonValue
     failed: bool = False
+    unknown: bool = False
+    """Nobody knows whether it took effect: the value says why, and what to do next (X1)."""
 
 
 class Toolbox(Protocol):
@@ -57,10 +66,25 @@ class Toolbox(Protocol):
     @property
     def specs(self) -> Mapping[str, ToolSpec]: ...
 
-    async def run(self, run: Run) -> ToolOutput:
-        """Cancellation passes through, and nothing of the run is left when it has passed (X2).
+    async def sections(self) -> Sequence[str]:
+        """What the model is told beside the specs, as sections of its system prompt.
 
-        A fault of the tool is an output that says `failed`; what is raised is our own mistake.
+        Asked for once per turn, when a model is first asked: it stays the same until its end.
+        """
+        ...
+
+    async def run(self, run: Run) -> ToolOutput:
+        """Cancellation passes through, and nothing of the run is left in this process when it has
+        passed. What a keyed run has started elsewhere goes on: the worker may only be letting go,
+        and whoever comes next joins it. A fault of the tool is an output that says `failed`; what
+        is raised is our own mistake.
+        """
+        ...
+
+    async def stop(self, call: OpenCall) -> None:
+        """End whatever the call runs, whoever started it; returns when nothing of it is alive and
+        nothing of it can be started any more (X2). Raises if that is not certain. For a tool that
+        runs in this process there is nothing to do: its cancellation has passed.
         """
         ...
 

@@ -18,8 +18,8 @@ import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
+from holdfast.domain.addresses import is_public
 from holdfast.domain.chat import ErrorKind
-from holdfast.providers.addresses import is_public
 from holdfast.providers.errors import ProviderError
 from holdfast.providers.sigv4 import signed_headers
 from holdfast.providers.types import AwsAuth, Endpoint, HeaderAuth, NoAuth, Request

@@ -13,6 +13,7 @@ events    what a stream tells
 errors    what can go wrong
 tools     functions that a chat may call and this process runs
 config    which server, with which token
+visible   text to decide about, with nothing hidden in it
 """
 
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ from holdfast.sdk.aio.chat import AsyncChat
 from holdfast.sdk.aio.client import AsyncClient
 from holdfast.sdk.reply import Reply
 from holdfast.sdk.tools import Tool, tool
+from holdfast.sdk.visible import visible
 
 if TYPE_CHECKING:
     from holdfast.sdk.sync.chat import Chat
@@ -38,6 +40,7 @@ __all__ = [
     "events",
     "models",
     "tool",
+    "visible",
 ]
 
 

@@ -35,6 +35,7 @@ class ToolCallPart(Model):
     arguments: dict[str, Any]
     needs: str = "nothing"
     runs_at: str = "here"
+    digest: str | None = None
 
 
 class ToolResultPart(Model):
@@ -157,9 +158,12 @@ class Retry(Model):
 
 
 class AwaitedCall(Model):
+    """`digest`: what a decision about it names."""
+
     call_id: str
     tool: str
     seq: int
+    digest: str | None = None
 
 
 class ActionRequired(Model):
@@ -259,6 +263,32 @@ class Share(Model):
 class ModelList(Model):
     models: list[str]
     default: str | None = None
+
+
+class Template(Model):
+    """A kind of workspace. `ttl_s`: how long one may lie idle; 0: for ever."""
+
+    name: str
+    description: str = ""
+    ttl_s: int = 0
+
+
+class Workspace(Model):
+    """A place with files and processes that a chat works in."""
+
+    workspace_id: str
+    chat_id: str
+    template: str
+    status: str
+    ttl_s: int = 0
+    stops_at: datetime | None = None
+    error: str | None = None
+    created_at: datetime | None = None
+
+    @property
+    def is_settled(self) -> bool:
+        """It is neither being started nor being stopped."""
+        return self.status not in ("starting", "stopping")
 
 
 class User(Model):

@@ -20,6 +20,7 @@ from holdfast.stream.cursor import Cursor
 from holdfast.stream.feed import Feed, Sources
 from holdfast.stream.follower import Follower
 from holdfast.stream.options import HubOptions, StreamCounters
+from holdfast.tasks import Crew
 
 GAPS_COME_TOGETHER_S: Final = 0.02
 _LOG: Final = logging.getLogger(__name__)
@@ -44,7 +45,7 @@ class Hub:
         self._doubt = asyncio.Event()
         self._sources = Sources(store, history, bus, self._options, self._counters, self._doubt)
         self._watches: dict[ChatId, _Watch] = {}
-        self._group = asyncio.TaskGroup()
+        self._group = Crew()
         self._poll_task: asyncio.Task[None] | None = None
         self._closed = False
 
@@ -66,11 +67,7 @@ class Hub:
         self.stop()
         if self._poll_task is not None:
             self._poll_task.cancel()
-        # As the bus does it: only a cancellation is the group's business.
-        if isinstance(error, asyncio.CancelledError):
-            await self._group.__aexit__(kind, error, traceback)
-        else:
-            await self._group.__aexit__(None, None, None)
+        await self._group.__aexit__(kind, error, traceback)
 
     def stop(self) -> None:
         """End every reader's events, and take no more readers; they come again elsewhere."""

@@ -20,6 +20,7 @@ from holdfast.ports.bus import Bus, Gap
 from holdfast.ports.listing import Listing, Mark
 from holdfast.stream.options import WatchCounters, WatchOptions
 from holdfast.stream.watcher import Watcher
+from holdfast.tasks import Crew
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -41,7 +42,7 @@ class Watching:
         self.counters = WatchCounters()
         self._watched: dict[UserId, _Watched] = {}
         self._doubt = asyncio.Event()
-        self._group = asyncio.TaskGroup()
+        self._group = Crew()
         self._poll_task: asyncio.Task[None] | None = None
         self._closed = False
 
@@ -59,11 +60,7 @@ class Watching:
         self.stop()
         if self._poll_task is not None:
             self._poll_task.cancel()
-        # As the hub does it: only a cancellation is the group's business.
-        if isinstance(error, asyncio.CancelledError):
-            await self._group.__aexit__(kind, error, traceback)
-        else:
-            await self._group.__aexit__(None, None, None)
+        await self._group.__aexit__(kind, error, traceback)
 
     def stop(self) -> None:
         """End what everybody watches here; they come again elsewhere."""

@@ -1,10 +1,10 @@
 """The tools that a chat declares, offered beside the server's own."""
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Final
 
-from holdfast.domain.chat import Chat
+from holdfast.domain.chat import Chat, OpenCall
 from holdfast.domain.client_tools import ClientTool
 from holdfast.domain.parts import Need
 from holdfast.ports.tools import Run, Toolbox, ToolOutput, ToolSpec
@@ -24,9 +24,15 @@ class _ClientToolbox:
     def __init__(self, specs: Mapping[str, ToolSpec]) -> None:
         self.specs = specs
 
+    async def sections(self) -> Sequence[str]:
+        return ()
+
     async def run(self, run: Run) -> ToolOutput:  # noqa: ARG002 - the port's
         """A call of such a tool waits for its result, and is not run here."""
         return ToolOutput(NOT_OURS, failed=True)
+
+    async def stop(self, call: OpenCall) -> None:
+        """Whatever runs, the client runs it."""
 
 
 def _spec(tool: ClientTool) -> ToolSpec:

@@ -5,7 +5,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from holdfast.domain.chat import Chat
+from holdfast.domain.chat import Chat, OpenCall
 from holdfast.ports.tools import Run, Toolbox, ToolOutput, Tools, ToolSpec
 
 Runner: TypeAlias = Callable[[Run], Awaitable[ToolOutput]]
@@ -31,8 +31,14 @@ class Functions:
     async def open(self, chat: Chat) -> AsyncGenerator[Toolbox]:  # noqa: ARG002 - the port's
         yield self
 
+    async def sections(self) -> Sequence[str]:
+        return ()
+
     async def run(self, run: Run) -> ToolOutput:
         return await self._runners[run.call.tool](run)
+
+    async def stop(self, call: OpenCall) -> None:
+        """Nothing of a function is left once its cancellation has passed."""
 
 
 class Combined:
@@ -50,6 +56,7 @@ class Combined:
 
 class _CombinedToolbox:
     def __init__(self, boxes: Sequence[Toolbox]) -> None:
+        self._boxes = boxes
         self._owners: dict[str, Toolbox] = {}
         self.specs: dict[str, ToolSpec] = {}
         for box in boxes:
@@ -58,5 +65,12 @@ class _CombinedToolbox:
                     self.specs[name] = spec
                     self._owners[name] = box
 
+    async def sections(self) -> Sequence[str]:
+        return [section for box in self._boxes for section in await box.sections()]
+
     async def run(self, run: Run) -> ToolOutput:
         return await self._owners[run.call.tool].run(run)
+
+    async def stop(self, call: OpenCall) -> None:
+        if call.tool in self._owners:
+            await self._owners[call.tool].stop(call)

@@ -85,8 +85,8 @@ class Driver:
         self._commits = Commits(ledger, reading, clock, options, self.counters)
         self._runs = ToolRuns(reading, bus, models, options, self.counters)
         generation = Generation(reading, bus, models, options, self.counters)
-        rules = Rules(options, settings or NothingSet())
-        self._replies = Replies(self._commits, generation, models, clock, chance, rules)
+        self._rules = Rules(options, settings or NothingSet())
+        self._replies = Replies(self._commits, generation, models, clock, chance, self._rules)
 
     async def drive(self, chat: Chat, nudges: Nudges) -> Chat:
         """Drive a chat just acquired until nobody of ours need drive it; the last snapshot.
@@ -149,10 +149,10 @@ class Driver:
         match step:
             case Generate():
                 asking = self._replies.reply
-                began = await asking(turn, await self._prompt(turn), await self._toolbox(turn))
+                began = await asking(turn, await self._prompt(turn), await self._introduced(turn))
             case Compact():
                 asking = self._replies.compact
-                began = await asking(turn, await self._prompt(turn), await self._toolbox(turn))
+                began = await asking(turn, await self._prompt(turn), await self._introduced(turn))
             case RunTools(calls):
                 began = await self._run_tools(turn, calls)
             case AwaitOutside():
@@ -168,7 +168,8 @@ class Driver:
     async def _run_tools(self, turn: Turn, calls: tuple[OpenCall, ...]) -> bool:
         prompt, toolbox = await self._prompt(turn), await self._toolbox(turn)
         history_version = turn.chat.history_version
-        ran = await self._runs.run(turn, toolbox, plan(turn, prompt, toolbox, calls))
+        planned = plan(turn, prompt, toolbox, calls, self._rules)
+        ran = await self._runs.run(turn, toolbox, planned)
         if ran.nudged is not None:
             turn.let_go = ran.nudged.leaving
             self.counters.handovers += ran.nudged.leaving
@@ -184,6 +185,7 @@ class Driver:
         """Store whatever a reader may have seen, and finish (M4)."""
         self.counters.interrupts += 1
         if turn.chat.open_calls:
+            await self._stop_inherited(turn)
             return await self._commits.commit(turn, *self._in_doubt(turn), FinishInterrupt())
         said = await self._said(turn)
         if said is None or not said.parts:
@@ -191,12 +193,24 @@ class Driver:
         partial = self._replies.partial(turn, said, Ending.INTERRUPTED)
         return await self._commits.commit(turn, FinishInterrupt((partial,)))
 
+    async def _stop_inherited(self, turn: Turn) -> None:
+        """What a call of somebody dead runs elsewhere may go on, or be started yet by who was only
+        frozen: nothing of it does once the interrupt is finished (X2)."""
+        inherited = _inherited(turn)
+        if not inherited:
+            return
+        try:
+            toolbox = await self._toolbox(turn)
+        except Exception:
+            log.exception("a toolbox did not open")
+            self.counters.tool_bugs += 1
+            return
+        await self._runs.stop(turn, toolbox, inherited)
+
     def _in_doubt(self, turn: Turn) -> tuple[CommitStep, ...]:
         """Calls that somebody may have started who died: «cancelled» would be a guess (X1)."""
         doubtful = tuple(
-            synthetic_result(call, Synthetic.UNKNOWN_OUTCOME)
-            for call in turn.chat.open_calls
-            if call.epoch < turn.chat.epoch and call.needs is Need.NOTHING
+            synthetic_result(call, Synthetic.UNKNOWN_OUTCOME) for call in _inherited(turn)
         )
         self.counters.unknown_outcomes += len(doubtful)
         return (CommitStep((MessageBody(role=Role.TOOL, parts=doubtful),)),) if doubtful else ()
@@ -242,6 +256,18 @@ class Driver:
             opened.stack.push_async_callback(self._close, opening)
         return opened.toolbox
 
+    async def _introduced(self, turn: Turn) -> Toolbox:
+        """The toolbox, and what it says of itself to the model: once, the same for the turn."""
+        toolbox, opened = await self._toolbox(turn), turn.tools
+        if opened.sections is None:
+            opened.sections = ()
+            try:
+                opened.sections = tuple(await toolbox.sections())
+            except Exception:
+                log.exception("a toolbox did not introduce itself")
+                self.counters.tool_bugs += 1
+        return toolbox
+
     async def _close(self, opened: AbstractAsyncContextManager[Toolbox]) -> None:
         """What a toolbox stumbles over on its way out is no matter of a turn that is committed."""
         try:
@@ -262,3 +288,12 @@ class Driver:
         except Exception:
             log.exception("what chat %s was saying cannot be kept", turn.chat.chat_id)
             return await self._commits.commit(turn, Fail(OUR_FAULT))
+
+
+def _inherited(turn: Turn) -> tuple[OpenCall, ...]:
+    """Open calls that somebody before us may have started."""
+    return tuple(
+        call
+        for call in turn.chat.open_calls
+        if call.epoch < turn.chat.epoch and call.needs is Need.NOTHING
+    )

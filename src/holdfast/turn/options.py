@@ -4,19 +4,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from holdfast.domain.approvals import ALLOW_ALL, Policy
 from holdfast.domain.parts import Need
 from holdfast.turn.retry import RetryPolicy
 
 DAY_S: Final = 24 * 3600.0
 
 
-def _await_s() -> Mapping[Need, float | None]:
-    return {
-        Need.APPROVAL: 7 * DAY_S,
-        Need.LOGIN: 7 * DAY_S,
-        Need.RESULT: 3600.0,
-        Need.ANSWER: None,
-    }
+AWAIT_S: Final[dict[Need, float | None]] = {
+    Need.APPROVAL: 7 * DAY_S,
+    Need.LOGIN: 7 * DAY_S,
+    Need.RESULT: 3600.0,
+    Need.ANSWER: None,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,9 @@ class TurnOptions:
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     live: LiveOptions = field(default_factory=LiveOptions)
     tools: ToolOptions = field(default_factory=ToolOptions)
-    await_s: Mapping[Need, float | None] = field(default_factory=_await_s)
+    approvals: Policy = ALLOW_ALL
+    """The server's own rules; an organisation's come on top."""
+    await_s: Mapping[Need, float | None] = field(default_factory=AWAIT_S.copy)
     """How long a chat waits for somebody outside, by what it needs; None: for ever."""
     partial_s: float = 5.0
     """How long to ask the bus for what a dead worker's model had said."""

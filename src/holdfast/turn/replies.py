@@ -9,22 +9,20 @@ from holdfast.domain.chat import Backoff, ErrorKind, TurnError
 from holdfast.domain.commands import BeginAttempt, CommitStep, Fail, RecordRetry
 from holdfast.domain.errors import FenceStale
 from holdfast.domain.messages import Ending, MessageBody, Role
-from holdfast.domain.parts import Need, Part, Text, ToolCall, ToolResult
+from holdfast.domain.parts import Part, Text, ToolCall
 from holdfast.ports.clock import Clock
-from holdfast.ports.models import Ask, Malformed, ModelFailed, Models, Reply
+from holdfast.ports.models import Ask, ModelFailed, Models, Reply
 from holdfast.ports.tools import Toolbox
 from holdfast.turn.attention import Nudged, attend
 from holdfast.turn.commits import Commits
 from holdfast.turn.compact import ASK, boundary_text
 from holdfast.turn.generate import EndedEarly, Generation, Heard, unique_calls
-from holdfast.turn.outputs import cut
+from holdfast.turn.judging import Judging
 from holdfast.turn.prompt import Prompt
 from holdfast.turn.retry import Stop, next_attempt
 from holdfast.turn.rules import Rules
 from holdfast.turn.turn import Said, Turn, partial_body
 
-MALFORMED: Final = "Not run: the arguments of this call were not a JSON object. They were: {raw}"
-RAW_BYTES_MAX: Final = 2000
 TOO_MANY_REPLIES: Final = (
     "The model has answered {number} times in a row without finishing. "
     "Send a message to let it go on."
@@ -109,7 +107,7 @@ class Replies:
             model=turn.asked_model,
             effort=turn.chat.effort,
             history=prompt.bodies,
-            system=self._rules.system_of(turn.chat),
+            system=(*self._rules.system_of(turn.chat), *(turn.tools.sections or ())),
             tools=tuple(toolbox.specs.values()),
         )
 
@@ -147,19 +145,20 @@ class Replies:
     # After one.
 
     async def _store(self, turn: Turn, reply: Reply, toolbox: Toolbox) -> bool:
-        parts = [_stamped(part, toolbox, reply.malformed) for part in reply.parts]
         raws = {bad.call_id: bad.raw for bad in reply.malformed}
-        answered = [isinstance(p, ToolCall) and p.call_id in raws for p in parts]
-        renamed = unique_calls(parts, turn)
+        judging = Judging(turn.chat, self._rules, toolbox, raws)
+        judged = [judging.part(part) for part in reply.parts]
+        renamed = unique_calls([part for part, _ in judged], turn)
         body = self._body(turn, reply, renamed)
         refusals = tuple(
-            _malformed(part, raws[original.call_id])
-            for part, original, bad in zip(renamed, parts, answered, strict=True)
-            if bad and isinstance(part, ToolCall) and isinstance(original, ToolCall)
+            replace(refusal, call_id=part.call_id)
+            for part, (_, refusal) in zip(renamed, judged, strict=True)
+            if refusal is not None and isinstance(part, ToolCall)
         )
         messages: tuple[MessageBody, ...] = (body,)
         if refusals and body.ending in {Ending.COMPLETE, Ending.PAUSED}:
-            # In the same statement: that the arguments were broken is written nowhere else.
+            # In the same statement: that the arguments were broken is written nowhere else, and
+            # nobody must ever find a call open that a rule denies.
             messages = (body, MessageBody(role=Role.TOOL, parts=refusals))
         step = CommitStep(messages)
         return await self._commits.commit(turn, step, *self._commits.follow_up(turn, step))
@@ -237,18 +236,3 @@ class Replies:
     def partial(self, turn: Turn, said: Said, ending: Ending) -> MessageBody:
         cost = self._models.cost_micros(turn.asked_model, said.usage, self._clock.now())
         return partial_body(turn.chat, said, ending, cost)
-
-
-def _stamped(part: Part, toolbox: Toolbox, malformed: tuple[Malformed, ...]) -> Part:
-    """What a call waits for, as its tool says; one that will not be run waits for nothing."""
-    if not isinstance(part, ToolCall) or part.runs_at != "here":
-        return part
-    spec = toolbox.specs.get(part.tool)
-    broken = any(bad.call_id == part.call_id for bad in malformed)
-    needs = Need.NOTHING if spec is None or broken else spec.needs
-    return part if part.needs is needs else replace(part, needs=needs)
-
-
-def _malformed(call: ToolCall, raw: str) -> ToolResult:
-    shown, _ = cut(raw, RAW_BYTES_MAX)
-    return ToolResult(call.call_id, call.tool, MALFORMED.format(raw=shown), failed=True)

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
+from holdfast.domain.approvals import Judgement, strictest
 from holdfast.domain.chat import Chat, ErrorKind, TurnError
+from holdfast.domain.parts import ToolCall
 from holdfast.ports.org_settings import CurrentSettings
 from holdfast.turn.options import TurnOptions
 
@@ -27,6 +29,17 @@ class Rules:
     def replies_max(self, chat: Chat) -> int:
         steps_max = self.current.of(chat.org_id).steps_max
         return min(self.options.replies_max, steps_max or self.options.replies_max)
+
+    def judge(self, chat: Chat, call: ToolCall) -> Judgement:
+        """Whether a call may run, by the strictest of all who have a say."""
+        policies = {
+            "the server's approval rules": self.options.approvals,
+            "the organisation's approval rules": self.current.of(chat.org_id).approvals,
+        }
+        return strictest(
+            policy.judge(call.tool, call.arguments, whose=whose)
+            for whose, policy in policies.items()
+        )
 
     def refusal(self, chat: Chat) -> TurnError | None:
         """A model that was allowed when the chat named it need not be allowed any more."""

@@ -6,10 +6,15 @@ Which calls are run at all is decided first, from committed rows alone:
 - one of an older epoch may have been started by somebody who died: a repeatable one is run again, a
   keyed one joins what runs already, and any other is answered with «outcome unknown» (X1, L116);
 - an exclusive one beside others, or one whose tool nobody offers, is answered with an error, and in
-  the first case so are the others (L111).
+  the first case so are the others (L111);
+- one that is not what was approved, or that a rule has come to deny, is answered with that (X4).
 
 The tasks belong to the turn, not to the step: a run that does not heed its cancellation within five
 seconds (X2) holds up the end of the turn's runner, but not the interrupt.
+
+Cancelling a run is not stopping its call. A worker that lets go, or has lost its lease, only stops
+waiting: what a keyed call runs elsewhere is its successor's to join. An interrupt, an edit that
+takes the call away, and a deadline end it there, too.
 """
 
 import asyncio
@@ -23,18 +28,20 @@ from opentelemetry import trace
 
 from holdfast.domain.chat import OpenCall
 from holdfast.domain.ids import CallId
-from holdfast.domain.parts import Synthetic, ToolCall, ToolResult
+from holdfast.domain.parts import JsonValue, Synthetic, ToolCall, ToolResult
 from holdfast.domain.synthetic import synthetic_result
 from holdfast.ports.bus import Bus
 from holdfast.ports.models import Models
 from holdfast.ports.tools import Effect, Emit, Run, Toolbox, ToolOutput, ToolSpec
 from holdfast.turn.attention import Nudged, attend
 from holdfast.turn.counters import TurnCounters
+from holdfast.turn.judging import refusal_to_run
 from holdfast.turn.live import Live
 from holdfast.turn.options import ToolOptions, TurnOptions
 from holdfast.turn.outputs import bytes_max, fitted, storable
 from holdfast.turn.prompt import Prompt
 from holdfast.turn.reading import Reading
+from holdfast.turn.rules import Rules
 from holdfast.turn.turn import Turn
 
 log: Final = logging.getLogger(__name__)
@@ -47,6 +54,10 @@ NOT_ALONE: Final = (
 LATE: Final = "The tool was stopped: it did not finish within {seconds:g} seconds."
 RAISED: Final = "The tool failed because of a fault in the server ({kind})."
 NOT_STARTED: Final = "Not started: the server restarted before this ran. It had no effect."
+UNSTOPPED: Final = (
+    "Outcome unknown: this call was stopped, but the server could not make sure that what it runs "
+    "has ended. It may still be running."
+)
 LOST: Final = "Nothing was run: the call itself could not be found."
 
 
@@ -62,6 +73,7 @@ class Plan:
 class Planned:
     call: ToolCall
     spec: ToolSpec
+    asked: OpenCall
     again: bool
 
 
@@ -84,8 +96,10 @@ class Ran:
     nudged: Nudged | None = None
 
 
-def plan(turn: Turn, prompt: Prompt, toolbox: Toolbox, calls: Sequence[OpenCall]) -> Plan:
-    """Decide about each open call. Looks only at committed rows and the toolbox."""
+def plan(
+    turn: Turn, prompt: Prompt, toolbox: Toolbox, calls: Sequence[OpenCall], rules: Rules
+) -> Plan:
+    """Decide about each open call. Looks only at committed rows, the toolbox and the rules."""
     answers: list[ToolResult] = []
     runs: list[Planned] = []
     for open_call in calls:
@@ -107,8 +121,12 @@ def plan(turn: Turn, prompt: Prompt, toolbox: Toolbox, calls: Sequence[OpenCall]
             answers.append(synthetic_result(open_call, Synthetic.UNKNOWN_OUTCOME))
         elif spec is None:
             answers.append(failed_result(open_call, UNKNOWN_TOOL.format(tool=open_call.tool)))
+        elif refusal := refusal_to_run(open_call, call, spec, rules, turn.chat):
+            # «Not run» would be a guess about a call that somebody may have started.
+            doubtful = synthetic_result(open_call, Synthetic.UNKNOWN_OUTCOME)
+            answers.append(doubtful if older else refusal)
         else:
-            runs.append(Planned(call, spec, again=older))
+            runs.append(Planned(call, spec, open_call, again=older))
     return Plan(tuple(answers), tuple(runs))
 
 
@@ -147,7 +165,7 @@ class ToolRuns:
                 )
                 sending = group.create_task(live.run())
                 nudged = await self._until_done(turn, toolbox, batch, live, watching)
-                await self._end(batch, nudged)
+                await self._end(turn, toolbox, batch, nudged)
                 watching.cancel()
                 sending.cancel()
         finally:
@@ -181,7 +199,7 @@ class ToolRuns:
                 return_when=asyncio.FIRST_COMPLETED,
             )
             self._collect(batch)
-            await self._expire(batch, loop.time())
+            await self._expire(turn, toolbox, batch, loop.time())
         return None
 
     def _collect(self, batch: Batch) -> None:
@@ -191,39 +209,50 @@ class ToolRuns:
                 self._counters.tool_failures += task.result().failed
                 batch.results.append(task.result())
 
-    async def _expire(self, batch: Batch, now_s: float) -> None:
+    async def _expire(self, turn: Turn, toolbox: Toolbox, batch: Batch, now_s: float) -> None:
         late = [task for task, (_, ends_s) in batch.running.items() if ends_s <= now_s]
         if not late:
             return
-        await self._stop(late)
-        for task in late:
-            planned, _ = batch.running.pop(task)
+        planned = [batch.running.pop(task)[0] for task in late]
+        unsure = await self._stop(turn, toolbox, late, planned)
+        for each in planned:
             self._counters.tool_deadlines += 1
             self._counters.tool_failures += 1
-            words = LATE.format(seconds=planned.spec.deadline_s)
-            batch.results.append(failed_result(planned.call, words))
+            words = LATE.format(seconds=each.spec.deadline_s)
+            result = self._unsure(each) if each in unsure else failed_result(each.call, words)
+            batch.results.append(result)
 
-    async def _end(self, batch: Batch, nudged: Nudged | None) -> None:
-        """After a nudge: stop what runs, and keep what finished all the same (L03).
-
-        A worker that lets go lets what must not happen twice finish, for a while; the rest is
-        cancelled at once, and whoever comes next runs it again.
-        """
+    async def _end(self, turn: Turn, toolbox: Toolbox, batch: Batch, nudged: Nudged | None) -> None:
+        """After a nudge: stop what runs, and keep what finished all the same (L03)."""
         if nudged is None:
             return
         if nudged.leaving:
-            once = {
-                task
-                for task, (planned, _) in batch.running.items()
-                if planned.spec.effect is Effect.ONCE
-            }
-            await self._stop([task for task in batch.running if task not in once])
-            if once:
-                await asyncio.wait(once, timeout=self._options.handover_s)
-            self._not_started(batch)
+            await self._let_go(batch)
         self._collect(batch)
-        await self._stop(list(batch.running))
+        tasks, planned = list(batch.running), [each for each, _ in batch.running.values()]
+        if nudged.leaving or nudged.chat is None or not turn.holds(nudged.chat):
+            await self._cancel(tasks)
+            self._collect(batch)
+            return
+        unsure = await self._stop(turn, toolbox, tasks, planned)
         self._collect(batch)
+        answered = {result.call_id for result in batch.results}
+        batch.results += [
+            self._unsure(each) for each in unsure if each.call.call_id not in answered
+        ]
+
+    async def _let_go(self, batch: Batch) -> None:
+        """A worker that lets go lets what must not happen twice finish, for a while; the rest is
+        cancelled at once, and whoever comes next runs it again, or joins it."""
+        once = {
+            task
+            for task, (planned, _) in batch.running.items()
+            if planned.spec.effect is Effect.ONCE
+        }
+        await self._cancel([task for task in batch.running if task not in once])
+        if once:
+            await asyncio.wait(once, timeout=self._options.handover_s)
+        self._not_started(batch)
 
     def _not_started(self, batch: Batch) -> None:
         """For our successor a call of ours is one that may have been started. These were not."""
@@ -231,8 +260,47 @@ class ToolRuns:
             if planned.spec.effect is Effect.ONCE:
                 batch.results.append(failed_result(planned.call, NOT_STARTED))
 
-    async def _stop(self, tasks: "Sequence[asyncio.Task[ToolResult]]") -> None:
-        """Cancel, and wait until they are gone: nothing of a stopped call lives on (X2)."""
+    async def _stop(
+        self,
+        turn: Turn,
+        toolbox: Toolbox,
+        tasks: "Sequence[asyncio.Task[ToolResult]]",
+        planned: Sequence[Planned],
+    ) -> list[Planned]:
+        """Cancel the runs and end their calls, side by side: nothing of a stopped call lives on
+        (X2). Those of which that is not certain are returned.
+
+        A run that is cancelled while it asks another machine to start something may be heard there
+        after the stop: to refuse it then is the other side's part of `Toolbox.stop`.
+        """
+        stopping = turn.tools.group.create_task(
+            self.stop(turn, toolbox, [each.asked for each in planned])
+        )
+        await self._cancel(tasks)
+        unsure = await stopping
+        return [each for each in planned if each.asked in unsure]
+
+    async def stop(self, turn: Turn, toolbox: Toolbox, calls: Sequence[OpenCall]) -> list[OpenCall]:
+        """End what these calls run, whoever started it; those that may go on are returned."""
+        tasks = {
+            turn.tools.group.create_task(self._is_stopped(toolbox, call)): call for call in calls
+        }
+        if tasks:
+            await asyncio.wait(tasks)
+        return [call for task, call in tasks.items() if not task.result()]
+
+    async def _is_stopped(self, toolbox: Toolbox, call: OpenCall) -> bool:
+        try:
+            async with asyncio.timeout(self._options.stop_s):
+                await toolbox.stop(call)
+        except Exception:
+            self._counters.tools_stuck += 1
+            log.exception("what call %s of %s runs may go on", call.call_id, call.tool)
+            return False
+        return True
+
+    async def _cancel(self, tasks: "Sequence[asyncio.Task[ToolResult]]") -> None:
+        """Cancel, and wait until they are gone from this process."""
         if not tasks:
             return
         for task in tasks:
@@ -249,7 +317,11 @@ class ToolRuns:
         self._counters.tool_runs += 1
         call = planned.call
         run = Run(
-            chat=turn.chat, call=call, emit=self._emit(call.call_id, live), again=planned.again
+            chat=turn.chat,
+            call=call,
+            key=planned.asked.key,
+            emit=self._emit(call.call_id, live),
+            again=planned.again,
         )
         with tracer.start_as_current_span("tool") as span:
             span.set_attribute("holdfast.tool", call.tool)
@@ -289,4 +361,17 @@ class ToolRuns:
         )
         value, was_cut = fitted(storable(output.value), limit)
         self._counters.cut_outputs += was_cut
+        if output.unknown:
+            self._counters.unknown_outcomes += 1
+            return _unknown(call, value)
         return ToolResult(call.call_id, call.tool, value, failed=bool(output.failed))
+
+    def _unsure(self, planned: Planned) -> ToolResult:
+        self._counters.unknown_outcomes += 1
+        return _unknown(planned.call, UNSTOPPED)
+
+
+def _unknown(call: ToolCall, value: JsonValue) -> ToolResult:
+    return ToolResult(
+        call.call_id, call.tool, value, failed=True, synthetic=Synthetic.UNKNOWN_OUTCOME
+    )

@@ -102,6 +102,8 @@ class Opened:
     """The toolbox of the turn, once somebody asked for it, and who owns what it runs."""
 
     toolbox: Toolbox | None = None
+    sections: tuple[str, ...] | None = None
+    """What it tells the model of itself, once somebody asked."""
     stack: AsyncExitStack = field(default_factory=AsyncExitStack)
     group: asyncio.TaskGroup = field(default_factory=asyncio.TaskGroup)
 

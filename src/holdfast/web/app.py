@@ -13,6 +13,7 @@ from holdfast.web import problems
 from holdfast.web.edge import Edge
 from holdfast.web.events import StreamEvent, WatchEvent
 from holdfast.web.guard import Guard
+from holdfast.web.page import STATIC, Page, files_in
 from holdfast.web.routes import (
     answers,
     chats,
@@ -26,6 +27,7 @@ from holdfast.web.routes import (
     steering,
     stream,
     watch,
+    workspaces,
 )
 from holdfast.web.shapes import Problem
 
@@ -43,7 +45,7 @@ _SECURITY: Final = {
     "cookie": {"type": "apiKey", "in": "cookie", "name": "__Host-holdfast"},
 }
 _RESOURCES: Final = (
-    *(chats, messages, queue, steering, answers, stream, watch),
+    *(chats, messages, queue, steering, answers, stream, watch, workspaces),
     *(people, credentials, oidc, settings, server),
 )
 _ROUTERS: Final = (*((PREFIX, each.router) for each in _RESOURCES), ("", server.health))
@@ -91,19 +93,25 @@ def _says(route: APIRoute | APIWebSocketRoute) -> str:
     return shape.__name__ if isinstance(shape, type) else ""
 
 
-def create_app(edge: Edge) -> FastAPI:
+def _routed(version: str) -> FastAPI:
     app = FastAPI(
         title="Holdfast",
-        version=edge.version,
+        version=version,
         summary="AI agent chats that never lose a turn.",
         openapi_url=f"{PREFIX}/openapi.json",
         docs_url=None,  # its page would load scripts from somebody else's server
         redoc_url=None,
         redirect_slashes=False,
     )
-    app.state.edge = edge
     for prefix, router in _ROUTERS:
         app.include_router(router, prefix=prefix)
+    return app
+
+
+def create_app(edge: Edge) -> FastAPI:
+    app = _routed(edge.version)
+    app.state.edge = edge
+    app.router.default = Page(app.router.default, files_in(STATIC))
     problems.install(app)
     options = edge.options
     app.add_middleware(
@@ -120,6 +128,11 @@ def _document(app: FastAPI) -> dict[str, Any]:
     if app.openapi_schema is None:
         app.openapi_schema = openapi_of(app)
     return app.openapi_schema
+
+
+def contract() -> dict[str, Any]:
+    """The OpenAPI document without a server, for those who generate clients from it."""
+    return openapi_of(_routed("1"))
 
 
 def openapi_of(app: FastAPI) -> dict[str, Any]:

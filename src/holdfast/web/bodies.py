@@ -8,7 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from holdfast.chats.declare import TOOLS_MAX
 from holdfast.domain import parts
+from holdfast.domain.approvals import ALLOW_ALL, REASON_CHARS_MAX, Policy
 from holdfast.domain.client_tools import ClientTool
+from holdfast.domain.commands import Decide
 from holdfast.domain.ids import CallId, UserId
 from holdfast.domain.messages import MessageBody, Role
 from holdfast.domain.org_settings import INSTRUCTIONS_CHARS_MAX, STEPS_MAX, OrgSettings
@@ -20,6 +22,7 @@ PARTS_MAX: Final = 100
 RESULTS_MAX: Final = 100
 DESCRIPTION_CHARS_MAX: Final = 8_000
 COUNT_MAX: Final = 2**31 - 1
+TTL_S_MAX: Final = 366 * 86_400
 
 Text: TypeAlias = Annotated[str, Field(max_length=TEXT_CHARS_MAX)]
 Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=NAME_CHARS_MAX)]
@@ -183,6 +186,17 @@ class Results(Body):
 class Decision(Body):
     call_id: Name
     verdict: Literal["approve", "deny"]
+    digest: Annotated[str, Field(max_length=NAME_CHARS_MAX)] | None = Field(
+        default=None,
+        description="Of the call as it was shown to whoever decides: from `action_required`, or"
+        " from the call itself. Without it, or with another, the answer is `approval_mismatch`.",
+    )
+    reason: Annotated[str, Field(max_length=REASON_CHARS_MAX)] = Field(
+        default="", description="What the model is told with a denial."
+    )
+
+    def decision(self) -> Decide:
+        return Decide(CallId(self.call_id), self.verdict, self.digest, self.reason)
 
 
 class SettingsIn(Body):
@@ -194,6 +208,11 @@ class SettingsIn(Body):
     steps_max: Annotated[int, Field(ge=1, le=STEPS_MAX, strict=True)] | None = Field(
         default=None, description="Never more than the server's `HOLDFAST_STEPS_MAX`."
     )
+    approvals: Policy = Field(
+        default=ALLOW_ALL,
+        description="Rules on top of the server's own `HOLDFAST_APPROVALS`: which tool calls run,"
+        " wait for approval, or never run. Of two verdicts the stricter one counts.",
+    )
     oidc_sign_up: Annotated[bool, Field(strict=True)] = Field(
         default=True, description="Whether a first login through a provider makes an account."
     )
@@ -204,8 +223,16 @@ class SettingsIn(Body):
             allowed_models=self.allowed_models,
             instructions=self.instructions,
             steps_max=self.steps_max,
+            approvals=self.approvals,
             oidc_sign_up=self.oidc_sign_up,
         )
+
+
+class NewWorkspace(Body):
+    template: Name | None = Field(default=None, description="One of `GET /templates`.")
+    ttl_s: Annotated[int, Field(ge=0, le=TTL_S_MAX, strict=True)] = Field(
+        default=0, description="How long it may lie idle, in seconds; 0: as its template says."
+    )
 
 
 class SigningIn(Body):

@@ -18,6 +18,7 @@ from holdfast.ports.ids import Ids
 from holdfast.ports.listing import Listing
 from holdfast.ports.org_settings import OrgSettingsStore
 from holdfast.ports.store import Store
+from holdfast.ports.workspaces import Workspaces
 from holdfast.stream.hub import Hub
 from holdfast.stream.watching import Watching
 from holdfast.web.rates import Rates
@@ -104,5 +105,7 @@ class Edge:
     rates: Rates = field(default_factory=Rates)
     strangers: Rates = field(default_factory=lambda: Rates(20.0, 400))
     """By address: those who show no credential that holds."""
+    workspaces: Workspaces | None = None
+    """None: no template is offered."""
     oidc: Mapping[str, OidcDoor] = field(default_factory=dict[str, OidcDoor])
     """By the name in their path."""

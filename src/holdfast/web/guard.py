@@ -11,11 +11,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from holdfast.web.problems import BadRequest, Overloaded, problem, problem_of
 
+WIRE: Final = "holdfast.wire"
+"""In a request's scope: how a stream that has begun is written, past all the layers that look only
+at how an answer begins. Each of them would cost every event of every reader."""
 _LOG: Final = logging.getLogger(__name__)
 _PROBES: Final = frozenset({"/healthz", "/readyz"})
 _HEADERS: Final = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
+)
+_UNLESS_SAID: Final = (
+    (b"cache-control", b"no-store"),
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
 )
 
@@ -41,6 +47,7 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        scope[WIRE] = send
         started = False
         # Probes are not counted: whoever is asked for much must not be taken for dead.
         counted = scope["path"] not in _PROBES
@@ -105,8 +112,7 @@ class Guard:
 def _complete(start: Message) -> None:
     headers: list[tuple[bytes, bytes]] = list(start.get("headers", ()))
     names = {name.lower() for name, _ in headers}
-    if b"cache-control" not in names:
-        headers.append((b"cache-control", b"no-store"))
+    headers += [(name, value) for name, value in _UNLESS_SAID if name not in names]
     start["headers"] = [*headers, *_HEADERS]
 
 

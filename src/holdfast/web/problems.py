@@ -18,6 +18,7 @@ from starlette.responses import Response
 
 from holdfast.chats.telling import encode_data
 from holdfast.domain import denials, errors
+from holdfast.ports.workspaces import NoWorkspace, WorkspaceUnusable
 from holdfast.web.rates import TooManyRequests
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -86,12 +87,14 @@ KINDS: Final[Mapping[str, Kind]] = {
     "not_found": Kind(404, "Unknown, or not yours."),
     "queued_not_found": Kind(404, "No such message waits in the queue."),
     "version_not_found": Kind(404, "There is no history as of this version."),
+    "no_workspace": Kind(404, "The chat has no workspace."),
     # What the chat or the account says.
     "not_lawful": Kind(409, "Not possible where the chat stands."),
     "queue_full": Kind(409, "The queue is full."),
     "not_editable": Kind(409, "The message cannot be edited."),
     "not_forkable": Kind(409, "A fork cannot begin with this."),
     "call_not_open": Kind(409, "The call does not wait for this."),
+    "approval_mismatch": Kind(409, "The decision is not about what waits for one."),
     "nothing_to_compact": Kind(409, "There is nothing to compact."),
     "command_refused": Kind(409, "The chat refuses the command."),
     "key_reused": Kind(409, "The idempotency key was used for another request."),
@@ -99,6 +102,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "last_admin": Kind(409, "An organisation keeps at least one admin."),
     "password_refused": Kind(422, "Nobody should have this as a password."),
     "precondition_failed": Kind(412, "Somebody was faster: it is not what `If-Match` names."),
+    "workspace_unusable": Kind(409, "The workspace cannot be used now; `detail` says why."),
     "already_made": Kind(409, "Made before, under this key; its secret was shown then."),
     # What the server says.
     "overloaded": Kind(503, "More requests at once than this process takes. Nothing was done."),
@@ -123,6 +127,7 @@ CODES: Final[Mapping[type[Exception], str]] = {
     errors.NotForkable: "not_forkable",
     errors.VersionNotFound: "version_not_found",
     errors.CallNotOpen: "call_not_open",
+    errors.ApprovalMismatch: "approval_mismatch",
     errors.NothingToCompact: "nothing_to_compact",
     errors.CommandRefused: "command_refused",
     errors.KeyReused: "key_reused",
@@ -130,6 +135,8 @@ CODES: Final[Mapping[type[Exception], str]] = {
     errors.ContentRefused: "content_refused",
     errors.Unavailable: "unavailable",
     errors.ChangedMeanwhile: "precondition_failed",
+    NoWorkspace: "no_workspace",
+    WorkspaceUnusable: "workspace_unusable",
     denials.NotAllowed: "not_allowed",
     denials.NotFound: "not_found",
     denials.WrongCredentials: "wrong_credentials",
@@ -243,6 +250,7 @@ def install(app: FastAPI) -> None:
         NoSuchProvider,
         PreconditionFailed,
         Overloaded,
+        WorkspaceUnusable,
         HTTPException,
         RequestValidationError,
         WebSocketRequestValidationError,

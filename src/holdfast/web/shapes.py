@@ -14,12 +14,14 @@ from starlette.responses import Response
 
 from holdfast.chats.ledger import Commit
 from holdfast.chats.telling import encode_data
-from holdfast.domain import accounts
+from holdfast.domain import accounts, workspaces
+from holdfast.domain.approvals import Policy
 from holdfast.domain.chat import ErrorKind, Status
 from holdfast.domain.client_tools import ClientTool
 from holdfast.domain.messages import Ending
 from holdfast.domain.parts import Need, Synthetic
 from holdfast.domain.policy import OrgRole, Scope
+from holdfast.domain.workspaces import WorkspaceStatus
 
 
 class Shape(BaseModel):
@@ -56,6 +58,7 @@ class ToolCallPart(Shape):
     arguments: dict[str, Any]
     needs: Need
     runs_at: Literal["here", "provider"]
+    digest: str | None
 
 
 class ToolResultPart(Shape):
@@ -147,9 +150,12 @@ class Retry(Shape):
 
 
 class AwaitedCall(Shape):
+    """`digest`: what a decision about it must name."""
+
     call_id: str
     tool: str
     seq: int
+    digest: str | None
 
 
 class ActionRequired(Shape):
@@ -262,6 +268,36 @@ class Models(Shape):
     default: str | None
 
 
+class Template(Shape):
+    """`ttl_s`: how long a workspace may lie idle before it is stopped; 0: for ever."""
+
+    name: str
+    description: str
+    ttl_s: int
+
+
+class Templates(Shape):
+    templates: list[Template]
+
+
+class Workspace(Shape):
+    """`ttl_s`: 0 is as its template says. `stops_at`: when it is stopped unless something happens
+    in the chat before; null: at no time. `error`: why it failed."""
+
+    workspace_id: UUID
+    chat_id: UUID
+    template: str
+    status: WorkspaceStatus
+    ttl_s: int
+    stops_at: datetime | None
+    error: str | None
+    created_at: datetime
+
+
+class WorkspaceOfChat(Shape):
+    workspace: Workspace | None
+
+
 class OidcProvider(Shape):
     """`start`: where to send a browser that wants to log in through it."""
 
@@ -285,6 +321,7 @@ class Settings(Shape):
     allowed_models: list[str] | None
     instructions: str
     steps_max: int | None
+    approvals: Policy
     oidc_sign_up: bool
 
 
@@ -402,6 +439,20 @@ def committed(commit: Commit, status: int = 200) -> Response:
 
 def tool_json(tool: ClientTool) -> dict[str, Any]:
     return {"name": tool.name, "description": tool.description, "schema": tool.schema}
+
+
+def workspace_json(workspace: workspaces.Workspace) -> dict[str, Any]:
+    """Without its address: where agents listen is the server's business."""
+    return {
+        "workspace_id": str(workspace.workspace_id),
+        "chat_id": str(workspace.chat_id),
+        "template": workspace.template,
+        "status": workspace.status,
+        "ttl_s": workspace.ttl_s,
+        "stops_at": workspace.stops_at,
+        "error": workspace.error,
+        "created_at": workspace.created_at,
+    }
 
 
 def user_json(user: accounts.User) -> dict[str, Any]:

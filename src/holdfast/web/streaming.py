@@ -23,6 +23,7 @@ from holdfast.stream.cursor import Cursor
 from holdfast.stream.follower import Follower
 from holdfast.stream.watcher import Watcher
 from holdfast.web.auth import Caller
+from holdfast.web.guard import WIRE
 
 CLOSE_GONE: Final = 4404
 """The chat is gone, or the right to read it."""
@@ -128,7 +129,7 @@ class EventStream(Response):
 
     async def __call__(  # pyright: ignore[reportImplicitOverride] - 3.11
         self,
-        scope: Scope,  # noqa: ARG002 - as every app is called
+        scope: Scope,
         receive: Receive,
         send: Send,
     ) -> None:
@@ -140,7 +141,8 @@ class EventStream(Response):
                     "headers": self.raw_headers,
                 }
             )
-            await either(partial(self._write, events, send), partial(_hung_up, receive))
+            wire = scope.get(WIRE, send)
+            await either(partial(self._write, events, wire), partial(_hung_up, receive))
 
     async def _write(self, events: AsyncIterator[Told], send: Send) -> None:
         async def write(event: Told) -> None:

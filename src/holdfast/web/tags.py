@@ -12,6 +12,7 @@ from starlette.responses import Response
 from holdfast.domain.accounts import User
 from holdfast.domain.errors import ChangedMeanwhile
 from holdfast.domain.ids import Version
+from holdfast.domain.workspaces import Workspace
 from holdfast.ports.listing import Entry
 from holdfast.ports.org_settings import Versioned
 from holdfast.web.problems import PreconditionFailed
@@ -55,8 +56,12 @@ def tag_of_settings(settings: Versioned) -> str:
     return _tag(settings.version)
 
 
+def tag_of_workspace(workspace: Workspace) -> str:
+    return _tag(workspace.version)
+
+
 def only_number(expected: Expected | None) -> frozenset[int] | None:
-    """Of a tag with one number: a user's, or the settings'."""
+    """Of a tag with one number: a user's, the settings' or a workspace's."""
     return None if expected is None else expected.at(0, 1)
 
 

@@ -16,6 +16,7 @@ from holdfast.domain.ids import WorkerId
 from holdfast.ports.bus import Bus
 from holdfast.ports.history import History
 from holdfast.ports.leases import Leases
+from holdfast.tasks import Crew
 from holdfast.worker.heartbeat import Heartbeat, Lease
 from holdfast.worker.holding import Holding
 from holdfast.worker.options import WorkerCounters, WorkerOptions
@@ -67,7 +68,7 @@ class Worker:
         self.counters = WorkerCounters()
         self._worker_id: WorkerId | None = None
         self._draining = asyncio.Event()
-        self._group = asyncio.TaskGroup()
+        self._group = Crew()
         self._living: asyncio.Task[None] | None = None
 
     @property
@@ -88,12 +89,7 @@ class Worker:
     ) -> None:
         assert self._living is not None
         self._living.cancel()
-        # Only a cancellation is the group's business, for it may be its own; any other error of
-        # the block passes as it is, instead of inside a group of one.
-        if isinstance(error, asyncio.CancelledError):
-            await self._group.__aexit__(kind, error, traceback)
-        else:
-            await self._group.__aexit__(None, None, None)
+        await self._group.__aexit__(kind, error, traceback)
 
     async def run(self) -> None:
         """Until drained."""

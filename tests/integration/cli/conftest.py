@@ -20,6 +20,7 @@ from tests.support.terminal import Cli
 from tests.support.web import OUR_ORIGIN, Cell, a_cell
 
 SLOW: Final = "words=4000 | rate=40"
+PAY: Final = 'call pay {"to": "Ada\\u202elugraB", "sum": 5, "note": "two\\nlines"}'
 SCRIPT: Final = parse_script(
     {
         "steps": [
@@ -40,7 +41,7 @@ SCRIPT: Final = parse_script(
             {"when": {"prompt": "slowly"}, "do": SLOW},
             {"when": {"prompt": "look it up", "step": 0}, "do": 'call look_up {"word": "kelp"}'},
             {"when": {"prompt": "look it up", "step": 1}, "do": 'say "So it is."'},
-            {"when": {"prompt": "pay", "step": 0}, "do": "call pay {}"},
+            {"when": {"prompt": "pay", "step": 0}, "do": PAY},
             {"when": {"prompt": "pay", "step": 1}, "do": 'say "That is settled."'},
             {"when": {"prompt": "be refused"}, "do": "fault=unauthorized"},
             {"when": {"prompt": "be busy"}, "do": 'say "Now I can." | fault=overloaded | times=1'},

@@ -17,6 +17,10 @@ LOOK_UP: dict[str, Any] = {
 }
 
 
+HIDDEN = "| to: Ada\\u{202e}lugraB"
+"""As `pay` is asked for by the script: what would turn the line around is seen."""
+
+
 async def asking(server: Cell) -> str:
     body = {"tools": [LOOK_UP], "message": {"text": "look it up"}}
     chat_id = (await server.admin.post("chats", body)).json["chat_id"]
@@ -46,26 +50,58 @@ async def test_a_call_that_waits_is_shown_and_answered(cli: Cli, server: Cell) -
     assert (await cli.call("answer", chat_id)).code == 5, "it waits for nobody"
 
 
-@pytest.mark.parametrize(("flag", "failed"), [((), False), (("--deny",), True)])
+@pytest.mark.parametrize(
+    ("flags", "failed", "told"),
+    [
+        (("--yes",), False, "paid"),
+        (("--deny", "--reason", "Too dear."), True, "They said: Too dear."),
+    ],
+)
 async def test_a_call_is_approved_or_denied(
-    cli: Cli, server: Cell, flag: tuple[str, ...], failed: bool
+    cli: Cli, server: Cell, flags: tuple[str, ...], failed: bool, told: str
 ) -> None:
     done = await cli.call("run", "pay")
     assert done.code == 3
     assert "pay waits for approval: holdfast approve" in done.err
 
-    await cli.told("approve", "@last", *flag)
+    piped = await cli.call("approve", "@last")
+    assert piped.code == 2, "nobody is there to ask"
+    golden("approve-pipe-err", masked(piped.err))
+    assert (await cli.call("approve", "@last", "no-such-call", *flags)).code == 2
+    assert (await cli.call("approve", "@last", "--yes", "--deny")).code == 2
+    assert (await cli.call("approve", "@last", "--yes", "--reason", "x")).code == 2
+    assert (await cli.call("wait", "@last")).code == 3, "all that decided nothing"
+    await cli.told("approve", "@last", *flags)
     assert await cli.told("wait", "@last") == "That is settled."
     exported = orjson.loads(await cli.told("export", "@last", "--format", "json"))
-    assert exported["messages"][2]["parts"][0]["failed"] is failed
+    result = exported["messages"][2]["parts"][0]
+    assert result["failed"] is failed
+    assert result["output"].endswith(told)
     assert (await cli.call("approve", "@last")).code == 5
+
+
+async def test_on_a_terminal_a_person_sees_the_call_and_decides(cli: Cli, server: Cell) -> None:
+    assert (await cli.call("run", "pay")).code == 3
+    async with cli.on_terminal("approve", "@last", columns=80) as terminal:
+        await terminal.until("leave it:")
+        golden("approve-terminal-80", masked(terminal.text))
+        terminal.press("\r")
+        assert await terminal.ended() == 3
+        assert "it still waits" in terminal.text
+    async with cli.on_terminal("approve", "@last", columns=80) as terminal:
+        await terminal.until("leave it:")
+        terminal.press("y\r")
+        assert await terminal.ended() == 0
+        assert "Approved: pay." in terminal.text
+    assert await cli.told("wait", "@last") == "That is settled."
 
 
 async def test_a_talk_asks_for_what_the_turn_waits_for(cli: Cli, server: Cell) -> None:
     async with cli.on_terminal("chat", columns=80) as terminal:
         await terminal.until("›")
         terminal.press("pay\r")
-        await terminal.until("Approve pay? [y/N]")
+        await terminal.until("leave it:")
+        assert HIDDEN in terminal.text
         terminal.press("y\r")
         await terminal.until("That is settled.")
         terminal.press(CTRL_D)

@@ -7,11 +7,11 @@ from typing import Any
 import aiohttp
 import pytest
 
+from holdfast.domain.addresses import is_public
 from holdfast.domain.chat import ErrorKind
 from holdfast.domain.messages import Ending
 from holdfast.ports import models
 from holdfast.providers import stream as stream_module
-from holdfast.providers.addresses import is_public
 from holdfast.providers.errors import ProviderError
 from holdfast.providers.stream import ModelStream
 from holdfast.providers.transport import Transport
@@ -20,7 +20,7 @@ from holdfast.simulator.faults import Fault
 from tests.requirements import requirement
 from tests.support import provider_faults
 from tests.support.fault_table import silent_successes
-from tests.unit.providers.test_addresses import CLOSED
+from tests.unit.domain.test_addresses import CLOSED
 
 HANG_S = 6.0
 

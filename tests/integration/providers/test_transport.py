@@ -20,7 +20,7 @@ from holdfast.providers.transport import (
 )
 from tests.support.model import NOW, call_for, endpoint_for, user
 from tests.support.servers import LAST, OK, Peer, chunk, nothing_left, serving
-from tests.unit.providers.test_addresses import CLOSED
+from tests.unit.domain.test_addresses import CLOSED
 
 WHOLE = (
     b'data: {"id":"c","choices":[{"delta":{"content":"Hi"},"finish_reason":"stop"}]}\n\n'

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from holdfast.sdk import AsyncClient, errors
+from holdfast.sdk import AsyncClient, errors, models
 from tests.support.identity import PASSWORD
 from tests.support.proxy import a_proxy
 from tests.support.sdk import Half, sdk_client
@@ -81,7 +81,7 @@ async def test_a_turn_is_steered(client: AsyncClient) -> None:
         await chat.retry()
     assert refused.value.code == "not_lawful"
     with pytest.raises(errors.Conflict):
-        await chat.decide("nothing", "approve")
+        await chat.decide(models.AwaitedCall(call_id="nothing", tool="a", seq=1), "approve")
 
 
 async def test_people_keys_shares_and_the_audit_log(

@@ -6,9 +6,10 @@ import os
 import random
 import threading
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
@@ -27,9 +28,6 @@ WARM_UP = 150
 SHORT = BusOptions(live_ttl_s=1.0, ping_every_s=0.25)
 RSS_BYTES_MAX = 24 * 2**20
 SETTLES_S = 25
-SLACK = {"descriptors": TOGETHER_MAX}
-"""Connections to the model are kept for a while for the next turn: as many as turns at once, which
-is chance. Far fewer than there are turns."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +37,10 @@ class Held:
     tasks: int
     threads: int
     descriptors: int
+    """Sockets among them, but for those to the model."""
+    to_model: int
+    """Connections that are kept for the next turn, for a while: as many as there were turns at
+    once, which is chance."""
     connections: int
     feeds: int
     watching: int
@@ -53,7 +55,7 @@ class Held:
         return [
             f"{name}: {getattr(self, name)} instead of {getattr(other, name)}"
             for name in (*names, "entries")
-            if getattr(self, name) > getattr(other, name) + SLACK.get(name, 0)
+            if getattr(self, name) > getattr(other, name)
         ]
 
 
@@ -63,6 +65,7 @@ class Scales:
 
     database_url: str
     redis: PrivateRedis
+    model_port: int
 
     async def weigh(self, server: Server | None = None) -> Held:
         gc.collect()
@@ -70,10 +73,12 @@ class Scales:
         hub = None if server is None else server.hub
         worker = None if server is None else server.worker
         keys = await self.redis.command("KEYS", "*")
+        descriptors, to_model = _descriptors(self.model_port)
         return Held(
             tasks=len(asyncio.all_tasks()),
             threads=threading.active_count(),
-            descriptors=_descriptors(),
+            descriptors=descriptors,
+            to_model=to_model,
             connections=connections,
             feeds=0 if hub is None else hub.counters.feeds,
             watching=0 if server is None else server.adapters.bus.counters.watching,
@@ -107,9 +112,20 @@ class Scales:
             await asyncio.sleep(0.25)
 
 
-def _descriptors() -> int:
-    """Sockets among them."""
-    return len(list(Path("/proc/self/fd").iterdir()))
+def _descriptors(model_port: int) -> tuple[int, int]:
+    """All that are open but the connections to the model, and those."""
+    lines = Path("/proc/self/net/tcp").read_text(encoding="utf-8").splitlines()[1:]
+    to_model = {
+        f"socket:[{fields[9]}]"
+        for fields in map(str.split, lines)
+        if fields[2].endswith(f":{model_port:04X}")
+    }
+    links: list[str] = []
+    for each in Path("/proc/self/fd").iterdir():
+        with suppress(FileNotFoundError):  # the one by which we look
+            links.append(str(each.readlink()))
+    kept = sum(link in to_model for link in links)
+    return len(links) - kept, kept
 
 
 def _resident_bytes() -> int:
@@ -120,7 +136,9 @@ def _resident_bytes() -> int:
 @pytest.mark.parametrize(("bus", "turns"), [("postgres", 2_000), ("redis", 300)])
 async def test_disturbed_turns_leave_nothing_behind(template: str, bus: str, turns: int) -> None:
     async with private_redis() as redis, replicas_apart(template) as cell:
-        scales = Scales(cell.database_url, redis)
+        model_port = urlsplit(cell.simulator.url).port
+        assert model_port is not None
+        scales = Scales(cell.database_url, redis, model_port)
         before = await scales.weigh()
         async with AsyncExitStack() as stack:
             # As production opens it, but that its live log is forgotten soon.
@@ -149,6 +167,7 @@ async def test_disturbed_turns_leave_nothing_behind(template: str, bus: str, tur
             assert churn.turns == turns
             assert server.metrics.value("holdfast_turn_interrupts_total") > turns / 20
             assert after.beyond(warm) == []
+            assert after.to_model <= TOGETHER_MAX
             assert (after.feeds, after.driven, after.entries) == (0, 0, 0)
             assert after.rss_bytes - warm.rss_bytes < RSS_BYTES_MAX
             assert churn.ends.keys() == {Status.IDLE}, churn.ends
@@ -162,3 +181,4 @@ async def test_disturbed_turns_leave_nothing_behind(template: str, bus: str, tur
                 assert server.metrics.value(f"holdfast_{name}_total") == 0, name
         gone = await scales.settled(scales.weigh, lambda held: not held.beyond(before))
         assert gone.beyond(before) == []
+        assert gone.to_model == 0

@@ -36,7 +36,11 @@ BODIES: Final[Mapping[str, Any]] = {
     "POST /chats/{chat_id}/retry": {},
     "POST /chats/{chat_id}/restore": {"version": 1},
     "POST /chats/{chat_id}/results": {"results": [{"call_id": "c1", "output": "x"}]},
-    "POST /chats/{chat_id}/decisions": {"call_id": "c1", "verdict": "approve"},
+    "POST /chats/{chat_id}/decisions": {
+        "call_id": "c1",
+        "verdict": "approve",
+        "digest": "0" * 64,
+    },
     "POST /me/password": {"current": "not the password", "new": "another long password"},
     "POST /users": {"name": "New", "email": "new@fresh.example"},
     "PUT /users/{user_id}/role": {"role": "admin"},
@@ -44,6 +48,7 @@ BODIES: Final[Mapping[str, Any]] = {
     "POST /sign-ins": {"email": "nobody@acme.example", "password": PASSWORD},
     "POST /keys": {"name": "new", "scopes": ["read"]},
     "PUT /settings": {"instructions": "foreign"},
+    "PUT /chats/{chat_id}/workspace": {},
 }
 """What a valid request says; routes that are not here take no body."""
 
@@ -54,6 +59,7 @@ KEYS_DO_NOT: Final = {"DELETE /sign-ins/current", "POST /me/password"} | {
 COLLEAGUES_MAY: Final = {"GET /users/{user_id}"}
 UNSCOPED: Final = {"GET /chats", "GET /me", "GET /users", "GET /keys", "GET /sign-ins"} | {
     "GET /models",
+    "GET /templates",
     "GET /watch",
     "WEBSOCKET /watch/socket",
 }
@@ -266,7 +272,8 @@ async def test_the_owner_gets_through_everywhere(scene: Scene) -> None:
             continue
         assert said.status not in (400, 401, 403, 405, 422, 500), (name, said)
         if said.status == 404:
-            assert said.code in ("queued_not_found", "version_not_found"), (name, said)
+            missing = ("queued_not_found", "version_not_found", "no_workspace")
+            assert said.code in missing, (name, said)
 
 
 async def test_ids_in_queries_are_no_way_around(scene: Scene) -> None:

@@ -20,6 +20,7 @@ UNSET: dict[str, Any] = {
     "allowed_models": None,
     "instructions": "",
     "steps_max": None,
+    "approvals": {"rules": [], "default": "allow"},
     "oidc_sign_up": True,
 }
 

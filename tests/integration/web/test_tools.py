@@ -50,7 +50,8 @@ async def test_a_result_from_outside_is_what_the_turn_goes_on_with(cell: Cell) -
     assert chat["tools"] == [LOOK_UP]
     action = chat["action_required"]
     assert action["kind"] == "result"
-    assert action["calls"] == [{"call_id": call_id, "tool": "look_up", "seq": 2}]
+    awaited_call = {"call_id": call_id, "tool": "look_up", "seq": 2, "digest": None}
+    assert action["calls"] == [awaited_call], "a result is given, not decided about"
     assert action["deadline"] is not None
     async with asyncio.timeout(20), admin.stream(chat_id) as events:
         assert await first(events, "action_required") == action
@@ -243,18 +244,21 @@ async def paying(empty: Replicas) -> AsyncGenerator[Paying]:
         yield Paying(cell, around, paid)
 
 
-async def asked_to_pay(admin: Client) -> tuple[str, str]:
+async def asked_to_pay(admin: Client) -> tuple[str, dict[str, str]]:
+    """A chat that waits for approval, and what every decision about its call says."""
     chat_id = await admin.new_chat(PAY)
     action = (await admin.until(chat_id, "awaiting"))["action_required"]
     assert action["kind"] == "approval"
-    return chat_id, action["calls"][0]["call_id"]
+    (waits,) = action["calls"]
+    return chat_id, {"call_id": waits["call_id"], "digest": waits["digest"]}
 
 
 async def test_an_approved_call_is_run_once_and_a_denied_one_never(paying: Paying) -> None:
     admin, paid = paying.cell.admin, paying.paid
-    chat_id, call_id = await asked_to_pay(admin)
+    chat_id, about = await asked_to_pay(admin)
+    call_id = about["call_id"]
     decisions = f"chats/{chat_id}/decisions"
-    yes, no = ({"call_id": call_id, "verdict": verdict} for verdict in ("approve", "deny"))
+    yes, no = ({**about, "verdict": verdict} for verdict in ("approve", "deny"))
 
     assert (await admin.post(decisions, {**yes, "call_id": "other"})).code == "call_not_open"
     assert (await admin.post(f"chats/{chat_id}/results", given(call_id))).code == "call_not_open"
@@ -267,8 +271,8 @@ async def test_an_approved_call_is_run_once_and_a_denied_one_never(paying: Payin
     assert (await admin.post(decisions, no)).code == "not_lawful"
     assert paid == [{"sum": 5}]
 
-    chat_id, call_id = await asked_to_pay(admin)
-    denied = {"call_id": call_id, "verdict": "deny"}
+    chat_id, about = await asked_to_pay(admin)
+    denied = {**about, "verdict": "deny"}
     assert (await admin.post(f"chats/{chat_id}/decisions", denied)).status == 202
     await admin.until(chat_id, "idle")
     result = next(p for p in await parts_of(admin, chat_id) if p["kind"] == "tool_result")
@@ -278,11 +282,11 @@ async def test_an_approved_call_is_run_once_and_a_denied_one_never(paying: Payin
 
 async def test_an_approval_after_a_restart_runs_the_very_call(paying: Paying) -> None:
     cell, paid = paying.cell, paying.paid
-    chat_id, call_id = await asked_to_pay(cell.admin)
+    chat_id, about = await asked_to_pay(cell.admin)
     cell.served[0].drain()
     other = await cell.another(around=paying.around)
     admin = cell.admin.at(other.url)
-    yes = {"call_id": call_id, "verdict": "approve"}
+    yes = {**about, "verdict": "approve"}
     assert (await admin.post(f"chats/{chat_id}/decisions", yes)).status == 202
     await admin.until(chat_id, "idle")
     assert paid == [{"sum": 5}]

@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from holdfast.bootstrap.adapters import beside, keep_in_time
+from holdfast.bootstrap.adapters import keep_in_time
+from holdfast.bootstrap.beside import beside
 from holdfast.domain.errors import Unavailable
 from tests.support.virtual import run_virtually
 

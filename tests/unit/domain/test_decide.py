@@ -37,6 +37,7 @@ from tests.support.builders import (
     asks,
     backoff,
     boundary,
+    digest_for,
     error,
     open_call,
     queued,
@@ -259,11 +260,11 @@ def approval(*call_ids: str, deadline_s: float | None = None) -> Chat:
 
 def test_what_was_approved_is_run_by_the_next_epoch() -> None:
     waiting = approval("c1", "c2")
-    one = outcome_of(waiting, c.Decide(CallId("c1"), "approve")).chat
+    one = outcome_of(waiting, c.Decide(CallId("c1"), "approve", digest_for("c1"))).chat
     assert one.status is Status.AWAITING
     assert one.awaiting is not None
     assert one.awaiting.calls == ("c2",)
-    both = outcome_of(one, c.Decide(CallId("c2"), "deny"))
+    both = outcome_of(one, c.Decide(CallId("c2"), "deny", digest_for("c2")))
     assert both.chat.status is Status.RUNNING
     assert synthetic(both) == [("c2", Synthetic.DENIED)]
     # Nothing of this has been started: a runner of the next epoch may run it without a doubt.

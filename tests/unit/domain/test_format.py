@@ -27,6 +27,7 @@ EVERY_PART: tuple[p.Part, ...] = (
     p.FileReference("src/a.py", first_line=1, last_line=3, text="x"),
     p.Skill("review", text="look twice"),
     p.Context("workspace", "there is one"),
+    p.ToolCall(CallId("c3"), "look_up", {}, needs=p.Need.APPROVAL, digest="d1", then=p.Need.RESULT),
 )
 GOLDEN = Path(__file__).parents[2] / "golden" / "parts-v1.json"
 

@@ -21,7 +21,8 @@ CHAT = a_chat(Status.RUNNING)
 
 def a_run(tool: str, call_id: str = "c1", shown: list[str] | None = None) -> Run:
     emitted: list[str] = [] if shown is None else shown
-    return Run(chat=CHAT, call=ToolCall(CallId(call_id), tool, {}), emit=emitted.append)
+    call = ToolCall(CallId(call_id), tool, {})
+    return Run(chat=CHAT, call=call, key=f"2.{call_id}", emit=emitted.append)
 
 
 async def test_the_clock_tells_the_time_of_the_database() -> None:

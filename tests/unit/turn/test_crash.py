@@ -232,10 +232,10 @@ async def test_a_second_interrupt_and_an_urgent_message_change_nothing_of_it() -
 # Mutants: each is a mistake that the tests above were seen to catch.
 
 
-def blind_plan(turn: Any, prompt: Any, toolbox: Any, calls: Any) -> Plan:
+def blind_plan(turn: Any, prompt: Any, toolbox: Any, calls: Any, _rules: Any) -> Plan:
     """Every open call is run, whoever may have started it before."""
     runs = [
-        Planned(call, toolbox.specs[call.tool], again=False)
+        Planned(call, toolbox.specs[call.tool], open_call, again=False)
         for open_call in calls
         for call in prompt.asked_beside(open_call)
         if call.call_id == open_call.call_id

@@ -18,12 +18,15 @@ from holdfast.cli.process import metrics_served, run_process, say, stopping_on_s
 from holdfast.cli.serve import cannot_be_used, ready_at, until_drained
 from holdfast.db.migrate import migrate
 from holdfast.settings import ModelSettings, Role, Settings, env_name
+from holdfast.settings.templates import LocalTemplateSettings
 from holdfast.simulator.options import Options
 from holdfast.simulator.server import Config, running
+from holdfast.workspace.local import fits_a_socket
 
 SIMULATED_RATE: Final = 60.0
 TRY: Final = 'holdfast run "Look at the clock and tell me what you see."'
 DEFAULTS: Final[dict[str, Any]] = {"log_format": "console", "log_level": "WARNING"}
+IDLE_S: Final = 24 * 3600
 LEASE: Final[dict[str, Any]] = {"lease_ttl_s": 4.0, "heartbeat_every_s": 1.0}
 """The only worker there is: after a kill, a start need not wait longer for the one before."""
 
@@ -54,7 +57,13 @@ async def _run(settings: Settings, path: Path) -> None:
         logging.getLogger(migrate.__module__).setLevel(logging.ERROR)  # each one is a warning to it
         await migrate(url)
         models = await stack.enter_async_context(_models(settings))
-        settings = settings.model_copy(update={"database_url": PostgresDsn(url), "models": models})
+        settings = settings.model_copy(
+            update={
+                "database_url": PostgresDsn(url),
+                "models": models,
+                **_workspaces(settings, folder),
+            }
+        )
         server = await stack.enter_async_context(open_server(settings))
         stack.enter_context(metrics_served(server, settings))
         try:
@@ -97,6 +106,21 @@ async def _models(settings: Settings) -> AsyncGenerator[tuple[ModelSettings, ...
             api_key=SecretStr("any"),
         )
         yield (model,)
+
+
+def _workspaces(settings: Settings, folder: Folder) -> dict[str, Any]:
+    """Beside the database, walled in by bubblewrap; where that does not hold, the agent says what
+    to do and runs nothing."""
+    workspaces = folder.path / "workspaces"
+    if settings.templates or not fits_a_socket(workspaces):
+        return {}
+    template = LocalTemplateSettings(
+        kind="local",
+        name="local",
+        description="A folder on this machine, walled in.",
+        ttl_s=IDLE_S,
+    )
+    return {"templates": (template,), "workspaces_folder": workspaces}
 
 
 async def _key(served: Served, folder: Folder) -> str | None:

@@ -266,5 +266,9 @@ with moved as (
     where q.chat_id = moved.id and q.id = s.id and q.removed_revision is null
 )
 
+-- commit_audit --
+-- What the entry is about, for audit_append, which comes next.
+, changed as (select from moved)
+
 -- commit_end --
 select epoch, statement_timestamp() as at from moved

@@ -115,10 +115,27 @@ class AsyncChat:
         return await self._commit("POST", "results", {"results": results}, key)
 
     async def decide(
-        self, call_id: str, verdict: Literal["approve", "deny"], *, key: str | None = None
+        self,
+        call: models.AwaitedCall | models.ToolCallPart,
+        verdict: Literal["approve", "deny"],
+        *,
+        reason: str = "",
+        key: str | None = None,
     ) -> models.Committed:
-        return await self._commit(
-            "POST", "decisions", {"call_id": call_id, "verdict": verdict}, key
+        """About exactly this call: `Conflict` (`approval_mismatch`) if another one waits by now.
+        `reason`: what the model is told with a denial."""
+        body = {"call_id": call.call_id, "verdict": verdict, "digest": call.digest}
+        return await self._commit("POST", "decisions", {**body, "reason": reason}, key)
+
+    async def call(self, awaited: models.AwaitedCall) -> models.ToolCallPart:
+        """What somebody waits for an answer to, with its arguments. Show them with
+        `holdfast.sdk.visible`: a model may have written what no eye sees."""
+        page = await self.messages(before=awaited.seq + 1, limit=1)
+        return next(
+            part
+            for message in page.messages
+            for part in message.parts
+            if isinstance(part, models.ToolCallPart) and part.call_id == awaited.call_id
         )
 
     async def declare(self, tools: Tools) -> None:
@@ -158,6 +175,43 @@ class AsyncChat:
         """How far one has read now; it only ever goes forward."""
         reached = await self._http.put(self._path("read"), {"seq": seq})
         return int(reached["read_seq"])
+
+    # Its workspace.
+
+    async def workspace(self) -> models.Workspace | None:
+        found = (await self._http.get(self._path("workspace")))["workspace"]
+        return None if found is None else models.Workspace.model_validate(found)
+
+    async def create_workspace(
+        self, template: str | None = None, *, ttl_s: int = 0, timeout_s: float | None = 300.0
+    ) -> models.Workspace:
+        """One that runs: made, started, or there already. Raises `WaitTimeout`."""
+        body = {"template": template, "ttl_s": ttl_s}
+        return await self._settled("PUT", "workspace", body, timeout_s)
+
+    async def start_workspace(self, *, timeout_s: float | None = 300.0) -> models.Workspace:
+        return await self._settled("POST", "workspace/start", None, timeout_s)
+
+    async def stop_workspace(self, *, timeout_s: float | None = 300.0) -> models.Workspace:
+        """Its files stay."""
+        return await self._settled("POST", "workspace/stop", None, timeout_s)
+
+    async def delete_workspace(self) -> models.Workspace:
+        """With everything in it."""
+        return models.Workspace.model_validate(await self._http.delete(self._path("workspace")))
+
+    async def _settled(
+        self, method: str, path: str, body: Mapping[str, Any] | None, timeout_s: float | None
+    ) -> models.Workspace:
+        """The server waits a few seconds per request; asking again is the same as asking once."""
+        patience = Patience(timeout_s)
+        while True:
+            said = await self._http.change(method, self._path(path), body)
+            workspace = models.Workspace.model_validate(said)
+            if workspace.is_settled:
+                return workspace
+            if patience.is_over:
+                raise WaitTimeout("The workspace is not there yet; it is still worked on.")
 
     # Following.
 
@@ -288,16 +342,7 @@ class AsyncChat:
         return True
 
     async def _arguments(self, reply: Reply, call: models.AwaitedCall) -> dict[str, Any]:
-        found = reply.call(call.call_id)
-        if found is None:
-            page = await self.messages(before=call.seq + 1, limit=1)
-            found = next(
-                part
-                for message in page.messages
-                for part in message.parts
-                if isinstance(part, models.ToolCallPart) and part.call_id == call.call_id
-            )
-        return found.arguments
+        return (reply.call(call.call_id) or await self.call(call)).arguments
 
     def _path(self, rest: str = "") -> str:
         return f"chats/{self.id}/{rest}".rstrip("/")

@@ -62,6 +62,11 @@ class AsyncClient:
     async def models(self) -> answers.ModelList:
         return answers.ModelList.model_validate(await self._http.get("models"))
 
+    async def templates(self) -> list[answers.Template]:
+        """The kinds of workspaces that chats may have; the first is the default."""
+        found = await self._http.get("templates")
+        return [answers.Template.model_validate(each) for each in found["templates"]]
+
     async def probe(self) -> Probe:
         """How the server is to be reached, for whoever looks for what is wrong."""
         began = time.monotonic()

@@ -63,6 +63,11 @@ class Client:
     def models(self) -> answers.ModelList:
         return answers.ModelList.model_validate(self._http.get("models"))
 
+    def templates(self) -> list[answers.Template]:
+        """The kinds of workspaces that chats may have; the first is the default."""
+        found = self._http.get("templates")
+        return [answers.Template.model_validate(each) for each in found["templates"]]
+
     def probe(self) -> Probe:
         """How the server is to be reached, for whoever looks for what is wrong."""
         began = time.monotonic()

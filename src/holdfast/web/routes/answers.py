@@ -4,8 +4,11 @@ from starlette.responses import Response
 
 from holdfast.chats import answer as answering
 from holdfast.chats.ledger import Actor
+from holdfast.domain.audit import AuditAction
 from holdfast.domain.errors import ChatNotFound
-from holdfast.domain.ids import CallId, ChatId
+from holdfast.domain.ids import ChatId
+from holdfast.domain.policy import Kind
+from holdfast.identity.recording import entry_by
 from holdfast.web import bodies, shapes
 from holdfast.web.auth import Asks, ByKey, Caller
 from holdfast.web.routes.common import ChatIdInPath, router_for
@@ -28,14 +31,19 @@ async def results(chat_id: ChatIdInPath, body: bodies.Results, asks: Asks, key: 
 
 @router.post("/chats/{chat_id}/decisions", status_code=202, response_model=shapes.Committed)
 async def decide(chat_id: ChatIdInPath, body: bodies.Decision, asks: Asks, key: ByKey) -> Response:
-    """Approve a call that waits for it, or deny it."""
+    """Approve a call that waits for it, or deny it; `digest` says of what you were shown."""
+    driver = asks.driver
+    tools = await _open_tools(asks, driver, ChatId(chat_id))
+    approved = body.verdict == "approve"
+    entry = entry_by(
+        asks.who,
+        asks.edge.clock,
+        AuditAction.CALL_APPROVED if approved else AuditAction.CALL_DENIED,
+        (Kind.CHAT, chat_id),
+        {"call_id": body.call_id, "tool": tools.get(body.call_id), "digest": body.digest},
+    )
     commit = await answering.decide_call(
-        asks.edge.chats.ledger,
-        asks.driver,
-        ChatId(chat_id),
-        CallId(body.call_id),
-        body.verdict,
-        keyed=key,
+        asks.edge.chats.ledger, driver, ChatId(chat_id), body.decision(), keyed=key, audit=entry
     )
     return committed(commit, 202)
 

@@ -4,6 +4,7 @@ from dataclasses import asdict
 
 from starlette.responses import Response
 
+from holdfast.domain.approvals import policy_to_json
 from holdfast.identity import org_settings
 from holdfast.ports.org_settings import Versioned
 from holdfast.web import bodies, shapes
@@ -44,4 +45,5 @@ async def _tag(asks: Caller) -> str:
 
 
 def _told(found: Versioned) -> Response:
-    return tagged(answer(asdict(found.settings)), tag_of_settings(found))
+    told = asdict(found.settings) | {"approvals": policy_to_json(found.settings.approvals)}
+    return tagged(answer(told), tag_of_settings(found))

@@ -1,0 +1,47 @@
+"""What lies in one folder."""
+
+import os
+import stat
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+FOLDER_ENTRIES_MAX: Final = 100_000
+GIT: Final = ".git"
+"""Not walked into: it has thousands of files, and none that anybody looks for."""
+Kind: TypeAlias = Literal["file", "folder", "link", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    name: str
+    kind: Kind
+    bytes: int | None = None
+
+
+def named_in(folder: int, *, hidden: bool) -> tuple[list[Named], bool]:
+    """What lies in it, by name, and whether there is more than we care to know."""
+    found: list[Named] = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith(".") and not hidden:
+                continue
+            if len(found) == FOLDER_ENTRIES_MAX:
+                return sorted(found, key=_name), True
+            found.append(_named(entry))
+    return sorted(found, key=_name), False
+
+
+def _name(named: Named) -> str:
+    return named.name
+
+
+def _named(entry: "os.DirEntry[str]") -> Named:
+    try:
+        found = entry.stat(follow_symlinks=False)
+    except OSError:  # gone again
+        return Named(entry.name, "other")
+    if stat.S_ISREG(found.st_mode):
+        return Named(entry.name, "file", found.st_size)
+    if stat.S_ISDIR(found.st_mode):
+        return Named(entry.name, "folder")
+    return Named(entry.name, "link" if stat.S_ISLNK(found.st_mode) else "other")

@@ -1,0 +1,130 @@
+-- Workspaces. Whoever changes one says which version of it they saw; times are ours.
+
+-- workspace_of_chat --
+select
+    id, org_id, owner_id, chat_id, template, status, version, address, ttl_s, stops_at, error,
+    created_at, changed_at
+from workspaces
+where chat_id = :chat_id and status <> 'deleted'
+
+-- find_workspace --
+select
+    id, org_id, owner_id, chat_id, template, status, version, address, ttl_s, stops_at, error,
+    created_at, changed_at
+from workspaces
+where id = :workspace_id
+
+-- add_workspace --
+-- Nothing comes back if the chat has one: the index decides, not a look before.
+insert into workspaces (id, org_id, owner_id, chat_id, template, status, ttl_s)
+values (:workspace_id, :org_id, :owner_id, :chat_id, :template, 'starting', :ttl_s)
+on conflict (chat_id) where status <> 'deleted' do nothing
+returning
+    id, org_id, owner_id, chat_id, template, status, version, address, ttl_s, stops_at, error,
+    created_at, changed_at
+
+-- claim_workspace --
+-- One that somebody starts or stops just now is theirs until they have been silent for too long.
+update workspaces as w
+set
+    status = :status,
+    version = w.version + 1,
+    address = null,
+    stops_at = null,
+    error = null,
+    changed_at = clock_timestamp()
+where w.id = :workspace_id and w.version = :version and w.status <> 'deleted'
+    and (
+        w.status not in ('starting', 'stopping')
+        or w.changed_at < clock_timestamp() - :lapse::interval
+    )
+returning
+    w.id, w.org_id, w.owner_id, w.chat_id, w.template, w.status, w.version, w.address, w.ttl_s,
+    w.stops_at, w.error, w.created_at, w.changed_at
+
+-- renew_workspace --
+update workspaces as w
+set changed_at = clock_timestamp()
+where w.id = :workspace_id and w.version = :version
+    and w.status in ('starting', 'stopping', 'deleted')
+returning w.id
+
+-- settle_workspace --
+update workspaces as w
+set
+    status = :status,
+    version = w.version + 1,
+    address = :address,
+    stops_at = clock_timestamp() + :stops_in::interval,
+    error = :error,
+    changed_at = clock_timestamp()
+where w.id = :workspace_id and w.version = :version and w.status <> 'deleted'
+returning
+    w.id, w.org_id, w.owner_id, w.chat_id, w.template, w.status, w.version, w.address, w.ttl_s,
+    w.stops_at, w.error, w.created_at, w.changed_at
+
+-- touch_workspace --
+-- No new version: that something happened in the chat disturbs nobody who stops it.
+update workspaces as w
+set stops_at = clock_timestamp() + :stops_in::interval
+where w.id = :workspace_id and w.status = 'running' and w.stops_at is not null
+returning w.id
+
+-- claim_expired_workspaces --
+-- Looked at and claimed as one: a touch in between finds it locked, or is found by us.
+update workspaces as w
+set
+    status = 'stopping',
+    version = w.version + 1,
+    address = null,
+    stops_at = null,
+    changed_at = clock_timestamp()
+where w.id in (
+    select e.id from workspaces as e
+    where e.stops_at < clock_timestamp() and e.template = any(:templates::text[])
+    order by e.stops_at
+    limit :limit
+    for update skip locked
+)
+returning
+    w.id, w.org_id, w.owner_id, w.chat_id, w.template, w.status, w.version, w.address, w.ttl_s,
+    w.stops_at, w.error, w.created_at, w.changed_at
+
+-- claim_abandoned_workspaces --
+-- Whoever started or stopped them is gone, and nobody waits for them.
+update workspaces as w
+set status = 'stopping', version = w.version + 1, changed_at = clock_timestamp()
+where w.id in (
+    select e.id from workspaces as e
+    where e.status in ('starting', 'stopping')
+        and e.changed_at < clock_timestamp() - :lapse::interval
+        and e.template = any(:templates::text[])
+    order by e.changed_at
+    limit :limit
+    for update skip locked
+)
+returning
+    w.id, w.org_id, w.owner_id, w.chat_id, w.template, w.status, w.version, w.address, w.ttl_s,
+    w.stops_at, w.error, w.created_at, w.changed_at
+
+-- claim_remains_of_workspaces --
+update workspaces as w
+set changed_at = clock_timestamp()
+where w.id in (
+    select e.id from workspaces as e
+    where e.status = 'deleted' and e.removed_at is null
+        and e.changed_at < clock_timestamp() - :lapse::interval
+        and e.template = any(:templates::text[])
+    order by e.changed_at
+    limit :limit
+    for update skip locked
+)
+returning
+    w.id, w.org_id, w.owner_id, w.chat_id, w.template, w.status, w.version, w.address, w.ttl_s,
+    w.stops_at, w.error, w.created_at, w.changed_at
+
+-- removed_workspace --
+update workspaces as w
+set removed_at = clock_timestamp()
+where w.id = :workspace_id and w.status = 'deleted'
+returning w.id

@@ -1,0 +1,461 @@
+"""Every setting, read from the environment here and nowhere else.
+
+`docs/reference/settings.md` is generated from these classes. Nobody below the composition root sees
+them: they become values there. What is wrong with them is said all at once, in sentences.
+"""
+
+from collections.abc import Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, Self, TypeAlias, TypeVar, cast
+from urllib.parse import unquote, urlsplit
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PostgresDsn,
+    SecretStr,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict, SettingsError
+
+from holdfast.settings.models import ModelSettings
+from holdfast.settings.oidc import OidcSettings
+from holdfast.settings.templates import (
+    CommandTemplateSettings,
+    LocalTemplateSettings,
+    TemplateSettings,
+)
+
+ENV_PREFIX: Final = "HOLDFAST_"
+BUS_SCHEMES: Final = ("redis", "rediss", "valkey", "valkeys")
+HEARTBEATS_PER_LEASE: Final = 3
+"""So that a lease outlives two lost heartbeats."""
+
+LogLevel: TypeAlias = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
+
+
+class WrongSettings(Exception):
+    """What an operator must change, a line for each."""
+
+    def __init__(self, *sentences: str) -> None:
+        super().__init__("\n".join(sentences))
+        self.sentences = sentences
+
+
+class Role(StrEnum):
+    ALL = "all"
+    API = "api"
+    WORKER = "worker"
+
+
+def _known_scheme(url: str) -> str:
+    if url and urlsplit(url).scheme not in BUS_SCHEMES:
+        raise ValueError(f"should be empty or begin with {', '.join(BUS_SCHEMES)}, and '://'")
+    return url
+
+
+def _plain_prefix(prefix: str) -> str:
+    if not prefix or set("{}") & set(prefix):
+        raise ValueError("should not be empty, and should have no braces")
+    return prefix
+
+
+def _origins(given: object) -> object:
+    """Each as a browser says it: scheme and host, in small letters, nothing after them."""
+    listed = given.split(",") if isinstance(given, str) else given
+    if not isinstance(listed, list | tuple):
+        return given
+    origins: list[str] = []
+    for each in cast("list[object]", listed):
+        origin = str(each).strip().rstrip("/").lower()
+        url = urlsplit(origin)
+        if url.scheme not in ("http", "https") or f"{url.scheme}://{url.netloc}" != origin:
+            raise ValueError("should be origins such as https://chat.example, with commas between")
+        origins.append(origin)
+    return tuple(origins)
+
+
+def _http(url: str) -> str:
+    if url and (urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).netloc):
+        raise ValueError("should be empty or an http(s) address such as http://localhost:4318")
+    return url
+
+
+class Settings(BaseSettings):
+    model_config = SettingsConfigDict(
+        env_prefix=ENV_PREFIX,
+        env_ignore_empty=True,  # as compose files leave what is not set
+        extra="ignore",
+        frozen=True,
+        hide_input_in_errors=True,  # an address or a model may have a secret in it
+    )
+
+    # The database.
+    database_url: PostgresDsn = Field(
+        default=PostgresDsn("postgresql://127.0.0.1:5432/holdfast"),
+        repr=False,
+        description="The PostgreSQL database that holds everything acknowledged.",
+    )
+    database_connections_max: int = Field(
+        default=16,
+        ge=2,
+        le=200,
+        description="Connections that one replica may hold; a turn needs one for milliseconds."
+        " The bus on PostgreSQL takes two more, a worker's heartbeat one.",
+    )
+    database_command_timeout_s: float = Field(
+        default=10.0,
+        gt=0,
+        description="Seconds after which a statement that was not answered counts as unavailable.",
+    )
+
+    # The bus.
+    bus_url: Annotated[str, AfterValidator(_known_scheme)] = Field(
+        default="",
+        repr=False,
+        description="Where hints and live parts travel. Empty: on the database itself; else a"
+        " Redis or Valkey server, as `redis://host:6379/0`. All replicas need the same.",
+    )
+    bus_prefix: Annotated[str, AfterValidator(_plain_prefix)] = Field(
+        default="holdfast",
+        description="Begins every key and channel on Redis, for servers that others use, too.",
+    )
+
+    # The process.
+    role: Role = Field(
+        default=Role.ALL,
+        description="What this process does: `api` serves people, `worker` drives turns, `all`"
+        " both.",
+    )
+    worker_name: str = Field(
+        default="",
+        max_length=200,
+        description="What operators see this worker as. Empty: the host's name and the process id.",
+    )
+    worker_capacity: int = Field(
+        default=600,
+        ge=1,
+        le=10_000,
+        description="Chats that one process drives at once; interrupts come on top.",
+    )
+    lease_ttl_s: float = Field(
+        default=10.0,
+        gt=0,
+        le=600,
+        description="Seconds without a heartbeat after which a worker's chats pass to others.",
+    )
+    heartbeat_every_s: float = Field(
+        default=3.0, gt=0, description="Seconds between two heartbeats of a worker."
+    )
+    drain_s: float = Field(
+        default=25.0,
+        ge=1,
+        le=3600,
+        description="Seconds that a stopping worker waits for its chats to be let go, and for tools"
+        " that must not run twice. Give the process a little more before it is killed.",
+    )
+
+    # People.
+    host: str = Field(default="127.0.0.1", description="The address on which people are served.")
+    port: int = Field(
+        default=8080, ge=0, le=65535, description="The port on which people are served. 0: any."
+    )
+    origins: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_origins)] = Field(
+        default=(),
+        description="Where our own pages come from, as `https://chat.example`, with commas between:"
+        " a browser's sign-in counts for no others. Empty: localhost, on the port.",
+    )
+    trusted_proxies: str = Field(
+        default="127.0.0.1",
+        description="Proxies whose `X-Forwarded-For` is believed: addresses, with commas between.",
+    )
+    stalled_s: float = Field(
+        default=60.0,
+        ge=1,
+        le=3600,
+        description="Seconds after which the connection of a client that takes nothing is ended; it"
+        " may come again and miss nothing. On Linux.",
+    )
+    rate_per_s: float = Field(
+        default=50.0,
+        gt=0,
+        description="Requests per second that one user may make of one process in the long run.",
+    )
+    rate_burst: int = Field(
+        default=500, ge=1, description="Requests that one user may make at once."
+    )
+    stranger_rate_per_s: float = Field(
+        default=20.0,
+        gt=0,
+        description="Requests per second without a credential that holds which one address may"
+        " make of one process in the long run.",
+    )
+    stranger_rate_burst: int = Field(
+        default=400, ge=1, description="Such requests that one address may make at once."
+    )
+    requests_max: int = Field(
+        default=500,
+        ge=1,
+        description="Requests that one process works on at once, streams not counted; more are"
+        " told to come again.",
+    )
+    admin_email: str = Field(
+        default="",
+        description="On an empty database, `holdfast serve` creates the first admin with this"
+        " address. Or use `holdfast admin create-first`.",
+    )
+    admin_password: SecretStr | None = Field(
+        default=None, description="The password of that admin; 12 characters or more."
+    )
+    oidc: tuple[OidcSettings, ...] = Field(
+        default=(),
+        description="Identity providers to log in through, as a JSON list; see below.",
+    )
+    organisation: str = Field(
+        default="Holdfast", min_length=1, max_length=200, description="The first organisation."
+    )
+
+    # Turns and models.
+    attempts_max: int = Field(
+        default=10,
+        ge=1,
+        le=10,
+        description="Attempts at one step before its turn fails; takeovers count, too.",
+    )
+    steps_max: int = Field(
+        default=100,
+        ge=1,
+        le=10_000,
+        description="Replies of a model since somebody last spoke before the turn fails.",
+    )
+    retry_first_delay_s: float = Field(
+        default=1.0, gt=0, description="Seconds before the second attempt; doubled for each more."
+    )
+    retry_delay_s_max: float = Field(
+        default=60.0, gt=0, description="The longest wait of our own between two attempts, in s."
+    )
+    first_part_s: float = Field(
+        default=60.0,
+        gt=0,
+        description="Seconds within which a model must begin to reply; a model may have its own.",
+    )
+    silence_s: float = Field(
+        default=120.0,
+        gt=0,
+        description="Seconds that a model may say nothing at all in mid-reply.",
+    )
+    progress_s: float = Field(
+        default=300.0,
+        gt=0,
+        description="Seconds that a model may send only signs of life in mid-reply.",
+    )
+    approvals: str = Field(
+        default="",
+        description="Which tool calls run, wait for approval, or never run: a JSON object, or the"
+        " path of a JSON or TOML file with it; see docs/how-to/approvals.md. Empty: all run.",
+    )
+    approval_wait_s: float = Field(
+        default=7 * 24 * 3600.0, gt=0, description="Seconds that a call waits for approval."
+    )
+    models: tuple[ModelSettings, ...] = Field(
+        default=(),
+        description="The models that chats may use, as a JSON list; see below.",
+    )
+    models_file: Path | None = Field(
+        default=None,
+        description="A file with that list, instead: keys in the environment are easily seen.",
+    )
+    default_model: str = Field(
+        default="",
+        description="The name of the model for chats that name none. Empty: the first.",
+    )
+    system_prompt: str = Field(
+        default="", description="What every model is told before the history."
+    )
+
+    # Workspaces.
+    templates: tuple[TemplateSettings, ...] = Field(
+        default=(),
+        description="The kinds of workspaces that chats may have, as a JSON list; see below. The"
+        " first is the default. Empty: chats have none.",
+    )
+    templates_file: Path | None = Field(default=None, description="A file with that list, instead.")
+    workspaces_folder: Path | None = Field(
+        default=None,
+        description="Where the workspaces of `local` templates lie, each in a folder of its own.",
+    )
+    workspace_secret: Annotated[SecretStr, Field(min_length=32)] | None = Field(
+        default=None,
+        description="What the tokens of agents follow from that are reached over a network: 32"
+        " characters or more, the same on all replicas. Needed for `command` templates.",
+    )
+
+    # What operators see.
+    log_level: LogLevel = Field(default="INFO", description="The least that is logged.")
+    log_format: Literal["json", "console"] = Field(
+        default="json", description="`json`: an object per line; `console`: for a person's eyes."
+    )
+    metrics_host: str = Field(
+        default="127.0.0.1", description="The address on which a worker serves its metrics."
+    )
+    metrics_port: int = Field(
+        default=0,
+        ge=0,
+        le=65535,
+        description="The port on which a worker serves its metrics, for Prometheus. 0: nowhere.",
+    )
+    otlp_endpoint: Annotated[str, AfterValidator(_http)] = Field(
+        default="",
+        description="Where traces are sent, as OTLP over HTTP: `http://localhost:4318`. Empty:"
+        " nowhere. Needs `holdfast[otlp]`.",
+    )
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        wrong = tuple(self._misfits())
+        if wrong:
+            raise WrongSettings(*wrong)
+        return self
+
+    def _misfits(self) -> Iterator[str]:
+        if self.heartbeat_every_s * HEARTBEATS_PER_LEASE >= self.lease_ttl_s:
+            yield (
+                f"{env_name('heartbeat_every_s')} must be less than a third of"
+                f" {env_name('lease_ttl_s')} ({self.lease_ttl_s:g}): a worker must survive two"
+                " lost heartbeats."
+            )
+        if self.retry_first_delay_s > self.retry_delay_s_max:
+            yield (
+                f"{env_name('retry_first_delay_s')} must not be more than"
+                f" {env_name('retry_delay_s_max')} ({self.retry_delay_s_max:g})."
+            )
+        if bool(self.admin_email) != (self.admin_password is not None):
+            both = f"{env_name('admin_email')} and {env_name('admin_password')}"
+            yield f"Set both {both}, or neither."
+        if self.oidc and not self.origins:
+            yield (
+                f"{env_name('oidc')} needs {env_name('origins')}: providers send people back to the"
+                " first of them."
+            )
+        if len({provider.name for provider in self.oidc}) < len(self.oidc):
+            yield f"{env_name('oidc')}: two providers have one name."
+        for listed in ("models", "templates"):
+            file = f"{listed}_file"
+            if getattr(self, listed) and getattr(self, file) is not None:
+                yield f"Set either {env_name(listed)} or {env_name(file)}, not both."
+
+    @property
+    def own_origins(self) -> frozenset[str]:
+        if self.origins:
+            return frozenset(self.origins)
+        return frozenset(f"http://{host}:{self.port}" for host in ("localhost", "127.0.0.1"))
+
+    @property
+    def redis_url(self) -> str:
+        """The bus's address in the words of the driver, which knows no Valkey; empty: no Redis."""
+        for ours, theirs in (("valkeys://", "rediss://"), ("valkey://", "redis://")):
+            if self.bus_url.startswith(ours):
+                return theirs + self.bus_url.removeprefix(ours)
+        return self.bus_url
+
+    def secrets(self) -> frozenset[str]:
+        """What must never be seen in a log."""
+        passwords = [urlsplit(url).password for url in (str(self.database_url), self.bus_url)]
+        keys = [secret.get_secret_value() for model in self.models for secret in model.secrets()]
+        keys += [
+            provider.client_secret.get_secret_value()
+            for provider in self.oidc
+            if provider.client_secret is not None
+        ]
+        for secret in (self.admin_password, self.workspace_secret):
+            if secret is not None:
+                keys.append(secret.get_secret_value())
+        return frozenset(filter(None, (*passwords, *(unquote(p) for p in passwords if p), *keys)))
+
+
+def env_name(field: str) -> str:
+    return f"{ENV_PREFIX}{field}".upper()
+
+
+def read_settings(**given: Any) -> Settings:  # noqa: ANN401 - Settings checks them
+    """The settings of this process; raises `WrongSettings` with all that is wrong."""
+    try:
+        settings = Settings(**given)
+        if settings.models_file is not None:
+            models = _listed_in(settings.models_file, "models_file", _MODELS)
+            settings = settings.model_copy(update={"models": models, "models_file": None})
+        if settings.templates_file is not None:
+            templates = _listed_in(settings.templates_file, "templates_file", _TEMPLATES)
+            settings = settings.model_copy(update={"templates": templates, "templates_file": None})
+    except ValidationError as error:
+        raise WrongSettings(*_sentences(error)) from None  # its cause would show what was given
+    except SettingsError as error:
+        field = next((name for name in ("oidc", "templates") if name in str(error)), "models")
+        wrong = f"{env_name(field)} should be a JSON list of objects."
+        raise WrongSettings(wrong) from None
+    _check_models(settings)
+    wrong = tuple(_wrong_templates(settings))
+    if wrong:
+        raise WrongSettings(*wrong)
+    return settings
+
+
+_Listed = TypeVar("_Listed")
+_MODELS: Final = TypeAdapter(tuple[ModelSettings, ...])
+_TEMPLATES: Final[TypeAdapter[tuple[TemplateSettings, ...]]] = TypeAdapter(
+    tuple[TemplateSettings, ...]
+)
+
+
+def _listed_in(path: Path, field: str, listed: TypeAdapter[_Listed]) -> _Listed:
+    name = env_name(field)
+    try:
+        return listed.validate_json(path.read_bytes())
+    except OSError as error:
+        raise WrongSettings(f"{name}: {path} cannot be read: {error.strerror}.") from None
+    except ValidationError as error:
+        raise WrongSettings(*(f"{name}: {said}" for said in _sentences(error, ""))) from None
+
+
+def _check_models(settings: Settings) -> None:
+    names = [model.name for model in settings.models]
+    doubled = sorted({name for name in names if names.count(name) > 1})
+    if doubled:
+        raise WrongSettings(f"{env_name('models')}: two models are named {', '.join(doubled)}.")
+    if settings.default_model and settings.default_model not in names:
+        known = ", ".join(names) or "none"
+        raise WrongSettings(
+            f"{env_name('default_model')} names {settings.default_model!r}, which is not among the"
+            f" models of {env_name('models')} ({known})."
+        )
+
+
+def _wrong_templates(settings: Settings) -> Iterator[str]:
+    names = [template.name for template in settings.templates]
+    doubled = sorted({name for name in names if names.count(name) > 1})
+    if doubled:
+        yield f"{env_name('templates')}: two templates are named {', '.join(doubled)}."
+    local = any(isinstance(each, LocalTemplateSettings) for each in settings.templates)
+    if local and settings.workspaces_folder is None:
+        yield f"{env_name('templates')} has a local template: set {env_name('workspaces_folder')}."
+    command = any(isinstance(each, CommandTemplateSettings) for each in settings.templates)
+    if command and settings.workspace_secret is None:
+        yield (
+            f"{env_name('templates')} has a command template: set {env_name('workspace_secret')} to"
+            " 32 random characters or more, the same on all replicas."
+        )
+
+
+def _sentences(error: ValidationError, prefix: str = ENV_PREFIX) -> Iterator[str]:
+    """A line for each thing that is wrong, without what was given: it may be a secret."""
+    for each in error.errors(include_url=False, include_input=False, include_context=False):
+        first, *rest = (str(step) for step in each["loc"] or ("",))
+        where = f"{prefix}{first}".upper() if prefix else f"entry {first}"
+        path = "".join(f"[{step}]" if step.isdigit() else f".{step}" for step in rest)
+        said = each["msg"].removeprefix("Value error, ")
+        said = said if said[:2].isupper() else said[:1].lower() + said[1:]  # URL stays URL
+        yield f"{where}{path}: {said}."

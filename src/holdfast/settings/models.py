@@ -1,0 +1,50 @@
+"""The models that chats may name, and where each is served."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+
+class AwsSettings(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    access_key: str
+    secret: SecretStr
+    region: str
+    token: SecretStr | None = None
+
+
+_OWN: Final = "Instead of the setting of this name, for this model."
+
+
+class ModelSettings(BaseModel):
+    """A model that chats may name, and where it is served."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    name: str = Field(min_length=1, description="What chats call it.")
+    vendor: str = Field(description="Who serves it; a row of providers/endpoints.py.")
+    model: str = Field(default="", description="What its vendor calls it; empty: as `name`.")
+    base_url: str = Field(default="", description="Empty: the vendor's own address.")
+    api_key: SecretStr | None = Field(default=None, description="The vendor's key.")
+    aws: AwsSettings | None = Field(default=None, description="Instead of a key, on Bedrock.")
+    values: dict[str, str] = Field(
+        default_factory=dict[str, str],
+        description="What the vendor's address leaves open, such as `region` or `resource`.",
+    )
+    first_part_s: float | None = Field(default=None, gt=0, description=_OWN)
+    silence_s: float | None = Field(default=None, gt=0, description=_OWN)
+    progress_s: float | None = Field(default=None, gt=0, description=_OWN)
+
+    @property
+    def model_name(self) -> str:
+        return self.model or self.name
+
+    def secrets(self) -> Iterator[SecretStr]:
+        if self.api_key is not None:
+            yield self.api_key
+        if self.aws is not None:
+            yield self.aws.secret
+            if self.aws.token is not None:
+                yield self.aws.token

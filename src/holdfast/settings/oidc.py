@@ -1,0 +1,52 @@
+"""Identity providers through which people may log in."""
+
+from typing import Final
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+
+LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class OidcSettings(BaseModel):
+    """An identity provider through which people may log in."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    name: str = Field(
+        pattern=r"^[a-z0-9][a-z0-9-]{0,39}$",
+        description="Small letters, digits and dashes. The provider must know the callback"
+        " `<first of HOLDFAST_ORIGINS>/api/v1/oidc/<name>/callback`.",
+    )
+    title: str = Field(default="", max_length=200, description="For people; empty: as `name`.")
+    issuer: str = Field(description="Its address, as its tokens say it; `http` on localhost only.")
+    client_id: str = Field(min_length=1, description="As whom it knows this server.")
+    client_secret: SecretStr | None = Field(default=None, description="What proves that.")
+    email_domains: tuple[str, ...] = Field(
+        default=(),
+        description="Whose verified addresses get an account at their first login. Empty: nobody's;"
+        " only accounts that were linked can log in.",
+    )
+    org_id: UUID | None = Field(
+        default=None,
+        description="The organisation of those accounts; needed only if there are several.",
+    )
+
+    @field_validator("issuer")
+    @classmethod
+    def _over_tls(cls, issuer: str) -> str:
+        url = urlsplit(issuer)
+        local = url.scheme == "http" and url.hostname in LOOPBACK
+        if not url.hostname or not (local or url.scheme == "https"):
+            raise ValueError("should be an https address")
+        return issuer
+
+    @field_validator("email_domains")
+    @classmethod
+    def _as_compared(cls, domains: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(domain.casefold() for domain in domains)
+
+    @property
+    def on_loopback(self) -> bool:
+        return self.issuer.startswith("http:")

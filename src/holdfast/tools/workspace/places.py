@@ -1,0 +1,130 @@
+"""The workspace itself: create, start, stop; and what it teaches. All may be asked for again: there
+is one workspace per chat, and who asks a second time gets that one (L108)."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from pydantic import Field, create_model
+
+from holdfast.domain.workspaces import Workspace
+from holdfast.ports.tools import Effect, Run, ToolOutput
+from holdfast.ports.workspaces import Template
+from holdfast.tools.workspace.awareness import within, without
+from holdfast.tools.workspace.binding import Binding
+from holdfast.tools.workspace.offer import Arguments, Offer, offer
+from holdfast.tools.workspace.texts import shown
+
+START_DEADLINE_S: Final = 600.0
+TTL_S_MAX: Final = 30 * 24 * 3600
+STOPPED: Final = (
+    "The workspace is stopped. Its files are kept, its processes have ended. Call start_workspace "
+    "to go on."
+)
+
+
+class Create(Arguments):
+    template: str = Field(
+        default="", max_length=200, description="Which kind of workspace. Empty: the default."
+    )
+    ttl_s: int = Field(
+        default=0,
+        ge=0,
+        le=TTL_S_MAX,
+        description="After how many idle seconds it may be stopped. 0: as its template says.",
+    )
+
+
+async def introduced(binding: Binding, workspace: Workspace) -> str:
+    """What there is to know of a workspace that runs."""
+    about = await binding.use(lambda agent: agent.about())
+    guidance = await binding.use(lambda agent: agent.guidance())
+    return within(workspace, about, guidance)
+
+
+async def _create(binding: Binding, run: Run, asked: Create) -> ToolOutput:  # noqa: ARG001
+    workspace = await binding.change(
+        lambda: binding.workspaces.create(binding.chat, asked.template or None, ttl_s=asked.ttl_s)
+    )
+    return ToolOutput(await introduced(binding, workspace))
+
+
+class Nothing(Arguments):
+    pass
+
+
+async def _start(binding: Binding, run: Run, asked: Nothing) -> ToolOutput:  # noqa: ARG001
+    workspace = await binding.change(lambda: binding.workspaces.start(binding.chat.chat_id))
+    return ToolOutput(await introduced(binding, workspace))
+
+
+async def _stop(binding: Binding, run: Run, asked: Nothing) -> ToolOutput:  # noqa: ARG001
+    if await binding.found() is None:
+        return ToolOutput(without(None, binding.workspaces.templates), failed=True)
+    await binding.change(lambda: binding.workspaces.stop(binding.chat.chat_id))
+    return ToolOutput(STOPPED)
+
+
+class ReadSkill(Arguments):
+    name: str = Field(
+        min_length=1, max_length=200, description="The skill's name, as the system prompt lists it."
+    )
+
+
+async def _read_skill(binding: Binding, run: Run, asked: ReadSkill) -> ToolOutput:  # noqa: ARG001
+    skill = await binding.use(lambda agent: agent.skill(asked.name))
+    beside = "\n".join(f"- {shown(path)}" for path in skill.files)
+    files = f"\n\nFiles beside it:\n{beside}" if beside else ""
+    return ToolOutput(f"{shown(skill.path)}\n\n{skill.text}{files}")
+
+
+def places(templates: Sequence[Template]) -> tuple[Offer[Any], ...]:
+    """With the templates that there are: a model should not have to guess a name."""
+    names = ", ".join(template.name for template in templates)
+    described = create_model(
+        "Create",
+        __base__=Create,
+        template=(
+            str,
+            Field(
+                default="",
+                max_length=200,
+                description=f"Which kind of workspace: {names}. Empty: the first of them.",
+            ),
+        ),
+    )
+    return (
+        offer(
+            "create_workspace",
+            """Give this chat a workspace: a folder of its own, and a place to run commands in. A
+            chat has one: if it is there already, you get it, and if it is stopped, it is
+            started.""",
+            described,
+            _create,
+            effect=Effect.REPEATABLE,
+            deadline_s=START_DEADLINE_S,
+        ),
+        offer(
+            "start_workspace",
+            "Start this chat's workspace if it is stopped, or wait until it has started.",
+            Nothing,
+            _start,
+            effect=Effect.REPEATABLE,
+            deadline_s=START_DEADLINE_S,
+        ),
+        offer(
+            "stop_workspace",
+            """Stop this chat's workspace. Its processes end, its files are kept. It also stops by
+            itself when nobody uses it.""",
+            Nothing,
+            _stop,
+            effect=Effect.REPEATABLE,
+        ),
+        offer(
+            "read_skill",
+            """Read a skill of the workspace: instructions for a particular task. The system prompt
+            lists which there are.""",
+            ReadSkill,
+            _read_skill,
+            effect=Effect.REPEATABLE,
+        ),
+    )

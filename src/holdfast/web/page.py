@@ -1,0 +1,165 @@
+"""The page: files that were built into `static/` before the wheel, served from memory.
+
+Only files that were there at the start are known, by their exact paths: nothing is looked up on
+disk. Names under `assets/` carry a hash of their content and never change; everything else is asked
+for anew. An address that the page itself understands (`/chats/…`, `/settings`) is answered with
+`index.html`, but only to browsers that want a page: programs get the API's own 404.
+
+The page works under any path prefix, and nobody has to tell us which: addresses in `index.html` are
+relative, and how many steps up they begin is seen from the path that was asked for.
+"""
+
+import hashlib
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+STATIC: Final = Path(__file__).parent / "static"
+NOT_BUILT: Final = (
+    "The page is not built. In the sources, run `just ui` (it needs Node), and start the server"
+    " again. The API is at /api/v1, and `holdfast chat` needs no page.\n"
+)
+_INDEX: Final = "/index.html"
+_ASSETS: Final = "/assets/"
+_NONCE: Final = "HOLDFAST_NONCE"
+_RELATIVE: Final = '="./'
+"""How every address begins in `index.html` as it is built."""
+_MEDIA_TYPES: Final[Mapping[str, str]] = {
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+    ".map": "application/json",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+    ".wasm": "application/wasm",
+    ".woff2": "font/woff2",
+}
+_PACKED: Final[Mapping[str, str]] = {".br": "br", ".gz": "gzip"}  # the better one first
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """`packed`: the same by content encoding."""
+
+    content: bytes
+    media_type: str
+    tag: str
+    packed: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+
+
+def files_in(folder: Path) -> dict[str, File]:
+    """By the path that a browser asks for; empty if the page was not built."""
+    found: dict[str, File] = {}
+    for path in sorted(folder.rglob("*")):
+        media_type = _MEDIA_TYPES.get(path.suffix)
+        if media_type is None or not path.is_file():
+            continue  # a packed sibling, or nothing of ours
+        content = path.read_bytes()
+        siblings = {name: path.with_name(path.name + end) for end, name in _PACKED.items()}
+        found["/" + path.relative_to(folder).as_posix()] = File(
+            content,
+            media_type,
+            f'"{hashlib.sha256(content).hexdigest()[:32]}"',
+            {name: each.read_bytes() for name, each in siblings.items() if each.is_file()},
+        )
+    return found
+
+
+def policy(nonce: str) -> str:
+    """What the page may load and run: its own files, and nothing that a model could name.
+
+    Styles by nonce are those that primitives make at run time. No `data:`, no other origin, no
+    `eval`, and no string becomes a script (trusted types).
+    """
+    return "; ".join(
+        (
+            "default-src 'none'",
+            "script-src 'self'",
+            f"style-src 'self' 'nonce-{nonce}'",
+            "img-src 'self' blob:",
+            "font-src 'self'",
+            "connect-src 'self'",
+            "worker-src 'self'",
+            "manifest-src 'self'",
+            "frame-ancestors 'none'",
+            "form-action 'self'",
+            "base-uri 'none'",
+            "require-trusted-types-for 'script'",
+        )
+    )
+
+
+class Page:
+    """What answers where the API has no route."""
+
+    def __init__(
+        self,
+        otherwise: ASGIApp,
+        files: Mapping[str, File],
+        new_nonce: Callable[[], str] = lambda: secrets.token_urlsafe(18),
+    ) -> None:
+        self._otherwise = otherwise
+        self._files = files
+        self._new_nonce = new_nonce
+        index = files.get(_INDEX)
+        self._index = None if index is None else index.content.decode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        response = self._response(scope)
+        await (self._otherwise if response is None else response)(scope, receive, send)
+
+    def _response(self, scope: Scope) -> Response | None:
+        path: str = scope["path"]
+        if scope["type"] != "http" or scope["method"] not in ("GET", "HEAD") or _is_api(path):
+            return None
+        headers = Headers(scope=scope)
+        file = self._files.get(path) if path != _INDEX else None
+        if file is not None:
+            return _file(file, headers, forever=path.startswith(_ASSETS))
+        if path.startswith(_ASSETS) or "text/html" not in headers.get("accept", ""):
+            return None  # a missing file must not look like one that is there
+        if self._index is None:
+            return PlainTextResponse(NOT_BUILT, 404)
+        return self._front(self._index, _steps_up(scope))
+
+    def _front(self, index: str, up: str) -> Response:
+        nonce = self._new_nonce()
+        html = index.replace(_NONCE, nonce).replace(_RELATIVE, f'="{up}')
+        return Response(
+            html,
+            media_type=_MEDIA_TYPES[".html"],
+            # Without a tag: a page from the cache would carry the nonce of another answer.
+            headers={"cache-control": "no-cache", "content-security-policy": policy(nonce)},
+        )
+
+
+def _is_api(path: str) -> bool:
+    return path == "/api" or path.startswith("/api/")
+
+
+def _steps_up(scope: Scope) -> str:
+    """From the address that was asked for to where the page's files are."""
+    raw: bytes = scope.get("raw_path") or scope["path"].encode()  # as the browser counts slashes
+    return "../" * (raw.partition(b"?")[0].count(b"/") - 1) or "./"
+
+
+def _file(file: File, headers: Headers, *, forever: bool) -> Response:
+    cache = "public, max-age=31536000, immutable" if forever else "no-cache"
+    said = {"cache-control": cache, "etag": file.tag, "vary": "accept-encoding"}
+    if headers.get("if-none-match") == file.tag:
+        return Response(status_code=304, headers=said)
+    wanted = {
+        each.partition(";")[0].strip() for each in headers.get("accept-encoding", "").split(",")
+    }
+    for encoding, content in file.packed.items():
+        if encoding in wanted:
+            packed = {**said, "content-encoding": encoding}
+            return Response(content, media_type=file.media_type, headers=packed)
+    return Response(file.content, media_type=file.media_type, headers=said)

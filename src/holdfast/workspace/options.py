@@ -1,0 +1,30 @@
+"""How patient the keeper of workspaces is."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeeperOptions:
+    lapse_s: float = 15.0
+    """Whoever starts or stops a workspace and gives no sign of life for so long is overtaken."""
+    renew_every_s: float = 4.0
+    abandoned_s: float = 60.0
+    """After so long the sweep takes over what nobody waits for."""
+    sweep_every_s: float = 15.0
+    swept_max: int = 50
+    """Workspaces claimed by one sweep."""
+    at_once_max: int = 8
+    """Workspaces that one sweep stops at once."""
+    touch_every_s: float = 60.0
+    known_max: int = 10_000
+    """Chats of which this process remembers the workspace."""
+    look_first_s: float = 0.05
+    look_s_max: float = 1.0
+    """Between two looks at a workspace that another process starts."""
+    patience_s: float = 30.0
+    """How much longer than a start may take anybody waits for one."""
+
+    def __post_init__(self) -> None:
+        assert self.renew_every_s * 3 < self.lapse_s, "two lost signs of life are survived"
+        assert self.lapse_s <= self.abandoned_s
+        assert 0 < self.look_first_s <= self.look_s_max

@@ -1,0 +1,329 @@
+"""What the server and a workspace agent say to each other: JSON over HTTP, version 1.
+
+The agent outlives the servers that ask it, so whatever is started is named by whoever starts it: a
+process has the *key* of the tool call that asked for it, and the same key is the same process for
+ever.
+
+    GET    /v1/about                                        → About
+    PUT    /v1/chats/{chat}/processes/{key}      Start      → Process
+    GET    /v1/chats/{chat}/processes                       → Processes
+    GET    /v1/chats/{chat}/processes/{key}?after&wait_s&until  → Look
+    POST   /v1/chats/{chat}/processes/{key}/input   Input   → Process
+    POST   /v1/chats/{chat}/processes/{key}/signal  Signal  → Process
+    DELETE /v1/chats/{chat}/processes/{key}                 → Process
+    DELETE /v1/chats/{chat}/processes                       → Processes
+    POST   /v1/files/{read, write, edit, list, find, search}
+    GET    /v1/guidance                                     → Guidance
+    GET    /v1/skills/{name}                                → SkillText
+
+`{key}` may also be the short `id` that the agent gave. A chat never finds another chat's processes:
+they answer exactly like unknown ones. Whatever is refused is answered with a `Fault`.
+"""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Key = Annotated[str, Field(min_length=1, max_length=200)]
+Path = Annotated[str, Field(max_length=4096)]
+"""Relative to the workspace's folder; `""` and `"."` are the folder itself. An absolute path that
+begins with that folder is taken as the rest of it. A name with unprintable characters is told in
+double quotes, with escapes, and may be said so."""
+
+
+class Said(BaseModel):
+    """Frozen, and deaf to fields that a newer side may add."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class FaultCode(StrEnum):
+    """What a program may branch on; each has one HTTP status, the same always."""
+
+    BAD_REQUEST = "bad_request"  # 400
+    UNAUTHORIZED = "unauthorized"  # 401
+    NO_SHELL = "no_shell"  # 403: the sandbox leaks, or there is none; nothing is run
+    OUTSIDE = "outside"  # 403: a path leads out of the workspace
+    NOT_FOUND = "not_found"  # 404: a file, or a process of this chat
+    KEY_TAKEN = "key_taken"  # 409: the same key with another command
+    STOPPED = "stopped"  # 409: this key was stopped before it was started; it never will be
+    CONFLICT = "conflict"  # 409: an edit does not fit the file; nothing was written
+    NOT_RUNNING = "not_running"  # 409: input or a signal for a process that has ended
+    TOO_LARGE = "too_large"  # 413
+    TOO_MANY = "too_many"  # 429: processes of the workspace
+    FAILED = "failed"  # 500: ours, or the operating system's; the message says what
+
+
+class Fault(Said):
+    code: FaultCode
+    message: str
+    """For the model and for people: what went wrong and, where there is one, what to do next."""
+
+
+# Processes
+
+
+class Start(Said):
+    command: str = Field(min_length=1, max_length=256 * 1024)
+    """For `sh -c`, inside the sandbox."""
+    cwd: Path = ""
+    env: dict[str, str] = Field(default_factory=dict[str, str])
+    """Beside what the agent sets itself (pagers, editors and colours are switched off)."""
+    input: Literal["none", "open"] = "none"
+    """`open`: the process waits for what `Input` brings."""
+    background: bool = False
+    """Nobody waits for it; only kept to be told again."""
+
+
+class State(StrEnum):
+    RUNNING = "running"
+    ENDED = "ended"
+    LOST = "lost"
+    """Started by an agent that is gone: nobody knows how it ended."""
+    STOPPED = "stopped"
+    """Stopped before it was started."""
+
+
+class Process(Said):
+    key: Key
+    id: str
+    """Short, unique within its chat: `p1`, `p2` …"""
+    command: str
+    cwd: Path
+    background: bool
+    state: State
+    exit_code: int | None = None
+    """When ended by itself."""
+    signal: str | None = None
+    """When ended by a signal: its name."""
+    reason: str | None = None
+    """Anything else there is to know: out of memory, too many processes."""
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    bytes_written: int = 0
+    """Output so far, kept or not."""
+
+
+class Processes(Said):
+    processes: tuple[Process, ...]
+    """Oldest first."""
+
+
+class Output(Said):
+    """Standard output and error, as one, from byte `begin` up to byte `end`.
+
+    The agent keeps the first 16 KiB and the last 16 KiB. What lies between and was not fetched in
+    time is gone: `missed` bytes before `begin`, counted from where was asked. No rune is cut: the
+    bytes of one that is not whole yet wait for the rest, unless the process has ended.
+    """
+
+    begin: int
+    end: int
+    missed: int = 0
+    text: str = ""
+
+
+class Look(Said):
+    """A process, and its output after a cursor: `?after=N`, a byte offset, 0 at first.
+
+    `after=-1`: all that is kept, `head` and `output` around what was dropped.
+    `wait_s`: answered at the latest then; sooner when `until` is met: `exit` (it has ended) or
+    `output` (there is some after the cursor, or it has ended).
+    """
+
+    process: Process
+    output: Output
+    head: Output | None = None
+
+
+class Input(Said):
+    text: str = ""
+    close: bool = False
+    """Nothing will follow."""
+
+
+class Signal(Said):
+    name: Literal["INT", "TERM", "KILL", "HUP", "QUIT", "USR1", "USR2", "STOP", "CONT"]
+    """Sent to every process of the tree."""
+
+
+# `DELETE` kills the whole tree and answers when none of it is alive. A key that was never started
+# is remembered as stopped, so that a server that was frozen cannot start it later.
+
+
+# Files
+
+
+class ReadFile(Said):
+    path: Path
+    first_line: int = Field(default=1, ge=1)
+    lines_max: int = Field(default=2000, ge=1, le=100_000)
+
+
+class Lines(Said):
+    path: Path
+    text: str
+    """With the file's own line endings; cut lines are marked."""
+    first_line: int
+    last_line: int
+    lines_total: int
+    bytes_total: int
+    more: bool
+    """Lines follow."""
+    counted: bool = True
+    """False: the file is so large that `lines_total` is only how far was counted."""
+
+
+class WriteFile(Said):
+    path: Path
+    text: str
+    how: Literal["create", "replace", "any"] = "any"
+    """`create` refuses a file that is there, `replace` one that is not."""
+
+
+class Written(Said):
+    path: Path
+    bytes_written: int
+    created: bool
+    diff: str = ""
+
+
+class Change(Said):
+    old: str = Field(min_length=1)
+    new: str
+    every: bool = False
+    """All places; otherwise `old` must stand in exactly one."""
+
+
+class FileEdit(Said):
+    path: Path
+    changes: tuple[Change, ...] = Field(min_length=1, max_length=1000)
+
+
+class EditFiles(Said):
+    files: tuple[FileEdit, ...] = Field(min_length=1, max_length=200)
+
+
+class Edited(Said):
+    files: tuple["EditedFile", ...]
+
+
+class EditedFile(Said):
+    path: Path
+    replaced: int
+    diff: str
+
+
+class ListFiles(Said):
+    path: Path = ""
+    depth: int = Field(default=1, ge=1, le=20)
+    hidden: bool = False
+    limit: int = Field(default=1000, ge=1, le=20_000)
+
+
+class Entry(Said):
+    path: Path
+    kind: Literal["file", "folder", "link", "other"]
+    bytes: int | None = None
+
+
+class Listed(Said):
+    entries: tuple[Entry, ...]
+    more: bool = False
+    note: str = ""
+    """What was left out and why: sentences, or nothing."""
+
+
+class FindFiles(Said):
+    pattern: str = Field(min_length=1, max_length=1000)
+    """A glob: `**/*.py`. Without a slash it is looked for at any depth."""
+    path: Path = ""
+    hidden: bool = False
+    limit: int = Field(default=500, ge=1, le=20_000)
+
+
+class Found(Said):
+    paths: tuple[Path, ...]
+    more: bool = False
+    note: str = ""
+    """What was left out and why: sentences, or nothing."""
+
+
+class SearchFiles(Said):
+    pattern: str = Field(min_length=1, max_length=4000)
+    path: Path = ""
+    glob: str | None = Field(default=None, max_length=1000)
+    literal: bool = False
+    ignore_case: bool = False
+    hidden: bool = False
+    context: int = Field(default=0, ge=0, le=20)
+    """Lines around a match."""
+    limit: int = Field(default=200, ge=1, le=5000)
+
+
+class Match(Said):
+    path: Path
+    line: int
+    text: str
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+
+
+class Matches(Said):
+    matches: tuple[Match, ...]
+    more: bool = False
+    note: str = ""
+    """What was left out and why: sentences, or nothing."""
+
+
+# What the workspace says to whoever works in it
+
+
+class Instruction(Said):
+    path: Path
+    text: str
+    """Bounded; a cut is marked."""
+
+
+class SkillInfo(Said):
+    name: str
+    description: str
+    path: Path
+
+
+class Guidance(Said):
+    instructions: tuple[Instruction, ...] = ()
+    skills: tuple[SkillInfo, ...] = ()
+
+
+class SkillText(Said):
+    name: str
+    path: Path
+    text: str
+    files: tuple[Path, ...] = ()
+    """What lies beside it."""
+
+
+# The agent itself
+
+
+class SandboxReport(Said):
+    mode: Literal["bubblewrap", "external"]
+    works: bool
+    """Only then is anything run."""
+    attacks: int = 0
+    escapes: tuple[str, ...] = ()
+    """What got out, and how to mend it: a sentence each."""
+    warnings: tuple[str, ...] = ()
+
+
+class About(Said):
+    version: str
+    wire: int = 1
+    boot_id: str
+    """New with every start of the agent."""
+    root: str
+    """The workspace's folder, as processes see it."""
+    sandbox: SandboxReport

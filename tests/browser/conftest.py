@@ -1,0 +1,49 @@
+"""One server and one browser for the tests of a file, a browser profile for each test."""
+
+from collections.abc import AsyncGenerator
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, BrowserContext
+
+from holdfast.simulator.server import Config, running
+from tests.support.browser import Site, Tab, a_site, chromium, open_tab, why_no_browser
+from tests.support.database import temporary_database
+from tests.support.replica import Replicas
+
+
+@pytest.fixture(scope="session", autouse=True)
+def there_is_a_browser() -> None:
+    if (why := why_no_browser()) is not None:
+        pytest.fail(why)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def site(template: str) -> AsyncGenerator[Site]:
+    async with (
+        temporary_database(template) as url,
+        running(Config(hang_max_s=20)) as simulator,
+        a_site(Replicas(url, simulator)) as site,
+    ):
+        yield site
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def browser() -> AsyncGenerator[Browser]:
+    async with chromium() as browser:
+        yield browser
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def context(browser: Browser) -> AsyncGenerator[BrowserContext]:
+    context = await browser.new_context(viewport={"width": 1280, "height": 800})
+    yield context
+    await context.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def tab(context: BrowserContext, site: Site) -> Tab:
+    """Signed in."""
+    tab = await open_tab(context, site)
+    await tab.sign_in()
+    return tab

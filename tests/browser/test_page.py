@@ -1,0 +1,132 @@
+"""The way of a person through the page: in, a chat, stop, the queue, the list, the settings."""
+
+import re
+
+import pytest
+from playwright.async_api import BrowserContext, Locator, expect
+
+from tests.requirements import requirement
+from tests.support.browser import PATIENCE_MS, Site, Tab, open_tab
+from tests.support.identity import PASSWORD
+from tests.support.web import ADMIN_EMAIL
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+SLOW = "[[sim: words=400 | rate=25]]"
+
+
+def in_list(tab: Tab, title: str) -> Locator:
+    return tab.page.get_by_role("navigation", name="Chats").get_by_role("link", name=title)
+
+
+async def test_who_signs_in_is_where_they_wanted_to_go(context: BrowserContext, site: Site) -> None:
+    tab = await open_tab(context, site)
+    await tab.go("/settings")
+    page = tab.page
+    await page.get_by_label("E-mail").fill(ADMIN_EMAIL)
+    await page.get_by_label("Password").fill("not the password")
+    await page.get_by_role("button", name="Sign in").click()
+    await expect(page.get_by_role("alert")).to_have_text("E-mail or password is wrong.")
+    await page.get_by_label("Password").fill(PASSWORD)
+    await page.get_by_role("button", name="Sign in").click()
+    await expect(page.get_by_role("heading", name="Settings", level=1)).to_be_visible()
+    await expect(page.get_by_role("cell", name="sim")).to_be_visible()
+    await expect(page.get_by_role("cell", name=ADMIN_EMAIL)).to_be_visible()
+
+    await page.get_by_label("What is it for?").fill("a program")
+    await page.get_by_role("button", name="Make key").click()
+    secret = await page.get_by_role("status").locator("code").inner_text()
+    assert (await site.admin.as_(secret).get("me")).json["user"]["email"] == ADMIN_EMAIL
+
+    await page.get_by_role("button", name="Ada").click()
+    await page.get_by_role("menuitem", name="Sign out").click()
+    await expect(page.get_by_role("button", name="Sign in")).to_be_visible()
+    tab.content()
+
+
+@requirement("F06")
+async def test_stop_ends_the_turn_on_the_server_and_keeps_what_was_said(tab: Tab) -> None:
+    chat_id = await tab.new_chat(SLOW)
+    stop = tab.page.get_by_role("button", name="Stop")
+    await expect(stop).to_be_visible(timeout=PATIENCE_MS)
+    said = tab.page.locator("[data-key='m2.0']")
+    await expect(said).to_have_text(re.compile(r"(\w+\W+){20}"), timeout=PATIENCE_MS)
+    await tab.page.reload()
+    await stop.click()
+    await tab.settled()
+    chat = await tab.site.admin.until(chat_id, "idle")
+    messages = (await tab.site.admin.get(f"chats/{chat_id}/messages")).json["messages"]
+    assert chat["last_seq"] == messages[-1]["seq"]
+    assert messages[-1]["ending"] == "interrupted"
+    kept = messages[-1]["parts"][-1]["text"]
+    assert (await said.inner_text()).split() == kept.split()
+    tab.content()
+
+
+@requirement("F03")
+async def test_what_waits_in_the_queue_is_shown_moved_and_taken_out(tab: Tab) -> None:
+    chat_id = await tab.new_chat(SLOW)
+    await expect(tab.page.get_by_role("button", name="Stop")).to_be_visible(timeout=PATIENCE_MS)
+    for text in ("first", "second", "third"):
+        await tab.say(text)
+        queue = tab.page.get_by_role("region", name="Queue")
+        await expect(queue).to_contain_text(text)
+    await tab.page.get_by_role("button", name="Move up: third").click()
+
+    async def waiting() -> list[str]:
+        chat = (await tab.site.admin.get(f"chats/{chat_id}")).json
+        return [each["parts"][0]["text"] for each in chat["queue"]]
+
+    await expect(queue.get_by_role("listitem").nth(1)).to_contain_text("third")
+    await tab.page.get_by_role("button", name="Delete: first").click()
+    await expect(queue).not_to_contain_text("first")
+    assert await waiting() == ["third", "second"]
+    await tab.page.get_by_role("button", name="Edit: third").click()
+    await expect(tab.page.locator("[data-composer]")).to_have_value("third")
+    assert await waiting() == ["second"]
+    await tab.page.get_by_role("button", name="Stop").click()
+    await tab.settled()
+    tab.content()
+
+
+@requirement("F01")
+async def test_the_list_is_found_renamed_pinned_and_archived_in(tab: Tab) -> None:
+    await tab.new_chat('[[sim: say "done"]]')
+    await tab.settled()
+    page = tab.page
+    await page.get_by_title("Rename this chat").click()
+    field = page.get_by_role("main").get_by_label("Rename this chat")
+    await field.fill("Kelp forests")
+    await field.press("Enter")
+    await expect(in_list(tab, "Kelp forests")).to_be_visible()
+    await page.get_by_label("Search titles").fill("kelp")
+    await expect(in_list(tab, "Kelp forests")).to_be_visible()
+    await page.get_by_label("Search titles").fill("no such title")
+    await expect(page.get_by_text("No chat has “no such title”")).to_be_visible()
+    await page.get_by_role("button", name="Clear search").first.click()
+
+    await page.get_by_role("main").get_by_role("button", name="More for Kelp forests").click()
+    await page.get_by_role("menuitem", name="Pin").click()
+    await expect(page.get_by_role("heading", name="Pinned")).to_be_visible()
+    await page.get_by_role("main").get_by_role("button", name="More for Kelp forests").click()
+    await page.get_by_role("menuitem", name="Archive").click()
+    await expect(in_list(tab, "Kelp forests")).to_have_count(0)
+    await page.get_by_role("button", name="Undo").click()
+    await expect(in_list(tab, "Kelp forests")).to_be_visible()
+    tab.content()
+
+
+async def test_everything_has_a_name_in_the_palette(tab: Tab) -> None:
+    await tab.page.keyboard.press("Control+k")
+    await tab.page.get_by_role("combobox").fill("dark")
+    await tab.page.keyboard.press("Enter")
+    await expect(tab.page.locator("html")).to_have_attribute("data-theme", "dark")
+    await tab.page.reload()
+    await expect(tab.page.locator("html")).to_have_attribute("data-theme", "dark")
+    tab.content()
+
+
+async def test_a_chat_that_is_not_there_says_so(tab: Tab) -> None:
+    await tab.go("/chats/01890000-0000-7000-8000-000000000000")
+    await expect(tab.page.get_by_text("This chat is not there")).to_be_visible()
+    tab.content()

@@ -1,0 +1,104 @@
+"""A coding task from its beginning to its end: a server, a model that calls tools, a workspace."""
+
+import subprocess
+from pathlib import Path
+
+import orjson
+
+from holdfast.domain.chat import Status
+from holdfast.domain.messages import Role
+from holdfast.domain.parts import ToolCall, ToolResult
+from tests.requirements import requirement
+from tests.support.builders import user
+from tests.support.dev import short_folder
+from tests.support.replica import ask, at_rest, replicas
+from tests.support.stage import valid
+
+WRONG = "echo $(($1 - $2))\n"
+TEST = '[ "$(sh add.sh 2 3)" = 5 ] || { echo "2 + 3 is $(sh add.sh 2 3)"; exit 1; }\necho passed\n'
+WHO = "git -c user.name=Agent -c user.email=agent@example.com"
+TEMPLATE = {"name": "local", "kind": "local", "sandbox": "external", "start_s": 60.0}
+
+
+def git(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        ["git", "-C", str(folder), *arguments], check=True, capture_output=True, text=True
+    )
+    return done.stdout
+
+
+def bare_repository(folder: Path) -> Path:
+    """With a program that subtracts where it should add, and a test that says so."""
+    seed, bare = folder / "seed", folder / "origin.git"
+    seed.mkdir()
+    git(seed, "init", "-q", "-b", "main")
+    (seed / "add.sh").write_text(WRONG)
+    (seed / "test.sh").write_text(TEST)
+    git(seed, "add", ".")
+    git(seed, "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qm", "Add.")
+    subprocess.run(["git", "clone", "-q", "--bare", str(seed), str(bare)], check=True)
+    return bare
+
+
+def task(bare: Path) -> str:
+    steps: list[tuple[str, dict[str, object]]] = [
+        ("create_workspace", {}),
+        ("execute", {"command": f"git clone -q {bare} project && ls project"}),
+        ("execute", {"command": "sh test.sh", "cwd": "project"}),
+        ("search_files", {"pattern": "\\$1 - \\$2", "path": "project"}),
+        ("read_file", {"path": "project/add.sh"}),
+        (
+            "edit_files",
+            {"files": [{"path": "project/add.sh", "changes": [{"old": "-", "new": "+"}]}]},
+        ),
+        ("execute", {"command": "sh test.sh", "cwd": "project"}),
+        (
+            "execute",
+            {"command": f"{WHO} commit -qam 'Add, not subtract.' && git push -q", "cwd": "project"},
+        ),
+    ]
+    calls = [f"call {tool} {orjson.dumps(arguments).decode()}" for tool, arguments in steps]
+    return f'Mend it. [[sim: {" | then | ".join(calls)} | then | say "Mended."]]'
+
+
+WANTED = [
+    ("create_workspace", "This chat has a workspace (template local)."),
+    ("execute", "add.sh\ntest.sh\n"),
+    ("execute", "2 + 3 is -1"),
+    ("search_files", "project/add.sh:1: echo $(($1 - $2))"),
+    ("read_file", WRONG),
+    ("edit_files", "-echo $(($1 - $2))\n+echo $(($1 + $2))"),
+    ("execute", "passed"),
+    ("execute", "exit code 0"),
+]
+
+
+@requirement("F16", "F17", "L109")
+async def test_a_failing_test_is_found_mended_and_committed(template: str) -> None:
+    with short_folder() as folder:
+        bare = bare_repository(folder)
+        async with (
+            replicas(template) as cell,
+            cell.open(
+                within_s=110, templates=[TEMPLATE], workspaces_folder=str(folder / "w")
+            ) as server,
+        ):
+            begun = await ask(server, user(task(bare)))
+            chat = await at_rest(server, begun.chat_id, within_s=90)
+            page = await server.adapters.history.page(chat.chat_id, limit=100)
+
+        assert chat.status is Status.IDLE
+        assert valid(page.messages) == []
+        parts = [part for message in page.messages for part in message.body.parts]
+        results = [part for part in parts if isinstance(part, ToolResult)]
+        for result, (tool, words) in zip(results, WANTED, strict=True):
+            assert result.tool == tool
+            assert words in str(result.output), result
+        assert "exit code 1" in str(results[2].output)
+        assert len([part for part in parts if isinstance(part, ToolCall)]) == len(WANTED)
+        assert page.messages[-1].body.role is Role.ASSISTANT
+
+        shown = git(bare, "show", "--format=%s", "main")
+        assert shown.startswith("Add, not subtract.\n")
+        assert "-echo $(($1 - $2))\n+echo $(($1 + $2))\n" in shown
+        assert git(bare, "show", "--stat", "--format=", "main").count("|") == 1

@@ -1,0 +1,288 @@
+"""The tools on a real workspace: a keeper, a database, an agent process, real commands."""
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncGenerator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.tools.workspace import execute as execute_module
+from tests.requirements import requirement
+from tests.support.hands import Hands, hands, hands_on
+from tests.support.stage import until
+
+
+@pytest.fixture
+async def at_work(template: str) -> AsyncGenerator[Hands]:
+    async with hands_on(template) as found:
+        yield found
+
+
+def survivors(token: str) -> list[int]:
+    """Processes whose command line has this in it."""
+    found: list[int] = []
+    for path in Path("/proc").iterdir():
+        if path.name.isdigit() and int(path.name) != os.getpid():
+            with suppress(OSError):
+                if token.encode() in (path / "cmdline").read_bytes():
+                    found.append(int(path.name))
+    return found
+
+
+@requirement("F17", "L105")
+async def test_a_command_tells_how_it_ended_and_all_that_it_said(at_work: Hands) -> None:
+    said = await at_work.says("execute", command="echo out; echo err >&2; exit 3")
+    assert said.startswith("exit code 3 after ")
+    assert said.endswith("\nout\nerr\n")
+    assert "".join(at_work.shown) == "out\nerr\n"
+
+    assert (await at_work.says("execute", command="true")).endswith(", no output")
+    killed = await at_work.says("execute", command="kill -9 $$")
+    assert "signal KILL" in killed or "exit code 137" in killed  # as whoever is above it tells it
+    assert "/files\nlater" in await at_work.says("execute", command="pwd; echo later")
+
+    flood = await at_work.says("execute", command="seq 1 200000; echo the end")
+    assert "\n1\n2\n3\n" in flood
+    assert "bytes of output left out here" in flood
+    assert flood.endswith("\n200000\nthe end\n")
+
+
+@requirement("L100", "L101")
+async def test_a_command_that_takes_longer_goes_on_and_can_be_asked_for(at_work: Hands) -> None:
+    said = await at_work.says("execute", command="echo begun; sleep 1; echo over", wait_s=0.3)
+    assert "still running after 0.3 s as process p1" in said
+    assert said.endswith("\nbegun\n")
+    assert "p1: running" in await at_work.says("process_list")
+
+    ended = await at_work.says("process_output", process="p1", wait_s=30)
+    assert ended.startswith("p1: exit code 0")
+    assert ended.endswith("\nbegun\nover\n")
+    rest = await at_work.says("process_output", process="p1", after=6)
+    assert rest.endswith("byte 11\nover\n")
+
+
+@requirement("L98", "F17")
+async def test_an_ampersand_at_the_end_starts_it_in_the_background(at_work: Hands) -> None:
+    said = await at_work.says("execute", command="echo up; sleep 60 &")
+    assert said == "started in the background as process p1\nup\n"
+    assert "p1: running" in await at_work.says("process_list")
+    failed = await at_work.says("execute", command="nonsense-4711 &")
+    assert failed.startswith("exit code 127")
+
+    both = await at_work.says("execute", command="true && echo yes 2>&1")
+    assert both.endswith("\nyes\n")
+    signalled = await at_work.says("process_signal", process="p1", signal="KILL")
+    assert "p1: sent KILL" in signalled
+    ended = await at_work.says("process_output", process="p1", wait_s=10)
+    assert "running" not in ended
+
+
+@requirement("F17")
+async def test_what_a_command_reads_can_be_written_to_it(at_work: Hands) -> None:
+    begun = await at_work.says("execute", command="cat", input=True, background=True)
+    assert "process p1" in begun
+    await at_work.says("process_input", process="p1", text="hello\n")
+    heard = await at_work.says("process_output", process="p1", wait_s=10, until="output")
+    assert heard.endswith("\nhello\n")
+    await at_work.says("process_input", process="p1", close=True)
+    assert "exit code 0" in await at_work.says("process_output", process="p1", wait_s=10)
+
+    late = await at_work.call("process_input", process="p1", text="too late")
+    assert late.failed
+
+
+async def run_twice(at_work: Hands) -> int:
+    """A server that dies right after it started a command, and the next one; how often it ran."""
+    command = "echo once >> done.txt; sleep 0.5; echo said"
+    async with asyncio.TaskGroup() as group:
+        first = group.create_task(at_work.call("execute", "c1", command=command))
+        files = await at_work.files()
+        await until((files / "done.txt").exists)
+        first.cancel()
+    async with at_work.successor() as successor:
+        said = await successor.says("execute", "c1", command=command, again=True)
+    assert said.startswith("exit code 0")
+    assert said.endswith("\nsaid\n")
+    return (files / "done.txt").read_text().count("once")
+
+
+@requirement("X1", "L116")
+async def test_a_successor_joins_the_command_that_runs_already(at_work: Hands) -> None:
+    assert await run_twice(at_work) == 1
+
+
+@requirement("T26")
+async def test_the_mutant_without_a_key_is_caught(
+    at_work: Hands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def another(key: str) -> str:
+        return os.urandom(8).hex()
+
+    monkeypatch.setattr(execute_module, "agent_key", another)
+    assert await run_twice(at_work) == 2
+
+
+@requirement("X1", "L109")
+async def test_a_command_whose_agent_died_has_an_unknown_outcome(at_work: Hands) -> None:
+    command = "echo once >> done.txt; sleep 30"
+    files = await at_work.files()
+    async with asyncio.TaskGroup() as group:
+        waiting = group.create_task(at_work.call("execute", "c1", command=command))
+        await until((files / "done.txt").exists)
+        at_work.kill_agent()
+        output = await waiting
+    assert output.unknown
+    assert "agent restarted" in str(output.value)
+    assert (files / "done.txt").read_text() == "once\n"
+
+    again = await at_work.call("execute", "c1", command=command, again=True)
+    assert again.unknown
+    assert (files / "done.txt").read_text() == "once\n"
+    assert "lost" in await at_work.says("process_list")
+    assert (await at_work.says("execute", command="echo alive")).endswith("\nalive\n")
+
+
+NASTY = {
+    "plain": "sleep {}",
+    "own group": "setsid sleep {} & wait",
+    "double fork": "(setsid sh -c 'sleep {} & sleep {}' &) ; sleep {}",
+    "deaf": "trap '' TERM INT HUP; while true; do sleep {}; done",
+}
+
+
+@requirement("X2", "L99")
+@pytest.mark.parametrize("tree", NASTY)
+async def test_stopping_a_call_leaves_nothing_of_it(at_work: Hands, tree: str) -> None:
+    token = f"60.{time.monotonic_ns()}"
+    command = NASTY[tree].replace("{}", token)
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(at_work.call("execute", "c1", command=f"{command} # x"))
+        await until(lambda: len(survivors(f"sleep\0{token}")) >= NASTY[tree].count("{}"))
+        running.cancel()
+    assert survivors(token), "cancelling is not stopping"
+    await at_work.toolbox.stop(at_work.asked("execute", "c1"))
+    assert survivors(token) == []
+
+
+@requirement("X2")
+async def test_a_call_that_was_stopped_is_never_started(at_work: Hands) -> None:
+    """By whoever was frozen while he was about to."""
+    await at_work.toolbox.stop(at_work.asked("execute", "c1"))
+    late = await at_work.call("execute", "c1", command="echo once >> done.txt")
+    assert late.failed
+    assert not (await at_work.files() / "done.txt").exists()
+    await at_work.toolbox.stop(at_work.asked("process_output", "c2"))
+    assert await at_work.says("execute", "c2", command="true")
+
+
+@requirement("F17")
+async def test_output_is_shown_while_the_command_runs(at_work: Hands) -> None:
+    command = "echo one; sleep 0.4; echo two; sleep 0.4; echo three"
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(at_work.call("execute", command=command))
+        await until(lambda: at_work.shown == ["one\n"])
+        assert not running.done()
+        await until(lambda: "".join(at_work.shown) == "one\ntwo\n")
+        assert not running.done()
+    assert "".join(at_work.shown) == "one\ntwo\nthree\n"
+
+
+@requirement("F16")
+async def test_files_are_written_read_edited_and_found(at_work: Hands) -> None:
+    text = "def f():\n    return 1\n"
+    assert (await at_work.says("write_file", path="src/a.py", text=text)).startswith("created src")
+    read = await at_work.says("read_file", path="src/a.py")
+    assert read == f"src/a.py: lines 1 to 2 of 2\n{text}"
+    part = await at_work.says("read_file", path="src/a.py", lines_max=1)
+    assert part.endswith("[more: read_file with first_line=2]")
+
+    changes = [{"old": "return 1", "new": "return 2"}]
+    edited = await at_work.says("edit_files", files=[{"path": "src/a.py", "changes": changes}])
+    assert "-    return 1\n+    return 2" in edited
+    twice = await at_work.call("edit_files", files=[{"path": "src/a.py", "changes": changes}])
+    assert twice.failed
+
+    assert "src/" in await at_work.says("list_files")
+    assert await at_work.says("find_files", pattern="*.py") == "src/a.py"
+    assert await at_work.says("search_files", pattern="ret.rn 2") == "src/a.py:2:     return 2"
+    outside = await at_work.call("read_file", path="../state")
+    assert outside.failed
+
+
+@requirement("X1", "L116")
+async def test_a_write_in_doubt_is_judged_by_what_the_file_says(at_work: Hands) -> None:
+    files = await at_work.files()
+    asked: dict[str, Any] = {"path": "a.txt", "text": "mine\n", "again": True}
+    assert "created a.txt" in await at_work.says("write_file", **asked)
+    assert "wrote a.txt" in await at_work.says("write_file", **asked)
+    (files / "a.txt").write_text("somebody else's\n")
+    doubtful = await at_work.call("write_file", **asked)
+    assert doubtful.unknown
+    assert (files / "a.txt").read_text() == "somebody else's\n"
+
+
+@requirement("F16", "L109")
+async def test_without_a_workspace_the_model_is_told_what_to_do(template: str) -> None:
+    async with hands(template) as found:
+        output = await found.call("execute", command="true")
+        assert output.failed
+        assert "create_workspace" in str(output.value)
+        (section,) = await found.toolbox.sections()
+        assert "no workspace" in section
+        assert (await found.call("stop_workspace")).failed
+        await found.toolbox.stop(found.asked("execute", "c1"))  # nothing to stop, nothing raised
+
+
+@requirement("F16", "L108", "L109")
+async def test_a_workspace_is_made_once_introduced_stopped_and_started(template: str) -> None:
+    async with hands(template) as found:
+        async with asyncio.TaskGroup() as group:
+            made = [group.create_task(found.call("create_workspace")) for _ in range(3)]
+            run = group.create_task(found.call("execute", command="echo after it"))
+        assert not any(task.result().failed for task in made)
+        assert str(run.result().value).endswith("\nafter it\n")
+        assert len(await found.yard.rows()) == 1
+
+        await found.says("write_file", path="AGENTS.md", text="Run the tests first.\n")
+        skill = "---\nname: release\ndescription: How to release.\n---\nTag it.\n"
+        await found.says("write_file", path=".holdfast/skills/release/SKILL.md", text=skill)
+        (section,) = await found.toolbox.sections()
+        assert "Run the tests first." in section
+        assert "- release: How to release." in section
+        assert "Tag it." in await found.says("read_skill", name="release")
+
+        assert "stopped" in await found.says("stop_workspace")
+        refused = await found.call("execute", command="true")
+        assert refused.failed
+        assert "start_workspace" in str(refused.value)
+        assert "Run the tests first." in await found.says("start_workspace")
+        assert await found.says("execute", command="cat AGENTS.md")
+
+
+@requirement("L109", "L110")
+async def test_the_workspace_is_resolved_and_touched_once_in_a_turn(
+    at_work: Hands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    keeper = at_work.keeper
+    of_chat, touch = keeper.of_chat, keeper.touch
+
+    async def counted_of(*args: Any) -> Any:
+        asked.append("of_chat")
+        return await of_chat(*args)
+
+    async def counted_touch(*args: Any) -> Any:
+        asked.append("touch")
+        return await touch(*args)
+
+    monkeypatch.setattr(keeper, "of_chat", counted_of)
+    monkeypatch.setattr(keeper, "touch", counted_touch)
+    async with at_work.next_turn() as turn:
+        await turn.toolbox.sections()
+        for _ in range(3):
+            await turn.says("execute", command="true")
+    assert asked == ["of_chat", "touch"]

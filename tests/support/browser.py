@@ -1,0 +1,166 @@
+"""Debian's Chromium before a real server: the page as a person has it."""
+
+import asyncio
+import os
+import shutil
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
+
+from holdfast.web.page import STATIC
+from tests.support.identity import PASSWORD
+from tests.support.private_postgres import free_port
+from tests.support.replica import Replicas
+from tests.support.web import ADMIN_EMAIL, Cell, Client, a_cell, on_socket
+
+CHROMIUM: Final = os.environ.get("HOLDFAST_CHROMIUM", "/usr/bin/chromium")
+PATIENCE_MS: Final = 30_000
+LIFE_S: Final = 600.0
+"""A site serves all tests of a file."""
+
+
+def why_no_browser() -> str | None:
+    """What is missing for these tests; None: nothing."""
+    if shutil.which(CHROMIUM) is None:
+        return f"no browser at {CHROMIUM}: install the package chromium, or set HOLDFAST_CHROMIUM"
+    if not (STATIC / "index.html").is_file():
+        return "the page is not built: run `just ui`"
+    return None
+
+
+@dataclass
+class Site:
+    """A server on one port that can go away and come back, and an admin who may sign in."""
+
+    replicas: Replicas
+    port: int
+    admin: Client
+    _up: AsyncExitStack | None
+    url: str
+    """What a browser goes to."""
+    settings: Mapping[str, Any]
+
+    async def down(self) -> None:
+        assert self._up is not None
+        await self._up.aclose()
+        self._up = None
+
+    async def up(self) -> None:
+        self._up = AsyncExitStack()
+        await self._up.enter_async_context(
+            on_socket(self.replicas, port=self.port, **self.settings)
+        )
+
+    async def close(self) -> None:
+        if self._up is not None:
+            await self.down()
+
+
+@asynccontextmanager
+async def a_site(replicas: Replicas, **settings: Any) -> AsyncGenerator[Site]:
+    port = free_port()
+    up = AsyncExitStack()
+    cell: Cell = await up.enter_async_context(
+        a_cell(replicas, port=port, within_s=LIFE_S, **settings)
+    )
+    site = Site(replicas, port, cell.admin, up, f"http://127.0.0.1:{port}", settings)
+    try:
+        yield site
+    finally:
+        await site.close()
+
+
+@dataclass
+class Tab:
+    """A page, and whatever the browser had to say about it."""
+
+    page: Page
+    site: Site
+    complaints: list[str] = field(default_factory=list[str])
+    foreign: list[str] = field(default_factory=list[str])
+    """Requests that left our origin."""
+
+    async def go(self, path: str = "/") -> None:
+        await self.page.goto(self.site.url + path)
+
+    async def sign_in(self) -> None:
+        await self.go()
+        await self.enter()
+
+    async def enter(self) -> None:
+        """From the page that asks who it is."""
+        await self.page.get_by_label("E-mail").fill(ADMIN_EMAIL)
+        await self.page.get_by_label("Password").fill(PASSWORD)
+        await self.page.get_by_role("button", name="Sign in").click()
+        await expect(self.page.locator("[data-composer]")).to_be_visible()
+
+    async def say(self, text: str) -> None:
+        field = self.page.locator("[data-composer]")
+        await field.fill(text)
+        await field.press("Enter")
+
+    async def new_chat(self, text: str) -> str:
+        """Its id, once its address is there."""
+        await self.page.keyboard.press("Control+Shift+O")
+        await self.page.wait_for_url(lambda url: "/chats/" not in url)
+        await self.say(text)
+        await self.page.wait_for_url("**/chats/*")
+        return self.page.url.rsplit("/", 1)[1]
+
+    async def settled(self) -> None:
+        """Until the turn is over, as the page shows it."""
+        stop = self.page.get_by_role("button", name="Stop")
+        await expect(stop).to_have_count(0, timeout=PATIENCE_MS)
+
+    async def shown(self) -> str:
+        """The text of the transcript."""
+        return await self.page.get_by_role("log").inner_text()
+
+    def content(self) -> None:
+        assert self.complaints == []
+        assert self.foreign == []
+
+
+async def open_tab(context: BrowserContext, site: Site) -> Tab:
+    page = await context.new_page()
+    page.set_default_timeout(PATIENCE_MS)
+    tab = Tab(page, site)
+    page.on(
+        "console",
+        lambda said: (
+            tab.complaints.append(said.text)
+            if said.type == "error" and not _expected(said.text)
+            else None
+        ),
+    )
+    page.on("pageerror", lambda error: tab.complaints.append(str(error)))
+    page.on(
+        "request",
+        lambda asked: (
+            None
+            if asked.url.startswith((site.url, "data:", "blob:"))
+            else tab.foreign.append(asked.url)
+        ),
+    )
+    return tab
+
+
+def _expected(text: str) -> bool:
+    """Chromium complains of every request that fails; those are ours to handle, and handled."""
+    return "Failed to load resource" in text or "net::ERR_" in text
+
+
+@asynccontextmanager
+async def chromium() -> AsyncGenerator[Browser]:
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"]
+        )
+        try:
+            yield browser
+        finally:
+            async with asyncio.timeout(10):
+                await browser.close()

@@ -1,0 +1,195 @@
+"""Results and the workspace's introduction, in words."""
+
+from dataclasses import replace
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+
+from holdfast.domain.workspaces import Workspace, WorkspaceId, WorkspaceStatus
+from holdfast.ports.workspaces import Template
+from holdfast.tools.workspace import awareness, texts
+from holdfast.tools.workspace.binding import agent_key
+from holdfast.workspace.wire import (
+    About,
+    Entry,
+    Guidance,
+    Instruction,
+    Lines,
+    Look,
+    Match,
+    Output,
+    Process,
+    SandboxReport,
+    SkillInfo,
+    State,
+)
+from tests.requirements import requirement
+from tests.support.builders import CHAT, NOW, ORG, OWNER
+
+
+def process(state: State = State.ENDED, **more: object) -> Process:
+    given = {"exit_code": 0} if state is State.ENDED and "signal" not in more else {}
+    fields = {"key": "2.c", "id": "p1", "command": "make", "cwd": "", "background": False}
+    return Process.model_validate({**fields, "state": state, **given, **more})
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (process(State.RUNNING), "running"),
+        (process(), "exit code 0"),
+        (process(exit_code=3, started_at=NOW, ended_at=NOW + timedelta(seconds=1.26)), "1.3 s"),
+        (process(started_at=NOW, ended_at=NOW + timedelta(seconds=90)), "exit code 0 after 90 s"),
+        (process(started_at=NOW, ended_at=NOW + timedelta(hours=1)), "after 60 min"),
+        (process(signal="SIGKILL", reason="out of memory"), "signal KILL (out of memory)"),
+        (process(State.LOST), "lost: the workspace's agent restarted"),
+        (process(State.STOPPED), "stopped before"),
+    ],
+)
+def test_how_a_process_stands_is_said_in_a_few_words(found: Process, said: str) -> None:
+    assert said in texts.outcome(found)
+
+
+@requirement("L105")
+def test_of_long_output_the_beginning_and_the_end_are_shown() -> None:
+    look = Look(
+        process=process(),
+        head=Output(begin=0, end=5, text="begin"),
+        output=Output(begin=905, end=908, missed=900, text="end"),
+    )
+    assert texts.kept(look) == "begin\n[… 900 bytes of output left out here …]\nend"
+    whole = Look(process=process(), output=Output(begin=0, end=5, text="whole"))
+    assert texts.kept(whole) == "whole"
+    joined = Look(
+        process=process(),
+        head=Output(begin=0, end=5, text="begin"),
+        output=Output(begin=5, end=8, text="end"),
+    )
+    assert texts.kept(joined) == "beginend"
+
+
+def test_processes_are_listed_a_line_each_whatever_their_commands_are() -> None:
+    found = [process(State.RUNNING, command="a\nb\x1b[2J"), process(bytes_written=123_456)]
+    assert texts.listed(found).splitlines() == [
+        r"p1: running; 0 bytes of output; a\nb\x1b[2J",
+        "p1: exit code 0; 123 kB of output; make",
+    ]
+    assert texts.listed([]) == "There are no processes."
+
+
+def test_files_are_shown_as_a_person_would_write_them_down() -> None:
+    entries = [
+        Entry(path="src", kind="folder"),
+        Entry(path="a.py", kind="file", bytes=12),
+        Entry(path="x\ny", kind="link"),
+    ]
+    assert texts.entries(entries, more=True).splitlines() == [
+        "src/",
+        "a.py (12 bytes)",
+        r"x\ny (link)",
+        "[there are more: ask for less, or raise limit]",
+    ]
+    assert texts.paths([], more=False) == "No file matches."
+    match = Match(path="a.py", line=3, text="def f():", before=("#",), after=("    pass",))
+    assert texts.matches([match], more=False).splitlines() == [
+        "a.py-2- #",
+        "a.py:3: def f():",
+        "a.py-4-     pass",
+    ]
+
+
+def test_a_part_of_a_file_says_how_to_read_on() -> None:
+    lines = Lines(
+        path="a", text="x\ny\n", first_line=1, last_line=2, lines_total=9, bytes_total=18, more=True
+    )
+    assert texts.lines_of(lines) == (
+        "a: lines 1 to 2 of 9\nx\ny\n\n[more: read_file with first_line=3]"
+    )
+    empty = lines.model_copy(update={"lines_total": 0, "text": ""})
+    assert texts.lines_of(empty) == "a: empty"
+
+
+def test_a_key_is_short_and_plain_whatever_a_model_calls_its_calls() -> None:
+    assert agent_key("2.toolu_01") == "2.toolu_01"
+    odd = [agent_key(key) for key in ("2./../x", "2." + "y" * 500, "2.\ud800", "2.ü")]
+    assert all(len(key) == 64 for key in odd)
+    assert len(set(odd)) == len(odd)
+
+
+TEMPLATES = (Template(name="plain", description="A folder."), Template(name="big"))
+
+
+def workspace(status: WorkspaceStatus, error: str | None = None) -> Workspace:
+    return Workspace(
+        workspace_id=WorkspaceId(UUID(int=9)),
+        org_id=ORG,
+        owner_id=OWNER,
+        chat_id=CHAT,
+        template="plain",
+        status=status,
+        error=error,
+    )
+
+
+def test_without_a_workspace_the_model_learns_how_to_get_one() -> None:
+    said = awareness.without(None, TEMPLATES)
+    assert "no workspace" in said
+    assert "create_workspace" in said
+    assert "- plain (the default): A folder." in said
+    assert "- big" in said
+
+
+@pytest.mark.parametrize(
+    ("status", "word"),
+    [
+        (WorkspaceStatus.STOPPED, "start_workspace"),
+        (WorkspaceStatus.FAILED, "no room left"),
+        (WorkspaceStatus.RUNNING, "could not be reached"),
+    ],
+)
+def test_a_workspace_that_cannot_be_used_says_what_to_do(
+    status: WorkspaceStatus, word: str
+) -> None:
+    assert word in awareness.without(workspace(status, "no room left."), TEMPLATES)
+
+
+def about(**more: object) -> About:
+    sandbox = SandboxReport.model_validate({"mode": "bubblewrap", "works": True, **more})
+    return About(version="1", boot_id="b", root="/workspace", sandbox=sandbox)
+
+
+def test_what_a_workspace_says_of_itself_is_bounded_and_marked_as_its_own_words() -> None:
+    guidance = Guidance(
+        instructions=(
+            Instruction(path="AGENTS.md", text="Run the tests.\n" + "x" * 20_000),
+            Instruction(path="CLAUDE.md", text="never shown"),
+        ),
+        skills=tuple(
+            SkillInfo(name=f"s{n}", description="d\n" * 1000, path="p") for n in range(99)
+        ),
+    )
+    said = awareness.within(workspace(WorkspaceStatus.RUNNING), about(), guidance)
+    assert "Its folder is /workspace" in said
+    assert "Commands run in a sandbox" in said
+    assert "not written by the user" in said
+    assert "Run the tests." in said
+    assert "cut here" in said
+    assert "never shown" not in said
+    assert said.count("\n- s") == awareness.SKILLS_MAX
+    assert len(said) < 40_000
+
+
+def test_what_a_sandbox_does_not_hold_back_is_said() -> None:
+    running = workspace(WorkspaceStatus.RUNNING)
+    leaks = about(works=False, escapes=("/proc is writable: mount it read-only.",))
+    assert "/proc is writable" in awareness.within(running, leaks, Guidance())
+    outside = about(mode="external")
+    assert "container or machine" in awareness.within(running, outside, Guidance())
+
+
+def test_the_same_workspace_is_introduced_in_the_same_words() -> None:
+    running = workspace(WorkspaceStatus.RUNNING)
+    later = replace(running, version=7, stops_at=NOW, created_at=NOW)
+    said = [awareness.within(each, about(), Guidance()) for each in (running, later)]
+    assert said[0] == said[1]

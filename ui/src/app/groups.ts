@@ -1,0 +1,44 @@
+/** The list in groups by time, as rows of two kinds. */
+import type { ChatEntry } from "@/log/types";
+import { words } from "@/words";
+
+export type ListRow =
+  | { readonly kind: "group"; readonly key: string; readonly title: string }
+  | { readonly kind: "chat"; readonly key: string; readonly chat: ChatEntry };
+
+const DAY_MS = 86_400_000;
+const says = words.sidebar;
+
+export function groupOf(chat: ChatEntry, now: Date): string {
+  if (chat.pinned) return says.pinned;
+  const midnight = new Date(now.getFullYear(), now.getMonth(), now.getDate()).getTime();
+  const touched = Date.parse(chat.touched_at);
+  if (touched >= midnight) return says.today;
+  if (touched >= midnight - DAY_MS) return says.yesterday;
+  if (touched >= midnight - 7 * DAY_MS) return says.week;
+  if (touched >= midnight - 30 * DAY_MS) return says.month;
+  return says.older;
+}
+
+/** `chats` are in order. */
+export function grouped(chats: readonly ChatEntry[], now: Date): ListRow[] {
+  const rows: ListRow[] = [];
+  let last: string | null = null;
+  for (const chat of chats) {
+    const title = groupOf(chat, now);
+    if (title !== last) rows.push({ kind: "group", key: `group ${title}`, title });
+    last = title;
+    rows.push({ kind: "chat", key: chat.chat_id, chat });
+  }
+  return rows;
+}
+
+/** Today the time, this year the day, else the date. */
+export function briefTime(at: string, now: Date): string {
+  const date = new Date(at);
+  if (date.toDateString() === now.toDateString()) {
+    return date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+  }
+  const year = date.getFullYear() === now.getFullYear() ? undefined : "numeric";
+  return date.toLocaleDateString([], { day: "numeric", month: "short", year });
+}

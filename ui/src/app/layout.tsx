@@ -1,0 +1,118 @@
+/** The panes: the list beside the chat where there is room, above it where there is none. */
+import { Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
+import { PanelLeft } from "lucide-react";
+import { Dialog as Radix } from "radix-ui";
+import { lazy, Suspense, useEffect, useMemo, useState, useSyncExternalStore } from "react";
+import { Button } from "@/kit/button";
+import { chatList } from "@/log/list";
+import { words } from "@/words";
+import { ConnectionBar } from "./connection-bar";
+import { usePreferences } from "./preferences";
+import { Shortcuts, toComposer, useFloating, useShortcuts } from "./shortcuts";
+import { Sidebar } from "./sidebar";
+
+const Palette = lazy(() => import("./palette"));
+const wide = matchMedia("(min-width: 1000px)");
+
+function useWide(): boolean {
+  return useSyncExternalStore(
+    (changed) => {
+      wide.addEventListener("change", changed);
+      return () => wide.removeEventListener("change", changed);
+    },
+    () => wide.matches,
+  );
+}
+
+export function Layout() {
+  const isWide = useWide();
+  const docked = usePreferences((chosen) => chosen.sidebar);
+  const set = usePreferences((chosen) => chosen.set);
+  const [drawer, setDrawer] = useState(false);
+  const navigate = useNavigate();
+  const path = useRouterState({ select: (state) => state.location.pathname });
+  useEffect(() => chatList.start(), []);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: wherever one goes, the drawer closes
+  useEffect(() => setDrawer(false), [path]);
+  const act = useMemo(
+    () => ({
+      newChat: () => void navigate({ to: "/" }),
+      sidebar: () =>
+        wide.matches
+          ? set({ sidebar: !usePreferences.getState().sidebar })
+          : setDrawer((open) => !open),
+    }),
+    [navigate, set],
+  );
+  useShortcuts(act);
+  const shown = isWide && docked;
+  return (
+    <div className="flex h-full pt-[env(safe-area-inset-top)] pr-[env(safe-area-inset-right)] pl-[env(safe-area-inset-left)]">
+      <button
+        type="button"
+        onClick={toComposer}
+        className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:m-2 focus:rounded-control focus:bg-raised focus:p-2"
+      >
+        {words.skipToMessage}
+      </button>
+      {shown && (
+        <nav
+          aria-label={words.sidebar.label}
+          className="flex w-[280px] shrink-0 flex-col border-line border-r bg-subtle"
+        >
+          <Sidebar onHide={act.sidebar} />
+        </nav>
+      )}
+      {!isWide && <Drawer open={drawer} onOpenChange={setDrawer} />}
+      <div className="relative flex min-w-0 flex-1 flex-col">
+        {!shown && (
+          <Button
+            look="plain"
+            size="icon"
+            aria-label={words.sidebar.open}
+            onClick={act.sidebar}
+            className="absolute top-1.5 left-2 z-10 coarse:top-0"
+          >
+            <PanelLeft />
+          </Button>
+        )}
+        <ConnectionBar />
+        <Outlet />
+      </div>
+      <Floating />
+    </div>
+  );
+}
+
+function Drawer({ open, onOpenChange }: { open: boolean; onOpenChange: (open: boolean) => void }) {
+  return (
+    <Radix.Root open={open} onOpenChange={onOpenChange}>
+      <Radix.Portal>
+        <Radix.Overlay className="fixed inset-0 z-30 bg-[oklch(0_0_0/0.4)]" />
+        <Radix.Content
+          aria-describedby={undefined}
+          className="fixed inset-y-0 left-0 z-40 flex w-[300px] max-w-[86vw] flex-col bg-subtle pt-[env(safe-area-inset-top)] pb-[env(safe-area-inset-bottom)] shadow-float"
+        >
+          <Radix.Title className="sr-only">{words.sidebar.label}</Radix.Title>
+          <nav aria-label={words.sidebar.label} className="flex min-h-0 flex-1 flex-col">
+            <Sidebar onHide={() => onOpenChange(false)} />
+          </nav>
+        </Radix.Content>
+      </Radix.Portal>
+    </Radix.Root>
+  );
+}
+
+function Floating() {
+  const open = useFloating((state) => state.open);
+  return (
+    <>
+      <Shortcuts />
+      {open === "palette" && (
+        <Suspense>
+          <Palette />
+        </Suspense>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,37 @@
+import { useQuery } from "@tanstack/react-query";
+import { modelsQuery } from "@/app/me";
+import { Blank } from "@/kit/state";
+import { Cell, Line, Table } from "@/kit/table";
+import { words } from "@/words";
+import { Loaded } from "./loaded";
+import { Section } from "./section";
+
+const says = words.settings;
+
+export function Models() {
+  const query = useQuery(modelsQuery);
+  return (
+    <Section title={says.models} hint={says.modelsHint}>
+      <Loaded query={query}>
+        {({ models, default: usual }) =>
+          models.length === 0 ? (
+            <Blank title={says.noModels} />
+          ) : (
+            <Table label={says.models} heads={[says.model]}>
+              {models.map((model) => (
+                <Line key={model}>
+                  <Cell>
+                    <span className="font-mono text-code">{model}</span>
+                    {model === usual && (
+                      <span className="ml-2 text-meta text-muted">{says.defaultModel}</span>
+                    )}
+                  </Cell>
+                </Line>
+              ))}
+            </Table>
+          )
+        }
+      </Loaded>
+    </Section>
+  );
+}

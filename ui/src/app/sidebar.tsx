@@ -1,0 +1,381 @@
+/** The list of chats: what the server tells, by time, with search, and whatever is done to one. */
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useParams } from "@tanstack/react-router";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import {
+  Archive,
+  Ellipsis,
+  LogOut,
+  PanelLeft,
+  PenLine,
+  Pin,
+  PinOff,
+  Plus,
+  Search,
+  Settings,
+  X,
+} from "lucide-react";
+import { memo, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
+import { api, asked, sentenceOf } from "@/api/client";
+import { Button } from "@/kit/button";
+import { cn } from "@/kit/classes";
+import { inputLook } from "@/kit/field";
+import { Menu, MenuItem } from "@/kit/menu";
+import { Blank, Skeleton } from "@/kit/state";
+import { say } from "@/kit/toast";
+import { chatList, useChats } from "@/log/list";
+import type { ChatEntry } from "@/log/types";
+import { words } from "@/words";
+import { Glyph } from "./glyph";
+import { briefTime, grouped, type ListRow } from "./groups";
+import { signOut, useMe } from "./me";
+import { archive, pin, rename } from "./organise";
+import { usePreferences } from "./preferences";
+
+const says = words.sidebar;
+
+export function Sidebar({ onHide }: { onHide: () => void }) {
+  const [wanted, setWanted] = useState("");
+  const [archived, setArchived] = useState(false);
+  return (
+    <>
+      <div className="flex h-11 shrink-0 items-center gap-1 px-2 pl-3">
+        <span className="font-semibold text-ui">{words.product}</span>
+        <Button
+          look="plain"
+          size="icon"
+          aria-label={says.hide}
+          onClick={onHide}
+          className="ml-auto"
+        >
+          <PanelLeft />
+        </Button>
+      </div>
+      <div className="flex shrink-0 flex-col gap-2 px-2 pb-2">
+        <Link
+          to="/"
+          className="flex h-9 items-center gap-2 rounded-control border border-line bg-raised px-2.5 font-medium hover:bg-hover coarse:h-11"
+        >
+          <Plus aria-hidden="true" className="size-4" />
+          {words.newChat}
+        </Link>
+        <div className="relative">
+          <Search
+            aria-hidden="true"
+            className="pointer-events-none absolute top-1/2 left-2.5 size-4 -translate-y-1/2 text-faint"
+          />
+          <input
+            type="search"
+            aria-label={says.search}
+            placeholder={says.search}
+            value={wanted}
+            onChange={(event) => setWanted(event.target.value)}
+            onKeyDown={(event) => event.key === "Escape" && setWanted("")}
+            className={cn(
+              inputLook,
+              "border-line pr-8 pl-8 [&::-webkit-search-cancel-button]:hidden",
+            )}
+          />
+          {wanted !== "" && (
+            <Button
+              look="plain"
+              size="iconSmall"
+              aria-label={says.clear}
+              onClick={() => setWanted("")}
+              className="absolute top-1 right-1 coarse:top-0"
+            >
+              <X />
+            </Button>
+          )}
+        </div>
+      </div>
+      {archived && (
+        <div className="flex shrink-0 items-center justify-between px-2 pb-1 pl-4">
+          <h2 className="font-medium text-meta text-muted">{says.showArchived}</h2>
+          <Button look="plain" size="small" onClick={() => setArchived(false)}>
+            {says.hideArchived}
+          </Button>
+        </div>
+      )}
+      {wanted.trim() === "" && !archived ? (
+        <Everything />
+      ) : (
+        <Found
+          wanted={wanted.trim()}
+          archived={archived}
+          onClear={() => {
+            setWanted("");
+            setArchived(false);
+          }}
+        />
+      )}
+      <Foot onArchived={() => setArchived(true)} />
+    </>
+  );
+}
+
+function Everything() {
+  const { view, chats } = useChats();
+  const rows = useMemo(() => grouped(chats, new Date()), [chats]);
+  if (!view.told && chats.length === 0) return <Skeleton lines={9} className="flex-1" />;
+  if (rows.length === 0) {
+    return (
+      <div className="flex-1">
+        <Blank title={says.none} hint={says.noneHint} />
+      </div>
+    );
+  }
+  return <Rows rows={rows} more={view.after === null ? null : () => void chatList.more()} />;
+}
+
+interface FoundProps {
+  readonly wanted: string;
+  readonly archived: boolean;
+  readonly onClear: () => void;
+}
+
+/** What is not simply the list: titles that have a word in them, or what was put away. */
+function Found({ wanted, archived, onClear }: FoundProps) {
+  const q = useDeferredValue(wanted);
+  const found = useInfiniteQuery({
+    queryKey: ["found", q, archived],
+    queryFn: ({ pageParam }) => {
+      const query = { q: q === "" ? null : q, archived, after: pageParam, limit: 50 };
+      return asked(api.GET("/api/v1/chats", { params: { query } }));
+    },
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.after,
+    staleTime: 5_000,
+    placeholderData: (before) => before,
+  });
+  const { view } = useChats();
+  const rows = useMemo(
+    () =>
+      (found.data?.pages ?? [])
+        .flatMap((page) => page.chats)
+        .map((chat): ListRow => {
+          const newest = view.chats.get(chat.chat_id) ?? chat; // told is newer than found
+          return { kind: "chat", key: chat.chat_id, chat: newest };
+        }),
+    [found.data, view],
+  );
+  if (found.isError) {
+    return (
+      <div className="flex-1">
+        <Blank title={says.failed} hint={sentenceOf(found.error)}>
+          <Button onClick={() => found.refetch()}>{words.retry}</Button>
+        </Blank>
+      </div>
+    );
+  }
+  if (found.isPending) return <Skeleton lines={6} className="flex-1" />;
+  if (rows.length === 0) {
+    return (
+      <div className="flex-1">
+        <Blank title={wanted === "" ? says.noneArchived : says.noMatch(wanted)}>
+          <Button onClick={onClear}>{wanted === "" ? says.hideArchived : says.clear}</Button>
+        </Blank>
+      </div>
+    );
+  }
+  return <Rows rows={rows} more={found.hasNextPage ? () => void found.fetchNextPage() : null} />;
+}
+
+const GROUP_PX = 28;
+const OVERSCAN = 8;
+
+function Rows({ rows, more }: { rows: readonly ListRow[]; more: (() => void) | null }) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const compact = usePreferences((chosen) => chosen.density === "compact");
+  const rowPx = matchMedia("(pointer: coarse)").matches ? 52 : compact ? 32 : 44;
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: (at) => (rows[at]?.kind === "group" ? GROUP_PX : rowPx),
+    getItemKey: (at) => rows[at]?.key ?? at,
+    overscan: OVERSCAN,
+  });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: sizes depend on the density
+  useEffect(() => virtual.measure(), [rowPx]);
+  const items = virtual.getVirtualItems();
+  const last = items.at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (more !== null && last >= rows.length - OVERSCAN * 2) more();
+  }, [last, rows.length, more]);
+  return (
+    <div ref={scroller} className="min-h-0 flex-1 overflow-y-auto px-2">
+      <ul className="relative" style={{ height: virtual.getTotalSize() }}>
+        {items.map((item) => {
+          const row = rows[item.index];
+          if (row === undefined) return null;
+          return (
+            <li
+              key={item.key}
+              className="absolute inset-x-0 top-0"
+              style={{ height: item.size, transform: `translateY(${item.start}px)` }}
+            >
+              {row.kind === "group" ? (
+                <h2 className="px-2 pt-2 font-medium text-faint text-meta">{row.title}</h2>
+              ) : (
+                <Row chat={row.chat} compact={compact} />
+              )}
+            </li>
+          );
+        })}
+      </ul>
+    </div>
+  );
+}
+
+const Row = memo(function Row({ chat, compact }: { chat: ChatEntry; compact: boolean }) {
+  const { chatId } = useParams({ strict: false });
+  const [renaming, setRenaming] = useState(false);
+  const me = useMe().data?.user.user_id;
+  const title = chat.title ?? words.noTitle;
+  const own = chat.owner_id === me;
+  const notes = [
+    briefTime(chat.touched_at, new Date()),
+    chat.status === "idle" ? null : words.status[chat.status],
+    chat.queue_length > 0 ? says.queued(chat.queue_length) : null,
+    own ? null : says.shared,
+  ].filter((note) => note !== null);
+  if (renaming) return <Renaming chat={chat} onDone={() => setRenaming(false)} />;
+  return (
+    <div
+      className={cn(
+        "group flex h-full items-center rounded-control hover:bg-hover",
+        chat.chat_id === chatId && "bg-selected hover:bg-selected",
+      )}
+    >
+      <Link
+        to="/chats/$chatId"
+        params={{ chatId: chat.chat_id }}
+        aria-current={chat.chat_id === chatId ? "page" : undefined}
+        className="flex h-full min-w-0 flex-1 items-center gap-2 rounded-control pl-2"
+      >
+        <span className="min-w-0 flex-1">
+          <span className={cn("block truncate text-ui", chat.unread && "font-semibold")}>
+            {title}
+          </span>
+          {!compact && (
+            <span className="numeric block truncate text-faint text-meta">{notes.join(" · ")}</span>
+          )}
+        </span>
+        <Glyph chat={chat} />
+      </Link>
+      {own ? <RowMenu chat={chat} onRename={() => setRenaming(true)} /> : <span className="w-2" />}
+    </div>
+  );
+});
+
+function RowMenu({ chat, onRename }: { chat: ChatEntry; onRename: () => void }) {
+  const { chatId } = useParams({ strict: false });
+  const navigate = useNavigate();
+  return (
+    <Menu
+      trigger={
+        <Button
+          look="plain"
+          size="iconSmall"
+          aria-label={says.more(chat.title ?? words.noTitle)}
+          className="mx-0.5 opacity-0 focus-visible:opacity-100 group-focus-within:opacity-100 group-hover:opacity-100 aria-expanded:opacity-100 coarse:opacity-100"
+        >
+          <Ellipsis />
+        </Button>
+      }
+    >
+      <MenuItem onSelect={() => void pin(chat, !chat.pinned)}>
+        {chat.pinned ? <PinOff /> : <Pin />}
+        {chat.pinned ? says.unpin : says.pin}
+      </MenuItem>
+      <MenuItem onSelect={() => setTimeout(onRename)}>
+        <PenLine />
+        {says.rename}
+      </MenuItem>
+      <MenuItem
+        onSelect={() => {
+          void archive(chat);
+          if (chat.chat_id === chatId) void navigate({ to: "/" });
+        }}
+      >
+        <Archive />
+        {says.archive}
+      </MenuItem>
+    </Menu>
+  );
+}
+
+function Renaming({ chat, onDone }: { chat: ChatEntry; onDone: () => void }) {
+  const [title, setTitle] = useState(chat.title ?? "");
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.select(), []);
+  return (
+    <form
+      className="flex h-full items-center px-1"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void rename(chat, title);
+        onDone();
+      }}
+    >
+      <input
+        ref={field}
+        aria-label={says.rename}
+        value={title}
+        maxLength={200}
+        onChange={(event) => setTitle(event.target.value)}
+        onBlur={() => {
+          void rename(chat, title);
+          onDone();
+        }}
+        onKeyDown={(event) => {
+          if (event.key === "Escape") {
+            setTitle(chat.title ?? "");
+            onDone();
+          }
+        }}
+        className={cn(inputLook, "h-8")}
+      />
+    </form>
+  );
+}
+
+function Foot({ onArchived }: { onArchived: () => void }) {
+  const me = useMe().data;
+  const navigate = useNavigate();
+  return (
+    <div className="flex shrink-0 items-center gap-1 border-line border-t p-2">
+      <Menu
+        trigger={
+          <button
+            type="button"
+            className="flex h-9 min-w-0 flex-1 items-center gap-2 rounded-control px-2 text-left hover:bg-hover coarse:h-11"
+          >
+            <span
+              aria-hidden="true"
+              className="flex size-6 shrink-0 items-center justify-center rounded-full bg-accent font-medium text-accent-fg text-meta"
+            >
+              {(me?.user.name ?? "?").slice(0, 1).toUpperCase()}
+            </span>
+            <span className="truncate">{me?.user.name}</span>
+          </button>
+        }
+      >
+        <MenuItem onSelect={onArchived}>
+          <Archive />
+          {says.showArchived}
+        </MenuItem>
+        <MenuItem onSelect={() => void navigate({ to: "/settings" })}>
+          <Settings />
+          {says.settings}
+        </MenuItem>
+        <MenuItem
+          onSelect={() => void signOut().catch((error) => say(sentenceOf(error), "danger"))}
+        >
+          <LogOut />
+          {says.signOut}
+        </MenuItem>
+      </Menu>
+    </div>
+  );
+}

@@ -1,0 +1,33 @@
+import { Check, Copy, X } from "lucide-react";
+import { useEffect, useState } from "react";
+import { Button, type ButtonProps } from "./button";
+import { copy } from "./copy";
+
+type Told = "nothing" | "copied" | "failed";
+
+const TOLD_MS = 1600;
+
+interface CopyButtonProps extends Omit<ButtonProps, "onClick"> {
+  /** What is copied; asked for only when it is. */
+  text: () => string;
+  /** What it copies, in words: «Copy code». */
+  label: string;
+}
+
+/** Copies, and says whether it worked: a failure is never silent. */
+export function CopyButton({ text, label, size = "iconSmall", ...rest }: CopyButtonProps) {
+  const [told, setTold] = useState<Told>("nothing");
+  useEffect(() => {
+    if (told === "nothing") return;
+    const timer = setTimeout(() => setTold("nothing"), TOLD_MS);
+    return () => clearTimeout(timer);
+  }, [told]);
+  const said = { nothing: label, copied: "Copied", failed: "Copying failed" }[told];
+  const Glyph = { nothing: Copy, copied: Check, failed: X }[told];
+  const press = () => void copy(text()).then((done) => setTold(done ? "copied" : "failed"));
+  return (
+    <Button look="plain" size={size} aria-label={said} title={said} onClick={press} {...rest}>
+      <Glyph aria-hidden className={told === "failed" ? "text-danger" : undefined} />
+    </Button>
+  );
+}

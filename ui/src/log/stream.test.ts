@@ -1,0 +1,110 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { type Connection, type Followed, type Open, Refused, SILENCE_MS, Stream } from "./stream";
+
+/** A connection whose end is in our hands. */
+function line() {
+  const opened: { cursor: string | null; end: (error?: unknown) => void; heard: () => void }[] = [];
+  const open: Open = (followed, signal, heard) =>
+    new Promise((resolve, reject) => {
+      signal.addEventListener("abort", () => reject(new Error("aborted")));
+      opened.push({
+        cursor: followed.cursor(),
+        heard,
+        end: (error) => (error === undefined ? resolve() : reject(error)),
+      });
+    });
+  return { open, opened };
+}
+
+let cursor: string | null;
+let states: Connection[];
+let refused: number[];
+const followed: Followed = {
+  url: "/stream",
+  cursor: () => cursor,
+  onEvent: () => {},
+  onState: (state) => void states.push(state),
+  onRefused: (status) => void refused.push(status),
+};
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  cursor = null;
+  states = [];
+  refused = [];
+});
+afterEach(() => vi.useRealTimers());
+
+describe("a stream", () => {
+  it("goes on after the last event, whatever cut it", async () => {
+    const { open, opened } = line();
+    const stream = new Stream(followed, open);
+    stream.start();
+    opened[0]?.heard();
+    cursor = "7.1.3";
+    opened[0]?.end(new Error("cut"));
+    await vi.advanceTimersByTimeAsync(300);
+    expect(opened.map((each) => each.cursor)).toEqual([null, "7.1.3"]);
+    expect(states.map((each) => each.state)).toEqual(["live", "down"]);
+    opened[1]?.heard();
+    expect(states.at(-1)).toEqual({ state: "live" });
+    stream.stop();
+  });
+
+  it("is given up after a silence of more than two heartbeats, not before", async () => {
+    const { open, opened } = line();
+    const stream = new Stream(followed, open);
+    stream.start();
+    opened[0]?.heard();
+    await vi.advanceTimersByTimeAsync(SILENCE_MS - 100);
+    opened[0]?.heard(); // a ping, late
+    await vi.advanceTimersByTimeAsync(SILENCE_MS - 100);
+    expect(opened.length).toBe(1);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(opened.length).toBe(2);
+    stream.stop();
+  });
+
+  it("waits longer each time, and not at all for somebody who comes back", async () => {
+    const { open, opened } = line();
+    const stream = new Stream(followed, open);
+    stream.start();
+    for (let n = 0; n < 8; n++) {
+      opened.at(-1)?.end(new Error("refused"));
+      await vi.advanceTimersByTimeAsync(8_000);
+    }
+    expect(opened.length).toBe(9);
+    opened.at(-1)?.end(new Error("refused"));
+    await vi.advanceTimersByTimeAsync(100);
+    expect(opened.length).toBe(9);
+    window.dispatchEvent(new Event("online"));
+    await vi.advanceTimersByTimeAsync(1);
+    expect(opened.length).toBe(10);
+    stream.stop();
+  });
+
+  it("replaces a connection that was silent while the page slept", async () => {
+    const { open, opened } = line();
+    let now = 0;
+    const stream = new Stream(followed, open, () => now);
+    stream.start();
+    opened[0]?.heard();
+    window.dispatchEvent(new Event("pageshow"));
+    await vi.advanceTimersByTimeAsync(400);
+    expect(opened.length).toBe(1);
+    now = 60_000; // frozen: no timer ran
+    window.dispatchEvent(new Event("pageshow"));
+    await vi.advanceTimersByTimeAsync(400);
+    expect(opened.length).toBe(2);
+    stream.stop();
+  });
+
+  it("ends where there is nothing to read, and does not ask again", async () => {
+    const { open, opened } = line();
+    const stream = new Stream(followed, open);
+    stream.start();
+    opened[0]?.end(new Refused(404));
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect([opened.length, refused]).toEqual([1, [404]]);
+  });
+});

@@ -1,0 +1,29 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { WireEvent } from "./types";
+import { asJson, EMPTY, reduce } from "./view";
+
+interface Fixture {
+  about: string;
+  steps: { event: WireEvent; expect?: Record<string, unknown> }[];
+  view: unknown;
+}
+
+const FOLDER = resolve(process.cwd(), "../tests/golden/stream");
+const FIXTURES = readdirSync(FOLDER).map(
+  (name) => [name, JSON.parse(readFileSync(`${FOLDER}/${name}`, "utf8")) as Fixture] as const,
+);
+
+describe("the events of the shared fixtures lead to the same view as in Python", () => {
+  it.each(FIXTURES)("%s", (_name, fixture) => {
+    let view = EMPTY;
+    for (const step of fixture.steps) {
+      view = reduce(view, step.event);
+      expect(asJson(view)).toMatchObject(step.expect ?? {});
+    }
+    expect(asJson(view)).toEqual(fixture.view);
+  });
+
+  it("knows all fixtures", () => expect(FIXTURES.length).toBe(12));
+});

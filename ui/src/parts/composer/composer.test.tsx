@@ -1,0 +1,168 @@
+import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { ACTIONS, queued, text } from "@/gallery/fixtures";
+import type { Draft, WhenBusy } from "@/log/actions";
+import { Writing } from "./composer";
+import { offerDraft } from "./drafts";
+
+type Sent = [Draft, WhenBusy][];
+
+beforeEach(() => localStorage.clear());
+afterEach(cleanup);
+
+function shown(more: Partial<Parameters<typeof Writing>[0]> = {}) {
+  const sent: Sent = [];
+  const props: Parameters<typeof Writing>[0] = {
+    chatId: "one",
+    log: null,
+    actions: ACTIONS,
+    models: ["large", "small"],
+    defaultModel: "large",
+    refused: null,
+    standing: "free",
+    onSend: (draft, whenBusy) => sent.push([draft, whenBusy]),
+    ...more,
+  };
+  const { rerender, unmount } = render(<Writing {...props} />);
+  const again = (next: Partial<typeof props>) => rerender(<Writing {...props} {...next} />);
+  return { sent, again, unmount };
+}
+
+const area = () => screen.getByRole<HTMLTextAreaElement>("textbox", { name: /^Message/ });
+const write = (words: string) => fireEvent.change(area(), { target: { value: words } });
+
+describe("the composer", () => {
+  it("sends with Enter and is empty then", () => {
+    const { sent } = shown();
+    write("hello");
+    fireEvent.keyDown(area(), { key: "Enter" });
+    expect(sent).toEqual([[{ text: "hello", model: null }, "queue"]]);
+    expect(area().value).toBe("");
+  });
+
+  it.each([{ isComposing: true }, { keyCode: 229 }])(
+    "does not send in the middle of a composition: %o",
+    (press) => {
+      const { sent } = shown();
+      write("日本");
+      fireEvent.keyDown(area(), { key: "Enter", ...press });
+      expect(sent).toEqual([]);
+      expect(area().value).toBe("日本");
+    },
+  );
+
+  it("sends nothing when there is nothing, or when it is refused, and says why", () => {
+    const { sent, again } = shown();
+    fireEvent.keyDown(area(), { key: "Enter" });
+    write("hello");
+    again({ refused: "This chat is archived." });
+    fireEvent.keyDown(area(), { key: "Enter" });
+    expect(sent).toEqual([]);
+    expect(screen.getByText("This chat is archived.")).toBeTruthy();
+  });
+
+  it("keeps what was begun, each chat its own", () => {
+    const { again, unmount } = shown();
+    write("for one");
+    again({ chatId: "two" });
+    expect(area().value).toBe("");
+    write("for two");
+    unmount();
+    shown({ chatId: "one" });
+    expect(area().value).toBe("for one");
+  });
+
+  it("takes back a message that did not arrive, below what was begun", () => {
+    shown();
+    write("begun");
+    offerDraft("one", "back");
+    return waitFor(() => expect(area().value).toBe("begun\n\nback"));
+  });
+
+  it("folds a large paste into an attachment, and sends it after the words", () => {
+    const { sent } = shown();
+    write("why?");
+    const long = "a line\n".repeat(100);
+    fireEvent.paste(area(), { clipboardData: { getData: () => long } });
+    expect(area().value).toBe("why?");
+    expect(screen.getByText("Pasted text 1")).toBeTruthy();
+    fireEvent.keyDown(area(), { key: "Enter" });
+    expect(sent[0]?.[0].text).toContain("why?\n\nPasted text 1:\n```\na line");
+  });
+
+  it("has both Send and Stop while the agent works", () => {
+    const interrupt = vi.fn(() => Promise.resolve());
+    const { sent } = shown({ standing: "busy", actions: { ...ACTIONS, interrupt } });
+    write("next");
+    fireEvent.click(screen.getByRole("button", { name: "Queue" }));
+    expect(sent).toEqual([[{ text: "next", model: null }, "queue"]]);
+    fireEvent.click(screen.getByRole("button", { name: "Stop" }));
+    expect(interrupt).toHaveBeenCalledTimes(1);
+  });
+
+  it("asks once more before Escape stops", () => {
+    const interrupt = vi.fn(() => Promise.resolve());
+    shown({ standing: "busy", actions: { ...ACTIONS, interrupt } });
+    fireEvent.keyDown(area(), { key: "Escape" });
+    expect(interrupt).not.toHaveBeenCalled();
+    expect(screen.getByText("Esc again to stop")).toBeTruthy();
+    fireEvent.keyDown(area(), { key: "Escape" });
+    expect(interrupt).toHaveBeenCalledTimes(1);
+  });
+
+  it("asks to stop no second time while it stops", () => {
+    const interrupt = vi.fn(() => Promise.resolve());
+    shown({ standing: "stopping", actions: { ...ACTIONS, interrupt } });
+    fireEvent.click(screen.getByRole("button", { name: "Stopping…" }));
+    expect(interrupt).not.toHaveBeenCalled();
+  });
+});
+
+describe("the queue", () => {
+  const queue = [queued(1, "first"), queued(2, "second")];
+
+  it("places one before another, and shows it at once", () => {
+    const place = vi.fn(() => new Promise<void>(() => {}));
+    shown({ standing: "busy", queue, actions: { ...ACTIONS, place } });
+    fireEvent.click(screen.getByRole("button", { name: "Move up: second" }));
+    expect(place).toHaveBeenCalledWith(2, 1);
+    expect(screen.getAllByRole("listitem").map((row) => row.textContent)).toEqual([
+      "1second",
+      "2first",
+    ]);
+  });
+
+  it("goes by the server's order again when it says no, and tells why", async () => {
+    const place = () => Promise.reject(new Error("Somebody was faster."));
+    shown({ standing: "busy", queue, actions: { ...ACTIONS, place } });
+    fireEvent.keyDown(screen.getByRole("button", { name: "Move up: second" }), {
+      key: "ArrowUp",
+      altKey: true,
+    });
+    await screen.findByText("Somebody was faster.");
+    expect(screen.getAllByRole("listitem").map((row) => row.textContent)).toEqual([
+      "1first",
+      "2second",
+    ]);
+  });
+
+  it("gives a message back to be edited, below what was begun", async () => {
+    const take = vi.fn(() =>
+      Promise.resolve({ parts: [text("second")], model: null, effort: null }),
+    );
+    shown({ standing: "busy", queue, actions: { ...ACTIONS, take } });
+    write("begun");
+    fireEvent.click(screen.getByRole("button", { name: "Edit: second" }));
+    await waitFor(() => expect(area().value).toBe("begun\n\nsecond"));
+    expect(take).toHaveBeenCalledWith(2);
+  });
+
+  it("keeps what was begun when somebody else took the message", async () => {
+    const take = () => Promise.reject(new Error("gone"));
+    shown({ standing: "busy", queue, actions: { ...ACTIONS, take } });
+    write("begun");
+    fireEvent.click(screen.getByRole("button", { name: "Edit: second" }));
+    await screen.findByText(/no longer in the queue/);
+    expect(area().value).toBe("begun");
+  });
+});

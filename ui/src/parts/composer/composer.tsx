@@ -1,0 +1,220 @@
+/**
+ * Where one writes. It shares nothing with the transcript but the status and the queue, so that a key
+ * press never waits for a thousand rows, and a delta never for a key press.
+ */
+import { ArrowUp, Square } from "lucide-react";
+import { type ClipboardEvent, type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { Button } from "@/kit/button";
+import type { WhenBusy } from "@/log/actions";
+import { textOf, useLog } from "@/log/store";
+import type { ComposerProps } from "../contract";
+import { Attachments } from "./attachments";
+import { isEmpty, joined, NO_DRAFT } from "./drafts";
+import { meaning, pressOf } from "./keys";
+import { ModelPicker, useModel } from "./model-picker";
+import { attach, compose, isLarge } from "./paste";
+import { Queue } from "./queue-list";
+import { useAutosize } from "./use-autosize";
+import { useDraft } from "./use-draft";
+import { type Stop, useStop } from "./use-stop";
+import { WhenBusyMenu } from "./when-busy";
+
+type Standing = "free" | "busy" | "stopping";
+
+export function Composer(props: ComposerProps) {
+  const { log, actions } = props;
+  if (log === null || actions === null) return <Writing {...props} standing="free" />;
+  return <InChat {...props} log={log} actions={actions} />;
+}
+
+type InChatProps = ComposerProps & {
+  log: NonNullable<ComposerProps["log"]>;
+  actions: NonNullable<ComposerProps["actions"]>;
+};
+
+function InChat(props: InChatProps) {
+  const status = useLog(props.log, (now) => now.view.status?.status);
+  const queue = useLog(props.log, (now) => now.view.queue);
+  const standing =
+    status === "interrupting"
+      ? "stopping"
+      : status === "running" || status === "awaiting"
+        ? "busy"
+        : "free";
+  return <Writing {...props} standing={standing} queue={queue} />;
+}
+
+type WritingProps = ComposerProps & {
+  standing: Standing;
+  queue?: Parameters<typeof Queue>[0]["queue"];
+};
+
+export function Writing({
+  chatId,
+  actions,
+  models,
+  defaultModel,
+  onSend,
+  refused,
+  sendKey = "enter",
+  standing,
+  queue = [],
+}: WritingProps) {
+  const area = useRef<HTMLTextAreaElement>(null);
+  const [draft, change] = useDraft(chatId);
+  const [model, setModel] = useModel(chatId);
+  const [failure, setFailure] = useState<string | null>(null);
+  const isTouch = useTouch();
+  const stop = useStop(actions, standing, setFailure);
+  useAutosize(area, draft.text);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: with every chat that is opened
+  useEffect(() => {
+    if (!isTouch) area.current?.focus({ preventScroll: true });
+  }, [chatId, isTouch]);
+  const reason = refused ?? (isEmpty(draft) ? "Write something first" : null);
+  const send = (whenBusy: WhenBusy) => {
+    if (reason !== null) return area.current?.focus();
+    onSend({ text: compose(draft.text, draft.attachments), model }, whenBusy);
+    change(NO_DRAFT);
+    setFailure(null);
+    area.current?.focus({ preventScroll: true });
+  };
+  const take = (queuedId: number) =>
+    actions
+      ?.take(queuedId)
+      .then(({ parts }) => {
+        change((was) => ({ ...was, text: joined(was.text, textOf(parts)) }));
+        area.current?.focus({ preventScroll: true });
+      })
+      .catch(() =>
+        setFailure(
+          "That message is no longer in the queue: it was sent, or somebody else took it.",
+        ),
+      );
+  const press = (event: KeyboardEvent<HTMLTextAreaElement>) => {
+    const now = { sendKey, isTouch, isEmpty: isEmpty(draft), isBusy: standing !== "free" };
+    const meant = meaning(pressOf(event), now);
+    const last = queue.at(-1);
+    if (meant === "send") send("queue");
+    else if (meant === "send now") send("interrupt");
+    else if (meant === "stop") stop.byKey();
+    else if (meant === "last queued" && last !== undefined) void take(last.queued_id);
+    else return;
+    event.preventDefault();
+  };
+  const paste = (event: ClipboardEvent) => {
+    const text = event.clipboardData.getData("text/plain");
+    if (!isLarge(text)) return;
+    event.preventDefault();
+    change((was) => ({ ...was, attachments: [...was.attachments, attach(text, was.attachments)] }));
+  };
+  const label = standing === "free" ? "Message" : "Message, sent when the agent is free";
+  return (
+    <form
+      aria-label="Message"
+      className="composer mx-auto w-full max-w-(--column) px-4 pb-[max(0.75rem,env(safe-area-inset-bottom))]"
+      onSubmit={(event) => {
+        event.preventDefault();
+        send("queue");
+      }}
+    >
+      {actions !== null && <Queue queue={queue} actions={actions} onTake={(id) => void take(id)} />}
+      <div className="rounded-panel border border-line-strong bg-raised focus-within:border-accent focus-within:ring-1 focus-within:ring-accent">
+        <Attachments
+          attachments={draft.attachments}
+          onRemove={(id) =>
+            change((was) => ({
+              ...was,
+              attachments: was.attachments.filter((one) => one.id !== id),
+            }))
+          }
+          onInline={(one) =>
+            change((was) => ({
+              text: joined(was.text, one.text),
+              attachments: was.attachments.filter((other) => other.id !== one.id),
+            }))
+          }
+        />
+        <textarea
+          ref={area}
+          data-composer
+          aria-label={label}
+          aria-describedby={refused === null ? undefined : "composer-refused"}
+          placeholder={
+            standing === "free" ? "Message the agent" : "Say what comes next; it waits its turn"
+          }
+          rows={1}
+          value={draft.text}
+          onChange={(event) => change((was) => ({ ...was, text: event.target.value }))}
+          onKeyDown={press}
+          onPaste={paste}
+          className="field-sizing-content block max-h-[40dvh] min-h-11 w-full resize-none bg-transparent px-3 pt-3 pb-1 text-body outline-none placeholder:text-faint"
+        />
+        <div className="flex items-center gap-1 p-1.5">
+          <ModelPicker models={models} chosen={model} standard={defaultModel} onChoose={setModel} />
+          <Buttons standing={standing} reason={reason} stop={stop} onSend={send} />
+        </div>
+      </div>
+      {refused !== null && (
+        <p id="composer-refused" className="mt-1 text-meta text-muted">
+          {refused}
+        </p>
+      )}
+      {failure !== null && (
+        <p role="alert" className="mt-1 text-meta text-danger">
+          {failure}
+        </p>
+      )}
+    </form>
+  );
+}
+
+interface ButtonsProps {
+  standing: Standing;
+  /** Not null: nothing can be sent, and why. */
+  reason: string | null;
+  stop: Stop;
+  onSend: (whenBusy: WhenBusy) => void;
+}
+
+/** Send is always there, and Stop beside it while there is something to stop. */
+function Buttons({ standing, reason, stop, onSend }: ButtonsProps) {
+  return (
+    <>
+      <span className="min-w-0 flex-1 truncate px-1 text-right text-meta text-muted">
+        {stop.hint}
+      </span>
+      {standing !== "free" && (
+        <Button aria-disabled={standing === "stopping"} onClick={stop.now}>
+          <Square aria-hidden className="fill-current" />
+          {standing === "stopping" ? "Stopping…" : "Stop"}
+        </Button>
+      )}
+      <div className="flex">
+        <Button
+          type="submit"
+          look="accent"
+          aria-disabled={reason !== null}
+          title={reason ?? (standing === "free" ? "Send" : "Send when the agent is free")}
+          className={standing === "free" ? undefined : "rounded-r-none"}
+        >
+          <ArrowUp aria-hidden />
+          <span className="max-sm:sr-only">{standing === "free" ? "Send" : "Queue"}</span>
+        </Button>
+        {standing !== "free" && <WhenBusyMenu reason={reason} onSend={onSend} />}
+      </div>
+    </>
+  );
+}
+
+/** A finger: no focus that nobody asked for (it opens the keyboard), and Enter is a new line. */
+function useTouch(): boolean {
+  const [query] = useState(() => globalThis.matchMedia?.("(pointer: coarse)") ?? null);
+  const [isTouch, setTouch] = useState(query?.matches ?? false);
+  useEffect(() => {
+    const changed = () => setTouch(query?.matches ?? false);
+    query?.addEventListener("change", changed);
+    return () => query?.removeEventListener("change", changed);
+  }, [query]);
+  return isTouch;
+}

@@ -1,0 +1,31 @@
+/** What the shell gives to the transcript and the composer, and what it asks of them. */
+import type { ChatActions, Draft, WhenBusy } from "@/log/actions";
+import type { ChatLog } from "@/log/store";
+import type { OlderPath } from "@/log/types";
+import type { SendKey } from "./composer/keys";
+
+export interface TranscriptProps {
+  readonly log: ChatLog;
+  readonly actions: ChatActions;
+  readonly models: readonly string[];
+  /** Whether whoever looks may also write; who may not is told so, and sees no buttons. */
+  readonly mayWrite: boolean;
+  /** Histories that edits left behind; asked for by whoever mounts this, after every change of history. */
+  readonly paths?: readonly OlderPath[];
+}
+
+export interface ComposerProps {
+  /** Null: a chat that does not exist yet; the first message begins it. */
+  readonly chatId: string | null;
+  /** Null with a chat that does not exist yet. */
+  readonly log: ChatLog | null;
+  /** Null with a chat that does not exist yet: then only `onSend` is used. */
+  readonly actions: ChatActions | null;
+  readonly models: readonly string[];
+  readonly defaultModel: string | null;
+  readonly onSend: (draft: Draft, whenBusy: WhenBusy) => void;
+  /** Not null: nothing can be sent, and this says why. */
+  readonly refused: string | null;
+  /** Which key sends; Enter unless said otherwise. */
+  readonly sendKey?: SendKey;
+}

@@ -1,0 +1,177 @@
+/**
+ * Markdown cut into blocks, so that only the last one is parsed again while it grows.
+ *
+ * A block is a fence, or prose up to the next blank line that really separates: inside a list, and
+ * before indented lines, a blank line does not. Fences at the top level never reach the Markdown
+ * parser at all: however long the code, a delta costs the drawing of the code and nothing else.
+ */
+
+export interface Prose {
+  kind: "prose";
+  text: string;
+}
+
+export interface Fence {
+  kind: "fence";
+  language: string;
+  code: string;
+  closed: boolean;
+}
+
+export type Block = Prose | Fence;
+
+export interface Split {
+  text: string;
+  blocks: readonly Block[];
+  /** Where each block begins in `text`. */
+  starts: readonly number[];
+  /** `[name]: address` lines, which blocks elsewhere may refer to. */
+  definitions: string;
+}
+
+const FENCE = /^ {0,3}(`{3,}|~{3,})([^\n]*)$/;
+const ANY_FENCE = /^[ \t]*(`{3,}(?=[^`]*$)|~{3,})/;
+const LIST_ITEM = /^ {0,3}(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)/;
+const INDENTED = /^(?: {2,}|\t)\S/;
+const BLANK = /^[ \t]*$/;
+const DEFINITION = /^ {0,3}\[(?!\^)[^\]\n]{1,200}\]:[ \t]*\S.*$/;
+
+export const NOTHING: Split = { text: "", blocks: [], starts: [], definitions: "" };
+
+export function split(text: string): Split {
+  return scan(text, 0, [], []);
+}
+
+/** The split of a text that begins with what was split before: only its end is looked at again. */
+export function extend(before: Split, text: string): Split {
+  if (text === before.text) return before;
+  if (!text.startsWith(before.text) || before.blocks.length < 3) return split(text);
+  // Two blocks back, not one: the line that closed the last but one may have been half a line, and
+  // what it has become («1» → «1. and») may belong to the block before it.
+  const kept = before.blocks.length - 2;
+  const from = before.starts[kept] ?? 0;
+  return scan(text, from, before.blocks.slice(0, kept), before.starts.slice(0, kept));
+}
+
+function scan(text: string, from: number, blocks: Block[], starts: number[]): Split {
+  let at = from;
+  while (at < text.length) {
+    const line = lineAt(text, at);
+    if (BLANK.test(line)) {
+      at += line.length + 1;
+      continue;
+    }
+    starts.push(at);
+    const fence = opening(line);
+    const end = fence === null ? proseEnd(text, at) : fenceEnd(text, at, fence);
+    blocks.push(fence === null ? prose(text, at, end) : fenced(text, at, end, fence));
+    at = end;
+  }
+  return { text, blocks, starts, definitions: definitionsOf(blocks) };
+}
+
+interface Opening {
+  mark: string;
+  info: string;
+}
+
+function opening(line: string): Opening | null {
+  const match = FENCE.exec(line);
+  if (match === null) return null;
+  const [, mark = "", info = ""] = match;
+  // `` ```a``` `` on one line is inline code, not a fence.
+  return mark[0] === "`" && info.includes("`") ? null : { mark, info };
+}
+
+function closes(line: string, mark: string): boolean {
+  const bare = line.trim();
+  return bare.length >= mark.length && bare === (mark[0] ?? "").repeat(bare.length);
+}
+
+function lineAt(text: string, at: number): string {
+  const end = text.indexOf("\n", at);
+  return end < 0 ? text.slice(at) : text.slice(at, end);
+}
+
+function fenceEnd(text: string, start: number, fence: Opening): number {
+  let at = start + lineAt(text, start).length + 1;
+  while (at < text.length) {
+    const line = lineAt(text, at);
+    at += line.length + 1;
+    if (/^ {0,3}\S/.test(line) && closes(line, fence.mark)) break;
+  }
+  return Math.min(at, text.length);
+}
+
+function fenced(text: string, start: number, end: number, fence: Opening): Fence {
+  const lines = text.slice(start, end).replace(/\n$/, "").split("\n");
+  const last = lines.length > 1 ? (lines.at(-1) ?? "") : "";
+  const closed = closes(last, fence.mark);
+  const code = lines.slice(1, closed ? -1 : undefined).join("\n");
+  const language = (fence.info.trim().split(/[\s{]/)[0] ?? "").toLowerCase();
+  return { kind: "fence", language, code, closed };
+}
+
+/** The end of the prose that begins at `start`: past the blank line that separates it. */
+function proseEnd(text: string, start: number): number {
+  let at = start;
+  let inner: string | null = null; // the mark of a fence inside a list item
+  let isList = false;
+  while (at < text.length) {
+    const line = lineAt(text, at);
+    isList ||= LIST_ITEM.test(line);
+    // In a list, what is indented belongs to it, a fence as well.
+    const isInner = isList && /^\s/.test(line);
+    if (inner === null && !isInner && at > start && opening(line) !== null) return at;
+    if (isInner) inner = innerFence(line, inner);
+    const next = at + line.length + 1;
+    if (inner === null && next < text.length && BLANK.test(lineAt(text, next))) {
+      const after = pastBlanks(text, next);
+      if (!goesOn(lineAt(text, after), isList)) return Math.min(after, text.length);
+      at = after;
+      continue;
+    }
+    at = next;
+  }
+  return text.length;
+}
+
+function innerFence(line: string, open: string | null): string | null {
+  const mark = ANY_FENCE.exec(line)?.[1];
+  if (mark === undefined) return open;
+  if (open === null) return mark;
+  return closes(line, open) ? null : open;
+}
+
+function pastBlanks(text: string, from: number): number {
+  let at = from;
+  while (at < text.length) {
+    const line = lineAt(text, at);
+    if (!BLANK.test(line)) break;
+    at += line.length + 1;
+  }
+  return at;
+}
+
+function goesOn(line: string, isList: boolean): boolean {
+  return INDENTED.test(line) || (isList && LIST_ITEM.test(line));
+}
+
+function prose(text: string, start: number, end: number): Prose {
+  return { kind: "prose", text: text.slice(start, end).replace(/\s+$/, "") };
+}
+
+function definitionsOf(blocks: readonly Block[]): string {
+  const found: string[] = [];
+  for (const block of blocks) {
+    if (block.kind === "fence" || !block.text.includes("]:")) continue;
+    found.push(...block.text.split("\n").filter((line) => DEFINITION.test(line)));
+  }
+  return found.join("\n");
+}
+
+/** A block's source, with the definitions that it may refer to and does not hold itself. */
+export function source(block: Prose, definitions: string): string {
+  if (definitions === "" || !block.text.includes("[")) return block.text;
+  return `${block.text}\n\n${definitions}`;
+}

@@ -1,0 +1,110 @@
+/**
+ * A block of code: its language, copy, wrap; folded when it is long; coloured once it is closed.
+ *
+ * Colours come after the fact and change no metrics, so nothing moves. While it is being written and
+ * longer than the fold, its last lines are shown, in the height that the folded block will have.
+ */
+import { ChevronDown, WrapText } from "lucide-react";
+import { useId, useState } from "react";
+import { Button } from "@/kit/button";
+import { cn } from "@/kit/classes";
+import { CopyButton } from "@/kit/copy-button";
+import { plural } from "../format";
+import type { Token } from "./highlight";
+import { useTokens } from "./use-tokens";
+
+export const FOLD_LINES = 40;
+
+interface CodeBlockProps {
+  code: string;
+  language: string;
+  /** Its fence is not closed yet. */
+  isWriting: boolean;
+  /** Where its lines are numbered from; not at all without. */
+  firstLine?: number;
+}
+
+export function CodeBlock({ code, language, isWriting, firstLine }: CodeBlockProps) {
+  const [isWrapped, setWrapped] = useState(false);
+  const [isOpen, setOpen] = useState(false);
+  const id = useId();
+  const lines = code.split("\n");
+  const isLong = lines.length > FOLD_LINES;
+  const isFolded = isLong && !isOpen;
+  const from = isFolded && isWriting ? lines.length - FOLD_LINES : 0;
+  const to = isFolded ? from + FOLD_LINES : lines.length;
+  const tokens = useTokens(isWriting ? null : lines.slice(0, to).join("\n"), language);
+  const name = language === "" ? "text" : language;
+  return (
+    <figure className="code-block" aria-label={`Code, ${name}`}>
+      <figcaption>
+        <span className="truncate">{name}</span>
+        {isWriting && <span className="numeric">{plural(lines.length, "line")}</span>}
+        <span className="grow" />
+        <Button
+          look="plain"
+          size="iconSmall"
+          aria-label="Wrap lines"
+          aria-pressed={isWrapped}
+          className={cn(isWrapped && "bg-selected text-fg")}
+          onClick={() => setWrapped(!isWrapped)}
+        >
+          <WrapText aria-hidden />
+        </Button>
+        <CopyButton label="Copy code" text={() => code} />
+      </figcaption>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by key */}
+      <pre id={id} tabIndex={0} className={cn(isWrapped && "wrapped")}>
+        <code>
+          {lines.slice(from, to).map((line, at) => (
+            <Line
+              // biome-ignore lint/suspicious/noArrayIndexKey: a line is what stands at its place
+              key={from + at}
+              text={line}
+              tokens={tokens?.[from + at] ?? null}
+              number={firstLine === undefined ? null : firstLine + from + at}
+            />
+          ))}
+        </code>
+      </pre>
+      {isLong && !isWriting && (
+        <Button
+          look="plain"
+          size="small"
+          className="w-full rounded-none border-t border-line"
+          aria-expanded={isOpen}
+          aria-controls={id}
+          onClick={() => setOpen(!isOpen)}
+        >
+          <ChevronDown aria-hidden className={cn(isOpen && "rotate-180")} />
+          {isOpen ? "Show fewer" : `Show all ${lines.length} lines`}
+        </Button>
+      )}
+    </figure>
+  );
+}
+
+function Line({
+  text,
+  tokens,
+  number,
+}: {
+  text: string;
+  tokens: readonly Token[] | null;
+  number: number | null;
+}) {
+  return (
+    <span className="line">
+      {number !== null && <span className="line-number">{number}</span>}
+      {tokens === null
+        ? text
+        : tokens.map((token, at) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: tokens of a closed line do not move
+            <span key={at} style={token.style}>
+              {token.text}
+            </span>
+          ))}
+      {"\n"}
+    </span>
+  );
+}

@@ -1,0 +1,158 @@
+/** Whatever a model writes, nothing of it loads or runs anything. */
+import { cleanup, render } from "@testing-library/react";
+import fc from "fast-check";
+import ReactMarkdown from "react-markdown";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { safeAddress } from "./links";
+import { Markdown } from "./markdown";
+
+// Colours come from a chunk of their own, later; here they never do.
+vi.mock("./highlight", () => ({ tokenize: () => Promise.reject(new Error("no colours")) }));
+
+afterEach(cleanup);
+
+const HOSTILE = [
+  "<script>alert(1)</script>",
+  "<img src=x onerror=alert(1)>",
+  "<svg/onload=alert(1)>",
+  '<iframe src="https://evil.example"></iframe>',
+  '<a href="javascript:alert(1)">x</a>',
+  "<style>@import url(https://evil.example/x.css)</style>",
+  '<link rel=stylesheet href="https://evil.example/x.css">',
+  '<meta http-equiv=refresh content="0;url=https://evil.example">',
+  "<form action=https://evil.example><input type=submit></form>",
+  "<object data=https://evil.example></object><embed src=https://evil.example>",
+  "<video src=https://evil.example poster=https://evil.example></video>",
+  "<math><mtext><img src=x onerror=alert(1)></mtext></math>",
+  "[a](javascript:alert(1))",
+  "[a](JaVaScRiPt:alert(1))",
+  "[a](java\u0009script:alert(1))",
+  "[a](&#106;avascript:alert(1))",
+  "[a](javascript&colon;alert(1))",
+  "[a](\u0001javascript:alert(1))",
+  "[a](data:text/html,<script>alert(1)</script>)",
+  "[a](vbscript:x) [b](file:///etc/passwd) [c](blob:https://x/1)",
+  "[a](/api/v1/oidc/x/start) [b](//evil.example) [c](#top) [d](../x) [e](?a=1)",
+  "[bank](https://bank.example@evil.example/)",
+  "[a]: javascript:alert(1)\n\n[a]",
+  "![x](https://evil.example/pixel.gif)",
+  "![x](data:image/svg+xml;base64,PHN2Zz4=)",
+  "![x](javascript:alert(1))",
+  "[![x](https://evil.example/a.png)](javascript:alert(1))",
+  "<https://ok.example> <javascript:alert(1)>",
+  "https://ok.example/\u202Egpj.exe",
+  "```html\n<img src=x onerror=alert(1)>\n```",
+  "```<img/src=x>\ncode\n```",
+  "| a |\n| --- |\n| <img src=x onerror=alert(1)> |",
+  "- [ ] <input autofocus onfocus=alert(1)>",
+  "text[^1]\n\n[^1]: <b onclick=alert(1)>note</b>",
+  '<div style="background:url(https://evil.example)">x</div>',
+  "<!--><img src=x onerror=alert(1)>-->",
+  "\\<script>alert(1)\\</script>",
+];
+
+const LOADS =
+  "script, iframe, object, embed, img, image, picture > source, video, audio, link, meta, style, base, form, use, foreignObject, math";
+const RUNS =
+  /^on|^(?:src|srcset|srcdoc|action|formaction|poster|background|data|ping|xlink:href|style)$/i;
+const SCHEMES = /^(?:https?|mailto):/;
+
+function harmOf(root: Element): string[] {
+  const harm = [...root.querySelectorAll(LOADS)].map((element) => `<${element.localName}>`);
+  for (const element of root.querySelectorAll("*")) {
+    for (const { name, value } of element.attributes) {
+      if (RUNS.test(name)) harm.push(`${element.localName}[${name}]`);
+      if (name === "href" && !SCHEMES.test(value)) harm.push(`href=${value}`);
+      if (name === "target" && element.getAttribute("rel") !== "noopener noreferrer")
+        harm.push("rel");
+    }
+  }
+  return harm;
+}
+
+describe("hostile Markdown", () => {
+  it.each(HOSTILE)("does no harm: %s", (text) => {
+    for (const isLive of [false, true]) {
+      const { container } = render(<Markdown text={text} isLive={isLive} />);
+      expect(harmOf(container)).toEqual([]);
+      cleanup();
+    }
+  });
+
+  it("does no harm cut anywhere and put together anyhow", () => {
+    const cut = fc
+      .tuple(fc.constantFrom(...HOSTILE), fc.nat(60), fc.nat(60))
+      .map(([text, from, length]) => text.slice(from % text.length, (from % text.length) + length));
+    fc.assert(
+      fc.property(
+        fc.array(cut, { minLength: 1, maxLength: 5 }),
+        fc.constantFrom("", "\n", "\n\n", "](", "> "),
+        (cuts, glue) => {
+          const { container } = render(<Markdown text={cuts.join(glue)} isLive />);
+          expect(harmOf(container)).toEqual([]);
+          cleanup();
+        },
+      ),
+      { numRuns: 60 },
+    );
+  }, 60_000);
+
+  it.each([
+    ["addresses are not looked at", "[a](javascript:alert(1))", {}],
+    ["images are fetched", "![x](https://evil.example/pixel.gif)", { a: "span" as const }],
+  ])("would be seen if %s", (_mutant, text, components) => {
+    const { container } = render(
+      <ReactMarkdown urlTransform={(address) => address} components={components}>
+        {text}
+      </ReactMarkdown>,
+    );
+    expect(harmOf(container)).not.toEqual([]);
+  });
+
+  it("shows raw HTML as the text that it is", () => {
+    const { container } = render(<Markdown text={"a <b onclick=x>bold</b> word"} />);
+    expect(container.textContent).toBe("a <b onclick=x>bold</b> word");
+  });
+
+  it("names the host of an image instead of fetching it", () => {
+    const { container } = render(<Markdown text="![tide](https://images.example.com/t.png)" />);
+    expect(container.textContent).toBe("Image “tide” · images.example.com");
+  });
+});
+
+describe("addresses", () => {
+  it.each(["https://a.example/x", "http://10.0.0.1:8080", "mailto:a@b.example"])(
+    "%s may be a link",
+    (address) => {
+      expect(safeAddress(address)).not.toBeNull();
+    },
+  );
+
+  it.each([
+    "",
+    null,
+    undefined,
+    "/api",
+    "//a.example",
+    "javascript:0",
+    "data:,x",
+    "https://",
+    "https://a@b.example",
+  ])("%s may not", (address) => expect(safeAddress(address)).toBeNull());
+});
+
+describe("what is drawn", () => {
+  it("is the same in the end, however it came", () => {
+    const text =
+      "# A\n\nsome **bold** and `code`\n\n- one\n- two\n\n```py\nx = 1\n```\n\n| a | b |\n| - | - |\n| 1 | 2 |\n";
+    const whole = render(<Markdown text={text} />).container.innerHTML;
+    cleanup();
+    const { container, rerender } = render(<Markdown text="" isLive />);
+    for (let at = 1; at <= text.length; at += 3)
+      rerender(<Markdown text={text.slice(0, at)} isLive />);
+    rerender(<Markdown text={text} />);
+    // Ids are made by the page, in the order of mounting.
+    const bare = (html: string) => html.replaceAll(/id="[^"]*"/g, "");
+    expect(bare(container.innerHTML)).toBe(bare(whole));
+  });
+});

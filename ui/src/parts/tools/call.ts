@@ -1,0 +1,85 @@
+/**
+ * A tool call as the transcript shows it: what was asked, what came of it, where it stands.
+ *
+ * The state is derived from what the server said and from nothing else; there is no «probably».
+ */
+
+import type { ActionRequired, ToolCallPart, ToolResultPart } from "@/log/types";
+import { readResult } from "./results";
+
+export type CallState =
+  | "writing" // its arguments are still being said
+  | "awaiting" // somebody outside has to decide or answer
+  | "running"
+  | "done"
+  | "failed"
+  | "denied"
+  | "cancelled"
+  | "timed out"
+  | "not run"
+  | "unknown";
+
+export interface Call {
+  id: string;
+  tool: string;
+  /** `null` while they are not whole. */
+  arguments: Arguments | null;
+  /** As they are being written; empty once they are whole. */
+  source: string;
+  needs: ToolCallPart["needs"];
+  state: CallState;
+  result: ToolResultPart | null;
+  startedAt: string | null;
+}
+
+export type Arguments = Readonly<Record<string, unknown>>;
+
+/** Where a call of a committed message stands. `isOver`: its turn has ended. */
+export function stateOf(
+  callId: string,
+  result: ToolResultPart | null,
+  action: ActionRequired | null,
+  isOver: boolean,
+): CallState {
+  if (result !== null) return outcomeOf(result);
+  if (action?.calls.some((call) => call.call_id === callId)) return "awaiting";
+  return isOver ? "unknown" : "running";
+}
+
+const SYNTHETIC: Readonly<Record<string, CallState>> = {
+  interrupted: "cancelled",
+  superseded: "cancelled",
+  denied: "denied",
+  expired: "timed out",
+  cut_off: "not run",
+  unknown_outcome: "unknown",
+};
+
+function outcomeOf(result: ToolResultPart): CallState {
+  if (result.synthetic !== null) return SYNTHETIC[result.synthetic] ?? "failed";
+  const { text, exitCode, signal } = readResult(result);
+  if (!result.failed) return (exitCode ?? 0) === 0 && signal === null ? "done" : "failed";
+  // The server's own words when it stops a tool (src/holdfast/turn/run_tools.py).
+  return text.startsWith("The tool was stopped: it did not finish") ? "timed out" : "failed";
+}
+
+export function isLive(state: CallState): boolean {
+  return state === "writing" || state === "running" || state === "awaiting";
+}
+
+export function argument(call: Call, name: string): string {
+  const value = call.arguments === null ? partial(call.source, name) : call.arguments[name];
+  return typeof value === "string" ? value : "";
+}
+
+/** A string of JSON that is still being written, as far as it goes. */
+export function partial(source: string, name: string): string {
+  const match = new RegExp(`"${name}"\\s*:\\s*"((?:[^"\\\\]|\\\\.)*)`, "s").exec(source);
+  // An escape that was cut in the middle is left out: it is whole with the next delta.
+  const written = (match?.[1] ?? "").replace(/\\(?:u[0-9a-fA-F]{0,3})?$/, "");
+  try {
+    return JSON.parse(`"${written}"`);
+  } catch {
+    return written;
+  }
+}

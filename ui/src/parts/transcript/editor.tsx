@@ -1,0 +1,76 @@
+import { useEffect, useRef, useState } from "react";
+import { Button } from "@/kit/button";
+import { useAutosize } from "../composer/use-autosize";
+
+interface EditorProps {
+  text: string;
+  onChange: (text: string) => void;
+  onCancel: () => void;
+  onSend: (text: string) => Promise<void>;
+}
+
+/** A message, to be said differently. What was typed survives a reload. */
+export function Editor({ text, onChange, onCancel, onSend }: EditorProps) {
+  const area = useRef<HTMLTextAreaElement>(null);
+  const [failure, setFailure] = useState<string | null>(null);
+  const [isSending, setSending] = useState(false);
+  useAutosize(area, text);
+  useEffect(() => {
+    const { current } = area;
+    current?.focus({ preventScroll: true });
+    current?.setSelectionRange(current.value.length, current.value.length);
+  }, []);
+  const send = () => {
+    if (text.trim() === "" || isSending) return;
+    setSending(true);
+    setFailure(null);
+    onSend(text.trim())
+      .then(onCancel)
+      .catch((problem: unknown) => {
+        setSending(false);
+        setFailure(
+          problem instanceof Error ? problem.message : "The edit did not reach the server.",
+        );
+      });
+  };
+  return (
+    <form
+      aria-label="Edit message"
+      className="rounded-card border border-line-strong bg-raised p-2"
+      onSubmit={(event) => {
+        event.preventDefault();
+        send();
+      }}
+    >
+      <textarea
+        ref={area}
+        aria-label="Message"
+        value={text}
+        rows={1}
+        onChange={(event) => onChange(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.nativeEvent.isComposing || event.keyCode === 229) return;
+          if (event.key === "Escape") onCancel();
+          if (event.key === "Enter" && (event.metaKey || event.ctrlKey)) send();
+        }}
+        className="block max-h-[50dvh] w-full resize-none bg-transparent p-1 text-body outline-none"
+      />
+      <div className="mt-2 flex flex-wrap items-center gap-2">
+        <p className="min-w-40 flex-1 text-meta text-muted">
+          What came after stays as an older version. Changes to files are not undone.
+        </p>
+        <Button look="plain" onClick={onCancel}>
+          Cancel
+        </Button>
+        <Button look="accent" type="submit" aria-disabled={text.trim() === "" || isSending}>
+          {isSending ? "Sending…" : "Send instead"}
+        </Button>
+      </div>
+      {failure !== null && (
+        <p role="alert" className="mt-2 text-meta text-danger">
+          {failure}
+        </p>
+      )}
+    </form>
+  );
+}

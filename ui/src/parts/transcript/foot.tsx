@@ -1,0 +1,279 @@
+/** The foot of a turn: what goes on in it, why it waits or failed, and what it took when it is over. */
+import {
+  AlertTriangle,
+  ChevronDown,
+  CircleDashed,
+  Clock3,
+  Hourglass,
+  RotateCw,
+  Square,
+} from "lucide-react";
+import { type ReactNode, useState } from "react";
+import { Button } from "@/kit/button";
+import { useClock, useNow } from "@/kit/clock";
+import { CopyButton } from "@/kit/copy-button";
+import { Menu, MenuItem } from "@/kit/menu";
+import type { TurnEnd } from "@/log/rows";
+import type { ChatError, Retry } from "@/log/types";
+import { useChat } from "../context";
+import { cost, count, elapsed, moment, remaining } from "../format";
+import { useSilence } from "../live";
+import { headline } from "../tools/words";
+import type { Foot, Phase } from "./items";
+import { RowActions } from "./row-actions";
+
+export function TurnFoot({ foot }: { foot: Foot }) {
+  switch (foot.is) {
+    case "over":
+      return <Over ends={foot.ends} answer={foot.answer} />;
+    case "going":
+      return <Going foot={foot} />;
+    case "retrying":
+      return <Retrying retry={foot.retry} />;
+    case "failed":
+      return <Failed error={foot.error} />;
+  }
+}
+
+const LINE = "flex min-h-7 flex-wrap items-center gap-x-2 text-meta text-muted coarse:min-h-11";
+
+function Over({ ends, answer }: { ends: TurnEnd; answer: string }) {
+  const clock = useClock();
+  const facts = factsOf(ends);
+  return (
+    <div className={LINE}>
+      <span className="numeric flex flex-wrap gap-x-2">
+        {facts.map((fact, at) => (
+          <span key={fact} className="flex gap-2">
+            {at > 0 && <span aria-hidden>·</span>}
+            {fact}
+          </span>
+        ))}
+      </span>
+      <RowActions className="ml-auto">
+        <time dateTime={ends.endedAt} className="numeric mr-1">
+          {moment(ends.endedAt, clock.now())}
+        </time>
+        {answer !== "" && (
+          <CopyButton label="Copy answer" data-row-action="copy" text={() => answer} />
+        )}
+      </RowActions>
+    </div>
+  );
+}
+
+export function factsOf(ends: TurnEnd): string[] {
+  const { usage } = ends;
+  const facts: string[] = [];
+  if (ends.model !== null) facts.push(ends.model);
+  const tokens = [
+    usage.input === undefined ? null : `${count(usage.input)} in`,
+    usage.cache_read === undefined ? null : `${count(usage.cache_read)} cached`,
+    usage.output === undefined ? null : `${count(usage.output)} out`,
+  ].filter((each) => each !== null);
+  if (tokens.length > 0) facts.push(`${tokens.join(", ")} tokens`);
+  const price = cost(ends.costMicros);
+  if (price !== null) facts.push(price);
+  if (ends.startedAt !== null)
+    facts.push(elapsed(Date.parse(ends.endedAt) - Date.parse(ends.startedAt)));
+  return facts;
+}
+
+const PHASES: Readonly<Record<Phase, string>> = {
+  waiting: "Waiting for a worker",
+  thinking: "Thinking",
+  writing: "Writing",
+  running: "Running",
+  stopping: "Stopping…",
+  awaiting: "Waits for you",
+};
+const SHOWN_FROM_MS = 3000;
+const SILENT_FROM_MS = 30_000;
+
+function Going({ foot }: { foot: Extract<Foot, { is: "going" }> }) {
+  const now = useNow();
+  const silence = useSilence();
+  const { phase, what, since } = foot;
+  const ms = since === null ? 0 : now - Date.parse(since);
+  const label = phase === "running" && what !== null ? runningWords(what) : PHASES[phase];
+  const Glyph = phase === "awaiting" ? Hourglass : phase === "stopping" ? Square : CircleDashed;
+  return (
+    <div className={LINE}>
+      <Glyph
+        aria-hidden
+        className={
+          phase === "awaiting" || phase === "stopping"
+            ? "size-4 text-warn"
+            : "size-4 animate-spin text-accent [animation-duration:2.4s]"
+        }
+      />
+      <span className="min-w-0 truncate">{label}</span>
+      {ms >= SHOWN_FROM_MS && <span className="numeric">{elapsed(ms)}</span>}
+      {silence >= SILENT_FROM_MS && phase !== "awaiting" && (
+        <span className="numeric">· nothing new for {elapsed(silence)}</span>
+      )}
+    </div>
+  );
+}
+
+function runningWords(call: Parameters<typeof headline>[0]): string {
+  const { verb, object } = headline(call);
+  return object === "" ? verb : `${verb} ${object}`;
+}
+
+function Retrying({ retry }: { retry: Retry }) {
+  const now = useNow();
+  const { actions } = useChat();
+  const until = Date.parse(retry.until);
+  return (
+    <Notice
+      Glyph={Clock3}
+      look="warn"
+      title={retry.error.sentence}
+      details={detailsOf(retry.error)}
+    >
+      <p className="numeric text-ui text-muted">
+        {until <= now ? "Trying again now" : `Trying again in ${remaining(until, now)}`} · attempt{" "}
+        {retry.attempt + 1}
+      </p>
+      {actions !== null && (
+        <div className="flex flex-wrap gap-2">
+          <Press label="Try now" busy="Trying…" act={() => actions.retry(null)} />
+          <Press label="Stop" busy="Stopping…" act={() => actions.interrupt()} />
+        </div>
+      )}
+    </Notice>
+  );
+}
+
+function Failed({ error }: { error: ChatError }) {
+  const { actions, models } = useChat();
+  return (
+    <Notice Glyph={AlertTriangle} look="danger" title={error.sentence} details={detailsOf(error)}>
+      <p className="text-ui text-muted">
+        {NEXT[error.kind] ?? "The turn ended here. What was said before is kept."}
+      </p>
+      <div className="flex flex-wrap gap-2">
+        {actions !== null && (
+          <Press label="Retry" busy="Retrying…" glyph act={() => actions.retry(null)} />
+        )}
+        {actions !== null && models.length > 1 && (
+          <RetryWith models={models} retry={(model) => actions.retry(model)} />
+        )}
+        <CopyButton label="Copy details" size="icon" text={() => JSON.stringify(error, null, 2)} />
+      </div>
+    </Notice>
+  );
+}
+
+/** What to do next, by what went wrong. */
+const NEXT: Readonly<Record<string, string>> = {
+  rate_limit: "The provider wants fewer requests. Wait a little, or use another model.",
+  overloaded: "The provider is busy. Retry in a while, or use another model.",
+  timeout: "No answer came in time. Retrying often helps.",
+  stream_closed: "The provider broke off. Retrying often helps.",
+  unavailable: "The provider cannot be reached. Retry in a while, or use another model.",
+  auth: "The provider refuses the server's key. An administrator has to look at the model's settings.",
+  config: "The model is not set up properly. An administrator has to look at its settings.",
+  context_overflow:
+    "The chat is too long for this model. Compact it, or use a model that takes more.",
+  content_filter: "The provider refuses to answer this. Say it differently, or use another model.",
+  usage_limit: "A limit of use is reached. It has to be raised, or to pass.",
+};
+
+function detailsOf(error: ChatError): string {
+  const pieces = [
+    error.kind.replaceAll("_", " "),
+    error.provider,
+    error.status_code === null ? null : `HTTP ${error.status_code}`,
+  ];
+  return pieces.filter((piece) => piece !== null).join(" · ");
+}
+
+interface NoticeProps {
+  Glyph: typeof Clock3;
+  look: "warn" | "danger";
+  title: string;
+  details: string;
+  children: ReactNode;
+}
+
+function Notice({ Glyph, look, title, details, children }: NoticeProps) {
+  const tint = look === "warn" ? "text-warn" : "text-danger";
+  const edge = look === "warn" ? "border-l-warn" : "border-l-danger";
+  return (
+    <section
+      aria-label={title}
+      className={`flex gap-3 rounded-card border border-l-2 border-line ${edge} bg-raised px-3 py-2`}
+    >
+      <Glyph aria-hidden className={`mt-0.5 size-4 shrink-0 ${tint}`} />
+      <div className="min-w-0 flex-1 space-y-2">
+        <div>
+          <p className="text-ui font-medium text-fg">{title}</p>
+          <p className="text-meta text-muted">{details}</p>
+        </div>
+        {children}
+      </div>
+    </section>
+  );
+}
+
+interface PressProps {
+  label: string;
+  busy: string;
+  act: () => Promise<void>;
+  glyph?: boolean;
+}
+
+/** A button that says what it does while it does it, and what went wrong when it did not. */
+function Press({ label, busy, act, glyph = false }: PressProps) {
+  const [isBusy, setBusy] = useState(false);
+  const [failure, setFailure] = useState<string | null>(null);
+  const press = () => {
+    if (isBusy) return;
+    setBusy(true);
+    setFailure(null);
+    act()
+      .catch((problem: unknown) =>
+        setFailure(problem instanceof Error ? problem.message : "That did not work."),
+      )
+      .finally(() => setBusy(false));
+  };
+  return (
+    <>
+      <Button aria-disabled={isBusy} onClick={press}>
+        {glyph && <RotateCw aria-hidden />}
+        {isBusy ? busy : label}
+      </Button>
+      {failure !== null && (
+        <span role="alert" className="self-center text-meta text-danger">
+          {failure}
+        </span>
+      )}
+    </>
+  );
+}
+
+function RetryWith({
+  models,
+  retry,
+}: {
+  models: readonly string[];
+  retry: (model: string) => Promise<void>;
+}) {
+  return (
+    <Menu
+      trigger={
+        <Button>
+          Retry with… <ChevronDown aria-hidden />
+        </Button>
+      }
+    >
+      {models.map((model) => (
+        <MenuItem key={model} onSelect={() => void retry(model).catch(() => {})}>
+          {model}
+        </MenuItem>
+      ))}
+    </Menu>
+  );
+}

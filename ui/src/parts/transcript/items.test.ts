@@ -1,0 +1,238 @@
+import { describe, expect, it } from "vitest";
+import { message, result, sending, text } from "@/gallery/fixtures";
+import { type Row, Rows } from "@/log/rows";
+import type { Message, StatusNow } from "@/log/types";
+import { EMPTY } from "@/log/view";
+import {
+  type Facts,
+  type Folding,
+  hold,
+  type Item,
+  itemsOf,
+  type LiveShape,
+  settled,
+} from "./items";
+import { versionsBySeq } from "./versions";
+
+const SHUT: Folding = { open: new Set(), held: null };
+
+function status(now: StatusNow["status"], attempt = 1): StatusNow {
+  return { status: now, archived: false, attempt, model: "m", effort: null };
+}
+
+function toolCall(callId: string, tool = "execute") {
+  return {
+    kind: "tool_call",
+    digest: null,
+    call_id: callId,
+    tool,
+    arguments: {},
+    needs: "nothing",
+    runs_at: "here",
+  } as const;
+}
+
+function step(seq: number, ...ids: string[]): Message[] {
+  return [
+    message(
+      seq,
+      "assistant",
+      ids.map((id) => toolCall(id)),
+    ),
+    message(
+      seq + 1,
+      "tool",
+      ids.map((id) => result(id, "execute", "ok")),
+    ),
+  ];
+}
+
+function facts(messages: Message[], now: StatusNow["status"], more: Partial<Facts> = {}): Facts {
+  const view = { ...EMPTY, messages, status: status(now) };
+  const rows: Row[] = new Rows().of(view, []);
+  return {
+    rows,
+    older: null,
+    live: [],
+    status: view.status,
+    retry: null,
+    error: null,
+    action: null,
+    ...more,
+  };
+}
+
+const kinds = (items: readonly Item[]) => items.map((item) => item.kind).join(" ");
+const ask = message(1, "user", [text("go")]);
+const say = (seq: number, words = "done") => message(seq, "assistant", [text(words)]);
+
+describe("a turn", () => {
+  it("is what was asked, what was said, and a foot", () => {
+    const items = itemsOf(facts([ask, say(2)], "idle"), SHUT);
+    expect(kinds(items)).toBe("user text foot");
+    expect(items.at(-1)).toMatchObject({ foot: { is: "over", answer: "done" } });
+  });
+
+  it("has the same keys while it is said as when it is there", () => {
+    const live: LiveShape[] = [
+      { index: 0, kind: "reasoning", callId: "", tool: "" },
+      { index: 1, kind: "text", callId: "", tool: "" },
+    ];
+    const during = itemsOf(facts([ask], "running", { live }), SHUT);
+    const said = message(2, "assistant", [
+      { kind: "reasoning", text: "hm", finished_at: null },
+      text("done"),
+    ]);
+    const after = itemsOf(facts([ask, said], "idle"), SHUT);
+    expect(after.map((item) => item.key)).toEqual(during.map((item) => item.key));
+  });
+
+  it("shows a result with its call, and a call without one as running", () => {
+    const open = message(2, "assistant", [toolCall("a"), toolCall("b")]);
+    const part = message(3, "tool", [result("a", "execute", "ok")]);
+    const items = itemsOf(facts([ask, open, part], "running"), SHUT);
+    expect(items.flatMap((item) => (item.kind === "tool" ? [item.call.state] : []))).toEqual([
+      "done",
+      "running",
+    ]);
+    expect(items.at(-1)).toMatchObject({
+      foot: { is: "going", phase: "running", what: { id: "b" } },
+    });
+  });
+
+  it.each([
+    ["running", 0, [], "waiting"],
+    ["running", 1, [], "thinking"],
+    ["running", 1, [{ index: 0, kind: "text", callId: "", tool: "" }], "writing"],
+    ["interrupting", 1, [], "stopping"],
+    ["awaiting", 0, [], "awaiting"],
+  ] as const)("%s at attempt %i with %o is %s", (now, attempt, live, phase) => {
+    const given = { ...facts([ask], now, { live: [...live] }), status: status(now, attempt) };
+    expect(itemsOf(given, SHUT).at(-1)).toMatchObject({ foot: { is: "going", phase } });
+  });
+
+  it("ends in what went wrong, or in the time until it is tried again", () => {
+    const error = {
+      kind: "overloaded",
+      sentence: "Busy.",
+      provider: null,
+      status_code: null,
+      retryable: true,
+    } as const;
+    const retry = { attempt: 1, delay_ms: 1, until: "2026-01-01T00:00:00Z", error };
+    expect(itemsOf(facts([ask], "failed", { error }), SHUT).at(-1)).toMatchObject({
+      foot: { is: "failed" },
+    });
+    expect(itemsOf(facts([ask], "running", { retry }), SHUT).at(-1)).toMatchObject({
+      foot: { is: "retrying" },
+    });
+  });
+
+  it("shows where it was stopped, also when nothing had been said", () => {
+    const cut = message(2, "assistant", [text("As I was s")], { ending: "interrupted" });
+    expect(kinds(itemsOf(facts([ask, cut], "idle"), SHUT))).toBe("user text break foot");
+    expect(kinds(itemsOf(facts([ask], "idle"), SHUT))).toBe("user break");
+  });
+
+  it("shows what is on its way after it", () => {
+    const view = { ...EMPTY, messages: [ask, say(2)], status: status("idle") };
+    const rows = new Rows().of(view, [sending("sending")]);
+    expect(kinds(itemsOf({ ...facts([], "idle"), rows }, SHUT))).toBe("user text foot sending");
+  });
+
+  it("begins with what is earlier", () => {
+    expect(kinds(itemsOf(facts([ask], "running", { older: 1 }), SHUT))).toBe("older user foot");
+  });
+});
+
+describe("a run of steps", () => {
+  const five = [
+    ...step(2, "a"),
+    ...step(4, "b"),
+    ...step(6, "c"),
+    ...step(8, "d"),
+    ...step(10, "e"),
+  ];
+
+  it("folds whole when the turn is over", () => {
+    const items = itemsOf(facts([ask, ...five, say(12)], "idle"), SHUT);
+    expect(kinds(items)).toBe("user run text foot");
+    expect(items[1]).toMatchObject({ hidden: 5 });
+  });
+
+  it("shows its last three while the turn goes on", () => {
+    expect(kinds(itemsOf(facts([ask, ...five], "running"), SHUT))).toBe(
+      "user run tool tool tool foot",
+    );
+  });
+
+  it("is not folded when there is little of it", () => {
+    const two = facts([ask, ...five.slice(0, 4), say(12)], "idle");
+    expect(kinds(itemsOf(two, SHUT))).toBe("user tool tool text foot");
+  });
+
+  it("shows all of itself when it is open", () => {
+    const open = new Set(["run.m2.0"]);
+    const items = itemsOf(facts([ask, ...five, say(12)], "idle"), { open, held: null });
+    expect(kinds(items)).toBe("user run tool tool tool tool tool text foot");
+  });
+
+  it("never hides what waits or runs", () => {
+    const many = message(
+      2,
+      "assistant",
+      ["a", "b", "c", "d", "e"].map((id) => toolCall(id)),
+    );
+    expect(kinds(itemsOf(facts([ask, many], "running"), SHUT))).toBe(
+      "user tool tool tool tool tool foot",
+    );
+  });
+
+  it("folds no further while somebody reads", () => {
+    const during = itemsOf(facts([ask, ...five], "running"), SHUT);
+    const held = hold(during);
+    const after = itemsOf(facts([ask, ...five, say(12)], "idle"), { open: new Set(), held });
+    expect(kinds(after)).toBe("user run tool tool tool text foot");
+    expect(kinds(itemsOf(facts([ask, ...five, say(12)], "idle"), SHUT))).toBe("user run text foot");
+  });
+
+  it("of an older page is folded also while somebody reads", () => {
+    const later = message(20, "user", [text("and?")]);
+    const held = hold(itemsOf(facts([later], "running"), SHUT));
+    const items = itemsOf(facts([ask, ...five, say(12), later], "running"), {
+      open: new Set(),
+      held,
+    });
+    expect(kinds(items)).toBe("user run text foot user foot");
+  });
+});
+
+describe("items that say the same", () => {
+  it("are the same objects, so that nothing is drawn again", () => {
+    const messages = [ask, ...step(2, "a"), say(4)];
+    const before = itemsOf(facts(messages, "idle"), SHUT);
+    expect(settled(before, itemsOf(facts(messages, "idle"), SHUT))).toBe(before);
+    const more = settled(
+      before,
+      itemsOf(facts([...messages, message(5, "user", [text("b")])], "running"), SHUT),
+    );
+    expect(more.slice(0, 3)).toEqual(before.slice(0, 3));
+    expect(more[0]).toBe(before[0]);
+    expect(more[1]).toBe(before[1]);
+  });
+});
+
+describe("older versions", () => {
+  it("belong to the message that took their place", () => {
+    const versions = versionsBySeq(
+      [
+        { version: 3, first_seq: 2, messages: 2 },
+        { version: 9, first_seq: 3, messages: 4 },
+        { version: 5, first_seq: 90, messages: 1 },
+      ],
+      [1, 7, 8],
+    );
+    expect([...versions.keys()]).toEqual([7]);
+    expect(versions.get(7)?.map((path) => path.version)).toEqual([9, 3]);
+  });
+});

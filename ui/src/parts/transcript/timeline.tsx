@@ -1,0 +1,343 @@
+/**
+ * The list of a transcript: virtual, held at its end while it is followed, still while it is read.
+ *
+ * A row that has the focus stays mounted wherever the scroll goes, so that the focus is never lost.
+ */
+import {
+  defaultRangeExtractor,
+  type Range,
+  useVirtualizer,
+  type Virtualizer,
+} from "@tanstack/react-virtual";
+import { ArrowDown } from "lucide-react";
+import {
+  type RefObject,
+  useCallback,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from "react";
+import { Button } from "@/kit/button";
+import { cn } from "@/kit/classes";
+import { useChat } from "../context";
+import { AT_END, type Follow } from "./follow";
+import { guess, ItemView, type OlderState, spaceAbove } from "./item-view";
+import type { Item } from "./items";
+import { isFar, isWriting, thresholdOf, useFollow, useSigns, whereIs } from "./use-follow";
+
+type List = Virtualizer<HTMLDivElement, HTMLElement>;
+
+interface TimelineProps {
+  chatId: string;
+  items: readonly Item[];
+  loadOlder: () => Promise<void>;
+  /** Told whenever following begins or ends. */
+  onMode: (mode: Follow["mode"]) => void;
+  /** Something was sent from here: goes up by one each time. */
+  sent: number;
+}
+
+/** Where readers were when they left a chat. */
+const places = new Map<
+  string,
+  { offset: number; follow: Follow; sizes: List["measurementsCache"] }
+>();
+const PLACES_MAX = 20;
+const LOAD_OLDER_WITHIN = 4;
+const ROOM_BELOW_PX = 24;
+
+export function Timeline({ chatId, items, loadOlder, onMode, sent }: TimelineProps) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const [focused, setFocused] = useState<string | null>(null);
+  const focusedAt = focused === null ? -1 : items.findIndex((item) => item.key === focused);
+  const { virtualizer, state, sign, toEnd } = useList(chatId, items, scroller, focusedAt);
+  useArrivals(items, sign);
+  useLayoutEffect(() => onMode(state.mode), [onMode, state.mode]);
+  useEffect(() => {
+    if (sent === 0) return;
+    sign({ kind: "sends" });
+    toEnd();
+  }, [sent, sign, toEnd]);
+  const older = useOlder(virtualizer, items, loadOlder);
+  const jump = () => {
+    sign({ kind: "jumps to the end" });
+    toEnd();
+  };
+  const keys = useRoving(scroller, virtualizer, items, focusedAt, setFocused);
+  return (
+    <div className="relative min-h-0 flex-1">
+      <div
+        ref={scroller}
+        role="log"
+        aria-live="off"
+        aria-label="Conversation"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by key
+        tabIndex={0}
+        className="timeline h-full overflow-x-hidden overflow-y-auto"
+        onKeyDown={keys}
+        onFocus={(event) => {
+          const key = keyOf(event.target);
+          setFocused(key);
+          if (isOlder(items, key)) sign({ kind: "looks back" });
+        }}
+        onBlur={(event) => {
+          if (!event.currentTarget.contains(event.relatedTarget)) setFocused(null);
+        }}
+        onClickCapture={(event) => {
+          // What is opened must stay where it is, also at the end of a transcript that is followed.
+          if (isOpener(event.target as HTMLElement)) sign({ kind: "looks back" });
+        }}
+      >
+        <div className="relative w-full" style={{ height: virtualizer.getTotalSize() }}>
+          {virtualizer.getVirtualItems().map(({ index, key, start }) => (
+            <Row
+              key={key}
+              index={index}
+              start={start}
+              items={items}
+              measure={virtualizer.measureElement}
+              isFocused={index === focusedAt || (focusedAt < 0 && index === items.length - 1)}
+              older={older}
+            />
+          ))}
+        </div>
+      </div>
+      {state.mode === "reading" && (
+        <JumpToEnd fresh={state.fresh} onJump={jump} isFar={isFar(state)} />
+      )}
+    </div>
+  );
+}
+
+/** The virtual list, and who holds its end. */
+function useList(
+  chatId: string,
+  items: readonly Item[],
+  scroller: RefObject<HTMLDivElement | null>,
+  focusedAt: number,
+) {
+  const [place] = useState(() => places.get(chatId) ?? null);
+  const { state, now, sign, list } = useFollow(place?.follow ?? AT_END);
+  const virtualizer = useVirtualizer<HTMLDivElement, HTMLElement>({
+    count: items.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: (at) => guess(items[at] as Item),
+    getItemKey: useCallback((at: number) => items[at]?.key ?? at, [items]),
+    anchorTo: "end",
+    followOnAppend: now.current.mode === "following",
+    scrollEndThreshold: thresholdOf(now.current),
+    overscan: 6,
+    paddingEnd: ROOM_BELOW_PX,
+    initialOffset: () => (place?.follow.mode === "reading" ? place.offset : guessAll(items)),
+    initialMeasurementsCache: place?.sizes ?? [],
+    rangeExtractor: useCallback((range: Range) => pinned(range, focusedAt), [focusedAt]),
+  });
+  list.current = virtualizer;
+  const toEnd = useCallback(() => virtualizer.scrollToEnd(), [virtualizer]);
+  const holdEnd = useCallback(() => {
+    if (now.current.mode === "following") toEnd();
+  }, [now, toEnd]);
+  useSigns(scroller, sign, holdEnd);
+  useBeginning(virtualizer, items.length > 0, now);
+  useLeaving(chatId, virtualizer, now);
+  const height = virtualizer.getTotalSize();
+  // A row that comes before the last one is no append to the list, which would leave the end behind.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: whatever grows, shrinks or comes moves the end
+  useLayoutEffect(() => {
+    if (scroller.current === null) return;
+    sign(whereIs(scroller.current));
+    if (now.current.distance > 1) holdEnd();
+  }, [height, items, sign, holdEnd]);
+  return { virtualizer, state, sign, toEnd };
+}
+
+function isOlder(items: readonly Item[], key: string | null): boolean {
+  const turn = items.find((item) => item.key === key)?.turn;
+  return turn !== undefined && turn !== items.at(-1)?.turn;
+}
+
+function isOpener(target: HTMLElement): boolean {
+  return target.closest("[aria-expanded]:not([aria-haspopup])") !== null;
+}
+
+interface RowProps {
+  index: number;
+  start: number;
+  items: readonly Item[];
+  measure: (element: HTMLElement | null) => void;
+  isFocused: boolean;
+  older: OlderState;
+}
+
+function Row({ index, start, items, measure, isFocused, older }: RowProps) {
+  const { isOpen } = useChat();
+  const item = items[index];
+  if (item === undefined) return null;
+  return (
+    <article
+      ref={measure}
+      data-index={index}
+      data-key={item.key}
+      aria-posinset={index + 1}
+      aria-setsize={items.length}
+      tabIndex={isFocused ? 0 : -1}
+      className="group/row absolute top-0 left-0 w-full outline-none"
+      style={{ transform: `translateY(${start}px)` }}
+    >
+      <div
+        className={cn(
+          "row-inner mx-auto max-w-(--column) px-4",
+          spaceAbove(item, items[index - 1]),
+        )}
+      >
+        <ItemView item={item} isOpen={isOpen(item.key)} older={older} />
+      </div>
+    </article>
+  );
+}
+
+function JumpToEnd({
+  fresh,
+  onJump,
+  isFar,
+}: {
+  fresh: number;
+  onJump: () => void;
+  isFar: boolean;
+}) {
+  if (!isFar) return null;
+  return (
+    <div className="pointer-events-none absolute inset-x-0 bottom-3 flex justify-center">
+      <Button className="pointer-events-auto rounded-full shadow-float" onClick={onJump}>
+        <ArrowDown aria-hidden />
+        Jump to latest
+        {fresh > 0 && <span className="numeric text-accent">{fresh} new</span>}
+      </Button>
+    </div>
+  );
+}
+
+function guessAll(items: readonly Item[]): number {
+  return items.reduce((sum, item) => sum + guess(item), 0);
+}
+
+function pinned(range: Range, focusedAt: number): number[] {
+  const shown = defaultRangeExtractor(range);
+  if (focusedAt < 0 || shown.includes(focusedAt) || focusedAt >= range.count) return shown;
+  return [...shown, focusedAt].sort((a, b) => a - b);
+}
+
+function keyOf(target: EventTarget): string | null {
+  const row = (target as HTMLElement).closest<HTMLElement>("[data-key]");
+  return row?.dataset.key ?? null;
+}
+
+/** At the end at first, unless somebody was reading when they left. */
+function useBeginning(list: List, hasItems: boolean, now: RefObject<Follow>): void {
+  useLayoutEffect(() => {
+    if (hasItems && now.current.mode === "following") list.scrollToEnd();
+  }, [list, hasItems, now]);
+}
+
+function useLeaving(chatId: string, list: List, now: RefObject<Follow>): void {
+  useEffect(
+    () => () => {
+      places.delete(chatId);
+      places.set(chatId, {
+        offset: now.current.top,
+        follow: now.current,
+        sizes: list.measurementsCache,
+      });
+      const oldest = places.keys().next().value;
+      if (places.size > PLACES_MAX && oldest !== undefined) places.delete(oldest);
+    },
+    [chatId, list, now],
+  );
+}
+
+/** How many items came at the end: those after the one that was last. */
+function useArrivals(
+  items: readonly Item[],
+  sign: (sign: { kind: "rows came"; rows: number }) => void,
+): void {
+  const last = useRef<string | null>(null);
+  useEffect(() => {
+    const was = last.current;
+    last.current = items.at(-1)?.key ?? null;
+    if (was === null || was === last.current) return;
+    const at = items.findLastIndex((item) => item.key === was);
+    if (at >= 0) sign({ kind: "rows came", rows: items.length - 1 - at });
+  }, [items, sign]);
+}
+
+function useOlder(list: List, items: readonly Item[], loadOlder: () => Promise<void>): OlderState {
+  const [isLoading, setLoading] = useState(false);
+  const busy = useRef(false);
+  const load = useCallback(() => {
+    if (busy.current) return;
+    busy.current = true;
+    setLoading(true);
+    loadOlder()
+      .catch(() => {}) // the button stays, and is the way to try again
+      .finally(() => {
+        busy.current = false;
+        setLoading(false);
+      });
+  }, [loadOlder]);
+  const isNear =
+    items[0]?.kind === "older" && (list.range?.startIndex ?? LOAD_OLDER_WITHIN) < LOAD_OLDER_WITHIN;
+  const mayScroll = list.getTotalSize() > (list.scrollRect?.height ?? 0);
+  const first = items[1]?.key;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each page; a failure waits for the button
+  useEffect(() => {
+    if (isNear && mayScroll && list.scrollDirection === "backward") load();
+  }, [isNear, mayScroll, first, load]);
+  return useMemo(() => ({ isLoading, load }), [isLoading, load]);
+}
+
+/** J and K go from item to item; Enter opens, C copies, E edits. */
+function useRoving(
+  scroller: RefObject<HTMLDivElement | null>,
+  list: List,
+  items: readonly Item[],
+  focusedAt: number,
+  setFocused: (key: string) => void,
+) {
+  const wanted = useRef<string | null>(null);
+  useEffect(() => {
+    if (wanted.current === null) return;
+    const row = scroller.current?.querySelector<HTMLElement>(
+      `[data-key="${CSS.escape(wanted.current)}"]`,
+    );
+    if (row == null) return;
+    wanted.current = null;
+    row.focus({ preventScroll: true });
+  });
+  const go = (step: number) => {
+    const from = focusedAt < 0 ? items.length : focusedAt;
+    const to = Math.min(items.length - 1, Math.max(0, from + step));
+    const key = items[to]?.key;
+    if (key === undefined) return;
+    wanted.current = key;
+    setFocused(key);
+    list.scrollToIndex(to, { align: "auto" });
+  };
+  return (event: React.KeyboardEvent) => {
+    if (isWriting(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
+    const isRow = (event.target as HTMLElement).matches("[data-key], [role=log]");
+    const act = ACTS[event.key];
+    if (event.key === "j") go(1);
+    else if (event.key === "k") go(-1);
+    else if (act !== undefined && isRow) press(event.target as HTMLElement, act);
+    else return;
+    event.preventDefault();
+  };
+}
+
+const ACTS: Readonly<Record<string, string>> = { Enter: "toggle", c: "copy", e: "edit" };
+
+function press(row: HTMLElement, act: string): void {
+  row.querySelector<HTMLElement>(`[data-row-action="${act}"]`)?.click();
+}

@@ -1,0 +1,51 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { brotliCompressSync, gzipSync } from "node:zlib";
+import tailwindcss from "@tailwindcss/vite";
+import react from "@vitejs/plugin-react";
+import type { Plugin } from "vite";
+import { defineConfig } from "vitest/config";
+
+const STATIC = fileURLToPath(new URL("../src/holdfast/web/static", import.meta.url));
+const PROJECT = fileURLToPath(new URL("../pyproject.toml", import.meta.url));
+const PACKABLE = /\.(css|js|json|svg|txt|wasm)$/;
+const WORTH_PACKING = 1024;
+
+/** The server packs nothing while it serves: what is worth it is packed here, once. */
+function packed(): Plugin {
+  return {
+    name: "holdfast-packed",
+    apply: "build",
+    closeBundle() {
+      const version = /^version = "(.+)"$/m.exec(readFileSync(PROJECT, "utf8"))?.[1];
+      writeFileSync(`${STATIC}/built.json`, JSON.stringify({ version }));
+      for (const name of readdirSync(STATIC, { recursive: true, encoding: "utf8" })) {
+        if (!PACKABLE.test(name)) continue;
+        const content = readFileSync(`${STATIC}/${name}`);
+        if (content.length < WORTH_PACKING) continue;
+        writeFileSync(`${STATIC}/${name}.br`, brotliCompressSync(content));
+        writeFileSync(`${STATIC}/${name}.gz`, gzipSync(content, { level: 9 }));
+      }
+    },
+  };
+}
+
+// The page is served by the server itself, under any path prefix: every address in it is relative,
+// and the server writes how many steps up they start (src/holdfast/web/page.py).
+export default defineConfig({
+  base: "./",
+  plugins: [react(), tailwindcss(), packed()],
+  resolve: { alias: { "@": fileURLToPath(new URL("./src", import.meta.url)) } },
+  html: { cspNonce: "HOLDFAST_NONCE" },
+  build: {
+    outDir: STATIC,
+    emptyOutDir: true,
+    manifest: "manifest.json",
+    target: "es2023",
+    assetsInlineLimit: 0, // `data:` is not among what our pages may load
+    chunkSizeWarningLimit: 700,
+  },
+  server: { proxy: { "/api": "http://127.0.0.1:8080" } },
+  // A busy machine is no failure of ours.
+  test: { environment: "happy-dom", testTimeout: 30_000, include: ["src/**/*.test.{ts,tsx}"] },
+});
