@@ -2,6 +2,10 @@
 
 set shell := ["bash", "-euo", "pipefail", "-c"]
 
+# Images for containers often set it. Tests start hundreds of processes; without bytecode on disk each
+# compiles all that it imports, and a server takes twice the CPU to start.
+export PYTHONDONTWRITEBYTECODE := ""
+
 _default:
     @just --list
 
