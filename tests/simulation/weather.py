@@ -16,7 +16,7 @@ from holdfast.bus.wire import Topic
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.ids import ChatId
 from holdfast.ports.bus import Episode, LivePart, News
-from tests.simulation.loop import Process
+from tests.simulation.loop import Handle, Process
 from tests.support.fake_bus import FakeBusServer, FakeReceiver, FakeSender
 
 LATE_S_MAX = 15.0
@@ -103,24 +103,23 @@ class Line:
         self._seen = seen
         self.cut_until_s = 0.0
         """What is sent before that arrives then, as late as that is."""
-        self._slow: dict[asyncio.TimerHandle, None] = {}
+        self._slow: dict[Handle, float] = {}
 
     def hurry(self) -> None:
         """What is still on its way arrives now."""
         self.cut_until_s = 0.0
         loop = asyncio.get_running_loop()
         slow, self._slow = self._slow, {}
-        for handle in slow:
-            if not handle.cancelled() and handle.when() > loop.time():
-                callback, args = _called(handle)
+        for handle, at_s in slow.items():
+            if not handle.is_cancelled and at_s > loop.time():
+                loop.call_soon(handle.callback, *handle.args, context=_WORLD.context)
                 handle.cancel()
-                loop.call_soon(callback, *args, context=_WORLD.context)
 
-    def _later(self, pause_s: float, callback: Callable[..., None], *args: Any) -> Any:
+    def _later(self, pause_s: float, callback: Callable[..., None], *args: Any) -> Handle:
         loop = asyncio.get_running_loop()
-        handle = loop.call_later(pause_s, callback, *args, context=_WORLD.context)
+        handle: Any = loop.call_later(pause_s, callback, *args, context=_WORLD.context)
         if pause_s > SLOW_S:
-            self._slow[handle] = None
+            self._slow[handle] = loop.time() + pause_s
         return handle
 
     async def ask(
@@ -157,7 +156,7 @@ class Line:
             raise Unavailable(f"{name} took too long") from None
 
     async def _until(
-        self, answer: "asyncio.Future[Any]", sent: asyncio.TimerHandle, fate: Fate
+        self, answer: "asyncio.Future[Any]", sent: Handle, fate: Fate
     ) -> Any:
         try:
             return await answer
@@ -184,10 +183,6 @@ def _tell(answer: "asyncio.Future[Any]", result: Any) -> None:
         answer.set_exception(result)
     else:
         answer.set_result(result)
-
-
-def _called(handle: Any) -> tuple[Callable[..., None], tuple[Any, ...]]:
-    return handle._callback, handle._args
 
 
 def now(work: Awaitable[Any]) -> Any:
