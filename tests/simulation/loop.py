@@ -137,33 +137,34 @@ class SimulatedLoop(asyncio.BaseEventLoop):
     def _run_once(self) -> None:
         """All there is to do, until somebody stops the loop."""
         itself: Any = self
-        ready = self.ready
+        ready, timers = self.ready, self._timers
         while not itself._stopping:
-            self._ring()
+            if not ready:
+                self._jump()
+            while timers and timers[0][0] <= self.now_s:
+                ready.append(heapq.heappop(timers)[2])
             for _ in range(len(ready)):
                 handle = ready.popleft()
                 if handle.is_cancelled:
                     continue
-                process = handle.context.get(_PROCESS)
+                context = handle.context
+                process = context.get(_PROCESS)
                 if process is not None and process.frozen:
                     process.held.append(handle)
                     continue
                 try:
-                    handle.context.run(handle.callback, *handle.args)
+                    context.run(handle.callback, *handle.args)
                 except Exception as error:  # noqa: BLE001 - as asyncio does: the loop goes on
                     said = f"exception in callback {handle.callback}"
                     self.call_exception_handler({"message": said, "exception": error})
 
-    def _ring(self) -> None:
-        """Timers that are due become ready; with nothing to do, the next one is due."""
-        timers, ready = self._timers, self.ready
+    def _jump(self) -> None:
+        """To the next timer that anybody still waits for."""
+        timers = self._timers
         while timers and timers[0][2].is_cancelled:
             heapq.heappop(timers)
-        if not ready:
-            assert timers, "everybody waits, and nothing will ever happen"
-            self.now_s = max(self.now_s, timers[0][0])
-        while timers and timers[0][0] <= self.now_s:
-            ready.append(heapq.heappop(timers)[2])
+        assert timers, "everybody waits, and nothing will ever happen"
+        self.now_s = max(self.now_s, timers[0][0])
 
 
 def simulate(story: Coroutine[Any, Any, T]) -> T:

@@ -9,6 +9,7 @@ import random
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from holdfast.bus.engine import Deliver, Item
@@ -148,22 +149,21 @@ class Line:
                 _tell(answer, result)
 
         sent = self._later(fate.before_s, serve)
-        patience_s = None if fate.before_s + fate.after_s < SLOW_S else COMMAND_TIMEOUT_S
         try:
-            async with asyncio.timeout(patience_s):
-                return await self._until(answer, sent, fate)
+            if fate.before_s + fate.after_s < SLOW_S:
+                return await answer
+            async with asyncio.timeout(COMMAND_TIMEOUT_S):
+                return await answer
         except TimeoutError:
+            self._give_up(sent, fate)
             raise Unavailable(f"{name} took too long") from None
-
-    async def _until(
-        self, answer: "asyncio.Future[Any]", sent: Handle, fate: Fate
-    ) -> Any:
-        try:
-            return await answer
         except asyncio.CancelledError:
-            if fate.dies_with_client or fate.before_s > LATE_S_MAX:
-                sent.cancel()
+            self._give_up(sent, fate)
             raise
+
+    def _give_up(self, sent: Handle, fate: Fate) -> None:
+        if fate.dies_with_client or fate.before_s > LATE_S_MAX:
+            sent.cancel()
 
 
 class _World:
@@ -203,11 +203,7 @@ class Ported:
         self._target = target
 
     def __getattr__(self, name: str) -> Any:
-        method = getattr(self._target, name)
-
-        async def asked(*args: Any, **more: Any) -> Any:
-            return await self._line.ask(name, method, *args, **more)
-
+        asked = partial(self._line.ask, name, getattr(self._target, name))
         self.__dict__[name] = asked
         return asked
 

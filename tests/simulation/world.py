@@ -91,7 +91,7 @@ class World:
     def seen(self, process: str, name: str, result: object) -> None:
         """A statement was carried out."""
         self.watch.look()
-        self.trace.append(f"{_now_s():.4f} {process} {name} {self.watch.summary()}")
+        self.trace.append(f"{_now_s():.4f} {process} {name} {self.watch.summary}")
 
     def note(self, what: str) -> None:
         self.trace.append(f"{_now_s():.4f} {what}")
@@ -333,7 +333,6 @@ def _complaints() -> Generator[list[str]]:
 @cache
 def _freeze_heap() -> None:
     """What is there before the first seed is never garbage: nobody need look at it again."""
-    gc.collect()
     gc.freeze()
 
 
