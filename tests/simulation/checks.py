@@ -1,6 +1,7 @@
 """What must be true: after every statement, and when everything has come to rest."""
 
 from collections import Counter
+from operator import is_
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -16,8 +17,8 @@ from holdfast.domain.parts import Text, ToolResult
 from holdfast.ports.bus import Episode
 from holdfast.ports.store import Keyed, Stamp
 from tests.simulation.store import OpenStore, WatchedBus
+from tests.support.order import check_order
 from tests.support.stage import valid
-from tests.support.streams import check_order
 
 if TYPE_CHECKING:
     from tests.simulation.people import Person, Reader
@@ -57,9 +58,14 @@ class Commits:
         self._before: dict[ChatId, Chat] = {}
         self._histories: dict[tuple[ChatId, int], Version] = {}
         self._attempts: dict[tuple[ChatId, Version], int] = {}
+        self.summary = ""
+        """Where every chat stood at the last look."""
 
     def look(self) -> None:
-        for chat in self._store.chats():
+        chats = self._store.chats()
+        if len(chats) == len(self._before) and all(map(is_, chats, self._before.values())):
+            return  # most statements change nothing
+        for chat in chats:
             chat_id = chat.chat_id
             before = self._before.get(chat_id)
             if before is not None and chat is not before:
@@ -67,6 +73,9 @@ class Commits:
             self._before[chat_id] = chat
             self._histories[chat_id, chat.version] = chat.history_version
             self._attempts[chat_id, chat.history_version] = chat.attempt
+        self.summary = " ".join(
+            f"{chat.version}/{chat.epoch}/{chat.attempt}/{chat.status[:3]}" for chat in chats
+        )
 
     def last_attempt(self, chat_id: ChatId, version: int) -> int:
         """Of the history that a chat had at a version."""
@@ -116,12 +125,6 @@ class Commits:
         parts = self._bus.log.get((chat.chat_id, episode), {})
         deltas = [delta for seq in sorted(parts) for delta in orjson.loads(parts[seq].payload)]
         return "".join(delta["text"] for delta in deltas if delta["kind"] == "text")
-
-    def summary(self) -> str:
-        return " ".join(
-            f"{chat.version}/{chat.epoch}/{chat.attempt}/{chat.status[:3]}"
-            for chat in self._before.values()
-        )
 
 
 def state(chat: Chat) -> dict[str, object]:

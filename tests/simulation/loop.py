@@ -9,14 +9,14 @@ import asyncio
 import contextvars
 import heapq
 import itertools
-import selectors
+from collections import deque
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, Self, TypeVar
 
 T = TypeVar("T")
 
 _PROCESS: contextvars.ContextVar["Process | None"] = contextvars.ContextVar("process", default=None)
-_RUN = asyncio.Handle._run
 
 
 class Process:
@@ -27,7 +27,7 @@ class Process:
         self.frozen = False
         self.dead = False
         self.woke_s = -1.0
-        self.held: list[asyncio.Handle] = []
+        self.held: list[Handle] = []
         self.context = contextvars.copy_context()
         self.context.run(_PROCESS.set, self)
 
@@ -39,29 +39,28 @@ class Process:
         self.frozen = False
         self.woke_s = loop.time()
         held, self.held = self.held, []
-        loop._ready.extend(held)
+        loop.ready.extend(held)
 
 
-class _Handle(asyncio.Handle):
-    __slots__ = ()
+class Handle:
+    """Something to be called, as asyncio's handles are; when, is not its own business.
 
-    def _run(self) -> None:  # pyright: ignore[reportImplicitOverride]
-        _run_or_hold(self)
+    Of asyncio's own it is the half that a simulation needs: each seed makes thousands.
+    """
 
+    __slots__ = ("args", "callback", "context", "is_cancelled")
 
-class _TimerHandle(asyncio.TimerHandle):
-    __slots__ = ()
+    def __init__(
+        self, callback: Callable[..., object], args: tuple[Any, ...], context: contextvars.Context
+    ) -> None:
+        self.callback = callback
+        self.args = args
+        self.context = context
+        self.is_cancelled = False
 
-    def _run(self) -> None:  # pyright: ignore[reportImplicitOverride]
-        _run_or_hold(self)
-
-
-def _run_or_hold(handle: Any) -> None:
-    process: Process | None = handle._context.get(_PROCESS)
-    if process is not None and process.frozen:
-        process.held.append(handle)
-    else:
-        _RUN(handle)
+    def cancel(self) -> None:
+        self.is_cancelled = True
+        self.args = ()  # what it would have been told may be large, or know this handle
 
 
 class _Task(asyncio.Task[Any]):
@@ -87,45 +86,85 @@ def _task(loop: asyncio.AbstractEventLoop, coro: Any, **more: Any) -> Any:
     return _Task(coro, loop=loop, **more)
 
 
-class _Jumping(selectors.SelectSelector):
-    """Asks the operating system nothing: nothing of a simulation comes from there."""
+class SimulatedLoop(asyncio.BaseEventLoop):
+    """Asks the operating system nothing: nothing of a simulation comes from there.
+
+    What is ready is called in the order in which it became so. When nothing is, the clock jumps to
+    the next timer; of two for one moment the one that was set first is first.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.now_s = 0.0
-
-    def select(  # pyright: ignore[reportImplicitOverride]
-        self, timeout: float | None = None
-    ) -> list[tuple[selectors.SelectorKey, int]]:
-        assert timeout is not None, "everybody waits, and nothing will ever happen"
-        self.now_s += timeout
-        return []
-
-
-class SimulatedLoop(asyncio.SelectorEventLoop):
-    def __init__(self) -> None:
-        self._jumping = _Jumping()
-        super().__init__(self._jumping)
+        self.ready: deque[Handle] = deque()
+        self._timers: list[tuple[float, int, Handle]] = []
+        self._timers_set = itertools.count()
         _Task.restart()
         self.set_task_factory(_task)
+        # Asked for every future that is made, from C: neither answer needs a frame of Python.
+        itself: Any = self
+        itself.get_debug = bool
+        itself.create_future = partial(asyncio.Future, loop=self)
 
     def time(self) -> float:  # pyright: ignore[reportImplicitOverride]
-        return self._jumping.now_s
+        return self.now_s
 
-    def _call_soon(self, callback: Any, args: Any, context: Any) -> asyncio.Handle:
-        handle = _Handle(callback, args, self, context)
-        itself: Any = self
-        itself._ready.append(handle)
+    def call_soon(  # pyright: ignore[reportImplicitOverride, reportIncompatibleMethodOverride]
+        self, callback: Callable[..., object], *args: Any, context: Any = None
+    ) -> Handle:
+        handle = Handle(callback, args, contextvars.copy_context() if context is None else context)
+        self.ready.append(handle)
         return handle
 
-    def call_at(  # pyright: ignore[reportImplicitOverride]
+    call_soon_threadsafe = call_soon  # pyright: ignore[reportAssignmentType]
+    """There is one thread. (Generators that are left behind are closed this way.)"""
+
+    def call_at(  # pyright: ignore[reportImplicitOverride, reportIncompatibleMethodOverride]
         self, when: float, callback: Callable[..., object], *args: Any, context: Any = None
-    ) -> asyncio.TimerHandle:
-        handle: Any = _TimerHandle(when, callback, args, self, context)
-        itself: Any = self
-        heapq.heappush(itself._scheduled, handle)
-        handle._scheduled = True
+    ) -> Handle:
+        handle = Handle(callback, args, contextvars.copy_context() if context is None else context)
+        heapq.heappush(self._timers, (when, next(self._timers_set), handle))
         return handle
+
+    def call_later(  # pyright: ignore[reportImplicitOverride, reportIncompatibleMethodOverride]
+        self, delay: float, callback: Callable[..., object], *args: Any, context: Any = None
+    ) -> Handle:
+        handle = Handle(callback, args, contextvars.copy_context() if context is None else context)
+        when = self.now_s + delay
+        heapq.heappush(self._timers, (when, next(self._timers_set), handle))
+        return handle
+
+    def _run_once(self) -> None:
+        """All there is to do, until somebody stops the loop."""
+        itself: Any = self
+        ready, timers = self.ready, self._timers
+        while not itself._stopping:
+            if not ready:
+                self._jump()
+            while timers and timers[0][0] <= self.now_s:
+                ready.append(heapq.heappop(timers)[2])
+            for _ in range(len(ready)):
+                handle = ready.popleft()
+                if handle.is_cancelled:
+                    continue
+                context = handle.context
+                process = context.get(_PROCESS)
+                if process is not None and process.frozen:
+                    process.held.append(handle)
+                    continue
+                try:
+                    context.run(handle.callback, *handle.args)
+                except Exception as error:  # noqa: BLE001 - as asyncio does: the loop goes on
+                    said = f"exception in callback {handle.callback}"
+                    self.call_exception_handler({"message": said, "exception": error})
+
+    def _jump(self) -> None:
+        """To the next timer that anybody still waits for."""
+        timers = self._timers
+        while timers and timers[0][2].is_cancelled:
+            heapq.heappop(timers)
+        assert timers, "everybody waits, and nothing will ever happen"
+        self.now_s = max(self.now_s, timers[0][0])
 
 
 def simulate(story: Coroutine[Any, Any, T]) -> T:

@@ -9,6 +9,7 @@ import random
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from holdfast.bus.engine import Deliver, Item
@@ -16,7 +17,7 @@ from holdfast.bus.wire import Topic
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.ids import ChatId
 from holdfast.ports.bus import Episode, LivePart, News
-from tests.simulation.loop import Process
+from tests.simulation.loop import Handle, Process
 from tests.support.fake_bus import FakeBusServer, FakeReceiver, FakeSender
 
 LATE_S_MAX = 15.0
@@ -103,24 +104,23 @@ class Line:
         self._seen = seen
         self.cut_until_s = 0.0
         """What is sent before that arrives then, as late as that is."""
-        self._slow: dict[asyncio.TimerHandle, None] = {}
+        self._slow: dict[Handle, float] = {}
 
     def hurry(self) -> None:
         """What is still on its way arrives now."""
         self.cut_until_s = 0.0
         loop = asyncio.get_running_loop()
         slow, self._slow = self._slow, {}
-        for handle in slow:
-            if not handle.cancelled() and handle.when() > loop.time():
-                callback, args = _called(handle)
+        for handle, at_s in slow.items():
+            if not handle.is_cancelled and at_s > loop.time():
+                loop.call_soon(handle.callback, *handle.args, context=_WORLD.context)
                 handle.cancel()
-                loop.call_soon(callback, *args, context=_WORLD.context)
 
-    def _later(self, pause_s: float, callback: Callable[..., None], *args: Any) -> Any:
+    def _later(self, pause_s: float, callback: Callable[..., None], *args: Any) -> Handle:
         loop = asyncio.get_running_loop()
-        handle = loop.call_later(pause_s, callback, *args, context=_WORLD.context)
+        handle: Any = loop.call_later(pause_s, callback, *args, context=_WORLD.context)
         if pause_s > SLOW_S:
-            self._slow[handle] = None
+            self._slow[handle] = loop.time() + pause_s
         return handle
 
     async def ask(
@@ -149,22 +149,21 @@ class Line:
                 _tell(answer, result)
 
         sent = self._later(fate.before_s, serve)
-        patience_s = None if fate.before_s + fate.after_s < SLOW_S else COMMAND_TIMEOUT_S
         try:
-            async with asyncio.timeout(patience_s):
-                return await self._until(answer, sent, fate)
+            if fate.before_s + fate.after_s < SLOW_S:
+                return await answer
+            async with asyncio.timeout(COMMAND_TIMEOUT_S):
+                return await answer
         except TimeoutError:
+            self._give_up(sent, fate)
             raise Unavailable(f"{name} took too long") from None
-
-    async def _until(
-        self, answer: "asyncio.Future[Any]", sent: asyncio.TimerHandle, fate: Fate
-    ) -> Any:
-        try:
-            return await answer
         except asyncio.CancelledError:
-            if fate.dies_with_client or fate.before_s > LATE_S_MAX:
-                sent.cancel()
+            self._give_up(sent, fate)
             raise
+
+    def _give_up(self, sent: Handle, fate: Fate) -> None:
+        if fate.dies_with_client or fate.before_s > LATE_S_MAX:
+            sent.cancel()
 
 
 class _World:
@@ -186,10 +185,6 @@ def _tell(answer: "asyncio.Future[Any]", result: Any) -> None:
         answer.set_result(result)
 
 
-def _called(handle: Any) -> tuple[Callable[..., None], tuple[Any, ...]]:
-    return handle._callback, handle._args
-
-
 def now(work: Awaitable[Any]) -> Any:
     """The result of something in memory that never waits."""
     running: Any = work
@@ -208,11 +203,7 @@ class Ported:
         self._target = target
 
     def __getattr__(self, name: str) -> Any:
-        method = getattr(self._target, name)
-
-        async def asked(*args: Any, **more: Any) -> Any:
-            return await self._line.ask(name, method, *args, **more)
-
+        asked = partial(self._line.ask, name, getattr(self._target, name))
         self.__dict__[name] = asked
         return asked
 

@@ -13,13 +13,13 @@ from holdfast.stream.follower import Follower
 from tests.requirements import requirement
 from tests.support.builders import reply, user
 from tests.support.buses import until
+from tests.support.order import check_order
 from tests.support.rough import RoughBus, Weather
 from tests.support.streams import (
     NEVER_POLLS,
     Stage,
     a_part,
     a_stage,
-    check_order,
     recording,
 )
 

@@ -9,13 +9,13 @@ from holdfast.stream.view import EMPTY, ChatView, WireEvent, reduce
 from tests.requirements import requirement
 from tests.support.builders import error, reply, user
 from tests.support.buses import until
+from tests.support.order import check_order
 from tests.support.rough import RoughBus, Weather
 from tests.support.streams import (
     NEVER_POLLS,
     Recorder,
     Stage,
     a_long_turn,
-    check_order,
     hopping,
     recording,
     said_and_done,

@@ -11,6 +11,7 @@ from holdfast.ports.bus import Bus, Episode, Hint
 from tests.requirements import requirement
 from tests.support.builders import reply, user
 from tests.support.buses import until
+from tests.support.order import check_order
 from tests.support.rough import RoughBus, Weather
 from tests.support.streams import (
     NEVER_POLLS,
@@ -20,7 +21,6 @@ from tests.support.streams import (
     a_long_turn,
     a_part,
     a_stage,
-    check_order,
     recording,
     shown,
 )

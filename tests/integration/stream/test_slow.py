@@ -13,13 +13,13 @@ from holdfast.stream.view import WireEvent, reduce
 from tests.requirements import requirement
 from tests.support.builders import asks, reply, results, user
 from tests.support.buses import until
+from tests.support.order import check_order
 from tests.support.streams import (
     NEVER_POLLS,
     QUICK,
     Recorder,
     Stage,
     a_stage,
-    check_order,
     recording,
     shown,
 )
