@@ -140,10 +140,21 @@ def _no_tombstone() -> None:
     WorkspaceToolbox.stop = only_known
 
 
+def _void_calls_live_on() -> None:
+    """What an edit hid is nobody's business."""
+    from holdfast.turn.driver import Driver
+
+    async def nothing(self: Any, turn: Any) -> None:
+        pass
+
+    Driver._stop_void = nothing  # pyright: ignore[reportPrivateUsage]
+
+
 MUTANTS: Mapping[str, Patch] = {
     "stopped on hand-over": _stopped_on_hand_over,
     "no key": _no_key,
     "no tombstone": _no_tombstone,
+    "void calls live on": _void_calls_live_on,
     "parts only in memory": _forgetful_bus,
     "no fence": _no_fence,
     "tools re-run blindly": _tools_again,

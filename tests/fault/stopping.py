@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import uuid4
 
+from holdfast.chats.rewrite import edit
 from holdfast.chats.steer import interrupt
 from tests.fault.hands import SETTLE_S, Place, command_of, done_in
 from tests.fault.watching import Watching, watching
+from tests.support.builders import user
 from tests.support.world import ACTOR
 
 PROMISED_S = 5.0
@@ -51,7 +53,7 @@ def survivors(token: str) -> list[int]:
 async def interrupt_tree(scene: Place, tree: str, stops: Stops) -> None:
     """Start it, interrupt, and look whether anything of it is alive."""
     assert scene.server.hub is not None
-    token = f"{60 + int(uuid4().hex[:4], 16) / 1e3:.3f}{uuid4().int % 10**6:06d}"
+    token = _token()
     before = len(await scene.history())
     async with watching(scene.server.hub, scene.chat_id) as seen:
         await scene.say(f"echo up {token}; {TREES[tree].replace('{}', token)}", wait_s=600)
@@ -68,6 +70,32 @@ async def interrupt_tree(scene: Place, tree: str, stops: Stops) -> None:
     result = await scene.last_result()
     if result.synthetic is None or not result.failed:
         stops.wrong.append(f"{tree}: the call ended as {result.output!r}")
+
+
+async def edited_while_dead(scene: Place, tree: str) -> list[int]:
+    """Kill the server whose command runs, edit the message that asked for it, and let a successor
+    answer the new one. What is alive of the command then."""
+    assert scene.server.hub is not None
+    token = _token()
+    scene.successor.tell(do="close")
+    victim = await scene.victim()
+    victim.tell(do="arm", at=1, act="kill", name="after agent start")
+    async with watching(scene.server.hub, scene.chat_id) as seen:
+        await scene.say(TREES[tree].replace("{}", token), wait_s=600)
+        await victim.gone()
+        await _until(lambda: bool(survivors(token)), SETTLE_S)
+        assert survivors(token), "else nothing is shown"
+        asked = (await scene.history())[-2]
+        done = await edit(scene.server.ledger, ACTOR, scene.chat_id, asked.seq, user("Never mind."))
+        scene.successor.tell(do="open")
+        last = done.messages[-1].seq
+        await seen.until(lambda: seen.is_idle and max(seen.messages, default=0) > last, SETTLE_S)
+    scene.theatre.dismiss(victim)
+    return survivors(token)
+
+
+def _token() -> str:
+    return f"{60 + int(uuid4().hex[:4], 16) / 1e3:.3f}{uuid4().int % 10**6:06d}"
 
 
 async def _until(true: Callable[[], bool], within_s: float) -> float:

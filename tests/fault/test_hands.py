@@ -6,7 +6,13 @@ import itertools
 import pytest
 
 from tests.fault.hands import Blow, Verdict, place, play
-from tests.fault.stopping import TREES, Stops, frozen_before_the_start, interrupt_tree
+from tests.fault.stopping import (
+    TREES,
+    Stops,
+    edited_while_dead,
+    frozen_before_the_start,
+    interrupt_tree,
+)
 from tests.fault.theatre import theatre
 from tests.requirements import requirement
 
@@ -73,6 +79,21 @@ async def test_an_interrupt_leaves_nothing_alive_and_nothing_to_come() -> None:
     assert stops.survivors == 0
     assert len(stops.times_s) == len(TREES)
     assert never == []
+
+
+@requirement("X2")
+@pytest.mark.timeout(300)
+async def test_an_edit_while_the_owner_is_dead_leaves_nothing_of_its_command() -> None:
+    async with theatre() as stage, place(stage, "postgres") as scene:
+        left = [await edited_while_dead(scene, tree) for tree in ("plain", "forked twice and deaf")]
+    assert left == [[], []]
+
+
+@requirement("T26")
+@pytest.mark.timeout(300)
+async def test_a_command_that_an_edit_hid_and_nobody_ends_is_noticed() -> None:
+    async with theatre() as stage, place(stage, "postgres", "void calls live on") as scene:
+        assert await edited_while_dead(scene, "plain") != []
 
 
 MUTANTS: dict[str, tuple[Blow, str, str]] = {

@@ -43,8 +43,10 @@ def inherited(environment: Mapping[str, str]) -> dict[str, str]:
     return {**PLAIN, **passed}
 
 
-def environment(base: Mapping[str, str], asked: Mapping[str, str]) -> dict[str, str]:
-    """What is asked for comes last: whoever wants colours may have them."""
+def environment(
+    base: Mapping[str, str], asked: Mapping[str, str], guard: Mapping[str, str]
+) -> dict[str, str]:
+    """What is asked for comes last: whoever wants colours may have them. `guard`: of git."""
     size = 0
     for name, value in asked.items():
         if not name or "=" in name or "\0" in name or "\0" in value:
@@ -53,4 +55,4 @@ def environment(base: Mapping[str, str], asked: Mapping[str, str]) -> dict[str, 
     if size > ENV_BYTES_MAX:
         message = f"The environment is too large: {ENV_BYTES_MAX} bytes at most. Use a file."
         raise Refused(FaultCode.TOO_LARGE, message)
-    return {**base, **NEUTRAL, **asked}
+    return {**base, **NEUTRAL, **guard, **asked}

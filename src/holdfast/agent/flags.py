@@ -84,8 +84,9 @@ Readable: TypeAlias = Annotated[
 Git: TypeAlias = Annotated[
     Literal["guarded", "open"],
     typer.Option(
-        help="guarded: commands cannot change hooks and configuration of the workspace's own "
-        "repository. open: they can.",
+        help="guarded: git runs no program that a repository in the workspace names, hooks "
+        "included, and commands cannot change hooks and configuration of the workspace's own "
+        "repository. open: git works as it always does.",
         envvar="HOLDFAST_AGENT_GIT",
     ),
 ]

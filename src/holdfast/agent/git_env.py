@@ -6,30 +6,36 @@ goes before what such a file says. Settings with fixed names are always set; tho
 of the author's choice (filters, drivers) are looked up in the configurations that lie in the
 workspace, and each is given a harmless value. We never run git ourselves to find out.
 
-Not covered: a `.git` that a command unpacks and uses at once, one deeper than the folders below the
-root, a push into another folder of the workspace (its hooks are run by the other side). They run as
-the command itself does, inside the sandbox.
+Not covered: a `.git` that a command unpacks and uses at once, one that lies further away than we
+look (`repositories.py`), a push into another folder of the workspace (its hooks are run by the
+other side). They run as the command itself does, inside the sandbox.
 """
 
 import re
+from collections import deque
 from collections.abc import Generator, Mapping
+from contextlib import suppress
 from pathlib import PurePosixPath
 from typing import Final
 
 from holdfast.agent.faults import Refused
 from holdfast.agent.files.beneath import Beneath, Place, read_all
-from holdfast.agent.files.listing import inner_folder
-from holdfast.agent.files.naming import named_in
+from holdfast.agent.repositories import config_paths
 from holdfast.workspace.wire import FaultCode
 
 CONFIG_BYTES_MAX: Final = 256 * 1024
-CONFIGS_MAX: Final = 300
-FOLDERS_MAX: Final = 100
+CONFIGS_MAX: Final = 600
+"""Of those that are there."""
 SETTINGS_BYTES_MAX: Final = 256 * 1024
 """Together; the kernel gives a process two megabytes for all that it is started with."""
+SETTINGS_MAX: Final = 1000
+"""Two variables each; bubblewrap takes 9,000 words, and a variable is three of them."""
 NAME_CHARS_MAX: Final = 2048
 """An attribute cannot name a filter or driver with a longer name."""
-NO_GIT: Final = "/dev/null/git is switched off: its configuration here names too many programs"
+NO_GIT: Final = (
+    "/dev/null/git is switched off: a configuration in this workspace names too many programs, or"
+    " cannot be looked through (a link, a file with several names)"
+)
 
 PLAIN: Final[Mapping[str, str]] = {
     "GIT_ASKPASS": "",  # empty: nobody is asked, whatever core.askPass says
@@ -90,22 +96,37 @@ class _TooMuch(Exception):
     """More than we can look through, so we do not know what it would run."""
 
 
-def git_env(beneath: Beneath, seen_as: str) -> dict[str, str]:
-    """What to add to a process's environment. Reads a few files: not on the loop."""
+def git_env(beneath: Beneath, seen_as: str, given: Mapping[str, str]) -> dict[str, str]:
+    """What to add to a process's environment. Reads a few files: not on the loop.
+
+    `given`: what the machine's own environment says. It did not come with a tree, so it counts
+    more: an administrator sets a helper for passwords, or lets hooks run.
+    """
+    plain = {name: value for name, value in PLAIN.items() if name not in given}
     settings = [("safe.directory", seen_as), ("safe.directory", f"{seen_as}/*"), *FIXED.items()]
     try:
         for text in _configs(beneath):
             settings += harmless(text)
     except _TooMuch:
-        return {**PLAIN, "GIT_DIR": NO_GIT}
-    unique = list(dict.fromkeys(settings))
-    if sum(len(key) + len(value) + 100 for key, value in unique) > SETTINGS_BYTES_MAX:
-        return {**PLAIN, "GIT_DIR": NO_GIT}
-    env = {**PLAIN, "GIT_CONFIG_COUNT": str(len(unique))}
+        return {**plain, "GIT_DIR": NO_GIT}
+    unique = [*dict.fromkeys(settings), *_settings_in(given)]
+    if (
+        len(unique) > SETTINGS_MAX
+        or sum(len(key) + len(value) + 100 for key, value in unique) > SETTINGS_BYTES_MAX
+    ):
+        return {**plain, "GIT_DIR": NO_GIT}
+    env = {**plain, "GIT_CONFIG_COUNT": str(len(unique))}
     for number, (key, value) in enumerate(unique):
         env[f"GIT_CONFIG_KEY_{number}"] = key
         env[f"GIT_CONFIG_VALUE_{number}"] = value
     return env
+
+
+def _settings_in(given: Mapping[str, str]) -> list[tuple[str, str]]:
+    count = given.get("GIT_CONFIG_COUNT", "")
+    numbers = range(min(int(count), SETTINGS_MAX)) if count.isdecimal() else ()
+    named = ((f"GIT_CONFIG_KEY_{number}", f"GIT_CONFIG_VALUE_{number}") for number in numbers)
+    return [(given[key], given[value]) for key, value in named if key in given and value in given]
 
 
 def harmless(config: str) -> list[tuple[str, str]]:
@@ -137,60 +158,45 @@ def _sections(config: str) -> Generator[tuple[str, str | None, str]]:
 
 
 def _configs(beneath: Beneath) -> Generator[str]:
-    """The configurations of git that lie where one would work: at the root and in its folders."""
-    todo = [
-        f"{folder}{inner}"
-        for folder in _likely(beneath)
-        for inner in (".git/config", ".git/config.worktree")
-    ]
-    todo += [f".git/modules/{name}/config" for name in _names(beneath, ".git/modules")]
+    """The configurations of the repositories in the workspace, and what they take in."""
+    todo = deque(config_paths(beneath))
     seen: set[str] = set()
     while todo:
-        path = todo.pop(0)
-        if len(seen) > CONFIGS_MAX:
-            raise _TooMuch
-        text = None if path in seen else _text(beneath, path)
+        path = todo.popleft()
+        if path in seen:
+            continue
         seen.add(path)
+        text = _text(beneath, path)
         if text is None:
             continue
+        if len(seen) > CONFIGS_MAX:
+            raise _TooMuch
         yield text
-        todo += _included(text, path)
+        todo += _included(beneath, text, path)
 
 
-def _likely(beneath: Beneath) -> list[str]:
-    return ["", *(f"{name}/" for name in _names(beneath, "."))][:FOLDERS_MAX]
-
-
-def _names(beneath: Beneath, path: str) -> list[str]:
-    try:
-        with beneath.folder(Place(path)) as start, inner_folder(start, ".") as folder:
-            named, _ = named_in(folder, hidden=False)
-    except (Refused, OSError):
-        return []
-    return [each.name for each in named if each.kind == "folder"]
-
-
-def _included(config: str, path: str) -> list[str]:
-    """Files that it takes in, as far as they lie beside it; whatever the condition."""
-    return [
-        str(PurePosixPath(path).parent / match[2].strip().strip('"'))
-        for section, _, body in _sections(config)
-        if section in ("include", "includeif")
-        for match in _KEY.finditer(body)
-        if match[1].lower() == "path" and match[2]
-    ]
+def _included(beneath: Beneath, config: str, path: str) -> Generator[str]:
+    """Files that it takes in, whatever the condition. What lies elsewhere on the machine, or at
+    home, came with no tree."""
+    for section, _, body in _sections(config):
+        for match in _KEY.finditer(body) if section in ("include", "includeif") else ():
+            said = (match[2] or "").strip().strip('"')
+            if match[1].lower() != "path" or not said or said.startswith(("~", "%")):
+                continue
+            with suppress(Refused):
+                yield beneath.place(str(PurePosixPath(path).parent / said)).path
 
 
 def _text(beneath: Beneath, path: str) -> str | None:
-    if "\0" in path:
-        return None
+    """None if nothing is there. What is there and cannot be read, git may well read: a link with
+    the name that commands know the workspace by, a file with several names, a pipe."""
     place = Place(path)
     try:
         with beneath.file(place) as file:
             return read_all(file, place, CONFIG_BYTES_MAX).decode(errors="surrogateescape")
-    except OSError:
-        return None
+    except OSError as error:
+        raise _TooMuch from error
     except Refused as refused:
-        if refused.code is FaultCode.TOO_LARGE:
-            raise _TooMuch from refused
-        return None
+        if refused.code is FaultCode.NOT_FOUND:
+            return None
+        raise _TooMuch from refused

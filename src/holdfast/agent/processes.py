@@ -81,6 +81,8 @@ class Ground:
     base_env: dict[str, str]
     boot_id: str
     now: Callable[[], datetime]
+    git_guard: Callable[[], dict[str, str]] | None = None
+    """Variables that keep git from running what a tree brings; reads files. None: it may."""
     limits: Limits = field(default_factory=Limits)
 
 
@@ -147,7 +149,7 @@ class Processes:
         command = Command(
             argv=("/bin/sh", "-c", start.command),
             cwd=start.cwd,
-            env=environment(self._ground.base_env, start.env),
+            env=environment(self._ground.base_env, start.env, await self._guard()),
         )
         self._started += 1
         name = f"{self._ground.boot_id[:12]}-{self._started}"
@@ -166,6 +168,11 @@ class Processes:
                 self._released(name)
             raise
         return entry.now()
+
+    async def _guard(self) -> dict[str, str]:
+        """Asked for anew each time: a tree that was unpacked by the last command counts, too."""
+        guard = self._ground.git_guard
+        return {} if guard is None else await asyncio.to_thread(guard)
 
     def _may_start(self, start: Start) -> None:
         report = self._ground.report

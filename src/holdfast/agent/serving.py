@@ -6,16 +6,15 @@ In this order, and closed in reverse: the socket first, the processes after it, 
 """
 
 import fcntl
-import importlib
 import os
 import resource
 import secrets
 import stat
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from importlib import metadata, util
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -23,12 +22,16 @@ from aiohttp import web
 
 from holdfast.agent.environment import PLAIN, inherited
 from holdfast.agent.external import External, Tree
+from holdfast.agent.files import http as files
+from holdfast.agent.files.beneath import Beneath
+from holdfast.agent.git_env import git_env
 from holdfast.agent.http import Routes, application
 from holdfast.agent.journal import open_journal
 from holdfast.agent.processes import Ground, Limits, Processes
 from holdfast.agent.sandbox.egress import egress_rules
 from holdfast.agent.sandbox.opening import open_bubblewrap
 from holdfast.agent.sandbox.options import SandboxOptions
+from holdfast.agent.sandbox.profile import WORKSPACE
 from holdfast.agent.trees import adopt_orphans
 from holdfast.workspace.wire import About
 
@@ -109,10 +112,13 @@ async def serving(config: AgentConfig) -> AsyncGenerator[str]:
         launcher = await stack.enter_async_context(_launcher(config))
         boot_id = secrets.token_hex(16)
         report = await launcher.check()
+        seen_as = str(config.root.resolve()) if launcher.mode == "external" else WORKSPACE
+        base_env = _base_env(config)
         ground = Ground(
             launcher=launcher,
             report=report,
-            base_env=_base_env(config),
+            base_env=base_env,
+            git_guard=_git_guard(config, seen_as, base_env),
             boot_id=boot_id,
             now=lambda: datetime.now(UTC),  # noqa: TID251 - the agent is its own composition root
             limits=config.limits,
@@ -123,10 +129,10 @@ async def serving(config: AgentConfig) -> AsyncGenerator[str]:
         about = About(
             version=metadata.version("holdfast"),
             boot_id=boot_id,
-            root=str(config.root.resolve()) if launcher.mode == "external" else "/workspace",
+            root=seen_as,
             sandbox=report,
         )
-        routes = (*Routes(processes, about).all(), *_file_routes(config.root))
+        routes = (*Routes(processes, about).all(), *files.routes(config.root, seen_as=seen_as))
         app = application(routes, config.token)
         yield await stack.enter_async_context(_listening(app, config.listen))
 
@@ -148,10 +154,13 @@ def _base_env(config: AgentConfig) -> dict[str, str]:
     return inherited(config.environment) if config.sandbox == "external" else dict(PLAIN)
 
 
-def _file_routes(root: Path) -> Sequence[web.AbstractRouteDef]:
-    if util.find_spec("holdfast.agent.files") is None:
-        return ()
-    return importlib.import_module("holdfast.agent.files.http").routes(root)
+def _git_guard(
+    config: AgentConfig, seen_as: str, base_env: Mapping[str, str]
+) -> Callable[[], dict[str, str]] | None:
+    if config.wall.git == "open":
+        return None
+    beneath = Beneath(config.root, seen_as=seen_as)
+    return lambda: git_env(beneath, seen_as, base_env)
 
 
 @contextmanager

@@ -187,6 +187,8 @@ class Driver:
         if turn.chat.open_calls:
             await self._stop_inherited(turn)
             return await self._commits.commit(turn, *self._in_doubt(turn), FinishInterrupt())
+        if turn.tools.sections is None:  # nobody of ours came so far as to look
+            await self._stop_void(turn)
         said = await self._said(turn)
         if said is None or not said.parts:
             return await self._commits.commit(turn, FinishInterrupt())
@@ -196,8 +198,22 @@ class Driver:
     async def _stop_inherited(self, turn: Turn) -> None:
         """What a call of somebody dead runs elsewhere may go on, or be started yet by who was only
         frozen: nothing of it does once the interrupt is finished (X2)."""
-        inherited = _inherited(turn)
-        if not inherited:
+        await self._end_calls(turn, _inherited(turn))
+
+    async def _stop_void(self, turn: Turn) -> None:
+        """What an edit hid from somebody who was dead, or frozen: nobody else ends it (X2). The
+        owner of a chat does so by itself; then this finds it ended."""
+        edited = (await self._prompt(turn)).edited
+        if edited is None:
+            return
+        chat_id = turn.chat.chat_id
+        calls = await self._commits.patiently(
+            turn, lambda: self._reading.void_calls(chat_id, edited)
+        )
+        await self._end_calls(turn, calls)
+
+    async def _end_calls(self, turn: Turn, calls: tuple[OpenCall, ...]) -> None:
+        if not calls:
             return
         try:
             toolbox = await self._toolbox(turn)
@@ -205,7 +221,7 @@ class Driver:
             log.exception("a toolbox did not open")
             self.counters.tool_bugs += 1
             return
-        await self._runs.stop(turn, toolbox, inherited)
+        await self._runs.stop(turn, toolbox, calls)
 
     def _in_doubt(self, turn: Turn) -> tuple[CommitStep, ...]:
         """Calls that somebody may have started who died: «cancelled» would be a guess (X1)."""
@@ -261,6 +277,7 @@ class Driver:
         toolbox, opened = await self._toolbox(turn), turn.tools
         if opened.sections is None:
             opened.sections = ()
+            await self._stop_void(turn)
             try:
                 opened.sections = tuple(await toolbox.sections())
             except Exception:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from holdfast.domain.chat import Chat, OpenCall
-from holdfast.domain.ids import CallId, Version
+from holdfast.domain.ids import CallId, Seq, Version
 from holdfast.domain.messages import Ending, Message, MessageBody, Role, Visibility
 from holdfast.domain.parts import Part, Text, ToolCall
 
@@ -55,6 +55,17 @@ class Prompt:
                 break
             replies += message.body.role is Role.ASSISTANT
         return replies
+
+    @property
+    def edited(self) -> Message | None:
+        """The last message that somebody said, if it stands where others were hidden: no number is
+        given twice."""
+        before = Seq(0)
+        for index in range(len(self._messages) - 1, -1, -1):
+            if self._messages[index].body.role is Role.USER:
+                before = self._messages[index - 1].seq if index else before
+                return self._messages[index] if self._messages[index].seq > before + 1 else None
+        return None
 
     @property
     def call_ids(self) -> set[CallId]:

@@ -214,7 +214,47 @@ async def test_a_call_id_that_a_model_uses_again_after_an_edit_is_another_call()
             edited = await stage.world.do(task.result().chat_id, EditMessage(first, user("oh")))
             first = edited.messages[0].seq
             chat = await stage.again(edited.chat)
-    assert far.stops == ["2.1", "5.1"]
+    assert far.stops == ["2.1", "5.1"]  # by the interrupts: the edits find them ended
+
+
+async def edited_after_a_crash(*, edits: int = 1, interrupt: bool = False) -> Elsewhere:
+    """A message is edited, or several times in a row, while its owner is dead."""
+    far = Elsewhere()
+    async with staged(calls("far:1"), tools=far) as stage:
+        chat = await stage.world.running(user())
+        async with driving(stage, chat) as (task, _):
+            await until(lambda: bool(far.alive))
+            task.cancel()
+        seq = Seq(1)
+        for _ in range(edits):
+            edited = await stage.world.do(chat.chat_id, EditMessage(seq, user("oh")))
+            seq = edited.messages[0].seq
+        if interrupt:
+            await stage.world.do(chat.chat_id, Interrupt())
+        found = await stage.again(await stage.world.load(chat.chat_id))
+        scripts = [] if interrupt else [says("ok")]
+        ended = await stage.with_models(ScriptedModels(*scripts)).drive(found)
+        assert ended.status is Status.IDLE
+        assert far.alive == set(), "it goes on"
+        assert far.never == {"2.1"}, "who was only frozen may start it yet"
+    return far
+
+
+@requirement("X2")
+@pytest.mark.parametrize("edits", [1, 3])
+@pytest.mark.parametrize("interrupt", [False, True])
+async def test_an_edit_ends_what_a_dead_worker_started(edits: int, *, interrupt: bool) -> None:
+    assert (await edited_after_a_crash(edits=edits, interrupt=interrupt)).stops == ["2.1"]
+
+
+async def test_an_edit_ends_nothing_that_was_answered() -> None:
+    far = Elsewhere(deadline_s=0.02)
+    async with staged(calls("far:1"), says("ok"), says("ok"), tools=far) as stage:
+        chat = await stage.turn()
+        far.stops.clear()
+        edited = await stage.world.do(chat.chat_id, EditMessage(Seq(1), user("oh")))
+        ended = await stage.drive(await stage.again(edited.chat))
+    assert (ended.status, far.stops) == (Status.IDLE, [])
 
 
 # Mutants: each is a mistake that the tests above were seen to catch.
@@ -245,3 +285,14 @@ async def test_the_mutant_that_forgets_the_calls_of_the_dead_is_caught(
     monkeypatch.setattr(Driver, "_stop_inherited", nothing)
     with pytest.raises(AssertionError, match="it goes on"):
         await interrupted_after_a_crash()
+
+
+async def test_the_mutant_that_forgets_what_an_edit_hid_is_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def nothing(self: Any, turn: Any) -> None:
+        pass
+
+    monkeypatch.setattr(Driver, "_stop_void", nothing)
+    with pytest.raises(AssertionError, match="it goes on"):
+        await edited_after_a_crash()

@@ -22,7 +22,8 @@ class SandboxOptions:
     readable: tuple[Path, ...] = ()
     """Folders and files beside `/usr` that commands may read, at the same path inside."""
     git: Literal["guarded", "open"] = "guarded"
-    """`guarded`: hooks and configuration of the repository in `root` cannot be written."""
+    """`guarded`: hooks and configuration of the repository in `root` cannot be written, and git
+    runs nothing that a repository brings (`git_env.py`), whoever builds the wall."""
     pids_max: int = 512
     memory_bytes_max: int = 4 * GIB
     """Of all commands together, with what they keep in `/tmp` and their home."""
