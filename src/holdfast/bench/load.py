@@ -35,7 +35,9 @@ class Load:
     def prompt(self, chat: int, turn: int) -> str:
         calls = f"call {TOOL} {{}} | then | " * self.tools
         padding = (PADDING * (self.payload_bytes // len(PADDING) + 1))[: self.payload_bytes]
-        return f"{padding}[[sim: {calls}count={_whose(chat, turn)}:{self.words} | rate={self.rate:g}]]"
+        return (
+            f"{padding}[[sim: {calls}count={_whose(chat, turn)}:{self.words} | rate={self.rate:g}]]"
+        )
 
     def answer(self, chat: int, turn: int) -> str:
         whose = _whose(chat, turn)

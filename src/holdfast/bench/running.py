@@ -1,6 +1,7 @@
 """Drives the load: opens every chat, watches it, speaks when it is its turn, and judges."""
 
 import asyncio
+import secrets
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
@@ -54,6 +55,8 @@ class Outcome:
     """Told to come again, and came again."""
     retries: int = 0
     """Attempts at a reply that the server made anew."""
+    told_whole: int = 0
+    """Turns that were over before anything was told live; nothing was lost."""
     sent_again: int = 0
     """Messages whose answer was lost on the way."""
     began_s: float = 0.0
@@ -169,7 +172,8 @@ class LoadRun:
         self._left = load.chats
         self._between: list[_Chat] = []
         """In a storm: who waits for the others."""
-        self._finished = asyncio.Event()
+        self._quiet = asyncio.Event()
+        """All is done, or (in a storm) all have been answered."""
 
     @property
     def done(self) -> int:
@@ -189,7 +193,11 @@ class LoadRun:
 
     async def prepare(self) -> None:
         """Every chat is there and watched. Raises `CannotRun`."""
-        asked = [post("/api/v1/chats", self.target.key, b"{}") for _ in self._chats]
+        run = secrets.token_hex(8)  # keys of one run are no other's
+        asked = [
+            post("/api/v1/chats", self.target.key, b"{}", f"bench-{run}-{number}")
+            for number in range(self.load.chats)
+        ]
         for chat, answer in zip(self._chats, await self._ask_all(asked), strict=True):
             if answer.status != CREATED:
                 raise CannotRun(f"No chat can be begun: {_said(answer)}")
@@ -211,30 +219,43 @@ class LoadRun:
         if self._ready < self.load.chats:
             raise CannotRun(f"Only {self._ready} of {self.load.chats} streams began.")
 
-    async def go(self) -> None:
-        """Until every turn is done, or its chat failed."""
+    async def go(self, in_lull: Callable[[], Coroutine[Any, Any, None]] | None = None) -> None:
+        """Until every turn is done, or its chat failed. In a storm, `in_lull` is awaited whenever
+        all have been answered and nobody has spoken again; that time is not counted."""
         self.outcome.began_s = now()
+        quiet_s = 0.0
         for chat in self._chats:
             chat.speak()
         await self._while_moving(lambda: self.outcome.events, None)
-        self.outcome.seconds = now() - self.outcome.began_s
+        while self._between and len(self._between) == self._left:
+            began_s = now()
+            if in_lull is not None:
+                await in_lull()
+            quiet_s += now() - began_s
+            self._quiet.clear()
+            chats, self._between = self._between, []
+            for chat in chats:
+                chat.speak()
+            await self._while_moving(lambda: self.outcome.events, None)
+        self.outcome.seconds = now() - self.outcome.began_s - quiet_s
         for chat in self._chats:
             self.outcome.retries += chat.check.retries
+            self.outcome.told_whole += chat.check.told_whole
             if chat.check.turn < self.load.turns or chat.check.place < self.load.messages_per_turn:
                 self.failed(chat, f"turn {chat.check.turn} did not end")
         self.outcome.sent_again = sum(sender.sent_again for sender in self._senders)
 
     async def _while_moving(self, counted: Callable[[], int], enough: int | None) -> None:
-        """Until there is enough, or all is finished, or nothing moved for too long."""
+        """Until there is enough, or all is quiet, or nothing moved for too long."""
         seen, since_s = -1, now()
-        while not self._finished.is_set() and (enough is None or counted() < enough):
+        while not self._quiet.is_set() and (enough is None or counted() < enough):
             if counted() != seen:
                 seen, since_s = counted(), now()
             elif now() - since_s > self.target.patience_s:
                 return
             try:
                 async with asyncio.timeout(LOOKS_EVERY_S):
-                    await self._finished.wait()
+                    await self._quiet.wait()
             except TimeoutError:
                 continue
 
@@ -250,7 +271,7 @@ class LoadRun:
             self._one_less()
         elif self.load.storm:
             self._between.append(chat)
-            self._release()
+            self._look_for_quiet()
         else:
             chat.speak()
 
@@ -266,17 +287,11 @@ class LoadRun:
 
     def _one_less(self) -> None:
         self._left -= 1
-        if self._left == 0:
-            self._finished.set()
-        else:
-            self._release()
+        self._look_for_quiet()
 
-    def _release(self) -> None:
-        """All who are left have been answered: now all speak again."""
-        if self._between and len(self._between) == self._left:
-            chats, self._between = self._between, []
-            for chat in chats:
-                chat.speak()
+    def _look_for_quiet(self) -> None:
+        if len(self._between) == self._left:
+            self._quiet.set()
 
     async def check_histories(self) -> None:
         """What is kept of every chat, read page by page."""
@@ -288,7 +303,7 @@ class LoadRun:
             asked = [get(_page(chat, seq), self.target.key) for chat, seq in before.items()]
             answers = zip(list(before), await self._ask_all(asked), strict=True)
             for chat, answer in answers:
-                page = orjson.loads(answer.body) if answer.status == 200 else {}
+                page: dict[str, Any] = orjson.loads(answer.body) if answer.status == 200 else {}
                 kept[chat].extendleft(reversed(page.get("messages", [])))
                 before[chat] = page.get("before")
                 if before[chat] is None:
@@ -303,17 +318,23 @@ class LoadRun:
 
     async def _ask_all(self, requests: Sequence[bytes]) -> list[Answer]:
         """Spread over the replicas; answers in the order of the requests."""
-        answers: dict[int, Answer] = {}
+        loop, answers = asyncio.get_running_loop(), dict[int, Answer]()
         all_came = asyncio.Event()
 
+        def ask(number: int) -> None:
+            sender = self._senders[number % len(self._senders)]
+            sender.send(requests[number], lambda answer: answered(number, answer))
+
         def answered(number: int, answer: Answer) -> None:
+            if answer.status in COME_AGAIN:
+                loop.call_later(answer.retry_after_s or RETRY_S, ask, number)
+                return
             answers[number] = answer
             if len(answers) == len(requests):
                 all_came.set()
 
-        for number, request in enumerate(requests):
-            sender = self._senders[number % len(self._senders)]
-            sender.send(request, lambda answer, n=number: answered(n, answer))
+        for number in range(len(requests)):
+            ask(number)
         try:
             async with asyncio.timeout(self.target.patience_s + len(requests) * 0.05):
                 await all_came.wait()

@@ -5,7 +5,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, Protocol, cast
 from urllib.parse import urlsplit
 
 import httptools
@@ -52,9 +52,8 @@ class EventStream(asyncio.Protocol):
         self._ended = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:  # pyright: ignore[reportImplicitOverride]
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
-        transport.write(self._request)
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's is no subclass
+        self._transport.write(self._request)
 
     def data_received(self, data: bytes) -> None:  # pyright: ignore[reportImplicitOverride]
         try:
@@ -98,9 +97,9 @@ async def open_streams(streams: Sequence[tuple[str, bytes, Reader]]) -> list[Eve
     async def work() -> None:
         for url, request, reader in waiting:
             stream = EventStream(request, reader)
-            host, port = address(url)
+            host, port, ssl = address(url)
             try:
-                await loop.create_connection(lambda s=stream: s, host, port)
+                await loop.create_connection(lambda s=stream: s, host, port, ssl=ssl)
             except OSError as error:
                 reader.cut(f"no connection: {error}")
                 continue
@@ -134,8 +133,7 @@ class _Line(asyncio.Protocol):
         self.transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:  # pyright: ignore[reportImplicitOverride]
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
+        self.transport = cast(asyncio.Transport, transport)
 
     def ask(self, job: tuple[bytes, Answered]) -> None:
         assert self.transport is not None
@@ -189,7 +187,8 @@ class Sender:
                 self._lost.clear()
                 while len(self._lines) < self._connections:
                     line = _Line(self)
-                    await loop.create_connection(lambda each=line: each, *self._address)
+                    host, port, ssl = self._address
+                    await loop.create_connection(lambda each=line: each, host, port, ssl=ssl)
                     self._lines.add(line)
                     self.free(line)
                 await self._lost.wait()
@@ -223,7 +222,9 @@ class Sender:
         self._lost.set()
 
 
-def address(url: str) -> tuple[str, int]:
+def address(url: str) -> tuple[str, int, bool | None]:
+    """Host, port, and whether it speaks TLS (None, not False: that is how asyncio wants it)."""
     parts = urlsplit(url)
     assert parts.hostname is not None, url
-    return parts.hostname, parts.port or 80
+    secure = parts.scheme == "https"
+    return parts.hostname, parts.port or (443 if secure else 80), secure or None
