@@ -180,16 +180,27 @@ class LoadRun:
         return self.outcome.turns
 
     async def run(self, around: "Callable[[LoadRun], Coroutine[Any, Any, None]]") -> None:
-        """With its connections open."""
+        """With its connections open. Raises `CannotRun`."""
+        refused: CannotRun | None = None
         async with asyncio.TaskGroup() as tasks:
             sending = [tasks.create_task(sender.run()) for sender in self._senders]
             try:
+                await self._reach()
                 await around(self)
+            except CannotRun as reason:
+                refused = reason  # raised below, by itself: a group would hide it
             finally:
                 for stream in self._streams:
                     stream.close()
                 for each in sending:
                     each.cancel()
+        if refused is not None:
+            raise refused
+
+    async def _reach(self) -> None:
+        for url, sender in zip(self.target.urls, self._senders, strict=True):
+            if (why := await sender.reached()) is not None:
+                raise CannotRun(f"{url} cannot be reached: {why}")
 
     async def prepare(self) -> None:
         """Every chat is there and watched. Raises `CannotRun`."""

@@ -13,6 +13,7 @@ import httptools
 OK: Final = 200
 EVENT: Final = b"event: "
 DATA: Final = b"\ndata: "
+RETRY_S: Final = 0.5
 OPENING_AT_ONCE: Final = 64
 """Connections that are opened at the same time: a listening socket's queue is finite."""
 
@@ -175,28 +176,45 @@ class Sender:
         self._free: list[_Line] = []
         self._waiting: deque[tuple[bytes, Answered]] = deque()
         self._lines: set[_Line] = set()
-        self._lost: asyncio.Event = asyncio.Event()
+        self._lost = asyncio.Event()
+        self._tried: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
         self._closing = False
         self.sent_again = 0
 
     async def run(self) -> None:
         """Keeps the connections there; until cancelled."""
-        loop = asyncio.get_running_loop()
         try:
             while True:
                 self._lost.clear()
-                while len(self._lines) < self._connections:
-                    line = _Line(self)
-                    host, port, ssl = self._address
-                    await loop.create_connection(lambda each=line: each, host, port, ssl=ssl)
-                    self._lines.add(line)
-                    self.free(line)
+                try:
+                    await self._connect()
+                except OSError as error:
+                    self._try_ended(str(error))
+                    await asyncio.sleep(RETRY_S)
+                    continue
+                self._try_ended(None)
                 await self._lost.wait()
         finally:
             self._closing = True
             for line in self._lines:
                 assert line.transport is not None
                 line.transport.close()
+
+    async def _connect(self) -> None:
+        loop, (host, port, ssl) = asyncio.get_running_loop(), self._address
+        while len(self._lines) < self._connections:
+            line = _Line(self)
+            await loop.create_connection(lambda each=line: each, host, port, ssl=ssl)
+            self._lines.add(line)
+            self.free(line)
+
+    async def reached(self) -> str | None:
+        """Why the server cannot be reached; None if it was, at the first try."""
+        return await self._tried
+
+    def _try_ended(self, why: str | None) -> None:
+        if not self._tried.done():
+            self._tried.set_result(why)
 
     def send(self, request: bytes, answered: Answered) -> None:
         if self._free:
