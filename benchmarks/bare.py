@@ -6,14 +6,15 @@ What is left between this and the ledger is ours: facts, decisions, encoding, ch
 from typing import Any, Final
 from uuid import UUID
 
+from holdfast.bench.pgbench import HISTORY_READ
+from holdfast.db.history import PAGE
 from holdfast.db.leases import ACQUIRE, INTERRUPTS_MAX, OWNERS_VISITED_MIN
 from holdfast.db.pool import Pool
 from holdfast.db.queries import Query
 from holdfast.db.rows import Row
-from holdfast.db.store import LOAD, commit_query
+from holdfast.db.store import LOAD, SEQ_MAX, commit_query
 
 SEND: Final = commit_query("commit_receipt", "commit_message")
-BEGIN: Final = commit_query()
 FINISH: Final = commit_query("commit_message")
 PARTS: Final = '[{"kind":"text","text":"hello, this is what is said"}]'
 
@@ -23,7 +24,8 @@ COMMON: Final[dict[str, Any]] = {
     "effort": None, "error": None, "backoff": None, "awaiting": None, "awaiting_until": None,
     "digest": b"\x00\x11\x22\x33", "answer_seq": None, "answer_queued_id": None, "format": 1,
     "m_ending": "complete", "m_visibility": "both", "m_parts": PARTS, "m_model": None,
-    "m_effort": None, "m_author": None, "m_usage": None, "m_cost": None,
+    "m_effort": None, "m_author": None, "m_usage": None, "m_cost": None, "tools": None,
+    "touches": True, "lists": True,
 }  # fmt: skip
 
 
@@ -51,18 +53,13 @@ async def turn(pool: Pool, chat_id: UUID, worker_id: UUID, key: str, ring: UUID)
     row = await _fetch(pool, ACQUIRE, asked)
     if row is None:
         return 0
+    page = {"chat_id": row["id"], "before": SEQ_MAX, "as_of": None, "limit": HISTORY_READ}
+    await pool.fetch(PAGE.text, *[page[name] for name in PAGE.names])
     version, seq = row["version"], row["last_seq"]
     facts = COMMON | {
         "chat_id": row["id"], "expected_version": version, "fence_worker": worker_id,
-        "fence_epoch": row["epoch"], "releases": False, "status": "running",
-        "history_version": row["history_version"], "queue_version": row["queue_version"],
-        "last_seq": seq, "attempt": 1, "owes_reply": True,
-    }  # fmt: skip
-    if await _fetch(pool, BEGIN, facts) is None:
-        return 0
-    facts |= {
-        "expected_version": version + 1, "releases": True, "status": "idle", "attempt": 0,
-        "history_version": version + 2, "last_seq": seq + 1, "owes_reply": False,
-        "m_seq": seq + 1, "m_role": "assistant",
+        "fence_epoch": row["epoch"], "releases": True, "status": "idle", "attempt": 0,
+        "history_version": version + 1, "queue_version": row["queue_version"],
+        "last_seq": seq + 1, "owes_reply": False, "m_seq": seq + 1, "m_role": "assistant",
     }  # fmt: skip
     return 0 if await _fetch(pool, FINISH, facts) is None else 1

@@ -16,12 +16,13 @@ from typing import Any, Final
 import uvloop
 
 from benchmarks import bus_saturation
-from benchmarks.bus_bare import BareGlide, BarePostgres, BareRedis
-from benchmarks.bus_lanes import TICK_S, Lane, Load, Run, run
+from benchmarks.bus_glide import BareGlide
 from benchmarks.bus_ours import BusLane, on_postgres, on_redis
 from benchmarks.bus_saturation import OTHERS, TURNS_PER_S, Step, empty, engine_us, highest, saturate
-from benchmarks.processes import process_cpu_s, server_cpu_s
 from benchmarks.report import stamp, write_json, write_page
+from holdfast.bench.bus_bare import BarePostgres, BareRedis
+from holdfast.bench.lanes import TICK_S, Lane, Load, Run, run
+from holdfast.bench.processes import process_cpu_s, server_cpu_s
 from holdfast.db.migrate import migrate
 from tests.support.private_postgres import PrivatePostgres, private_postgres
 from tests.support.private_redis import PrivateRedis, private_redis

@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from uuid import UUID
 
-from benchmarks.bus_lanes import TICK_S, Event, Heard
+from holdfast.bench.lanes import TICK_S, Event, Heard
 from holdfast.bus.lossy import LossyBus
 from holdfast.bus.options import BusOptions
 from holdfast.bus.postgres import open_postgres_bus

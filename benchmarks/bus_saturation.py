@@ -17,11 +17,12 @@ from uuid import UUID
 
 import asyncpg
 
-from benchmarks.bus_lanes import LaneFailed, Load, Run, run
 from benchmarks.bus_ours import BusLane, on_postgres
-from benchmarks.ledger import ORG, SAID, Bench, NoHints, drive, owner, prepare, worker_id
-from benchmarks.ledger import chat_id as ledger_chat_id
-from benchmarks.processes import machine_ticks, server_cpu_s
+from benchmarks.ledger import SAID, USERS, Bench, drive
+from holdfast.bench.engine import ORG, NoHints, owner, prepare, worker_id
+from holdfast.bench.engine import chat_id as ledger_chat_id
+from holdfast.bench.lanes import LaneFailed, Load, Run, run
+from holdfast.bench.processes import machine_ticks, server_cpu_s
 from holdfast.chats.ledger import Actor, Ledger
 from holdfast.chats.send import send
 from holdfast.db.clock import DatabaseClock
@@ -63,7 +64,7 @@ async def saturate(server: PrivatePostgres, seconds: float, *, quick: bool) -> l
     async with open_pool(server.url, PoolOptions(connections_max=4)) as pool:
         ledger = Ledger(PostgresStore(pool), NoHints(), await DatabaseClock.open(pool))
         bench = Bench(server, pool, ledger, PostgresLeases(pool), PostgresHistory(pool))
-        await prepare(bench)
+        await prepare(pool, ledger, bench.leases, clients=USERS)
         steps = [await step(bench, 0, 0, seconds)]
         for others, rates in ((0, ALONE), (OTHERS, WITH_OTHERS)):
             async with other_replicas(server.url, others):

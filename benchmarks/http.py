@@ -18,8 +18,8 @@ from uuid import uuid4
 import orjson
 
 from benchmarks.http_clients import Counted, get, post, reading, send_all
-from benchmarks.processes import process_cpu_s
 from benchmarks.report import stamp, write_json, write_page
+from holdfast.bench.processes import process_cpu_s
 from holdfast.bootstrap.edge import create_first_with_key, open_identity
 from holdfast.settings import read_settings
 from tests.support.database import migrated_template, temporary_database

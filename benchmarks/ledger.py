@@ -8,9 +8,8 @@ import argparse
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -19,9 +18,11 @@ from uuid import UUID
 
 import uvloop
 
-from benchmarks import bare, pgbench
-from benchmarks.processes import server_cpu_s
+from benchmarks import bare
 from benchmarks.report import stamp, write_json, write_page
+from holdfast.bench import pgbench
+from holdfast.bench.engine import ORG, NoHints, chat_id, owner, prepare, worker_id
+from holdfast.bench.processes import server_cpu_s
 from holdfast.chats.create import create
 from holdfast.chats.ledger import Actor, Ledger
 from holdfast.chats.send import send
@@ -33,32 +34,24 @@ from holdfast.db.pool import Pool, PoolOptions, open_pool
 from holdfast.db.store import PostgresStore
 from holdfast.db.verify import verify
 from holdfast.domain.chat import Chat
-from holdfast.domain.commands import BeginAttempt, CommitStep, Create, FinishTurn
+from holdfast.domain.commands import CommitStep, Create, FinishTurn
 from holdfast.domain.fence import Fence
-from holdfast.domain.ids import ChatId, ClientKey, OrgId, UserId, WorkerId
+from holdfast.domain.ids import ChatId, ClientKey
 from holdfast.domain.messages import MessageBody, Role
 from holdfast.domain.parts import Text
-from holdfast.ports.bus import Hint
 from holdfast.ports.store import Keyed
-from tests.support.private_postgres import PrivatePostgres, private_postgres
+from tests.support.private_postgres import PrivatePostgres, binary, private_postgres
 from tests.support.wire import tapped
 from tests.support.world import postgres_world
 
-ORG: Final = OrgId(UUID(int=1))
 USERS: Final = 64
 SAID: Final = MessageBody(role=Role.USER, parts=(Text("hello, this is what is said"),))
 REPLY: Final = MessageBody(role=Role.ASSISTANT, parts=(Text("hello, this is what is said"),))
-HOUR: Final = timedelta(hours=1)
 CONNECTIONS: Final = 16
 LENGTHS: Final = (100, 1_000, 10_000)
 
 
 Lengths = dict[str, dict[int, float]]
-
-
-class NoHints:
-    async def publish(self, hints: Sequence[Hint]) -> None:
-        pass
 
 
 @dataclass(frozen=True)
@@ -81,31 +74,8 @@ Rounds = dict[int, list[tuple[Round, Round, Round]]]
 """By number of chats: pgbench, the bare driver, the ledger."""
 
 
-def chat_id(client: int, number: int) -> ChatId:
-    return ChatId(UUID(int=(0x7000_8000 << 48) + client * 1000 + number))
-
-
-def worker_id(client: int) -> WorkerId:
-    return WorkerId(UUID(int=(0x7000_9000 << 48) + client))
-
-
-def owner(client: int) -> UserId:
-    return UserId(UUID(int=1000 + client))
-
-
-async def prepare(bench: Bench) -> None:
-    await bench.pool.execute("insert into organisations values ($1, 'bench')", ORG)
-    for client in range(USERS):
-        await bench.pool.execute("insert into users values ($1, $2, 'u')", owner(client), ORG)
-        await bench.leases.join(worker_id(client), name="bench", ttl=HOUR)
-        for number in range(pgbench.CHATS_PER_CLIENT):
-            chat = Chat(chat_id=chat_id(client, number), org_id=ORG, owner_id=owner(client))
-            await bench.ledger.create(chat, Create())
-    await bench.pool.execute("vacuum analyze")
-
-
 async def turns(bench: Bench, client: int, until: float, counts: list[int]) -> None:
-    """One chat after another: send with a key, acquire, begin, commit the reply and finish."""
+    """One chat after another: send with a key, acquire, read, commit the reply and finish."""
     dice = random.Random(f"{client} {time.monotonic_ns()}")  # a key is never used twice
     actor = Actor(ORG, owner(client))
     number = 0
@@ -121,10 +91,11 @@ async def turns(bench: Bench, client: int, until: float, counts: list[int]) -> N
 
 
 async def drive(bench: Bench, chat: Chat) -> None:
+    """Acquiring has begun the attempt."""
     fence = Fence.of(chat)
-    begun = await bench.ledger.transact(chat.chat_id, BeginAttempt(), by=fence, snapshot=chat)
+    await bench.history.page(chat.chat_id, limit=pgbench.HISTORY_READ)
     await bench.ledger.transact(
-        chat.chat_id, CommitStep((REPLY,)), FinishTurn(), by=fence, snapshot=begun.chat
+        chat.chat_id, CommitStep((REPLY,)), FinishTurn(), by=fence, snapshot=chat
     )
 
 
@@ -161,7 +132,12 @@ async def python_round(
 async def pgbench_round(bench: Bench, folder: Path, clients: int, seconds: int) -> Round:
     engine = server_cpu_s(bench.server.data)
     rate = await asyncio.to_thread(
-        pgbench.turns_per_s, bench.server.url, folder, clients=clients, seconds=seconds
+        pgbench.turns_per_s,
+        binary("pgbench"),
+        bench.server.url,
+        folder,
+        clients=clients,
+        seconds=seconds,
     )
     used = server_cpu_s(bench.server.data) - engine
     return Round(rate, 0.0, used * 1000 / (rate * seconds))
@@ -240,7 +216,7 @@ async def measure(seconds: int, rounds: int) -> tuple[Rounds, Lengths, dict[str,
             clock = await DatabaseClock.open(pool)
             ledger = Ledger(PostgresStore(pool), NoHints(), clock)
             bench = Bench(server, pool, ledger, PostgresLeases(pool), PostgresHistory(pool))
-            await prepare(bench)
+            await prepare(pool, ledger, bench.leases, clients=USERS)
             statements = await count_statements(server)
             lengths = await cost_by_length(bench, rounds=150)
             found: Rounds = {16: [], 64: []}
@@ -303,9 +279,10 @@ PAGE = """# The ledger against the bare engine
 
 {stamp} Written by `just bench-ledger`.
 
-A turn is: send a message under an idempotency key (load, commit), acquire, begin an attempt, commit
+A turn is: send a message under an idempotency key (load, commit), acquire, read the history, commit
 the reply and finish: **five statements**, `synchronous_commit=on`. pgbench runs the same five with
-values in their places (`benchmarks/pgbench.py` makes its script from our SQL files); *bare asyncpg*
+values in their places (`src/holdfast/bench/pgbench.py` makes its script from our SQL files);
+*bare asyncpg*
 runs them from Python with no ledger above. "ms" is CPU per turn, of our process and the server's.
 
 | chats at once | | turns/s | ratio to pgbench | Python, ms/turn | PostgreSQL, ms/turn |
@@ -334,8 +311,8 @@ between them. pgbench leaves nearly all of it to the server. The bare driver sho
 client pays for five statements, more than half of it in asyncpg, its pool and the loop; what the
 ledger adds is the rest: facts from rows, decisions (25 to 35 µs each), encoding, checks.
 A slower turn of the same machine moves all three, so a figure in ms means little without its row.
-What would move it: fewer statements (the first attempt counted by the acquire: 4 instead of 5), a
-leaner checkout of connections than the pool's (about 25 µs of 60 per statement), and batched
+What would move it: a leaner checkout of connections than the pool's (about 25 µs of 60 per
+statement), and batched
 acquires, which the worker will make and this turn-by-turn comparison does not.
 """
 

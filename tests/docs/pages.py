@@ -27,6 +27,7 @@ PAGES: Final = (
     "how-to/behind-nginx.md",
     "how-to/give-a-team-workspaces.md",
     "how-to/write-a-template.md",
+    "how-to/measure.md",
 )
 SKIPPED: Final[Mapping[str, str]] = {
     "pip install": "it is not on PyPI yet; scripts/check_wheel installs what would be",

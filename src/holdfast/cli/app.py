@@ -15,6 +15,7 @@ from holdfast.cli import database, organise, send, show, status, steer
 from holdfast.cli.admin import admin
 from holdfast.cli.approve import approve
 from holdfast.cli.attach import attach
+from holdfast.cli.bench.command import bench
 from holdfast.cli.chat import chat
 from holdfast.cli.completion import completion
 from holdfast.cli.context import context
@@ -79,6 +80,7 @@ SERVER: Final[dict[str, Callable[..., Any]]] = {
     "migrate": database.migrate,
     "verify": database.verify,
     "simulate": simulate,
+    "bench": bench,
 }
 
 

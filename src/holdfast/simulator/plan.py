@@ -152,6 +152,8 @@ def _parts(item: Item, before: list[Part], asked: Asked, chance: Chance) -> tupl
             return agent.search_parts(item.text)
         case "words":
             return (TextPart(text=prose.sentences(chance, int(item.text))),)
+        case "count":
+            return (TextPart(text=prose.counted(item.text)),)
         case "tools":
             number = int(item.text) if item.text else len(asked.offers)
             return agent.first_calls(asked, number)

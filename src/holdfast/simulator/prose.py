@@ -60,6 +60,12 @@ def sentences(chance: Chance, words: int) -> str:
     return " ".join(said)
 
 
+def counted(asked: str) -> str:
+    """`3`: three numbered words; `kelp:3`: three that also say whose they are."""
+    name, colon, number = asked.rpartition(":")
+    return " ".join(f"{name}{colon}{each}" for each in range(1, int(number) + 1))
+
+
 def thoughts(chance: Chance, topic: str) -> str:
     asked = " ".join(topic.split())[:80] or "an open question"
     return (

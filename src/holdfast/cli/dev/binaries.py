@@ -41,6 +41,12 @@ class Binaries:
     def __getitem__(self, name: str) -> str:
         return str(self.folder / name)
 
+    def has_library(self, name: str) -> bool:
+        """Whether a server of these can load it."""
+        place = _said_by(self["pg_config"], "--pkglibdir").strip()
+        folder = Path(place) if place else self.folder.parent / "lib"
+        return any(folder.glob(f"{name}.*"))
+
 
 def find_binaries(major: int | None = None) -> Binaries:
     """Those to start a server with: of this major version, which made its files, or else the first

@@ -12,9 +12,9 @@ import pwd
 import shutil
 import socket
 import subprocess
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -56,6 +56,8 @@ class PrivatePostgres:
     data: Path
     binaries: Binaries
     account: Account | None
+    settings: Mapping[str, str] = field(default_factory=dict[str, str])
+    """For this start, beside those in its folder."""
 
     @property
     def url(self) -> str:
@@ -84,7 +86,8 @@ class PrivatePostgres:
             await self.stop()  # left by one that was killed, and maybe about to end
         log = self.data / LOG
         try:
-            await self._control("-l", str(log), "start")
+            given = " ".join(f"-c {name}={value}" for name, value in self.settings.items())
+            await self._control("-l", str(log), "-o", given, "start")
         except PostgresFailed:
             raise PostgresFailed(f"PostgreSQL did not start: {_last_lines(log)}") from None
 
@@ -116,13 +119,22 @@ class PrivatePostgres:
 
 
 @asynccontextmanager
-async def private_postgres(folder: Path) -> AsyncGenerator[PrivatePostgres]:
-    """Running; stopped afterwards. The same folder has the same data again."""
+async def private_postgres(
+    folder: Path,
+    settings: Mapping[str, str] | None = None,
+    *,
+    library: str = "",
+) -> AsyncGenerator[PrivatePostgres]:
+    """Running; stopped afterwards. The same folder has the same data again. `library` is loaded at
+    its start, if this PostgreSQL has it."""
     data = folder / "postgres"
     there = await asyncio.to_thread(data.exists)
     major = int((data / "PG_VERSION").read_text()) if there else None
     binaries = await asyncio.to_thread(find_binaries, major)
-    server = PrivatePostgres(data, binaries, _account(data))
+    given = dict(settings or {})
+    if library and await asyncio.to_thread(binaries.has_library, library):
+        given["shared_preload_libraries"] = library
+    server = PrivatePostgres(data, binaries, _account(data), given)
     await asyncio.to_thread(_check_reach, server)
     if not there:
         await server.create()

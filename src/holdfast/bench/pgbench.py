@@ -1,18 +1,21 @@
 """The bare engine: pgbench running the very statements of a turn, with values in their places."""
 
-import os
 import re
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
+from urllib.parse import quote
 
+from holdfast.db.history import PAGE
 from holdfast.db.leases import ACQUIRE, INTERRUPTS_MAX, OWNERS_VISITED_MIN
 from holdfast.db.queries import Query
 from holdfast.db.store import LOAD, commit_query
-from tests.support.private_postgres import binary
+from holdfast.domain.errors import HoldfastError
 
 CHATS_PER_CLIENT: Final = 60
+HISTORY_READ: Final = 20
+"""Messages: as many as a chat of ten turns has in the end."""
 CHAT: Final = (
     "('00000000-0000-7000-8000-'"
     " || lpad(to_hex(:client_id::bigint * 1000 + :n::bigint), 12, '0'))::uuid"
@@ -31,6 +34,7 @@ COMMON: Final = {
     "m_visibility": "'both'", "m_model": "null::text", "m_effort": "null::text",
     "m_parts": "'[{\"kind\":\"text\",\"text\":\"hello, this is what is said\"}]'",
     "m_author": "null::uuid", "m_usage": "null::json", "m_cost": "null::bigint",
+    "tools": "null::json", "touches": "true", "lists": "true",
 }  # fmt: skip
 
 
@@ -56,25 +60,21 @@ def send() -> str:
     return fill(commit_query("commit_receipt", "commit_message"), values)
 
 
-def begin() -> str:
-    values = COMMON | {
-        "chat_id": seen("id", "uuid"), "expected_version": seen("version", "bigint"),
-        "fence_worker": WORKER, "fence_epoch": seen("epoch", "bigint"), "releases": "false",
-        "status": "'running'", "history_version": seen("history_version", "bigint"),
-        "queue_version": seen("queue_version", "bigint"), "last_seq": seen("last_seq", "integer"),
-        "attempt": "1", "owes_reply": "true",
+def read() -> str:
+    """What the model is told; one row comes of it, as pgbench wants it."""
+    values = {
+        "chat_id": seen("id", "uuid"), "before": "2147483647", "as_of": "null::bigint",
+        "limit": str(HISTORY_READ),
     }  # fmt: skip
-    statement = fill(commit_query(), values)
-    return statement.replace("at from moved", f"at from {ONE_ROW} left join moved on true")
+    return f"select count(parts::text) as messages from ({fill(PAGE, values)}) as page"  # noqa: S608 - ours
 
 
 def finish() -> str:
     seq = seen("last_seq", "integer") + " + 1"
     values = COMMON | {
-        "chat_id": seen("id", "uuid"), "expected_version": seen("version", "bigint") + " + 1",
-        # Null, and so refused, if the begin was.
-        "fence_worker": WORKER, "fence_epoch": "nullif(:b_epoch, '')::bigint", "releases": "true",
-        "status": "'idle'", "history_version": seen("version", "bigint") + " + 2",
+        "chat_id": seen("id", "uuid"), "expected_version": seen("version", "bigint"),
+        "fence_worker": WORKER, "fence_epoch": seen("epoch", "bigint"), "releases": "true",
+        "status": "'idle'", "history_version": seen("version", "bigint") + " + 1",
         "queue_version": seen("queue_version", "bigint"), "last_seq": seq, "attempt": "0",
         "owes_reply": "false", "m_seq": seq, "m_role": "'assistant'",
     }  # fmt: skip
@@ -88,11 +88,12 @@ def acquire() -> str:
     }  # fmt: skip
     # pgbench wants one row from a statement whose values it keeps; an acquire may find none.
     statement = fill(ACQUIRE, values).replace("\nupdate chats", "\n, acquired as (update chats")
-    return f"{statement}) select a.* from {ONE_ROW} left join acquired as a on true"
+    return f"{statement}) select a.* from {ONE_ROW} left join acquired as a on true"  # noqa: S608 - ours
 
 
 def turn_script() -> str:
-    """Send with a key, acquire, begin an attempt, commit the reply and finish: five statements."""
+    """Send with a key (load, commit), acquire, read the history, commit the reply and finish: five
+    statements."""
     load = fill(LOAD, {"chat_id": CHAT, "target": "null::integer", "client_key": KEY})
     return "\n".join(
         [
@@ -101,22 +102,29 @@ def turn_script() -> str:
             f"{load} \\gset",
             f"{send()};",
             f"{acquire()} \\gset a_",
-            f"{begin()} \\gset b_",
+            f"{read()};",
             f"{finish()};",
         ]
     )
 
 
-def turns_per_s(url: str, folder: Path, *, clients: int, seconds: int) -> float:
+class PgbenchFailed(HoldfastError):
+    """It did not run; says why."""
+
+
+def turns_per_s(program: str, url: str, folder: Path, *, clients: int, seconds: int) -> float:
+    """`program`: where pgbench is."""
     script = folder / "turn.sql"
     script.write_text(turn_script())
-    done = subprocess.run(
-        [binary("pgbench"), "-n", "-M", "prepared", "-c", str(clients), "-j", "2",
-         "-T", str(seconds), "-D", "n=0", "-f", str(script), url],
+    # As our pool asks of each of its connections: see db/pool.py.
+    options = quote("-c plan_cache_mode=force_generic_plan -c jit=off")
+    done = subprocess.run(  # noqa: S603 - PostgreSQL's own program
+        [program, "-n", "-M", "prepared", "-c", str(clients), "-j", "2",
+         "-T", str(seconds), "-D", "n=0", "-f", str(script),
+         f"{url}{'&' if '?' in url else '?'}options={options}"],
         capture_output=True, text=True, check=False,
-        env={**os.environ, "PGOPTIONS": "-c plan_cache_mode=force_generic_plan -c jit=off"},
     )  # fmt: skip
     found = re.search(r"tps = ([0-9.]+)", done.stdout)
     if done.returncode or found is None or "aborted" in done.stderr:
-        raise RuntimeError(f"pgbench failed: {done.stderr[-2000:]}")
+        raise PgbenchFailed(f"pgbench failed: {done.stderr[-2000:]}")
     return float(found[1])

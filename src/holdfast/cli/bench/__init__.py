@@ -1,0 +1,1 @@
+"""`holdfast bench`: how many turns this machine does, each of them checked."""
