@@ -23,8 +23,8 @@ from benchmarks.bus_saturation import OTHERS, TURNS_PER_S, Step, empty, engine_u
 from benchmarks.processes import process_cpu_s, server_cpu_s
 from benchmarks.report import stamp, write_json, write_page
 from holdfast.db.migrate import migrate
-from tests.support.private_postgres import PrivatePostgres, private_postgres
-from tests.support.private_redis import PrivateRedis, private_redis
+from holdfast.prove.stage.private_postgres import PrivatePostgres, private_postgres
+from holdfast.prove.stage.private_redis import PrivateRedis, private_redis
 
 GOAL: Final = 1.5
 RATES: Final[Mapping[int, int]] = {100: 2_000, 1_000: 20_000}

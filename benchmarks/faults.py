@@ -12,10 +12,15 @@ import sys
 from pathlib import Path
 
 from benchmarks.report import stamp, write_json, write_page
-from tests.fault.campaign import Campaign, run, tasks_of
-from tests.fault.interrupts import Sweep, interrupt_and_kill, interrupt_at_part, interrupt_tools
-from tests.fault.theatre import Theatre, theatre
-from tests.fault.trials import Blow, BusKind, scene
+from holdfast.prove.stage.theatre import Theatre, theatre
+from holdfast.prove.turns.campaign import Campaign, run, tasks_of
+from holdfast.prove.turns.interrupts import (
+    Sweep,
+    interrupt_and_kill,
+    interrupt_at_part,
+    interrupt_tools,
+)
+from holdfast.prove.turns.trials import Blow, BusKind, scene
 
 PARTS = 40
 KILLED_AT_ONCE = 20
@@ -28,6 +33,10 @@ MUTANT_TESTS = [
     "tests/integration/worker/test_worker.py",
     "tests/integration/stream/test_mutants.py",
 ]
+
+
+def tell(said: str) -> None:
+    print(said, flush=True)
 
 
 async def sweep(stage: Theatre, rounds: int) -> Sweep:
@@ -127,7 +136,7 @@ async def main() -> None:
     given = parser.parse_args()
     tasks = tasks_of(given.seed, kill=given.kills, freeze=given.zombies, term=given.handovers)
     async with theatre() as stage:
-        campaign = await run(stage, tasks, given.scenes, within_s=given.minutes * 60)
+        campaign = await run(stage, tasks, given.scenes, within_s=given.minutes * 60, say=tell)
         swept = await sweep(stage, given.sweeps)
     write(campaign, swept, count_mutants(), given.seed)
 

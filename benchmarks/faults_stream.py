@@ -11,9 +11,9 @@ import sys
 from typing import get_args
 
 from benchmarks.report import write_json
-from tests.fault.streaming import Plan, Run, Tally, cell
-from tests.fault.theatre import theatre
-from tests.fault.trials import BusKind
+from holdfast.prove.stage.theatre import theatre
+from holdfast.prove.streams.cell import Plan, Run, Tally, cell
+from holdfast.prove.turns.trials import BusKind
 
 ROUND_S = 16.0
 EVENTS_MIN = 100_000

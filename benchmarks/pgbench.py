@@ -10,7 +10,7 @@ from typing import Final
 from holdfast.db.leases import ACQUIRE, INTERRUPTS_MAX, OWNERS_VISITED_MIN
 from holdfast.db.queries import Query
 from holdfast.db.store import LOAD, commit_query
-from tests.support.private_postgres import binary
+from holdfast.prove.stage.private_postgres import binary
 
 CHATS_PER_CLIENT: Final = 60
 CHAT: Final = (

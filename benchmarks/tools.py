@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.report import stamp, write_json, write_page
-from tests.fault.hands import Blow, Verdict, place, play
-from tests.fault.stopping import TREES, Stops, interrupt_tree
-from tests.fault.theatre import Theatre, theatre
+from holdfast.prove.hands.stopping import TREES, Stops, interrupt_tree
+from holdfast.prove.hands.trials import Blow, Verdict, place, play
+from holdfast.prove.stage.theatre import Theatre, theatre
 from tests.support.database import migrated_template
 from tests.support.hands import hands_on
 

@@ -5,11 +5,11 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from tests.fault import needless
-from tests.fault.needless import BACK_S, MARGIN_S, POLL_S, Turn, play
-from tests.fault.streaming import Cell, Plan, cell
-from tests.fault.theatre import theatre
-from tests.fault.trials import BusKind
+from holdfast.prove.stage.theatre import theatre
+from holdfast.prove.streams import needless
+from holdfast.prove.streams.cell import Cell, Plan, cell
+from holdfast.prove.streams.needless import BACK_S, MARGIN_S, POLL_S, Turn, play
+from holdfast.prove.turns.trials import BusKind
 from tests.requirements import requirement
 
 SLOWER_MAX = 1.5

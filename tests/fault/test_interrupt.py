@@ -4,9 +4,14 @@ import asyncio
 
 import pytest
 
-from tests.fault.interrupts import Sweep, interrupt_and_kill, interrupt_at_part, interrupt_tools
-from tests.fault.theatre import theatre
-from tests.fault.trials import BusKind, scene
+from holdfast.prove.stage.theatre import theatre
+from holdfast.prove.turns.interrupts import (
+    Sweep,
+    interrupt_and_kill,
+    interrupt_at_part,
+    interrupt_tools,
+)
+from holdfast.prove.turns.trials import BusKind, scene
 from tests.requirements import requirement
 
 PARTS = 40

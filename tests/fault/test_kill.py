@@ -4,9 +4,9 @@ import os
 
 import pytest
 
-from tests.fault.campaign import run, tasks_of
-from tests.fault.theatre import theatre
-from tests.fault.trials import play, scene
+from holdfast.prove.stage.theatre import theatre
+from holdfast.prove.turns.campaign import run, tasks_of
+from holdfast.prove.turns.trials import play, scene
 from tests.requirements import requirement
 
 SEED = int(os.environ.get("HOLDFAST_TEST_SEED", "1"))

@@ -4,10 +4,10 @@ import os
 
 import pytest
 
-from tests.fault.stalled import measure
-from tests.fault.streaming import Plan, Run, cell
-from tests.fault.theatre import theatre
-from tests.fault.trials import BusKind
+from holdfast.prove.stage.theatre import theatre
+from holdfast.prove.streams.cell import Plan, Run, cell
+from holdfast.prove.streams.stalled import measure
+from holdfast.prove.turns.trials import BusKind
 from tests.requirements import requirement
 
 SEED = int(os.environ.get("HOLDFAST_TEST_SEED", "1"))

@@ -13,11 +13,10 @@ from holdfast.domain.errors import NotLawful
 from holdfast.domain.ids import ChatId
 from holdfast.domain.messages import Ending, Message, Role
 from holdfast.domain.parts import Synthetic, Text, ToolCall, ToolResult
-from tests.fault.theatre import Actor
-from tests.fault.trials import SETTLE_S, Scene, words
-from tests.fault.watching import Watching, watching
-from tests.support.builders import user
-from tests.support.world import ACTOR
+from holdfast.prove.stage.people import ACTOR, user
+from holdfast.prove.stage.theatre import Actor
+from holdfast.prove.turns.trials import SETTLE_S, Scene, words
+from holdfast.prove.turns.watching import Watching, watching
 
 SAID = " \\n" + words("w", 30) + "  \\t" + words("v", 300) + " "
 """As the directive spells it: blank beginnings, ends and gaps are words, too (L10). Far longer than

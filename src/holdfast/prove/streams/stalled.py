@@ -10,11 +10,10 @@ from uuid import uuid4
 from holdfast.chats.create import create
 from holdfast.chats.send import send
 from holdfast.domain.ids import ChatId
-from tests.fault.readers import SocketReader
-from tests.fault.streaming import Cell, port_of
-from tests.fault.theatre import Actor
-from tests.support.builders import user
-from tests.support.world import ACTOR
+from holdfast.prove.stage.people import ACTOR, user
+from holdfast.prove.stage.theatre import Actor
+from holdfast.prove.streams.cell import Cell, port_of
+from holdfast.prove.streams.readers import SocketReader
 
 SAYS = "words=6000 | deltas=24 | rate=12000"
 """A long reply in parts of two kilobytes. Not all at once: after a burst the replica would have so
