@@ -4,14 +4,14 @@ import asyncio
 import math
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import takewhile
 
+from holdfast.prove.attack import Say
 from holdfast.prove.stage.theatre import Theatre
 from holdfast.prove.turns.trials import Blow, BusKind, Scene, Verdict, play, scene
 
-Say = Callable[[str], None]
 BOUNDARIES = 60
 """About as many as a turn of the trial has; a number beyond its end strikes nobody."""
 
