@@ -18,8 +18,7 @@ from holdfast.prove.turns.interrupts import Sweep, sweep
 from holdfast.prove.turns.trials import Blow
 
 MUTANT_TESTS = [
-    "tests/fault/test_kill.py::test_a_protection_removed_is_noticed",
-    "tests/fault/test_interrupt.py::test_parts_that_live_in_memory_only_are_missed",
+    "tests/fault/test_prove.py",
     "tests/unit/turn/test_crash.py",
     "tests/unit/worker/test_mutants.py",
     "tests/integration/worker/test_worker.py",
