@@ -9,6 +9,8 @@ from holdfast.prove.commits import answers, crashes
 from holdfast.prove.hands import campaign as commands
 from holdfast.prove.stage.theatre import theatre
 from holdfast.prove.streams import campaign as streams
+from holdfast.prove.streams.stalled import stall
+from holdfast.prove.streams.without import lose_bus
 from holdfast.prove.turns import campaign as turns
 from holdfast.prove.turns import interrupts
 from holdfast.prove.turns.trials import Blow
@@ -123,6 +125,22 @@ ATTACKS: Final = (
         "events checked",
         sizes(6_000, 110_000, 1_000_000),
         watch,
+    ),
+    Attack(
+        "bus loss",
+        "Redis is never needed for what is true.",
+        "the bus, on Redis and on PostgreSQL, emptied, paused, restarted and taken away in a turn",
+        "turns disturbed",
+        sizes(1, 20, 200),
+        lose_bus,
+    ),
+    Attack(
+        "slow readers",
+        "Whoever reads slowly costs little, and slows nobody.",
+        "readers that ask for long answers and never read them",
+        "readers stalled",
+        sizes(1, 10, 100),
+        stall,
     ),
     Attack(
         "database crashes",

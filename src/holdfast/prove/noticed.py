@@ -13,7 +13,8 @@ from holdfast.prove.commits import answers
 from holdfast.prove.hands import stopping
 from holdfast.prove.hands import trials as commands
 from holdfast.prove.stage.theatre import theatre
-from holdfast.prove.streams.cell import Plan, Run, cell
+from holdfast.prove.streams.cell import Run, cell
+from holdfast.prove.streams.stalled import QUIET
 from holdfast.prove.turns import interrupts, trials
 from holdfast.prove.walls.breached import MUTANTS as BREACHES
 from holdfast.prove.walls.breached import attacked_through
@@ -28,18 +29,6 @@ COMMANDS: Final[dict[str, tuple[commands.Blow, str, str]]] = {
     "stopped on hand-over": ("term", "after agent look", "not done to its end"),
     "no key": ("kill", "after agent start", "done twice"),
 }
-QUIET: Final = Plan(
-    seconds=0.2,
-    seed=1,
-    readers=6,
-    joining=0,
-    chats=3,
-    replicas=1,
-    workers=1,
-    rounds=0,
-    words=60,
-    catch_up_s=4.0,
-)
 
 
 def mutants() -> list[Mutant]:
