@@ -24,8 +24,8 @@ from holdfast.bench.bus_bare import BarePostgres, BareRedis
 from holdfast.bench.lanes import TICK_S, Lane, Load, Run, run
 from holdfast.bench.processes import process_cpu_s, server_cpu_s
 from holdfast.db.migrate import migrate
-from tests.support.private_postgres import PrivatePostgres, private_postgres
-from tests.support.private_redis import PrivateRedis, private_redis
+from holdfast.prove.stage.private_postgres import PrivatePostgres, private_postgres
+from holdfast.prove.stage.private_redis import PrivateRedis, private_redis
 
 GOAL: Final = 1.5
 RATES: Final[Mapping[int, int]] = {100: 2_000, 1_000: 20_000}

@@ -30,7 +30,7 @@ from holdfast.db.history import PostgresHistory
 from holdfast.db.leases import PostgresLeases
 from holdfast.db.pool import PoolOptions, open_pool
 from holdfast.db.store import PostgresStore
-from tests.support.private_postgres import PrivatePostgres
+from holdfast.prove.stage.private_postgres import PrivatePostgres
 
 TURNS_PER_S: Final = 50
 DELAY_MS_MAX: Final = 100.0

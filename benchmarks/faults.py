@@ -12,17 +12,13 @@ import sys
 from pathlib import Path
 
 from benchmarks.report import stamp, write_json, write_page
-from tests.fault.campaign import Campaign, run, tasks_of
-from tests.fault.interrupts import Sweep, interrupt_and_kill, interrupt_at_part, interrupt_tools
-from tests.fault.theatre import Theatre, theatre
-from tests.fault.trials import Blow, BusKind, scene
+from holdfast.prove.stage.theatre import theatre
+from holdfast.prove.turns.campaign import Campaign, run, tasks_of
+from holdfast.prove.turns.interrupts import Sweep, sweep
+from holdfast.prove.turns.trials import Blow
 
-PARTS = 40
-KILLED_AT_ONCE = 20
-BUSES: list[BusKind] = ["postgres", "redis"]
 MUTANT_TESTS = [
-    "tests/fault/test_kill.py::test_a_protection_removed_is_noticed",
-    "tests/fault/test_interrupt.py::test_parts_that_live_in_memory_only_are_missed",
+    "tests/fault/test_prove.py",
     "tests/unit/turn/test_crash.py",
     "tests/unit/worker/test_mutants.py",
     "tests/integration/worker/test_worker.py",
@@ -30,21 +26,8 @@ MUTANT_TESTS = [
 ]
 
 
-async def sweep(stage: Theatre, rounds: int) -> Sweep:
-    """Interrupts at every part and in tools, and together with the death of the owner."""
-    found = Sweep()
-    for number in range(rounds):
-        async with scene(stage, BUSES[number % 2]) as place:
-            place.successor.tell(do="open")
-            async with asyncio.TaskGroup() as group:
-                for part in range(1, PARTS + 1):
-                    group.create_task(interrupt_at_part(place, part, found))
-                group.create_task(interrupt_tools(place, found))
-        async with scene(stage, BUSES[number % 2]) as place:
-            victim = await stage.engage("victim", place.settings)
-            await interrupt_and_kill(place, victim, KILLED_AT_ONCE, found)
-        print(f"interrupts: {found.chats} chats, {found.bytes_shown} bytes shown", flush=True)
-    return found
+def tell(said: str) -> None:
+    print(said, flush=True)
 
 
 def count_mutants() -> tuple[int, int]:
@@ -127,8 +110,8 @@ async def main() -> None:
     given = parser.parse_args()
     tasks = tasks_of(given.seed, kill=given.kills, freeze=given.zombies, term=given.handovers)
     async with theatre() as stage:
-        campaign = await run(stage, tasks, given.scenes, within_s=given.minutes * 60)
-        swept = await sweep(stage, given.sweeps)
+        campaign = await run(stage, tasks, given.scenes, within_s=given.minutes * 60, say=tell)
+    swept = await sweep(given.sweeps, tell)
     write(campaign, swept, count_mutants(), given.seed)
 
 

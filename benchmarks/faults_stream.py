@@ -1,6 +1,6 @@
 """The stream harness at full length: over 100,000 events on both buses while everything breaks.
 
-    python -m benchmarks.faults_stream [--seed N] [--seconds S]
+    python -m benchmarks.faults_stream [--seed N] [--events N]
 
 Writes its figures into benchmarks/faults.json.
 """
@@ -8,35 +8,19 @@ Writes its figures into benchmarks/faults.json.
 import argparse
 import asyncio
 import sys
-from typing import get_args
 
 from benchmarks.report import write_json
-from tests.fault.streaming import Plan, Run, Tally, cell
-from tests.fault.theatre import theatre
-from tests.fault.trials import BusKind
+from holdfast.prove.streams.campaign import watch_all
 
-ROUND_S = 16.0
 EVENTS_MIN = 100_000
-
-
-async def run(plan: Plan) -> Tally:
-    total = Tally()
-    for bus in get_args(BusKind):
-        async with theatre() as stage, cell(stage, bus, plan) as place:
-            tally = await Run(place, plan).play()
-        print(f"{bus}: {tally}")
-        total.add(tally)
-    return total
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=80.0, help="on either bus")
+    parser.add_argument("--events", type=int, default=110_000)
     given = parser.parse_args()
-    rounds = max(1, round(given.seconds / ROUND_S))
-    plan = Plan(seconds=given.seconds, seed=given.seed, readers=90, joining=30, rounds=rounds)
-    total = asyncio.run(run(plan))
+    total = asyncio.run(watch_all(given.events, given.seed, print))
     write_json(
         "faults",
         {

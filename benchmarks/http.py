@@ -21,9 +21,9 @@ from benchmarks.http_clients import Counted, get, post, reading, send_all
 from benchmarks.report import stamp, write_json, write_page
 from holdfast.bench.processes import process_cpu_s
 from holdfast.bootstrap.edge import create_first_with_key, open_identity
+from holdfast.prove.stage.simulator import simulator_process
 from holdfast.settings import read_settings
 from tests.support.database import migrated_template, temporary_database
-from tests.support.simulated import simulator_process
 
 CHATS = 4
 CONNECTIONS = 16

@@ -40,7 +40,7 @@ from holdfast.domain.ids import ChatId, ClientKey
 from holdfast.domain.messages import MessageBody, Role
 from holdfast.domain.parts import Text
 from holdfast.ports.store import Keyed
-from tests.support.private_postgres import PrivatePostgres, binary, private_postgres
+from holdfast.prove.stage.private_postgres import PrivatePostgres, binary, private_postgres
 from tests.support.wire import tapped
 from tests.support.world import postgres_world
 

@@ -20,7 +20,7 @@ from benchmarks.report import stamp, write_json, write_page
 from holdfast.db import history, leases, store
 from holdfast.db.migrate import migrate
 from holdfast.db.queries import Query
-from tests.support.private_postgres import private_postgres
+from holdfast.prove.stage.private_postgres import private_postgres
 
 LARGE_TABLES: Final = ("chats", "messages", "queued_messages", "receipts", *IDENTITY_TABLES)
 SEQ_SCAN: Final = re.compile(rf"Seq Scan on ({'|'.join(LARGE_TABLES)})\b")

@@ -15,8 +15,8 @@ from typing import Final
 
 from benchmarks.report import write_json
 from holdfast.agent.sandbox.bubblewrap import Bubblewrap
-from tests.support.breached import MUTANTS, attacked_through
-from tests.support.sandbox import open_wall, run
+from holdfast.prove.walls.breached import MUTANTS, attacked_through
+from holdfast.prove.walls.wall import open_wall, run
 
 WARM: Final = 5
 

@@ -5,7 +5,6 @@ Writes benchmarks/tools.md and its share of benchmarks/tools.json.
 
 import argparse
 import asyncio
-import itertools
 import os
 import statistics
 import time
@@ -14,75 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.report import stamp, write_json, write_page
-from tests.fault.hands import Blow, Verdict, place, play
-from tests.fault.stopping import TREES, Stops, interrupt_tree
-from tests.fault.theatre import Theatre, theatre
+from holdfast.prove.hands.campaign import Campaign, agents, servers, trees
+from holdfast.prove.hands.stopping import Stops
+from holdfast.prove.stage.theatre import theatre
 from tests.support.database import migrated_template
 from tests.support.hands import hands_on
 
-BOUNDARIES = 44
-"""About as many as a turn with one command has; a number beyond its end strikes nobody."""
-STEPS_S = (0.05, 1.0)
-"""Commands that have ended when their server's successor comes, and such that still run."""
 WARM = 10
-BLOWS: list[Blow] = ["kill", "kill", "kill", "term"]
-
-
-@dataclass
-class Campaign:
-    verdicts: list[Verdict] = field(default_factory=list[Verdict])
-
-    def struck(self, *blows: Blow) -> list[Verdict]:
-        return [v for v in self.verdicts if v.name != "never reached" and v.blow in blows]
-
-    def wrong(self) -> list[str]:
-        return [f"{v.blow} at {v.name}: {each}" for v in self.verdicts for each in v.wrong]
-
-
-async def trials(stage: Theatre, wanted: int, agents: int, scenes: int) -> Campaign:
-    """So many servers struck, so many agents, at boundaries spread evenly over the turn."""
-    campaign = Campaign()
-    turns = itertools.cycle(range(1, BOUNDARIES + 1))
-    blows = itertools.cycle(BLOWS)
-
-    async def perform(number: int) -> None:
-        bus = "redis" if number % 2 else "postgres"
-        async with place(stage, bus) as scene:
-            while len(campaign.struck("kill", "term")) < wanted:
-                step_s = STEPS_S[len(campaign.verdicts) % 2]
-                _tell(campaign, await play(scene, next(blows), next(turns), step_s=step_s))
-            while len(campaign.struck("agent")) < agents:
-                nth = 1 + len(campaign.verdicts) % 3
-                _tell(campaign, await play(scene, "agent", nth, step_s=0.5, name="after agent"))
-
-    async with asyncio.TaskGroup() as group:
-        for number in range(scenes):
-            group.create_task(perform(number))
-    return campaign
-
-
-def _tell(campaign: Campaign, verdict: Verdict) -> None:
-    campaign.verdicts.append(verdict)
-    for sentence in verdict.wrong:
-        print(f"{verdict.blow} at {verdict.name}: {sentence}", flush=True)
-    if len(campaign.verdicts) % 20 == 0:
-        print(f"{len(campaign.verdicts)} trials, {len(campaign.wrong())} wrong", flush=True)
-
-
-async def interrupts(stage: Theatre, wanted: int, scenes: int) -> Stops:
-    stops = Stops()
-    trees = itertools.islice(itertools.cycle(TREES), wanted)
-
-    async def perform() -> None:
-        async with place(stage, "postgres") as scene:
-            scene.successor.tell(do="open")
-            for tree in trees:
-                await interrupt_tree(scene, tree, stops)
-
-    async with asyncio.TaskGroup() as group:
-        for _ in range(scenes):
-            group.create_task(perform())
-    return stops
 
 
 @dataclass
@@ -166,8 +103,9 @@ async def main() -> None:
     parser.add_argument("--scenes", type=int, default=6)
     given = parser.parse_args()
     async with theatre() as stage:
-        campaign = await trials(stage, given.trials, given.agents, given.scenes)
-        stops = await interrupts(stage, given.interrupts, given.scenes)
+        campaign = await servers(stage, given.trials, print, given.scenes)
+        campaign.verdicts += (await agents(stage, given.agents, print, given.scenes)).verdicts
+        stops = await trees(stage, given.interrupts, given.scenes)
     write(campaign, stops, await cost(given.rounds))
 
 

@@ -151,8 +151,9 @@ def _forms() -> Mapping[str, str]:
 
 
 def stray_sql(source: Source) -> Iterator[str]:
-    """SQL is literal and named, in `db/queries/*.sql` and `db/migrations/*.sql`."""
-    if source.package == "db":
+    """SQL is literal and named, in `db/queries/*.sql` and `db/migrations/*.sql`; attacks look at
+    the rows past the code that they attack."""
+    if source.package in ("db", "prove"):
         return
     prose = {node.value for node in ast.walk(source.tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(source.tree):

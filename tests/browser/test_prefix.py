@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, expect
 
+from holdfast.prove.stage.folders import short_folder
+from holdfast.prove.stage.private_postgres import free_port
 from holdfast.simulator.server import Config, running
 from tests.support.browser import PATIENCE_MS, Site, a_site, open_tab
 from tests.support.database import temporary_database
-from tests.support.dev import short_folder
-from tests.support.private_postgres import free_port
 from tests.support.replica import Replicas
 
 NGINX = shutil.which("nginx") or "/usr/sbin/nginx"

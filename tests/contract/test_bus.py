@@ -14,6 +14,7 @@ from holdfast.domain.chat import Status
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.ids import Version
 from holdfast.ports.bus import GAP, Bus, Episode, Hint, LivePart, News
+from holdfast.prove.stage.private_redis import PrivateCluster, private_cluster
 from tests.requirements import requirement
 from tests.support.builders import CHAT
 from tests.support.buses import (
@@ -31,7 +32,6 @@ from tests.support.buses import (
     until,
 )
 from tests.support.doubles import SeededIds
-from tests.support.private_redis import PrivateCluster, private_cluster
 
 QUICK = BusOptions(backoff_min_s=0.01, backoff_max_s=0.1)
 

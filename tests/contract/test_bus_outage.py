@@ -10,6 +10,7 @@ from holdfast.bus.lossy import LossyBus
 from holdfast.bus.options import BusOptions
 from holdfast.domain.errors import Unavailable
 from holdfast.ports.bus import GAP
+from holdfast.prove.stage.private_redis import private_redis
 from tests.requirements import requirement
 from tests.support.builders import CHAT
 from tests.support.buses import (
@@ -24,7 +25,6 @@ from tests.support.buses import (
     take,
     take_until,
 )
-from tests.support.private_redis import private_redis
 
 AT_ONCE_S = 0.5
 SMALL = BusOptions(

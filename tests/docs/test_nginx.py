@@ -13,11 +13,11 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from holdfast.prove.stage.folders import short_folder
+from holdfast.prove.stage.private_postgres import free_port
 from holdfast.simulator.server import Config, running
 from tests.docs.pages import DOCS
 from tests.support.database import temporary_database
-from tests.support.dev import short_folder
-from tests.support.private_postgres import free_port
 from tests.support.replica import Replicas
 from tests.support.web import Cell, Client, a_cell
 

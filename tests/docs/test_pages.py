@@ -12,11 +12,11 @@ import pytest
 import typer
 
 from holdfast.cli.app import app
+from holdfast.prove.stage.folders import running_in, short_folder
+from holdfast.prove.stage.private_postgres import free_port
 from holdfast.simulator.server import Config, running
 from tests.docs import pages
 from tests.support.database import SERVER_URL, database_url, on_server, temporary_database
-from tests.support.dev import running_in, short_folder
-from tests.support.private_postgres import free_port
 
 LONG = pytest.mark.timeout(pages.PAGE_S + 60)
 

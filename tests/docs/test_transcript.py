@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.prove.stage.folders import running_in, short_folder
+from holdfast.prove.stage.private_postgres import free_port
 from scripts import transcript
-from tests.support.dev import running_in, short_folder
-from tests.support.private_postgres import free_port
 
 LIMIT_S = 900
 STORED = {

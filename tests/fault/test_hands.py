@@ -5,15 +5,15 @@ import itertools
 
 import pytest
 
-from tests.fault.hands import Blow, Verdict, place, play
-from tests.fault.stopping import (
+from holdfast.prove.hands.stopping import (
     TREES,
     Stops,
     edited_while_dead,
     frozen_before_the_start,
     interrupt_tree,
 )
-from tests.fault.theatre import theatre
+from holdfast.prove.hands.trials import Blow, Verdict, place, play
+from holdfast.prove.stage.theatre import theatre
 from tests.requirements import requirement
 
 AROUND = [

@@ -10,13 +10,13 @@ from holdfast.bus.lossy import LossyBus
 from holdfast.chats.ledger import Ledger
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import Epoch
+from holdfast.prove.hasty import hasty_try
 from holdfast.stream.feed import Feed
 from holdfast.stream.hub import Hub
 from holdfast.turn import driver
 from holdfast.worker import acquirer
 from holdfast.worker.heartbeat import Lease
 from tests.support.fake_store import FakeStore
-from tests.support.hasty import hasty_try
 
 Patch = tuple[object, str, object]
 

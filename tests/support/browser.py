@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
 
+from holdfast.prove.stage.private_postgres import free_port
 from holdfast.web.page import STATIC
 from tests.support.identity import PASSWORD
-from tests.support.private_postgres import free_port
 from tests.support.replica import Replicas
 from tests.support.web import ADMIN_EMAIL, Cell, Client, a_cell, on_socket
 

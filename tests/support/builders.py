@@ -12,26 +12,21 @@ from holdfast.domain.ids import (
     CallId,
     ChatId,
     Epoch,
-    OrgId,
     QueuedId,
     Seq,
-    UserId,
     Version,
     WorkerId,
     uuid7,
 )
 from holdfast.domain.messages import Ending, MessageBody, Role
 from holdfast.domain.parts import Need, Text, ToolCall, ToolResult
+from holdfast.prove.stage.people import ORG as ORG
+from holdfast.prove.stage.people import OWNER as OWNER
+from holdfast.prove.stage.people import user as user
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-ORG = OrgId(UUID(int=1))
-OWNER = UserId(UUID(int=2))
 WORKER = WorkerId(UUID(int=3))
 CHAT = ChatId(uuid7(1, 1))
-
-
-def user(text: str = "hello", **more: Any) -> MessageBody:
-    return MessageBody(role=Role.USER, parts=(Text(text),), **more)
 
 
 def reply(text: str = "hi", **more: Any) -> MessageBody:

@@ -15,11 +15,16 @@ from holdfast.db.migrate import migrate
 from holdfast.domain.chat import Status
 from holdfast.domain.ids import ChatId, Version
 from holdfast.ports.bus import GAP, Episode, Gap, Hint, LivePart, News
+from holdfast.prove.stage.private_postgres import PrivatePostgres, private_postgres
+from holdfast.prove.stage.private_redis import (
+    PrivateCluster,
+    PrivateRedis,
+    private_cluster,
+    private_redis,
+)
 from tests.support.builders import CHAT
 from tests.support.database import on_server, temporary_database
 from tests.support.fake_bus import FakeBusServer
-from tests.support.private_postgres import PrivatePostgres, private_postgres
-from tests.support.private_redis import PrivateCluster, PrivateRedis, private_cluster, private_redis
 
 EPISODE = Episode(Version(7), 1)
 

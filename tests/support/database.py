@@ -11,7 +11,7 @@ import asyncpg
 
 from holdfast.db.migrate import migrate
 from holdfast.db.pool import Pool, PoolOptions, open_pool
-from holdfast.domain.ids import OrgId, UserId
+from holdfast.prove.stage.people import add_user as add_user
 
 MIGRATIONS = sum(
     each.name.endswith(".sql") for each in files("holdfast.db").joinpath("migrations").iterdir()
@@ -174,14 +174,3 @@ async def _shape(url: str) -> str:
 async def cloned_pool(template: str, **options: int) -> AsyncGenerator[Pool]:
     async with temporary_database(template) as url, open_pool(url, PoolOptions(**options)) as pool:
         yield pool
-
-
-async def add_user(pool: Pool, org_id: OrgId, user_id: UserId) -> None:
-    await pool.execute(
-        "insert into organisations (id, name) values ($1, 'org') on conflict do nothing", org_id
-    )
-    await pool.execute(
-        "insert into users (id, org_id, name) values ($1, $2, 'user') on conflict do nothing",
-        user_id,
-        org_id,
-    )

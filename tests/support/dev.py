@@ -3,11 +3,9 @@
 import asyncio
 import os
 import signal
-import subprocess
 import sys
-import tempfile
-from collections.abc import AsyncGenerator, Generator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,26 +45,6 @@ class Dev:
     async def end(self, number: signal.Signals) -> tuple[int | None, str]:
         self.process.send_signal(number)
         return await ended(self.process)
-
-
-@contextmanager
-def short_folder() -> Generator[Path]:
-    """Where PostgreSQL's user may pass, and a socket's path fits; nothing runs there afterwards."""
-    with tempfile.TemporaryDirectory(prefix="hf-") as folder:
-        Path(folder).chmod(0o711)
-        try:
-            yield Path(folder)
-        finally:
-            for pid in running_in(Path(folder)):
-                os.kill(pid, signal.SIGQUIT)  # PostgreSQL's own end at once
-
-
-def running_in(folder: Path) -> list[int]:
-    """The processes that were started with this folder on their command line."""
-    all_of_it = ["ps", "-ewwo", "pid=,args="]  # -ww: however long a line is
-    listed = subprocess.run(all_of_it, capture_output=True, text=True, check=True)
-    lines = (line.split(maxsplit=1) for line in listed.stdout.splitlines())
-    return [int(pid) for pid, *args in lines if args and str(folder) in args[0]]
 
 
 async def ended(process: asyncio.subprocess.Process) -> tuple[int | None, str]:

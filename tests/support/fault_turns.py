@@ -17,6 +17,7 @@ from holdfast.domain.ids import ChatId
 from holdfast.domain.messages import Message
 from holdfast.ports.bus import Bus, Hint
 from holdfast.ports.models import Ask, Models, ModelStream
+from holdfast.prove.stage.simulator import simulator_process
 from holdfast.simulator.faults import Fault
 from holdfast.stream.cursor import Cursor
 from holdfast.stream.events import StreamEvent
@@ -26,7 +27,7 @@ from tests.support.builders import OWNER, user
 from tests.support.database import temporary_database
 from tests.support.fault_page import Documented
 from tests.support.replica import API_KEY, Elsewhere, Replicas, add_owners, ask, at_rest
-from tests.support.simulated import PATHS, simulator_process
+from tests.support.simulated import PATHS
 from tests.support.world import ACTOR
 
 ATTEMPTS_MAX: Final = 3

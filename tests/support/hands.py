@@ -14,11 +14,11 @@ from holdfast.domain.parts import ToolCall
 from holdfast.domain.workspaces import Workspace
 from holdfast.ports.tools import Run, Toolbox, ToolOutput
 from holdfast.ports.workspaces import Template
+from holdfast.prove.stage.folders import running_in
 from holdfast.tools.workspace.toolbox import WorkspaceTools
 from holdfast.workspace.client import AgentClient
 from holdfast.workspace.keeper import Keeper
 from holdfast.workspace.local import Local, LocalOptions
-from tests.support.dev import running_in
 from tests.support.workspaces import QUICK, Yard, a_yard
 
 PATIENT = replace(QUICK, patience_s=100.0)

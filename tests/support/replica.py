@@ -13,11 +13,11 @@ from holdfast.domain.chat import Chat, Status
 from holdfast.domain.commands import Create
 from holdfast.domain.ids import ChatId, UserId
 from holdfast.domain.messages import MessageBody
+from holdfast.prove.stage.simulator import simulator_process
 from holdfast.settings import Settings, read_settings
 from holdfast.simulator.server import Config, running
 from tests.support.builders import ORG, OWNER
 from tests.support.database import temporary_database
-from tests.support.simulated import simulator_process
 
 QUICK: dict[str, Any] = {"lease_ttl_s": 4.0, "heartbeat_every_s": 1.0, "drain_s": 5.0}
 API_KEY = "sk-canary-of-the-model-4711"

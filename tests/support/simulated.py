@@ -1,10 +1,5 @@
 """The simulator as a process of its own, and the endpoints that lead to it."""
 
-import asyncio
-import re
-import sys
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Final
 
@@ -14,26 +9,6 @@ from holdfast.providers.types import Endpoint
 PATHS: Final = {"anthropic": "", "responses": "/v1", "chat": "/v1", "gemini": "/v1beta"}
 START_S: Final = 30
 STOP_S: Final = 10
-
-
-@asynccontextmanager
-async def simulator_process(*options: str) -> AsyncGenerator[str]:
-    """The address of a simulator that is gone afterwards."""
-    arguments = ["-m", "holdfast.simulator", "--port", "0", "--rate", "0", *options]
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, *arguments, stdout=asyncio.subprocess.PIPE
-    )
-    assert process.stdout is not None
-    try:
-        async with asyncio.timeout(START_S):
-            line = (await process.stdout.readline()).decode()
-        found = re.search(r"http://\S+", line)
-        assert found is not None, line
-        yield found[0]
-    finally:
-        process.terminate()
-        async with asyncio.timeout(STOP_S):
-            await process.communicate()
 
 
 def endpoint_at(url: str, wire: str, **headers: str) -> Endpoint:

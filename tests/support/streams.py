@@ -35,6 +35,7 @@ from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId, Seq
 from holdfast.domain.messages import Ending, MessageBody
 from holdfast.ports.bus import Bus, Episode, LivePart
+from holdfast.prove.stage.private_redis import private_redis
 from holdfast.stream.cursor import Cursor
 from holdfast.stream.events import StreamEvent
 from holdfast.stream.hub import Hub
@@ -44,7 +45,6 @@ from tests.support.builders import ORG, OWNER, asks, backoff, error, reply, resu
 from tests.support.buses import BusServer, OnPostgres, OnRedis, until
 from tests.support.database import add_user, cloned_pool, temporary_database
 from tests.support.fake_bus import FakeBusServer
-from tests.support.private_redis import private_redis
 from tests.support.rough import RoughBus, WatchedStore, Weather
 from tests.support.world import ACTOR, World, fake_world, postgres_world
 

@@ -23,10 +23,10 @@ from holdfast.db.queries import block_names, load_query
 from holdfast.domain.chat import Chat
 from holdfast.domain.commands import SendMessage
 from holdfast.domain.events import EventKind
+from holdfast.prove.stage.private_redis import private_redis
 from holdfast.stream.hub import Hub
 from tests.support.builders import user
 from tests.support.buses import until
-from tests.support.private_redis import private_redis
 from tests.support.replica import Replicas, ask, replicas_apart
 from tests.support.wire import Executed, WireTap, tapped
 from tests.support.world import ACTOR

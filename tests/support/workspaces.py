@@ -17,13 +17,13 @@ from holdfast.db.workspaces import PostgresWorkspaces
 from holdfast.domain.chat import Chat
 from holdfast.domain.workspaces import Workspace, WorkspaceId, WorkspaceStatus
 from holdfast.ports.workspaces import Template, WorkspaceStore
+from holdfast.prove.stage.folders import running_in, short_folder
 from holdfast.workspace.keeper import Keeper, open_keeper
 from holdfast.workspace.local import Local, LocalOptions
 from holdfast.workspace.options import KeeperOptions
 from holdfast.workspace.provisioning import Provisioner
 from tests.support.builders import ORG, OWNER
 from tests.support.database import add_user, temporary_database
-from tests.support.dev import running_in, short_folder
 from tests.support.doubles import SeededIds
 from tests.support.world import World, postgres_world
 

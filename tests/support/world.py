@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Protocol
 from uuid import UUID
 
-from holdfast.chats.ledger import Actor, Commit, Ledger
+from holdfast.chats.ledger import Commit, Ledger
 from holdfast.db.history import PostgresHistory
 from holdfast.db.leases import PostgresLeases
 from holdfast.db.pool import Pool
@@ -20,6 +20,7 @@ from holdfast.domain.messages import Message, MessageBody
 from holdfast.ports.history import History
 from holdfast.ports.leases import Leases
 from holdfast.ports.store import Keyed, Store
+from holdfast.prove.stage.people import ACTOR as ACTOR
 from tests.support.builders import ORG, OWNER
 from tests.support.database import add_user
 from tests.support.doubles import HandClock, KeptHints, SeededIds
@@ -27,7 +28,6 @@ from tests.support.fake_store import FakeStore
 
 TTL = timedelta(seconds=30)
 RING = UUID(int=7)
-ACTOR = Actor(ORG, OWNER)
 
 
 class Lapse(Protocol):

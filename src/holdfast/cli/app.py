@@ -25,6 +25,7 @@ from holdfast.cli.doctor import doctor
 from holdfast.cli.login import login, logout, whoami
 from holdfast.cli.ls import ls
 from holdfast.cli.models import models
+from holdfast.cli.prove import prove
 from holdfast.cli.queue import queue
 from holdfast.cli.run import run
 from holdfast.cli.serve import serve
@@ -74,6 +75,7 @@ CLIENT: Final[dict[str, dict[str, Callable[..., Any]]]] = {
 }
 SERVER: Final[dict[str, Callable[..., Any]]] = {
     "dev": dev,
+    "prove": prove,
     "serve": serve,
     "worker": worker,
     "agent": agent,

@@ -12,12 +12,12 @@ from typing import Any
 import orjson
 import pytest
 
+from holdfast.prove.stage.private_postgres import free_port
 from holdfast.simulator.server import Config, running
 from tests.integration.cli.conftest import SCRIPT
 from tests.integration.cli.test_worker import environment, models_of, ready
 from tests.support.database import temporary_database
 from tests.support.identity import PASSWORD
-from tests.support.private_postgres import free_port
 from tests.support.replica import QUICK, Replicas
 from tests.support.terminal import CTRL_C, Cli, golden, masked
 from tests.support.web import ADMIN_EMAIL, Cell

@@ -15,8 +15,9 @@ from typer.testing import CliRunner
 
 from holdfast.cli.app import app
 from holdfast.cli.dev import binaries
+from holdfast.prove.stage.folders import running_in, short_folder
 from tests.support.database import temporary_database
-from tests.support.dev import Dev, dev, ended, running_in, short_folder, started
+from tests.support.dev import Dev, dev, ended, started
 
 WORDS = " ".join(f"word{number}" for number in range(120))
 AS_ROOT = os.geteuid() == 0

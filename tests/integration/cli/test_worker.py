@@ -18,9 +18,9 @@ from aiohttp import web
 from typer.testing import CliRunner
 
 from holdfast.cli.app import app
+from holdfast.prove.stage.private_postgres import free_port
 from holdfast.settings import Settings
 from tests.support.builders import user
-from tests.support.private_postgres import free_port
 from tests.support.replica import API_KEY, Replicas, ask, at_rest, replicas
 
 OWN_MODEL = {"name": "m", "vendor": "ollama", "api_key": "sk-canary-of-the-worker"}

@@ -8,9 +8,9 @@ from pathlib import Path
 import orjson
 import pytest
 
+from holdfast.prove.stage.folders import running_in, short_folder
 from holdfast.simulator.server import Config, running
 from tests.support.database import temporary_database
-from tests.support.dev import running_in, short_folder
 from tests.support.replica import Replicas
 from tests.support.terminal import Cli, golden, masked
 from tests.support.web import OUR_ORIGIN, a_cell

@@ -13,10 +13,10 @@ from holdfast.db.queries import Query
 from holdfast.db.store import PostgresStore, fetch_row
 from holdfast.domain.commands import SendMessage
 from holdfast.domain.errors import Unavailable
+from holdfast.prove.stage.private_postgres import private_postgres
 from tests.requirements import requirement
 from tests.support.builders import CHAT, ORG, OWNER, user
 from tests.support.database import add_user, on_server, temporary_database
-from tests.support.private_postgres import private_postgres
 from tests.support.wire import tapped
 from tests.support.world import postgres_world
 

@@ -11,6 +11,7 @@ import pytest
 import pytest_asyncio
 
 from holdfast.domain.chat import ErrorKind
+from holdfast.prove.stage.simulator import simulator_process
 from holdfast.providers.errors import ProviderError
 from holdfast.providers.stream import ModelStream
 from holdfast.providers.transport import open_transport
@@ -28,7 +29,7 @@ from tests.support.fault_table import (
 )
 from tests.support.model import WIRE_NAMES, call_for, user
 from tests.support.provider_faults import DEADLINES, PROMPT, Account, Seen
-from tests.support.simulated import endpoint_at, simulator_process
+from tests.support.simulated import endpoint_at
 
 F, K = Fault, ErrorKind
 LIMITED = {F.RATE_LIMIT_SECONDS: 7.0, F.RATE_LIMIT_MS: 1.5, F.RATE_LIMIT_GOOGLE: 7.0}

@@ -6,10 +6,10 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Final
 
+from holdfast.prove.walls.wall import give, workspace
 from holdfast.workspace.client import AgentClient
 from holdfast.workspace.wire import Look, Start, State
 from tests.support.agents import Agent, alive_with, running_agent
-from tests.support.sandbox import give, workspace
 
 CHAT: Final = "chat"
 

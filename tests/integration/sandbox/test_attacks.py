@@ -10,11 +10,11 @@ from holdfast.agent.faults import Refused
 from holdfast.agent.launching import Command
 from holdfast.agent.sandbox.bubblewrap import Bubblewrap
 from holdfast.agent.sandbox.opening import open_bubblewrap
+from holdfast.prove.walls import breached
+from holdfast.prove.walls.breached import MUTANTS, attacked_through, attacked_with_open_proxy
+from holdfast.prove.walls.wall import open_wall, options_for, workspace
 from holdfast.workspace.wire import FaultCode
 from tests.requirements import requirement
-from tests.support import breached
-from tests.support.breached import MUTANTS, attacked_through, attacked_with_open_proxy
-from tests.support.sandbox import open_wall, options_for, workspace
 
 KERNEL_SAYS_NO: Final = {
     # An ordinary user may not do these on any machine of ours; that the filter forbids them as well

@@ -15,7 +15,7 @@ from holdfast.agent.sandbox.egress import (
     egress_rules,
     open_egress,
 )
-from tests.support.sandbox import open_wall, options_for, run, workspace
+from holdfast.prove.walls.wall import open_wall, options_for, run, workspace
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from holdfast.agent.launching import Command
 from holdfast.agent.sandbox.bubblewrap import Bubblewrap
 from holdfast.agent.sandbox.cgroups import Cgroups, Kind, find_trees
 from holdfast.agent.sandbox.opening import open_bubblewrap
-from tests.support.sandbox import (
+from holdfast.prove.walls.wall import (
     Ran,
     begun,
     give,

@@ -15,7 +15,7 @@ import pytest
 from typing_extensions import override
 
 from holdfast.agent.sandbox.bubblewrap import Bubblewrap
-from tests.support.sandbox import begun, give, ground_of, open_wall, run
+from holdfast.prove.walls.wall import begun, give, ground_of, open_wall, run
 
 WHEEL: Final = "tiny_thing-1.0-py3-none-any.whl"
 

@@ -19,8 +19,8 @@ from holdfast.bus.options import BusOptions
 from holdfast.bus.postgres import open_postgres_bus
 from holdfast.bus.redis import open_redis_bus
 from holdfast.domain.chat import Status
+from holdfast.prove.stage.private_redis import PrivateRedis, private_redis
 from tests.support.churn import TOGETHER_MAX, Churn
-from tests.support.private_redis import PrivateRedis, private_redis
 from tests.support.replica import replicas_apart
 
 SEED = 4

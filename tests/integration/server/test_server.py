@@ -22,11 +22,11 @@ from holdfast.domain.messages import Role
 from holdfast.domain.outcome import Outcome
 from holdfast.domain.parts import Text, ToolResult
 from holdfast.ports.store import JUST_THE_CHAT, Asking, Created, Keyed, Loaded, Stamp, Store
+from holdfast.prove.stage.private_redis import private_redis
 from holdfast.settings import WrongSettings, read_settings
 from tests.support.builders import user
 from tests.support.buses import until
 from tests.support.database import on_server, temporary_database
-from tests.support.private_redis import private_redis
 from tests.support.replica import Replicas, ask, at_rest
 
 BUSES = ["postgres", "redis"]

@@ -16,6 +16,7 @@ from holdfast.domain.ids import ChatId
 from holdfast.domain.messages import Ending, Role
 from holdfast.domain.parts import Reasoning, Text, ToolCall, ToolResult
 from holdfast.ports.models import Usage
+from holdfast.prove.stage.simulator import simulator_process
 from holdfast.providers.models import ConfiguredModels, ModelConfig
 from holdfast.providers.prices import Price
 from holdfast.simulator.faults import Fault
@@ -27,7 +28,7 @@ from tests.support.builders import user
 from tests.support.fault_page import Documented, documented
 from tests.support.model import FACTS, WIRE_NAMES, assistant
 from tests.support.provider_faults import DIRECTED, PATIENT, now
-from tests.support.simulated import endpoint_at, simulator_process
+from tests.support.simulated import endpoint_at
 from tests.support.turns import Turns, turns_on
 
 TWO_STEPS = (

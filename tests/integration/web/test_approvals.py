@@ -9,8 +9,8 @@ import asyncpg
 import orjson
 import pytest
 
+from holdfast.prove.stage.recorder import Recorder, recording
 from tests.requirements import requirement
-from tests.support.recorder import Recorder, recording
 from tests.support.recording_worker import recording_worker
 from tests.support.replica import Replicas
 from tests.support.web import Cell, Client, a_cell

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from holdfast.prove.stage.folders import running_in, short_folder
 from holdfast.sdk import AsyncClient
 from holdfast.sdk.errors import NotFound
 from tests.requirements import requirement
-from tests.support.dev import running_in, short_folder
 from tests.support.replica import Replicas
 from tests.support.web import Cell, a_cell
 

@@ -10,11 +10,11 @@ import pytest
 
 from holdfast.domain.workspaces import WorkspaceStatus
 from holdfast.ports.workspaces import Template, WorkspaceUnusable
+from holdfast.prove.stage.folders import running_in
+from holdfast.prove.stage.private_postgres import free_port
 from holdfast.workspace.client import AgentClient, AgentRefused
 from holdfast.workspace.command import SAID_BYTES_MAX, Command, CommandOptions, run
 from holdfast.workspace.provisioning import ProvisionFailed, agent_token
-from tests.support.dev import running_in
-from tests.support.private_postgres import free_port
 from tests.support.workspaces import Yard, a_workspace
 
 SECRET = "0123456789abcdef0123456789abcdef"

@@ -12,10 +12,9 @@ from uuid import uuid4
 
 from holdfast.chats.rewrite import edit
 from holdfast.chats.steer import interrupt
-from tests.fault.hands import SETTLE_S, Place, command_of, done_in
-from tests.fault.watching import Watching, watching
-from tests.support.builders import user
-from tests.support.world import ACTOR
+from holdfast.prove.hands.trials import SETTLE_S, Place, command_of, done_in
+from holdfast.prove.stage.people import ACTOR, user
+from holdfast.prove.turns.watching import Watching, watching
 
 PROMISED_S = 5.0
 TREES = {

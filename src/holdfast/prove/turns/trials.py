@@ -22,12 +22,10 @@ from holdfast.domain.ids import ChatId, ClientKey
 from holdfast.domain.messages import Message
 from holdfast.domain.parts import Synthetic, ToolCall, ToolResult
 from holdfast.ports.store import Keyed
+from holdfast.prove.stage.people import ACTOR, ORG, OWNER, add_user, user
+from holdfast.prove.stage.theatre import Actor, Heard, Theatre
+from holdfast.prove.turns.watching import Watching, watching
 from holdfast.settings import Settings
-from tests.fault.theatre import Actor, Heard, Theatre
-from tests.fault.watching import Watching, watching
-from tests.support.builders import ORG, OWNER, user
-from tests.support.database import add_user
-from tests.support.world import ACTOR
 
 BusKind = Literal["postgres", "redis"]
 Blow = Literal["kill", "freeze", "term"]

@@ -10,8 +10,8 @@ from typing import Any
 import orjson
 
 from holdfast.domain.ids import ChatId
+from holdfast.prove.turns.watching import Watching
 from holdfast.stream.cursor import Cursor
-from tests.fault.watching import Watching
 
 READ_MAX = 8_192
 WHOLE = 2**31

@@ -4,6 +4,7 @@ import asyncio
 import signal
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
+from typing import get_args
 from uuid import uuid4
 
 from holdfast.chats.create import create
@@ -13,12 +14,14 @@ from holdfast.domain.errors import NotLawful
 from holdfast.domain.ids import ChatId
 from holdfast.domain.messages import Ending, Message, Role
 from holdfast.domain.parts import Synthetic, Text, ToolCall, ToolResult
-from tests.fault.theatre import Actor
-from tests.fault.trials import SETTLE_S, Scene, words
-from tests.fault.watching import Watching, watching
-from tests.support.builders import user
-from tests.support.world import ACTOR
+from holdfast.prove.attack import Say
+from holdfast.prove.stage.people import ACTOR, user
+from holdfast.prove.stage.theatre import Actor, Theatre, theatre
+from holdfast.prove.turns.trials import SETTLE_S, BusKind, Scene, scene, words
+from holdfast.prove.turns.watching import Watching, watching
 
+PARTS = 40
+KILLED_AT_ONCE = 20
 SAID = " \\n" + words("w", 30) + "  \\t" + words("v", 300) + " "
 """As the directive spells it: blank beginnings, ends and gaps are words, too (L10). Far longer than
 any part that is waited for: on a slow machine a part holds many words, and a reply that ends before
@@ -143,3 +146,26 @@ async def interrupt_and_kill(scene: Scene, victim: Actor, chats: int, sweep: Swe
         history = await scene.history(chat_id)
         stored = text_of(history[1]) if len(history) > 1 else ""
         sweep.keep(words_shown, stored, TEXT)
+
+
+async def sweep(rounds: int, say: Say) -> Sweep:
+    """Interrupts at every part and in tools, and together with the death of the owner."""
+    found = Sweep()
+    async with theatre() as stage:
+        for number in range(rounds):
+            for bus in get_args(BusKind) if rounds == 1 else (get_args(BusKind)[number % 2],):
+                await _sweep_once(stage, bus, found)
+            say(f"interrupts: {found.chats} chats, {found.bytes_shown} bytes shown")
+    return found
+
+
+async def _sweep_once(stage: Theatre, bus: BusKind, found: Sweep) -> None:
+    async with scene(stage, bus) as place:
+        place.successor.tell(do="open")
+        async with asyncio.TaskGroup() as group:
+            for part in range(1, PARTS + 1):
+                group.create_task(interrupt_at_part(place, part, found))
+            group.create_task(interrupt_tools(place, found))
+    async with scene(stage, bus) as place:
+        victim = await stage.engage("victim", place.settings)
+        await interrupt_and_kill(place, victim, KILLED_AT_ONCE, found)

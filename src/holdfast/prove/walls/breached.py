@@ -12,7 +12,7 @@ from holdfast.agent.sandbox import profile
 from holdfast.agent.sandbox.bubblewrap import Bubblewrap, Ground, Hand
 from holdfast.agent.sandbox.check import Attacked, attack
 from holdfast.agent.sandbox.egress import EgressRules
-from tests.support.sandbox import ground_of
+from holdfast.prove.walls.wall import ground_of
 
 
 class Breached(Bubblewrap):

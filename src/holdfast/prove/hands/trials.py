@@ -8,7 +8,7 @@ the file and the history are compared with what the command should have done.
 import asyncio
 import os
 import signal
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,16 +25,12 @@ from holdfast.db.verify import verify
 from holdfast.domain.ids import ChatId
 from holdfast.domain.messages import Message
 from holdfast.domain.parts import Synthetic, ToolResult
+from holdfast.prove.stage.folders import running_in, short_folder
+from holdfast.prove.stage.people import ACTOR, ORG, OWNER, add_user, user
+from holdfast.prove.stage.theatre import Actor, Theatre
+from holdfast.prove.turns.trials import BusKind, settings_for
+from holdfast.prove.turns.watching import Watching, watching
 from holdfast.settings import Settings
-from holdfast.workspace.client import AgentClient
-from tests.fault.probes import Probes
-from tests.fault.theatre import Actor, Theatre
-from tests.fault.trials import BusKind, settings_for
-from tests.fault.watching import Watching, watching
-from tests.support.builders import ORG, OWNER, user
-from tests.support.database import add_user
-from tests.support.dev import running_in, short_folder
-from tests.support.world import ACTOR
 
 Blow = Literal["kill", "term", "agent"]
 """SIGKILL of the server; SIGTERM of it; SIGKILL of the workspace's agent."""
@@ -42,20 +38,6 @@ SETTLE_S = 90.0
 STEPS = 6
 QUICK = {"lease_ttl_s": 4.0, "heartbeat_every_s": 1.0, "drain_s": 10.0}
 TEMPLATE = {"name": "local", "kind": "local", "sandbox": "external", "start_s": 120.0}
-
-
-def probe_agent(probes: Probes) -> None:
-    """Boundaries around what is said to the agent, in the process that says it."""
-    for name in ("start", "look", "stop"):
-        setattr(AgentClient, name, _around(probes, f"agent {name}", getattr(AgentClient, name)))
-
-
-def _around(probes: Probes, name: str, verb: Any) -> Callable[..., Awaitable[Any]]:
-    async def probed(*args: Any, **more: Any) -> Any:
-        async with probes.around(name):
-            return await verb(*args, **more)
-
-    return probed
 
 
 @dataclass

@@ -15,9 +15,9 @@ import asyncpg
 import orjson
 
 from holdfast.db.migrate import migrate
-from tests.support.private_postgres import PrivatePostgres, private_postgres
-from tests.support.recorder import Recorder, recording
-from tests.support.simulated import simulator_process
+from holdfast.prove.stage.private_postgres import PrivatePostgres, private_postgres
+from holdfast.prove.stage.recorder import Recorder, recording
+from holdfast.prove.stage.simulator import simulator_process
 
 WAIT_S = 60.0
 
@@ -166,7 +166,7 @@ async def _migrate(database: PrivatePostgres) -> None:
 @asynccontextmanager
 async def theatre(*simulator_options: str) -> AsyncGenerator[Theatre]:
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.fault.nursery"),
+        *(sys.executable, "-m", "holdfast.prove.stage.nursery"),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
     )

@@ -15,12 +15,10 @@ from typing import Any
 import orjson
 
 from holdfast.bootstrap import Adapters, open_server
-from holdfast.settings import Settings
-from holdfast.tools.testing import Testing
-from tests.fault.edge import open_edge
-from tests.fault.hands import probe_agent
-from tests.fault.mutants import MUTANTS
-from tests.fault.probes import (
+from holdfast.prove.mutants import MUTANTS
+from holdfast.prove.stage.edge import open_edge
+from holdfast.prove.stage.probed_agent import probe_agent
+from holdfast.prove.stage.probes import (
     ProbedBus,
     ProbedHistory,
     ProbedLeases,
@@ -29,6 +27,8 @@ from tests.fault.probes import (
     ProbedTools,
     Probes,
 )
+from holdfast.settings import Settings
+from holdfast.tools.testing import Testing
 
 
 def play(part: dict[str, Any]) -> None:

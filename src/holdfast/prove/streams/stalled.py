@@ -10,17 +10,33 @@ from uuid import uuid4
 from holdfast.chats.create import create
 from holdfast.chats.send import send
 from holdfast.domain.ids import ChatId
-from tests.fault.readers import SocketReader
-from tests.fault.streaming import Cell, port_of
-from tests.fault.theatre import Actor
-from tests.support.builders import user
-from tests.support.world import ACTOR
+from holdfast.prove.attack import Found, Order
+from holdfast.prove.stage.people import ACTOR, user
+from holdfast.prove.stage.theatre import Actor, theatre
+from holdfast.prove.streams.cell import Cell, Plan, cell, port_of
+from holdfast.prove.streams.readers import SocketReader
 
 SAYS = "words=6000 | deltas=24 | rate=12000"
 """A long reply in parts of two kilobytes. Not all at once: after a burst the replica would have so
 much memory to spare that whatever stalls seems to cost nothing."""
 WINDOW_BYTES = 4_096
 """What the kernel takes for somebody who does not read."""
+
+STALLED_ALONE, STALLED_CROWD = 12, 45
+KB_MAX = 300
+KERNEL_KB = 16
+QUIET = Plan(
+    seconds=0.2,
+    seed=1,
+    readers=6,
+    joining=0,
+    chats=3,
+    replicas=1,
+    workers=1,
+    rounds=0,
+    words=60,
+    catch_up_s=4.0,
+)
 
 
 @dataclass(frozen=True)
@@ -87,11 +103,30 @@ async def _phase(place: Cell, chats: int, stalled: int, rounds: int) -> Phase:
 async def measure(place: Cell, rounds: int = 5) -> tuple[Cost, Cost]:
     """What one costs that is alone with its chat, beside one that reads; and one of fifteen."""
     usual = await _phase(place, 12, 0, rounds)
-    alone = await _phase(place, 12, 12, rounds)
-    crowd = await _phase(place, 3, 45, rounds)
-    return _cost(usual, alone, 12), _cost(usual, crowd, 45)
+    alone = await _phase(place, 12, STALLED_ALONE, rounds)
+    crowd = await _phase(place, 3, STALLED_CROWD, rounds)
+    return _cost(usual, alone, STALLED_ALONE), _cost(usual, crowd, STALLED_CROWD)
 
 
 def _cost(usual: Phase, burdened: Phase, stalled: int) -> Cost:
     kb_each = (burdened.rss_kb - usual.rss_kb) / stalled
     return Cost(kb_each, usual.took_s, burdened.took_s, (*usual.wrong, *burdened.wrong))
+
+
+async def stall(order: Order) -> Found:
+    """Readers that never read: what each costs, and whether the others wait for them."""
+    found = Found(0)
+    for _ in range(order.count):
+        async with theatre() as stage, cell(stage, "redis", QUIET) as place:
+            alone, crowd = await measure(place)
+        found.count += STALLED_ALONE + STALLED_CROWD
+        found.figures["kb_each"] = round(max(alone.kb_each, crowd.kb_each), 1)
+        for cost in (alone, crowd):
+            found.violations += cost.wrong
+            if cost.kb_each > KB_MAX:
+                found.violations.append(f"a reader that never reads costs {cost.kb_each:.0f} KB")
+            if cost.with_s > cost.without_s * 2 + 2:
+                found.violations.append(f"others waited {cost.with_s:.1f} s for them")
+        if crowd.kb_each <= KERNEL_KB:
+            found.violations.append("the kernel took it all: nothing was measured")
+    return found

@@ -8,11 +8,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import takewhile
 
-from tests.fault.theatre import Theatre
-from tests.fault.trials import Blow, BusKind, Scene, Verdict, play, scene
+from holdfast.prove.attack import Say
+from holdfast.prove.stage.theatre import Theatre
+from holdfast.prove.turns.trials import Blow, BusKind, Scene, Verdict, play, scene
 
 BOUNDARIES = 60
 """About as many as a turn of the trial has; a number beyond its end strikes nobody."""
+
+
+def _quietly(_said: str) -> None:
+    pass
 
 
 @dataclass
@@ -67,7 +72,12 @@ def tasks_of(seed: int, **counts: int) -> list[Task]:
 
 
 async def run(
-    stage: Theatre, tasks: list[Task], scenes: int, *, within_s: float = math.inf
+    stage: Theatre,
+    tasks: list[Task],
+    scenes: int,
+    *,
+    within_s: float = math.inf,
+    say: Say = _quietly,
 ) -> Campaign:
     """All tasks, or as many as there is time for, on so many scenes side by side, half of them on
     each bus."""
@@ -77,7 +87,7 @@ async def run(
 
     async def perform(bus: BusKind) -> None:
         async with scene(stage, bus) as place:
-            await _all(place, queue, campaign)
+            await _all(place, queue, campaign, say)
 
     async with asyncio.TaskGroup() as group:
         for number in range(scenes):
@@ -85,12 +95,12 @@ async def run(
     return campaign
 
 
-async def _all(place: Scene, queue: Iterator[Task], campaign: Campaign) -> None:
+async def _all(place: Scene, queue: Iterator[Task], campaign: Campaign, say: Say) -> None:
     for task in queue:
         verdict = await play(place, task.blow, task.boundary, wake_at=task.wake_at)
         campaign.add(task.blow, verdict)
         for sentence in verdict.wrong:
-            print(f"{task.blow} at {verdict.boundary} ({verdict.name}): {sentence}", flush=True)
+            say(f"{task.blow} at {verdict.boundary} ({verdict.name}): {sentence}")
         done = sum(map(len, campaign.verdicts.values()))
         if done % 50 == 0:
-            print(f"{done} trials, {len(campaign.wrong())} broken promises", flush=True)
+            say(f"{done} trials, {len(campaign.wrong())} broken promises")

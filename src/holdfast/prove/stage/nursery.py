@@ -1,6 +1,6 @@
 """Forks actors from a process that has imported everything: a start costs milliseconds.
 
-    python -m tests.fault.nursery
+    python -m holdfast.prove.stage.nursery
 
 Reads one JSON object per line and answers with the pid of the actor that plays it.
 """
@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from tests.fault import actor
+from holdfast.prove.stage import actor
 
 
 def main() -> None:

@@ -35,7 +35,7 @@ def _no_fence() -> None:
 def _publish_before_commit() -> None:
     """Readers are told of what may never happen."""
     from holdfast.chats.ledger import Ledger
-    from tests.support.hasty import hasty_try
+    from holdfast.prove.hasty import hasty_try
 
     Ledger._try = hasty_try(0.1)  # pyright: ignore[reportPrivateUsage]
 

@@ -11,13 +11,12 @@ import asyncpg
 
 from holdfast.chats.create import create
 from holdfast.domain.messages import Message, MessageBody
+from holdfast.prove.stage.people import ACTOR, user
+from holdfast.prove.stage.theatre import Heard
+from holdfast.prove.streams.cell import Cell, PostgresEngine, RedisEngine, surely
+from holdfast.prove.turns.trials import words
+from holdfast.prove.turns.watching import Watching, watching
 from holdfast.stream.hub import Hub
-from tests.fault.streaming import Cell, PostgresEngine, RedisEngine, surely
-from tests.fault.theatre import Heard
-from tests.fault.trials import words
-from tests.fault.watching import Watching, watching
-from tests.support.builders import user
-from tests.support.world import ACTOR
 
 POLL_S = 2.2
 """The safety poll and its grace, as production has them."""

@@ -26,16 +26,14 @@ from holdfast.domain.errors import Unavailable
 from holdfast.domain.events import is_shown, message_json
 from holdfast.domain.ids import ChatId, ClientKey
 from holdfast.ports.store import Keyed
+from holdfast.prove.stage.people import ACTOR, ORG, OWNER, add_user, user
+from holdfast.prove.stage.private_postgres import PrivatePostgres
+from holdfast.prove.stage.private_redis import PrivateRedis, private_redis
+from holdfast.prove.stage.theatre import Actor, Theatre
+from holdfast.prove.streams.readers import SocketReader
+from holdfast.prove.turns.trials import BusKind, settings_for
+from holdfast.prove.turns.watching import Watching
 from holdfast.settings import Settings
-from tests.fault.readers import SocketReader
-from tests.fault.theatre import Actor, Theatre
-from tests.fault.trials import BusKind, settings_for
-from tests.fault.watching import Watching
-from tests.support.builders import ORG, OWNER, user
-from tests.support.database import add_user
-from tests.support.private_postgres import PrivatePostgres
-from tests.support.private_redis import PrivateRedis, private_redis
-from tests.support.world import ACTOR
 
 CUT_ALL_EVERY_S = 2.5
 SLICE_BYTES = 97

@@ -1,0 +1,193 @@
+"""Every attack there is, with the promise that it tries to break and how often it is made."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from holdfast.agent.sandbox.bubblewrap import Ground
+from holdfast.prove.attack import Attack, CannotTry, Found, Order, Profile
+from holdfast.prove.commits import answers, crashes
+from holdfast.prove.hands import campaign as commands
+from holdfast.prove.stage.theatre import theatre
+from holdfast.prove.streams import campaign as streams
+from holdfast.prove.streams.stalled import stall
+from holdfast.prove.streams.without import lose_bus
+from holdfast.prove.turns import campaign as turns
+from holdfast.prove.turns import interrupts
+from holdfast.prove.turns.trials import Blow
+from holdfast.prove.walls.wall import open_wall
+
+SCENES_MAX: Final = 20
+TAKEOVER_MAX_S: Final = {"kill": 12.0, "term": 1.0}
+ESCAPES: Final = 60
+
+
+def sizes(quick: int, full: int, soak: int) -> Mapping[Profile, int]:
+    return {Profile.QUICK: quick, Profile.FULL: full, Profile.SOAK: soak}
+
+
+async def kill(order: Order) -> Found:
+    return await _strike(order, "kill")
+
+
+async def freeze(order: Order) -> Found:
+    return await _strike(order, "freeze")
+
+
+async def ask_to_leave(order: Order) -> Found:
+    return await _strike(order, "term")
+
+
+async def _strike(order: Order, blow: Blow) -> Found:
+    tasks = turns.tasks_of(order.seed, **{blow: order.count})
+    async with theatre() as stage:
+        done = await turns.run(stage, tasks, min(SCENES_MAX, order.count), say=order.say)
+    times = done.takeovers(blow)
+    found = Found(done.struck(blow), done.wrong(), {"takeover_max_s": round(max(times), 2)})
+    if (limit := TAKEOVER_MAX_S.get(blow)) is not None and max(times) > limit:
+        found.violations.append(f"taken over after {max(times):.2f} s, {limit:.0f} s at most")
+    return found
+
+
+async def interrupt(order: Order) -> Found:
+    swept = await interrupts.sweep(order.count, order.say)
+    return Found(swept.chats, swept.wrong, {"bytes_shown": swept.bytes_shown})
+
+
+async def watch(order: Order) -> Found:
+    total = await streams.watch_all(order.count, order.seed, order.say)
+    wrong = list(total.wrong)
+    if total.resets:
+        wrong.append(f"{total.resets} readers were told to begin anew")
+    return Found(total.events, wrong, {"connections": total.connections, "turns": total.turns})
+
+
+async def strike_commands(order: Order) -> Found:
+    return commands.found(await commands.strike_servers(order), "kill", "term")
+
+
+async def strike_agents(order: Order) -> Found:
+    return commands.found(await commands.strike_agents(order), "agent")
+
+
+async def stop_trees(order: Order) -> Found:
+    stops = await commands.stop_trees(order)
+    longest = max(stops.times_s, default=0.0)
+    return Found(len(stops.times_s), stops.wrong, {"longest_s": round(longest, 2)})
+
+
+async def escape(order: Order) -> Found:
+    async with open_wall() as wall:
+        if not isinstance(wall.ground, Ground):
+            raise CannotTry(str(wall.ground))
+        report = await wall.check()
+    few = [f"only {report.attacks} were tried"] if report.attacks < order.count else []
+    return Found(report.attacks, [*report.escapes, *few])
+
+
+ATTACKS: Final = (
+    Attack(
+        "kills",
+        "Work goes on by itself, and nothing of it is lost.",
+        "SIGKILL of the worker before and after every statement, effect and live part of a turn",
+        "workers killed",
+        sizes(24, 1060, 10_000),
+        kill,
+    ),
+    Attack(
+        "zombies",
+        "A server that was frozen or cut off cannot overwrite newer work.",
+        "SIGSTOP at every boundary; woken in the middle of its successor's turn",
+        "workers frozen and woken",
+        sizes(20, 1060, 10_000),
+        freeze,
+    ),
+    Attack(
+        "hand-overs",
+        "A deploy is not felt.",
+        "SIGTERM at every boundary",
+        "workers asked to leave",
+        sizes(12, 210, 2_000),
+        ask_to_leave,
+    ),
+    Attack(
+        "interrupts",
+        "Stop means stop, and keeps what you saw.",
+        "interrupts at every part, in tools, and together with the death of the worker",
+        "chats interrupted",
+        sizes(1, 4, 40),
+        interrupt,
+    ),
+    Attack(
+        "streams",
+        "You see every word once, in order.",
+        "connections cut at random, all at once, and in the middle of an event; workers, replicas"
+        " and the bus killed; 97-byte slices",
+        "events checked",
+        sizes(6_000, 110_000, 1_000_000),
+        watch,
+    ),
+    Attack(
+        "bus loss",
+        "Redis is never needed for what is true.",
+        "the bus, on Redis and on PostgreSQL, emptied, paused, restarted and taken away in a turn",
+        "turns disturbed",
+        sizes(1, 20, 200),
+        lose_bus,
+    ),
+    Attack(
+        "slow readers",
+        "Whoever reads slowly costs little, and slows nobody.",
+        "readers that ask for long answers and never read them",
+        "readers stalled",
+        sizes(1, 10, 100),
+        stall,
+    ),
+    Attack(
+        "database crashes",
+        "A message that we took is never lost.",
+        "immediate stops of PostgreSQL while people talk",
+        "crashes",
+        sizes(6, 200, 2_000),
+        crashes.crash,
+    ),
+    Attack(
+        "lost answers",
+        "It is never doubled.",
+        "the answer to a commit is lost after it was made, for people and for workers",
+        "answers lost",
+        sizes(300, 10_000, 100_000),
+        answers.lose,
+    ),
+    Attack(
+        "commands",
+        "A command runs exactly once, and its whole output is in the history.",
+        "SIGKILL and SIGTERM of the server at every boundary around a running command",
+        "servers struck",
+        sizes(6, 200, 2_000),
+        strike_commands,
+    ),
+    Attack(
+        "agents",
+        "Actions are not repeated behind your back.",
+        "SIGKILL of the workspace's agent while a command runs",
+        "agents killed",
+        sizes(2, 20, 200),
+        strike_agents,
+    ),
+    Attack(
+        "process trees",
+        "Nothing of a stopped command is alive five seconds later.",
+        "interrupts of trees that fork twice, leave their session and are deaf to signals",
+        "trees stopped",
+        sizes(6, 100, 1_000),
+        stop_trees,
+    ),
+    Attack(
+        "escapes",
+        "Tools run in a box.",
+        "attacks on the wall around commands, from within",
+        "ways out tried",
+        sizes(ESCAPES, ESCAPES, ESCAPES),
+        escape,
+    ),
+)

@@ -1,0 +1,1 @@
+"""The database crashes, and answers get lost on their way."""

@@ -1,0 +1,1 @@
+"""Commands of a workspace while servers and agents die around them."""

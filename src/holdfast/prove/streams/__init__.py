@@ -1,0 +1,1 @@
+"""Readers of streams while workers, replicas and buses break under them."""

@@ -1,0 +1,1 @@
+"""The wall around commands: attacked from within, whole and with one protection taken away."""
