@@ -29,7 +29,7 @@ export const words = {
     search: "Search titles",
     clear: "Clear search",
     none: "No chats yet.",
-    noneHint: "Whatever you start runs on the server: close the page, and it goes on.",
+    noneHint: "What you start is listed here, and what it needs of you.",
     noMatch: (asked: string) => `No chat has “${asked}” in its title.`,
     failed: "The list could not be loaded.",
     pinned: "Pinned",
@@ -43,7 +43,8 @@ export const words = {
     unpin: "Unpin",
     rename: "Rename",
     archive: "Archive",
-    archived: "Archived. The menu at the foot of the list shows what is.",
+    share: "Share…",
+    archived: "Archived. “Archived chats” in the menu under your name shows it.",
     showArchived: "Archived chats",
     hideArchived: "Back to all chats",
     noneArchived: "Nothing is archived.",
@@ -55,6 +56,7 @@ export const words = {
     unread: "unread",
     queued: (count: number) => (count === 1 ? "1 waits" : `${count} wait`),
     shared: "shared with you",
+    resize: "Width of the list",
   },
 
   status: {
@@ -70,7 +72,26 @@ export const words = {
     conversation: "Conversation",
     rename: "Rename this chat",
     hello: "What shall we do?",
-    helloHint: "It keeps running on the server: close the page, and the answer will be here.",
+    helloHint:
+      "The agent works on the server. Close the page if you like: the answer will be here.",
+    suggestions: "To begin with",
+    suggested: [
+      {
+        title: "What can you do?",
+        text: "Tell me in a few lines what you can do here.",
+        needsWorkspace: false,
+      },
+      {
+        title: "Run something",
+        text: "Create a workspace, and show me which languages and tools are in it.",
+        needsWorkspace: true,
+      },
+      {
+        title: "Write with me",
+        text: "Help me to write a short announcement. Ask me what it is about.",
+        needsWorkspace: false,
+      },
+    ],
     missing: "This chat is not there, or it is not yours to read.",
     archivedBanner: "This chat is archived. It takes nothing until it is brought back.",
     bringBack: "Bring back",
@@ -79,6 +100,22 @@ export const words = {
     reload: "Reload the page",
     starting: "The chat is being started…",
     startFailed: "The chat could not be started.",
+  },
+
+  sharing: {
+    title: "Share this chat",
+    hint: "Who you add can read the chat and watch it run. Only you can write in it.",
+    find: "Find people by name or e-mail",
+    add: "Add",
+    added: (name: string) => `${name} can read this chat now.`,
+    remove: (name: string) => `Take ${name} out`,
+    removed: (name: string) => `${name} can no longer read this chat.`,
+    with: "Can read it",
+    nobody: "Nobody but you.",
+    noMatch: "Nobody of this organisation has that in their name or e-mail.",
+    noOthers: "There is nobody else in this organisation yet.",
+    link: "Copy link",
+    linkHint: "For those above; it lets nobody else in.",
   },
 
   connection: {

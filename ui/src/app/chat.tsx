@@ -1,23 +1,23 @@
 /** A chat, or the beginning of one. */
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { Archive, Ellipsis, PenLine, Pin, PinOff } from "lucide-react";
 import { Component, type ReactNode, useEffect, useMemo, useState } from "react";
 import { api, asked, keyed, newKey, persistently, sentenceOf } from "@/api/client";
 import { Button } from "@/kit/button";
-import { Menu, MenuItem } from "@/kit/menu";
 import { Blank } from "@/kit/state";
 import type { Draft } from "@/log/actions";
 import { useEntry, useUnread } from "@/log/list";
 import { follow, logOf, type OpenChat } from "@/log/logs";
 import { useLog } from "@/log/store";
 import type { ChatEntry, OlderPath } from "@/log/types";
-import { Composer, Transcript } from "@/parts";
+import { Composer, NEW_CHAT, offerDraft, Transcript } from "@/parts";
 import { words } from "@/words";
-import { modelsQuery, useMe } from "./me";
-import { archive, bringBack, pin, rename } from "./organise";
+import { ChatMenu } from "./chat-menu";
+import { modelsQuery, templatesQuery, useMe } from "./me";
+import { bringBack, nameAfter, rename } from "./organise";
 import { chatRoute } from "./router";
 import { RunState } from "./run-state";
+import { toComposer } from "./shortcuts";
 
 const says = words.chat;
 
@@ -37,6 +37,7 @@ export function NewChat() {
       const begun = await persistently(() =>
         asked(api.POST("/api/v1/chats", { params: { header }, body })),
       );
+      nameAfter(begun.chat_id, draft.text);
       await navigate({ to: "/chats/$chatId", params: { chatId: begun.chat_id } });
     } catch (error) {
       setStart({ draft, clientKey, why: sentenceOf(error) });
@@ -48,6 +49,7 @@ export function NewChat() {
       <div className="flex min-h-0 flex-1 flex-col items-center justify-center px-4">
         <h1 className="font-semibold text-title">{says.hello}</h1>
         <p className="mt-1 max-w-96 text-center text-muted text-ui">{says.helloHint}</p>
+        <Suggestions />
       </div>
       {start !== null && start.why !== null && (
         <div role="alert" className="mx-auto mb-3 w-full max-w-(--column) px-4">
@@ -74,6 +76,28 @@ export function NewChat() {
         refused={start !== null && start.why === null ? says.starting : null}
       />
     </main>
+  );
+}
+
+/** Something to begin with, for who has never been here; it goes into the field, not to the model. */
+function Suggestions() {
+  const offered = useQuery(templatesQuery).data?.templates.length ?? 0;
+  const shown = says.suggested.filter((each) => offered > 0 || !each.needsWorkspace);
+  return (
+    <ul aria-label={says.suggestions} className="mt-4 flex flex-wrap justify-center gap-2">
+      {shown.map(({ title, text }) => (
+        <li key={title}>
+          <Button
+            onClick={() => {
+              offerDraft(NEW_CHAT, text);
+              toComposer();
+            }}
+          >
+            {title}
+          </Button>
+        </li>
+      ))}
+    </ul>
   );
 }
 
@@ -233,7 +257,6 @@ interface HeaderProps {
 
 function Header({ entry, own, open }: HeaderProps) {
   const [renaming, setRenaming] = useState<string | null>(null);
-  const navigate = useNavigate();
   const title = entry?.title ?? words.noTitle;
   return (
     <header className="flex h-11 shrink-0 items-center gap-2 border-line border-b pr-2 pl-12 min-[1000px]:[nav~div_&]:pl-4">
@@ -279,33 +302,7 @@ function Header({ entry, own, open }: HeaderProps) {
       )}
       <RunState log={open.log} />
       {own && entry !== undefined && (
-        <Menu
-          trigger={
-            <Button look="plain" size="icon" aria-label={words.sidebar.more(title)}>
-              <Ellipsis />
-            </Button>
-          }
-        >
-          <MenuItem onSelect={() => void pin(entry, !entry.pinned)}>
-            {entry.pinned ? <PinOff /> : <Pin />}
-            {entry.pinned ? words.sidebar.unpin : words.sidebar.pin}
-          </MenuItem>
-          <MenuItem onSelect={() => setTimeout(() => setRenaming(entry.title ?? ""))}>
-            <PenLine />
-            {words.sidebar.rename}
-          </MenuItem>
-          {!entry.archived && (
-            <MenuItem
-              onSelect={() => {
-                void archive(entry);
-                void navigate({ to: "/" });
-              }}
-            >
-              <Archive />
-              {words.sidebar.archive}
-            </MenuItem>
-          )}
-        </Menu>
+        <ChatMenu chat={entry} onRename={() => setRenaming(entry.title ?? "")} size="icon" />
       )}
     </header>
   );

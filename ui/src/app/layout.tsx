@@ -8,10 +8,12 @@ import { chatList } from "@/log/list";
 import { words } from "@/words";
 import { ConnectionBar } from "./connection-bar";
 import { usePreferences } from "./preferences";
+import { useSharing } from "./sharing-state";
 import { Shortcuts, toComposer, useFloating, useShortcuts } from "./shortcuts";
 import { Sidebar } from "./sidebar";
 
 const Palette = lazy(() => import("./palette"));
+const Sharing = lazy(() => import("./sharing"));
 const wide = matchMedia("(min-width: 1000px)");
 
 function useWide(): boolean {
@@ -105,12 +107,18 @@ function Drawer({ open, onOpenChange }: { open: boolean; onOpenChange: (open: bo
 
 function Floating() {
   const open = useFloating((state) => state.open);
+  const sharing = useSharing((state) => state.chat !== null);
   return (
     <>
       <Shortcuts />
       {open === "palette" && (
         <Suspense>
           <Palette />
+        </Suspense>
+      )}
+      {sharing && (
+        <Suspense>
+          <Sharing />
         </Suspense>
       )}
     </>

@@ -175,7 +175,9 @@ export function tally(calls: readonly Call[], durationMs: number): string[] {
   });
   const bad = calls.filter((call) => UNDONE.has(call.state)).length;
   const pieces = [plural(calls.length, "step"), kinds.join(", ")];
-  if (bad > 0) pieces.push(`${bad} not done`);
+  const failed = calls.filter((call) => call.state === "failed").length;
+  if (failed > 0) pieces.push(`${failed} failed`);
+  if (bad > failed) pieces.push(`${bad - failed} not done`);
   if (durationMs >= 1000) pieces.push(elapsed(durationMs));
   return pieces;
 }
