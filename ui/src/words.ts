@@ -95,7 +95,10 @@ export const words = {
     missing: "This chat is not there, or it is not yours to read.",
     archivedBanner: "This chat is archived. It takes nothing until it is brought back.",
     bringBack: "Bring back",
-    readOnly: "This chat is shared with you: you can read it, and its owner writes.",
+    readOnly: (owner: string | undefined) =>
+      owner === undefined
+        ? "This chat is shared with you: you can read it, and its owner writes."
+        : `${owner} shares this chat with you: you can read it, and ${owner} writes.`,
     crashed: "Something in the page broke. What the server has is safe.",
     reload: "Reload the page",
     starting: "The chat is being started…",
@@ -116,6 +119,31 @@ export const words = {
     noOthers: "There is nobody else in this organisation yet.",
     link: "Copy link",
     linkHint: "For those above; it lets nobody else in.",
+  },
+
+  notices: {
+    finished: (title: string) => `Finished: ${title}`,
+    failed: (title: string) => `Failed: ${title}`,
+    needs: (title: string) => `Needs you: ${title}`,
+    open: "Open",
+    offer: "That took a while. Shall the browser tell you when a chat ends or needs you?",
+    allow: "Tell me",
+  },
+
+  meter: {
+    title: "Context",
+    label: (said: string) => `Context: ${said} full. Show what it is made of`,
+    of: (used: string, window: string) => `${used} of ${window} tokens, as of the last reply`,
+    unknown: "Tokens of the last reply. Nobody has said how many this model can read.",
+    model: "Model",
+    input: "Read",
+    cached: "of it from the cache",
+    output: "Written",
+    left: "Left",
+    cost: "Cost of what is loaded",
+    compact: "Summarise earlier messages",
+    compactHint: "The model then reads a summary. You still read everything.",
+    compactBusy: "Once the turn is over.",
   },
 
   connection: {
@@ -164,6 +192,19 @@ export const words = {
     system: "System",
     comfortable: "Comfortable",
     compact: "Compact",
+    width: "Width",
+    widthColumn: "Column",
+    widthFull: "Full",
+    notices: "Notifications",
+    noticesHint: "When a chat that you do not look at finishes, fails or needs you.",
+    noticesOn: "On",
+    noticesOff: "Off",
+    noticesAsk: "Let the browser tell me",
+    noticesAskHint: "In the page only, until the browser is allowed to.",
+    noticesDenied:
+      "The browser does not allow them for this page; its own settings can change that.",
+    noticesGranted: "Also while the page is in the background.",
+    noticesNone: "In the page only: this browser has none for this address.",
     models: "Models",
     modelsHint: "Models that messages may ask for. They are set up where the server is run.",
     model: "Model",

@@ -6,15 +6,17 @@ import { api, asked, keyed, newKey, persistently, sentenceOf } from "@/api/clien
 import { Button } from "@/kit/button";
 import { Blank } from "@/kit/state";
 import type { Draft } from "@/log/actions";
-import { useEntry, useUnread } from "@/log/list";
+import { useEntry } from "@/log/list";
 import { follow, logOf, type OpenChat } from "@/log/logs";
 import { useLog } from "@/log/store";
 import type { ChatEntry, OlderPath } from "@/log/types";
 import { Composer, NEW_CHAT, offerDraft, Transcript } from "@/parts";
 import { words } from "@/words";
 import { ChatMenu } from "./chat-menu";
-import { modelsQuery, templatesQuery, useMe } from "./me";
+import { type Models, modelsQuery, peopleQuery, templatesQuery, useMe } from "./me";
+import { ContextMeter } from "./meter";
 import { bringBack, nameAfter, rename } from "./organise";
+import { usePageTitle } from "./page-title";
 import { chatRoute } from "./router";
 import { RunState } from "./run-state";
 import { toComposer } from "./shortcuts";
@@ -25,9 +27,7 @@ export function NewChat() {
   const navigate = useNavigate();
   const models = useQuery(modelsQuery).data;
   const [start, setStart] = useState<Start | null>(null);
-  useEffect(() => {
-    document.title = words.product;
-  }, []);
+  usePageTitle(null);
 
   async function begin(draft: Draft, clientKey: string): Promise<void> {
     setStart({ draft, clientKey, why: null });
@@ -125,7 +125,8 @@ function Chat({ chatId }: { chatId: string }) {
   const models = useQuery(modelsQuery).data;
   const me = useMe().data;
   const paths = usePaths(open);
-  useTitle(entry);
+  const authors = useAuthors(open, entry, me?.user.user_id);
+  usePageTitle(entry?.title ?? words.noTitle, { chatId, running: entry?.status === "running" });
   useRead(open, entry);
   if (state === "away") {
     return (
@@ -136,9 +137,10 @@ function Chat({ chatId }: { chatId: string }) {
   }
   const own = entry !== undefined && entry.owner_id === me?.user.user_id;
   const mayWrite = own && !entry.archived;
+  const owner = entry === undefined ? undefined : authors.get(entry.owner_id);
   return (
     <main aria-label={says.conversation} className="flex min-h-0 flex-1 flex-col">
-      <Header entry={entry} own={own} open={open} />
+      <Header entry={entry} own={own} mayWrite={mayWrite} open={open} models={models} />
       {entry?.archived && (
         <Banner text={says.archivedBanner}>
           {own && (
@@ -148,13 +150,14 @@ function Chat({ chatId }: { chatId: string }) {
           )}
         </Banner>
       )}
-      {entry !== undefined && !own && <Banner text={says.readOnly} />}
+      {entry !== undefined && !own && <Banner text={says.readOnly(owner)} />}
       <Transcript
         log={open.log}
         actions={open.actions}
         models={models?.models ?? []}
         mayWrite={mayWrite}
         paths={paths}
+        authors={authors}
       />
       {mayWrite && (
         <Composer
@@ -202,14 +205,25 @@ function usePaths({ log }: OpenChat): readonly OlderPath[] {
   return query.data?.paths ?? NO_PATHS;
 }
 
-function useTitle(entry: ChatEntry | undefined): void {
-  const title = entry?.title ?? words.noTitle;
-  const running = entry?.status === "running";
-  const unread = useUnread(entry?.chat_id);
-  useEffect(() => {
-    const count = unread > 0 ? `(${unread}) ` : "";
-    document.title = `${count}${running ? "● " : ""}${title} · ${words.product}`;
-  }, [title, running, unread]);
+const NOBODY: ReadonlyMap<string, string> = new Map();
+
+/** Names of the others who own or wrote here; nobody is asked for where there are none. */
+function useAuthors(
+  { log }: OpenChat,
+  entry: ChatEntry | undefined,
+  me: string | undefined,
+): ReadonlyMap<string, string> {
+  const isOther = (id: string | null | undefined) => id != null && id !== me;
+  const wroteToo = useLog(log, (now) =>
+    now.view.messages.some((message) => isOther(message.author_id)),
+  );
+  const enabled = me !== undefined && (wroteToo || isOther(entry?.owner_id));
+  const users = useQuery({ ...peopleQuery, enabled }).data?.users;
+  return useMemo(() => {
+    if (!enabled || users === undefined) return NOBODY;
+    const others = users.filter((user) => user.user_id !== me);
+    return new Map(others.map((user) => [user.user_id, user.name]));
+  }, [enabled, users, me]);
 }
 
 const READ_AFTER_MS = 1000;
@@ -252,10 +266,12 @@ function Banner({ text, children }: { text: string; children?: ReactNode }) {
 interface HeaderProps {
   readonly entry: ChatEntry | undefined;
   readonly own: boolean;
+  readonly mayWrite: boolean;
   readonly open: OpenChat;
+  readonly models: Models | undefined;
 }
 
-function Header({ entry, own, open }: HeaderProps) {
+function Header({ entry, own, mayWrite, open, models }: HeaderProps) {
   const [renaming, setRenaming] = useState<string | null>(null);
   const title = entry?.title ?? words.noTitle;
   return (
@@ -301,6 +317,7 @@ function Header({ entry, own, open }: HeaderProps) {
         </h1>
       )}
       <RunState log={open.log} />
+      <ContextMeter log={open.log} models={models} actions={mayWrite ? open.actions : null} />
       {own && entry !== undefined && (
         <ChatMenu chat={entry} onRename={() => setRenaming(entry.title ?? "")} size="icon" />
       )}

@@ -7,6 +7,8 @@ import { forgetAll } from "@/log/logs";
 
 export type Me = components["schemas"]["Me"];
 
+export type Models = components["schemas"]["Models"];
+
 export const queries = new QueryClient({
   defaultOptions: {
     queries: {

@@ -7,7 +7,7 @@ const HOUR_S = 3600;
 /** `< 0.1 s`, `0.4 s`, `12 s`, `3 min 5 s`, `2 h 4 min`. */
 export function elapsed(ms: number): string {
   const seconds = Math.max(0, ms) / SECOND_MS;
-  if (seconds < 0.05) return "< 0.1 s";
+  if (seconds > 0 && seconds < 0.05) return "< 0.1 s";
   if (seconds < 0.95) return `${seconds.toFixed(1)} s`;
   const whole = Math.round(seconds);
   if (whole < MINUTE_S) return `${whole} s`;

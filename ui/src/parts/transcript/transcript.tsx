@@ -11,7 +11,8 @@ import { AwayTranscript, EmptyTranscript, LoadingTranscript } from "./states";
 import { Timeline } from "./timeline";
 import { versionsBySeq } from "./versions";
 
-export function Transcript({ log, actions, models, mayWrite, paths = [] }: TranscriptProps) {
+export function Transcript(props: TranscriptProps) {
+  const { log, actions, models, mayWrite, paths = [], authors = NOBODY } = props;
   const state = useLog(log, (now) => now.state);
   const items = useItems(log);
   const live = useMemo(() => liveOf(log), [log]);
@@ -33,10 +34,11 @@ export function Transcript({ log, actions, models, mayWrite, paths = [] }: Trans
       actions: mayWrite ? actions : null,
       models,
       versions,
+      authors,
       isOpen: (key) => open.has(key),
       toggle,
     }),
-    [chatId, actions, mayWrite, models, versions, open, toggle],
+    [chatId, actions, mayWrite, models, versions, authors, open, toggle],
   );
   const loadOlder = useCallback(() => actions.loadOlder(), [actions]);
   if (state === "away") return <AwayTranscript />;
@@ -62,6 +64,7 @@ export function Transcript({ log, actions, models, mayWrite, paths = [] }: Trans
   );
 }
 
+const NOBODY: ReadonlyMap<string, string> = new Map();
 const NOTHING_OPEN: ReadonlySet<string> = new Set();
 
 function useItems(log: TranscriptProps["log"]) {
