@@ -146,6 +146,17 @@ export const words = {
     compactBusy: "Once the turn is over.",
   },
 
+  find: {
+    open: "Find in this chat",
+    label: "Find in this chat",
+    earlier: "Earlier",
+    later: "Later",
+    count: (at: number | null, count: number, loading: boolean) => {
+      const found = count === 0 ? (loading ? "" : "nothing") : `${at ?? "–"} of ${count}`;
+      return loading ? `${found} · looking further back…` : found;
+    },
+  },
+
   connection: {
     down: "Reconnecting… the agent keeps running.",
     offline: "This device is offline. The agent keeps running.",
@@ -173,6 +184,7 @@ export const words = {
   shortcuts: {
     title: "Keyboard shortcuts",
     palette: "Command palette",
+    find: "Find in this chat",
     newChat: "New chat",
     sidebar: "Show or hide chats",
     composer: "To the message field",

@@ -1,6 +1,7 @@
 /** A chat, or the beginning of one. */
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
+import { Search } from "lucide-react";
 import { Component, type ReactNode, useEffect, useMemo, useState } from "react";
 import { api, asked, keyed, newKey, persistently, sentenceOf } from "@/api/client";
 import { Button } from "@/kit/button";
@@ -10,7 +11,7 @@ import { useEntry } from "@/log/list";
 import { follow, logOf, type OpenChat } from "@/log/logs";
 import { useLog } from "@/log/store";
 import type { ChatEntry, OlderPath } from "@/log/types";
-import { Composer, NEW_CHAT, offerDraft, Transcript } from "@/parts";
+import { Composer, NEW_CHAT, offerDraft, openFind, Transcript } from "@/parts";
 import { words } from "@/words";
 import { ChatMenu } from "./chat-menu";
 import { type Models, modelsQuery, peopleQuery, templatesQuery, useMe } from "./me";
@@ -317,6 +318,15 @@ function Header({ entry, own, mayWrite, open, models }: HeaderProps) {
         </h1>
       )}
       <RunState log={open.log} />
+      <Button
+        look="plain"
+        size="icon"
+        aria-label={words.find.open}
+        title={words.find.open}
+        onClick={openFind}
+      >
+        <Search />
+      </Button>
       <ContextMeter log={open.log} models={models} actions={mayWrite ? open.actions : null} />
       {own && entry !== undefined && (
         <ChatMenu chat={entry} onRename={() => setRenaming(entry.title ?? "")} size="icon" />
