@@ -107,7 +107,7 @@ export const words = {
 
   sharing: {
     title: "Share this chat",
-    hint: "Who you add can read the chat and watch it run. Only you can write in it.",
+    hint: "Who you add can read it and watch it run. Only you write in it.",
     find: "Find people by name or e-mail",
     add: "Add",
     added: (name: string) => `${name} can read this chat now.`,

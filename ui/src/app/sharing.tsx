@@ -47,6 +47,7 @@ export function candidates(
 
 function Shares({ chat }: { chat: ChatEntry }) {
   const [wanted, setWanted] = useState("");
+  const [done, setDone] = useState("");
   const me = useMe().data?.user.user_id ?? "";
   const path = { chat_id: chat.chat_id };
   const key = ["shares", chat.chat_id];
@@ -58,10 +59,10 @@ function Shares({ chat }: { chat: ChatEntry }) {
   const shares = query.data?.shares ?? [];
   const found = candidates(people ?? [], shares, me, wanted.trim());
 
-  async function change(act: () => Promise<unknown>, done: string): Promise<void> {
+  async function change(act: () => Promise<unknown>, told: string): Promise<void> {
     try {
       await act();
-      say(done);
+      setDone(told);
     } catch (error) {
       say(sentenceOf(error), "danger");
     }
@@ -83,12 +84,26 @@ function Shares({ chat }: { chat: ChatEntry }) {
       says.removed(share.name),
     );
   };
+  const nobody =
+    people === undefined || found.length > 0
+      ? null
+      : wanted.trim() !== ""
+        ? says.noMatch
+        : people.length <= 1
+          ? says.noOthers
+          : null;
   const link = `${location.origin}${BASE}chats/${chat.chat_id}`;
   return (
     <div className="flex flex-col gap-4">
       <p className="text-muted text-ui">{says.hint}</p>
+      {/* Who sees the list sees it; no toast, which would take the Escape that closes this. */}
+      <p role="status" className="sr-only">
+        {done}
+      </p>
       <div className="flex flex-col gap-1">
         <input
+          // biome-ignore lint/a11y/noAutofocus: what one came for
+          autoFocus
           type="search"
           aria-label={says.find}
           placeholder={says.find}
@@ -116,12 +131,7 @@ function Shares({ chat }: { chat: ChatEntry }) {
             </Person>
           ))}
         </ul>
-        {people !== undefined && found.length === 0 && (
-          <p className="px-1 py-2 text-meta text-muted">
-            {wanted.trim() === "" && people.length <= 1 ? says.noOthers : null}
-            {wanted.trim() !== "" ? says.noMatch : null}
-          </p>
-        )}
+        {nobody !== null && <p className="px-1 py-2 text-meta text-muted">{nobody}</p>}
       </div>
       <section aria-label={says.with}>
         <h3 className="font-medium text-meta text-muted">{says.with}</h3>

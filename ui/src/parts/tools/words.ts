@@ -144,7 +144,7 @@ export function aside(call: Call): string[] {
   else if (exitCode !== null && exitCode !== 0) words.push(`exit ${exitCode}`);
   else if (process !== null && familyOf(call.tool) === "command")
     words.push(`runs on as ${process}`);
-  if (took !== null) words.push(took);
+  if (took !== null && took !== "0.0 s") words.push(took);
   return words;
 }
 

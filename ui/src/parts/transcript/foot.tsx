@@ -19,7 +19,6 @@ import type { ChatError, Retry } from "@/log/types";
 import { useChat } from "../context";
 import { cost, count, elapsed, moment, remaining } from "../format";
 import { useSilence } from "../live";
-import { headline } from "../tools/words";
 import type { Foot, Phase } from "./items";
 import { RowActions } from "./row-actions";
 
@@ -95,7 +94,8 @@ const PHASES: Readonly<Record<Phase, string>> = {
   waiting: "Waiting for a worker",
   thinking: "Thinking",
   writing: "Writing",
-  running: "Running",
+  // What runs stands in the card above; twice would only flicker twice.
+  running: "Working",
   stopping: "Stopping…",
   awaiting: "Waits for you",
 };
@@ -105,9 +105,8 @@ const SILENT_FROM_MS = 30_000;
 function Going({ foot }: { foot: Extract<Foot, { is: "going" }> }) {
   const now = useNow();
   const silence = useSilence();
-  const { phase, what, since } = foot;
+  const { phase, since } = foot;
   const ms = since === null ? 0 : now - Date.parse(since);
-  const label = phase === "running" && what !== null ? runningWords(what) : PHASES[phase];
   const Glyph = phase === "awaiting" ? Hourglass : phase === "stopping" ? Square : CircleDashed;
   return (
     <div className={LINE}>
@@ -119,18 +118,13 @@ function Going({ foot }: { foot: Extract<Foot, { is: "going" }> }) {
             : "size-4 shrink-0 animate-spin text-accent [animation-duration:2.4s]"
         }
       />
-      <span className="min-w-0 truncate">{label}</span>
+      <span className="min-w-0 truncate">{PHASES[phase]}</span>
       {ms >= SHOWN_FROM_MS && <span className="numeric shrink-0">{elapsed(ms)}</span>}
       {silence >= SILENT_FROM_MS && phase !== "awaiting" && (
         <span className="numeric shrink-0">· nothing new for {elapsed(silence)}</span>
       )}
     </div>
   );
-}
-
-function runningWords(call: Parameters<typeof headline>[0]): string {
-  const { verb, object } = headline(call);
-  return object === "" ? verb : `${verb} ${object}`;
 }
 
 function Retrying({ retry }: { retry: Retry }) {
