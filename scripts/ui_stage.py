@@ -17,6 +17,7 @@ from tests.support.replica import Replicas
 
 LEASES: Final = "Why does the lease follow the database's clock?"
 TESTS: Final = "Run the tests of the watcher and tell me what fails"
+SLOW: Final = "Watch the log for a while: count slowly"
 LONG: Final = "Write the release notes for 0.4"
 
 _LEASES: Final = """\
@@ -74,7 +75,7 @@ _SCRIPT: Final = {
         _when(
             "count slowly",
             1,
-            _call("execute", {"command": "for n in $(seq 1 600); do echo $n; sleep 0.5; done"}),
+            _call("execute", {"command": "for n in $(seq 1 900); do echo $n; sleep 0.4; done"}),
         ),
         _when("release notes", 0, "words=400", "rate=40"),
         _when("key that does not hold", 0, "fault=401"),

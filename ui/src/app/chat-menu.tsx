@@ -1,6 +1,7 @@
 /** What can be done to a chat, the same in the list and in the chat's own header. */
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { Archive, Ellipsis, PenLine, Pin, PinOff, Share2 } from "lucide-react";
+import type { ReactNode } from "react";
 import { Button, type ButtonProps } from "@/kit/button";
 import { Menu, MenuItem } from "@/kit/menu";
 import type { ChatEntry } from "@/log/types";
@@ -13,10 +14,12 @@ const says = words.sidebar;
 interface ChatMenuProps extends Pick<ButtonProps, "size" | "className"> {
   readonly chat: ChatEntry;
   readonly onRename: () => void;
+  /** More that can be done here, above the rest. */
+  readonly children?: ReactNode;
 }
 
 /** For its owner. What takes the focus waits until the menu has given it back. */
-export function ChatMenu({ chat, onRename, ...look }: ChatMenuProps) {
+export function ChatMenu({ chat, onRename, children, ...look }: ChatMenuProps) {
   const { chatId } = useParams({ strict: false });
   const navigate = useNavigate();
   return (
@@ -27,6 +30,7 @@ export function ChatMenu({ chat, onRename, ...look }: ChatMenuProps) {
         </Button>
       }
     >
+      {children}
       <MenuItem onSelect={() => void pin(chat, !chat.pinned)}>
         {chat.pinned ? <PinOff /> : <Pin />}
         {chat.pinned ? says.unpin : says.pin}

@@ -5,6 +5,7 @@ import { Search } from "lucide-react";
 import { Component, type ReactNode, useEffect, useMemo, useState } from "react";
 import { api, asked, keyed, newKey, persistently, sentenceOf } from "@/api/client";
 import { Button } from "@/kit/button";
+import { MenuItem } from "@/kit/menu";
 import { Blank } from "@/kit/state";
 import type { Draft } from "@/log/actions";
 import { useEntry } from "@/log/list";
@@ -321,6 +322,7 @@ function Header({ entry, own, mayWrite, open, models }: HeaderProps) {
       <Button
         look="plain"
         size="icon"
+        className={own ? "max-sm:hidden" : undefined}
         aria-label={words.find.open}
         title={words.find.open}
         onClick={openFind}
@@ -329,7 +331,12 @@ function Header({ entry, own, mayWrite, open, models }: HeaderProps) {
       </Button>
       <ContextMeter log={open.log} models={models} actions={mayWrite ? open.actions : null} />
       {own && entry !== undefined && (
-        <ChatMenu chat={entry} onRename={() => setRenaming(entry.title ?? "")} size="icon" />
+        <ChatMenu chat={entry} onRename={() => setRenaming(entry.title ?? "")} size="icon">
+          <MenuItem className="sm:hidden" onSelect={() => setTimeout(openFind)}>
+            <Search />
+            {words.find.open}
+          </MenuItem>
+        </ChatMenu>
       )}
     </header>
   );

@@ -62,7 +62,7 @@ function Ring({ share }: { share: number | null }) {
       strokeWidth="2.5"
       className="-rotate-90"
     >
-      <circle cx="8" cy="8" r={RADIUS} className="stroke-line" />
+      <circle cx="8" cy="8" r={RADIUS} className="stroke-line-strong opacity-60" />
       <circle
         cx="8"
         cy="8"

@@ -24,9 +24,9 @@ export const Row = memo(function Row({ chat, compact }: { chat: ChatEntry; compa
   const shown = isHere ? { ...chat, unread: false } : chat;
   const notes = [
     briefTime(chat.touched_at, new Date()),
+    own ? null : says.shared,
     chat.status === "idle" ? null : words.status[chat.status],
     chat.queue_length > 0 ? says.queued(chat.queue_length) : null,
-    own ? null : says.shared,
   ].filter((note) => note !== null);
   if (renaming) return <Renaming chat={chat} onDone={() => setRenaming(false)} />;
   return (

@@ -19,7 +19,7 @@ export function Notices() {
     <Section title={says.notices} hint={says.noticesHint}>
       <div className="flex flex-wrap items-end gap-3">
         <Segments
-          label={says.notices}
+          label={says.noticesTell}
           value={notify ? "on" : "off"}
           choices={CHOICES}
           onChange={(chosen) => set({ notify: chosen === "on" })}

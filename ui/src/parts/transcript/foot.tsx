@@ -43,14 +43,15 @@ function Over({ ends, answer }: { ends: TurnEnd; answer: string }) {
   return (
     <div className={LINE}>
       <span className="numeric flex min-w-0 flex-wrap gap-x-2">
-        {facts.map(({ is, said }, at) => (
+        {facts.map(({ is, said, atLength }, at) => (
           <span key={is} className={cn("flex gap-2", is === "model" && "max-sm:hidden")}>
             {at > 0 && (
               <span aria-hidden className={cn(facts[at - 1]?.is === "model" && "max-sm:hidden")}>
                 ·
               </span>
             )}
-            {said}
+            {atLength !== undefined && <span className="max-sm:hidden">{atLength}</span>}
+            <span className={cn(atLength !== undefined && "sm:hidden")}>{said}</span>
           </span>
         ))}
       </span>
@@ -69,18 +70,17 @@ function Over({ ends, answer }: { ends: TurnEnd; answer: string }) {
 interface Fact {
   is: "model" | "tokens" | "price" | "time";
   said: string;
+  /** The same where there is more room. */
+  atLength?: string;
 }
 
 /** What a turn took. A model that nobody named is the one that was standard at the time. */
 export function factsOf(ends: TurnEnd): Fact[] {
   const { usage } = ends;
   const facts: Fact[] = [{ is: "model", said: ends.model ?? "standard model" }];
+  const tokens = tokensOf(usage, "");
   const cached = usage.cache_read === undefined ? "" : ` (${count(usage.cache_read)} cached)`;
-  const tokens = [
-    usage.input === undefined ? null : `${count(usage.input)} in${cached}`,
-    usage.output === undefined ? null : `${count(usage.output)} out`,
-  ].filter((each) => each !== null);
-  if (tokens.length > 0) facts.push({ is: "tokens", said: `${tokens.join(", ")} tokens` });
+  if (tokens !== "") facts.push({ is: "tokens", said: tokens, atLength: tokensOf(usage, cached) });
   const price = cost(ends.costMicros);
   if (price !== null) facts.push({ is: "price", said: price });
   if (ends.startedAt !== null) {
@@ -88,6 +88,14 @@ export function factsOf(ends: TurnEnd): Fact[] {
     facts.push({ is: "time", said: elapsed(ms) });
   }
   return facts;
+}
+
+function tokensOf(usage: TurnEnd["usage"], cached: string): string {
+  const pieces = [
+    usage.input === undefined ? null : `${count(usage.input)} in${cached}`,
+    usage.output === undefined ? null : `${count(usage.output)} out`,
+  ].filter((each) => each !== null);
+  return pieces.length === 0 ? "" : `${pieces.join(", ")} tokens`;
 }
 
 const PHASES: Readonly<Record<Phase, string>> = {
