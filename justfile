@@ -88,6 +88,10 @@ schemathesis examples="100" seed="1":
 browser:
     uv run pytest -n 2 --dist loadfile tests/browser
 
+# Pictures of the page, light, dark and on a phone; look at them before committing. `just ui` first.
+ui-pictures folder="docs/pictures":
+    uv run python -m scripts.ui_pictures {{ folder }}
+
 # The wheel, installed in an environment of its own, does what it should.
 wheel: ui
     scripts/check_wheel

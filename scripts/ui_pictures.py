@@ -7,100 +7,148 @@ Runs a server of its own, with the simulator, on the database server that the te
 
 import asyncio
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from playwright.async_api import Browser
+from playwright.async_api import Browser, ViewportSize, expect
 
-from holdfast.simulator.server import Config, running
-from tests.support.browser import Site, Tab, a_site, chromium, open_tab
-from tests.support.database import migrated_template, temporary_database
-from tests.support.replica import Replicas
+from scripts.ui_stage import LEASES, LONG, SLOW, TESTS, Site, a_stage
+from tests.support.browser import PATIENCE_MS, Tab, chromium, open_tab
 
-LOOKS: Final = {
-    "light": ("light", 1280, 800),
-    "dark": ("dark", 1280, 800),
-    "phone": ("light", 390, 844),
-}
-MARKDOWN: Final = (
-    "## Plan\\n\\nThe lease is **time-limited**; see `worker/tenure.py`.\\n\\n"
-    "1. Read the *clock* of the database\\n2. Compare and set\\n\\n"
-    "```python\\nasync def renew(lease: Lease) -> Lease:\\n"
-    "    # the race: somebody may have rescued it\\n"
-    "    return await store.extend(lease)\\n```\\n\\n"
-    "| step | cost |\\n| --- | --- |\\n| read | 1 ms |\\n| write | 3 ms |\\n"
-)
-TITLES: Final = (
-    "Why the lease is renewed by the database's clock",
-    "Kelp forests",
-    "Draft of the release notes",
-    "Flaky test in the watcher",
-)
+DESK: Final[ViewportSize] = {"width": 1200, "height": 760}
+PHONE: Final[ViewportSize] = {"width": 390, "height": 780}
+GALLERY_PX: Final = 2400
+"""Of its height: the rest is more of the same."""
+TITLES: Final = ("Kelp forests", "Draft of the announcement", "Flaky test in the watcher")
+
+
+@dataclass(frozen=True)
+class Look:
+    name: str
+    theme: str
+    size: ViewportSize
+    folder: Path
+
+    @property
+    def is_phone(self) -> bool:
+        return self.name == "phone"
+
+    async def take(self, tab: Tab, what: str) -> None:
+        await asyncio.sleep(0.7)  # fonts, and what is told a moment later
+        path = self.folder / f"{what}-{self.name}.png"
+        await tab.page.screenshot(path=path, animations="disabled", caret="hide")
 
 
 async def chats(site: Site) -> str:
-    """A few, of which the first has something to show."""
+    """A few, of which the one whose id is given has something to show."""
     admin = site.admin
-    shown = await admin.new_chat(f'[[sim: think "Let me see." | say "{MARKDOWN}"]]')
-    await admin.until(shown, "idle")
-    for title in TITLES[1:]:
-        chat_id = await admin.new_chat('[[sim: say "Done."]]')
-        await admin.ask("PUT", f"chats/{chat_id}/title", {"title": title})
-    failed = await admin.new_chat("[[sim: fault=401]]")
-    await admin.ask("PUT", f"chats/{failed}/title", {"title": "A key that does not hold"})
-    await admin.ask("PUT", f"chats/{shown}/title", {"title": TITLES[0]})
+    for title in TITLES:
+        await named(site, await admin.new_chat("Hello"), title)
+    await named(site, await admin.new_chat("A key that does not hold"), "A key that does not hold")
+    shown = await admin.new_chat(LEASES)
+    await named(site, shown, LEASES)
     await admin.ask("PUT", f"chats/{shown}/pinned", {"pinned": True})
+    await admin.until(shown, "idle")
     return shown
 
 
-async def pictures(browser: Browser, site: Site, folder: Path) -> None:
-    shown = await chats(site)
-    for look, (theme, width, height) in LOOKS.items():
-        context = await browser.new_context(
-            viewport={"width": width, "height": height},
-            color_scheme="dark" if theme == "dark" else "light",
-            has_touch=look == "phone",
-        )
-        tab = await open_tab(context, site)
+async def named(site: Site, chat_id: str, title: str) -> None:
+    await site.admin.ask("PUT", f"chats/{chat_id}/title", {"title": title})
+
+
+async def pictures(browser: Browser, site: Site, look: Look, shown: str) -> None:
+    context = await browser.new_context(
+        viewport=look.size,
+        color_scheme="dark" if look.theme == "dark" else "light",
+        has_touch=look.is_phone,
+        locale="en-GB",
+    )
+    tab = await open_tab(context, site)
+    await tab.go()
+    await tab.page.get_by_label("E-mail").wait_for()
+    await look.take(tab, "sign-in")
+    await tab.enter()
+    await look.take(tab, "new-chat")
+    await a_chat(tab, look, shown)
+    await a_turn(tab, look)
+    await around(tab, look)
+    await tab.go("/dev/gallery")
+    await tab.page.get_by_role("heading", name="Gallery").wait_for()
+    await tab.page.set_viewport_size({"width": look.size["width"], "height": GALLERY_PX})
+    await look.take(tab, "gallery")
+    await context.close()
+
+
+async def a_chat(tab: Tab, look: Look, shown: str) -> None:
+    page = tab.page
+    await tab.go(f"/chats/{shown}")
+    await expect(page.get_by_role("log")).to_contain_text("nothing worse", timeout=PATIENCE_MS)
+    await look.take(tab, "chat")
+    if look.is_phone:
+        await page.get_by_role("button", name="Show chats").click()
+        await look.take(tab, "list")
+        await page.keyboard.press("Escape")
+        return
+    await page.keyboard.press("Control+f")
+    await page.get_by_role("searchbox", name="Find in this chat").fill("clock")
+    await page.keyboard.press("Enter")
+    await look.take(tab, "find")
+    await page.keyboard.press("Escape")
+    await page.get_by_role("button", name="Context").click()
+    await look.take(tab, "context")
+    await page.keyboard.press("Escape")
+    await page.get_by_role("main").get_by_role("button", name="More for").click()
+    await page.get_by_role("menuitem", name="Share").click()
+    await look.take(tab, "share")
+    await page.keyboard.press("Escape")
+
+
+async def a_turn(tab: Tab, look: Look) -> None:
+    """A tool that ran, one that runs, and what waits for its end."""
+    page = tab.page
+    if look.is_phone:
         await tab.go()
-        await take(tab, folder / f"sign-in-{look}.png")
-        await tab.enter()
-        await take(tab, folder / f"new-chat-{look}.png")
-        await tab.go(f"/chats/{shown}")
-        await tab.page.get_by_role("log").wait_for()
-        await take(tab, folder / f"chat-{look}.png")
-        await tab.say("[[sim: words=300 | rate=40]]")
-        await tab.page.get_by_role("button", name="Stop").wait_for()
-        await tab.say("And then the tests, please.")
-        await asyncio.sleep(2)
-        await take(tab, folder / f"running-{look}.png")
-        await tab.page.get_by_role("button", name="Stop").click()
-        await tab.go("/settings")
-        await tab.page.get_by_role("heading", name="Settings").wait_for()
-        await take(tab, folder / f"settings-{look}.png")
-        await tab.page.keyboard.press("Control+k")
-        await take(tab, folder / f"palette-{look}.png")
-        if look == "phone":
-            await tab.go("/")
-            await tab.page.get_by_role("button", name="Show chats").click()
-            await take(tab, folder / "list-phone.png")
-        await context.close()
+        await tap(tab, TESTS, "Send")
+        await page.wait_for_url("**/chats/*")
+    else:
+        await tab.new_chat(TESTS)
+    log = page.get_by_role("log")
+    await expect(log).to_contain_text("both orders are safe", timeout=PATIENCE_MS)
+    await tab.settled()
+    await tap(tab, SLOW, "Send")
+    await page.get_by_role("button", name="Stop").wait_for()
+    await tap(tab, "Then summarise what you saw", "Queue")
+    await tap(tab, LONG, "Queue")
+    await asyncio.sleep(4)  # so that it has something to show for it
+    await look.take(tab, "running")
+    await page.get_by_role("button", name="Stop").click()
+    await expect(log).to_contain_text("Stopped.", timeout=PATIENCE_MS)
 
 
-async def take(tab: Tab, path: Path) -> None:
-    await asyncio.sleep(0.6)  # fonts, and what is told a moment later
-    await tab.page.screenshot(path=path)
+async def tap(tab: Tab, text: str, button: str) -> None:
+    await tab.page.locator("[data-composer]").fill(text)
+    await tab.page.get_by_role("button", name=button, exact=True).click()
+
+
+async def around(tab: Tab, look: Look) -> None:
+    await tab.go("/settings")
+    await tab.page.get_by_role("heading", name="Settings").wait_for()
+    await look.take(tab, "settings")
+    await tab.page.keyboard.press("Control+k")
+    await tab.page.get_by_role("combobox").wait_for()
+    await look.take(tab, "palette")
 
 
 async def main(folder: Path) -> None:
-    async with (
-        migrated_template() as template,
-        temporary_database(template) as url,
-        running(Config(hang_max_s=20)) as simulator,
-        a_site(Replicas(url, simulator)) as site,
-        chromium() as browser,
-    ):
-        await pictures(browser, site, folder)
+    async with a_stage() as site, chromium() as browser:
+        shown = await chats(site)
+        for name, theme, size in (
+            ("light", "light", DESK),
+            ("dark", "dark", DESK),
+            ("phone", "light", PHONE),
+        ):
+            await pictures(browser, site, Look(name, theme, size, folder), shown)
 
 
 if __name__ == "__main__":

@@ -12,4 +12,5 @@
     (chosen.theme !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
   root.dataset.theme = dark ? "dark" : "light";
   root.dataset.density = chosen.density === "compact" ? "compact" : "comfortable";
+  root.dataset.width = chosen.width === "full" ? "full" : "column";
 })();

@@ -29,7 +29,7 @@ export const words = {
     search: "Search titles",
     clear: "Clear search",
     none: "No chats yet.",
-    noneHint: "Whatever you start runs on the server: close the page, and it goes on.",
+    noneHint: "What you start is listed here, and what it needs of you.",
     noMatch: (asked: string) => `No chat has “${asked}” in its title.`,
     failed: "The list could not be loaded.",
     pinned: "Pinned",
@@ -43,7 +43,8 @@ export const words = {
     unpin: "Unpin",
     rename: "Rename",
     archive: "Archive",
-    archived: "Archived. The menu at the foot of the list shows what is.",
+    share: "Share…",
+    archived: "Archived. “Archived chats” in the menu under your name shows it.",
     showArchived: "Archived chats",
     hideArchived: "Back to all chats",
     noneArchived: "Nothing is archived.",
@@ -53,8 +54,9 @@ export const words = {
     open: "Show chats",
     hide: "Hide chats",
     unread: "unread",
-    queued: (count: number) => (count === 1 ? "1 waits" : `${count} wait`),
-    shared: "shared with you",
+    queued: (count: number) => `${count} queued`,
+    shared: "shared",
+    resize: "Width of the list",
   },
 
   status: {
@@ -70,15 +72,89 @@ export const words = {
     conversation: "Conversation",
     rename: "Rename this chat",
     hello: "What shall we do?",
-    helloHint: "It keeps running on the server: close the page, and the answer will be here.",
+    helloHint:
+      "The agent works on the server. Close the page if you like: the answer will be here.",
+    suggestions: "To begin with",
+    suggested: [
+      {
+        title: "What can you do?",
+        text: "Tell me in a few lines what you can do here.",
+        needsWorkspace: false,
+      },
+      {
+        title: "Run something",
+        text: "Create a workspace, and show me which languages and tools are in it.",
+        needsWorkspace: true,
+      },
+      {
+        title: "Write with me",
+        text: "Help me to write a short announcement. Ask me what it is about.",
+        needsWorkspace: false,
+      },
+    ],
     missing: "This chat is not there, or it is not yours to read.",
     archivedBanner: "This chat is archived. It takes nothing until it is brought back.",
     bringBack: "Bring back",
-    readOnly: "This chat is shared with you: you can read it, and its owner writes.",
+    readOnly: (owner: string | undefined) =>
+      owner === undefined
+        ? "This chat is shared with you: you can read it, and its owner writes."
+        : `${owner} shares this chat with you: you can read it, and ${owner} writes.`,
     crashed: "Something in the page broke. What the server has is safe.",
     reload: "Reload the page",
     starting: "The chat is being started…",
     startFailed: "The chat could not be started.",
+  },
+
+  sharing: {
+    title: "Share this chat",
+    hint: "Who you add can read it and watch it run. Only you write in it.",
+    find: "Find people by name or e-mail",
+    add: "Add",
+    added: (name: string) => `${name} can read this chat now.`,
+    remove: (name: string) => `Take ${name} out`,
+    removed: (name: string) => `${name} can no longer read this chat.`,
+    with: "Can read it",
+    nobody: "Nobody but you.",
+    noMatch: "Nobody of this organisation has that in their name or e-mail.",
+    noOthers: "There is nobody else in this organisation yet.",
+    link: "Copy link",
+    linkHint: "For those above; it lets nobody else in.",
+  },
+
+  notices: {
+    finished: (title: string) => `Finished: ${title}`,
+    failed: (title: string) => `Failed: ${title}`,
+    needs: (title: string) => `Needs you: ${title}`,
+    open: "Open",
+    offer: "That took a while. Shall the browser tell you when a chat ends or needs you?",
+    allow: "Tell me",
+  },
+
+  meter: {
+    title: "Context",
+    label: (said: string) => `Context: ${said} full. Show what it is made of`,
+    of: (used: string, window: string) => `${used} of ${window} tokens, as of the last reply`,
+    unknown: "Tokens of the last reply. Nobody has said how many this model can read.",
+    model: "Model",
+    input: "Read",
+    cached: "of which cached",
+    output: "Written",
+    left: "Left",
+    cost: "Cost of what is loaded",
+    compact: "Summarise earlier messages",
+    compactHint: "The model then reads a summary. You still read everything.",
+    compactBusy: "Once the turn is over.",
+  },
+
+  find: {
+    open: "Find in this chat",
+    label: "Find in this chat",
+    earlier: "Earlier",
+    later: "Later",
+    count: (at: number | null, count: number, loading: boolean) => {
+      const found = count === 0 ? (loading ? "" : "nothing") : `${at ?? "–"} of ${count}`;
+      return loading ? `${found} · looking further back…` : found;
+    },
   },
 
   connection: {
@@ -108,6 +184,7 @@ export const words = {
   shortcuts: {
     title: "Keyboard shortcuts",
     palette: "Command palette",
+    find: "Find in this chat",
     newChat: "New chat",
     sidebar: "Show or hide chats",
     composer: "To the message field",
@@ -127,10 +204,27 @@ export const words = {
     system: "System",
     comfortable: "Comfortable",
     compact: "Compact",
+    width: "Width",
+    widthColumn: "Column",
+    widthFull: "Full",
+    notices: "Notifications",
+    noticesHint: "When a chat that you do not look at finishes, fails or needs you.",
+    noticesTell: "Tell me",
+    noticesOn: "On",
+    noticesOff: "Off",
+    noticesAsk: "Let the browser tell me",
+    noticesAskHint: "In the page only, until the browser is allowed to.",
+    noticesDenied:
+      "The browser does not allow them for this page; its own settings can change that.",
+    noticesGranted: "Also while the page is in the background.",
+    noticesNone: "In the page only: this browser has none for this address.",
     models: "Models",
     modelsHint: "Models that messages may ask for. They are set up where the server is run.",
     model: "Model",
     defaultModel: "default",
+    window: "Can read",
+    windowOf: (tokens: string) => `${tokens} tokens`,
+    windowUnknown: "nobody has said",
     noModels: "No model is set up yet. Set HOLDFAST_MODELS where the server is run.",
     organisation: "Organisation",
     organisationHint: "For everybody. An empty field is as the server's own settings say.",

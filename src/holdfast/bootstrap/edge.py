@@ -96,6 +96,9 @@ def edge_of(server: Server, settings: Settings) -> Edge:
         settings=RunTimeSettings(store=people.settings, kept=people.kept),
         clock=adapters.clock,
         models=(first, *others) if first else (),
+        windows={
+            model.name: adapters.models.context_window(model.name) for model in settings.models
+        },
         reserved_tools=builtin.NAMES | (workspace.NAMES if adapters.workspaces else set[str]()),
         metrics=server.metrics.text,
         version=metadata.version("holdfast"),

@@ -261,8 +261,11 @@ class Share(Model):
 
 
 class ModelList(Model):
+    """`windows`: how many tokens each can read; None: nobody has said."""
+
     models: list[str]
     default: str | None = None
+    windows: dict[str, int | None] = {}
 
 
 class Template(Model):

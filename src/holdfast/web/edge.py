@@ -97,6 +97,8 @@ class Edge:
     clock: Clock
     models: tuple[str, ...]
     """The names that messages may ask for; the first is for those that name none."""
+    windows: Mapping[str, int | None]
+    """By the name of a model, how many tokens it can read; None: nobody has said."""
     reserved_tools: frozenset[str]
     """The server's own, which no chat may declare."""
     metrics: Callable[[], bytes]

@@ -264,8 +264,11 @@ class Shares(Shape):
 
 
 class Models(Shape):
+    """`windows`: how many tokens each can read; null: nobody has said."""
+
     models: list[str]
     default: str | None
+    windows: dict[str, int | None]
 
 
 class Template(Shape):

@@ -105,7 +105,11 @@ async def test_the_next_turn_on_another_replica_goes_by_them(
     async with a_cell(empty, models=models, role="api") as cell:
         worker = await cell.another(models=models)
         admin = cell.admin
-        assert (await admin.get("models")).json == {"models": ["sim", "other"], "default": "sim"}
+        assert (await admin.get("models")).json == {
+            "models": ["sim", "other"],
+            "default": "sim",
+            "windows": {"sim": 1_000_000, "other": 200_000},
+        }
         await settled(admin, '[[sim: say "before"]]')
         assert asked(cell)["model"] == "claude-sonnet-5"
         assert "canary" not in str(asked(cell))
@@ -139,7 +143,11 @@ async def test_a_model_that_is_no_longer_allowed_is_refused_everywhere(empty: Re
         await admin.until(chat_id, "idle")
 
         await put(admin, allowed_models=["sim"])
-        assert (await admin.get("models")).json == {"models": ["sim"], "default": "sim"}
+        assert (await admin.get("models")).json == {
+            "models": ["sim"],
+            "default": "sim",
+            "windows": {"sim": 1_000_000},
+        }
         assert (await admin.post("chats", {"message": message})).code == "field_refused"
         # The chat has named it before, and would go on with it.
         assert (await admin.post(f"chats/{chat_id}/messages", {"text": "go on"})).status == 202

@@ -1803,12 +1803,19 @@ export interface components {
             /** Messages */
             messages: components["schemas"]["Message"][];
         };
-        /** Models */
+        /**
+         * Models
+         * @description `windows`: how many tokens each can read; null: nobody has said.
+         */
         Models: {
             /** Default */
             default: string | null;
             /** Models */
             models: string[];
+            /** Windows */
+            windows: {
+                [key: string]: number | null;
+            };
         };
         /** Moving */
         Moving: {

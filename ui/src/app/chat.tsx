@@ -1,23 +1,27 @@
 /** A chat, or the beginning of one. */
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { Archive, Ellipsis, PenLine, Pin, PinOff } from "lucide-react";
+import { Search } from "lucide-react";
 import { Component, type ReactNode, useEffect, useMemo, useState } from "react";
 import { api, asked, keyed, newKey, persistently, sentenceOf } from "@/api/client";
 import { Button } from "@/kit/button";
-import { Menu, MenuItem } from "@/kit/menu";
+import { MenuItem } from "@/kit/menu";
 import { Blank } from "@/kit/state";
 import type { Draft } from "@/log/actions";
-import { useEntry, useUnread } from "@/log/list";
+import { useEntry } from "@/log/list";
 import { follow, logOf, type OpenChat } from "@/log/logs";
 import { useLog } from "@/log/store";
 import type { ChatEntry, OlderPath } from "@/log/types";
-import { Composer, Transcript } from "@/parts";
+import { Composer, NEW_CHAT, offerDraft, openFind, Transcript } from "@/parts";
 import { words } from "@/words";
-import { modelsQuery, useMe } from "./me";
-import { archive, bringBack, pin, rename } from "./organise";
+import { ChatMenu } from "./chat-menu";
+import { type Models, modelsQuery, peopleQuery, templatesQuery, useMe } from "./me";
+import { ContextMeter } from "./meter";
+import { bringBack, nameAfter, rename } from "./organise";
+import { usePageTitle } from "./page-title";
 import { chatRoute } from "./router";
 import { RunState } from "./run-state";
+import { toComposer } from "./shortcuts";
 
 const says = words.chat;
 
@@ -25,9 +29,7 @@ export function NewChat() {
   const navigate = useNavigate();
   const models = useQuery(modelsQuery).data;
   const [start, setStart] = useState<Start | null>(null);
-  useEffect(() => {
-    document.title = words.product;
-  }, []);
+  usePageTitle(null);
 
   async function begin(draft: Draft, clientKey: string): Promise<void> {
     setStart({ draft, clientKey, why: null });
@@ -37,6 +39,7 @@ export function NewChat() {
       const begun = await persistently(() =>
         asked(api.POST("/api/v1/chats", { params: { header }, body })),
       );
+      nameAfter(begun.chat_id, draft.text);
       await navigate({ to: "/chats/$chatId", params: { chatId: begun.chat_id } });
     } catch (error) {
       setStart({ draft, clientKey, why: sentenceOf(error) });
@@ -48,6 +51,7 @@ export function NewChat() {
       <div className="flex min-h-0 flex-1 flex-col items-center justify-center px-4">
         <h1 className="font-semibold text-title">{says.hello}</h1>
         <p className="mt-1 max-w-96 text-center text-muted text-ui">{says.helloHint}</p>
+        <Suggestions />
       </div>
       {start !== null && start.why !== null && (
         <div role="alert" className="mx-auto mb-3 w-full max-w-(--column) px-4">
@@ -77,6 +81,28 @@ export function NewChat() {
   );
 }
 
+/** Something to begin with, for who has never been here; it goes into the field, not to the model. */
+function Suggestions() {
+  const offered = useQuery(templatesQuery).data?.templates.length ?? 0;
+  const shown = says.suggested.filter((each) => offered > 0 || !each.needsWorkspace);
+  return (
+    <ul aria-label={says.suggestions} className="mt-4 flex flex-wrap justify-center gap-2">
+      {shown.map(({ title, text }) => (
+        <li key={title}>
+          <Button
+            onClick={() => {
+              offerDraft(NEW_CHAT, text);
+              toComposer();
+            }}
+          >
+            {title}
+          </Button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 /** A first message on its way; `why`: it did not get there, and is still here. */
 interface Start {
   readonly draft: Draft;
@@ -101,7 +127,8 @@ function Chat({ chatId }: { chatId: string }) {
   const models = useQuery(modelsQuery).data;
   const me = useMe().data;
   const paths = usePaths(open);
-  useTitle(entry);
+  const authors = useAuthors(open, entry, me?.user.user_id);
+  usePageTitle(entry?.title ?? words.noTitle, { chatId, running: entry?.status === "running" });
   useRead(open, entry);
   if (state === "away") {
     return (
@@ -112,9 +139,10 @@ function Chat({ chatId }: { chatId: string }) {
   }
   const own = entry !== undefined && entry.owner_id === me?.user.user_id;
   const mayWrite = own && !entry.archived;
+  const owner = entry === undefined ? undefined : authors.get(entry.owner_id);
   return (
     <main aria-label={says.conversation} className="flex min-h-0 flex-1 flex-col">
-      <Header entry={entry} own={own} open={open} />
+      <Header entry={entry} own={own} mayWrite={mayWrite} open={open} models={models} />
       {entry?.archived && (
         <Banner text={says.archivedBanner}>
           {own && (
@@ -124,13 +152,14 @@ function Chat({ chatId }: { chatId: string }) {
           )}
         </Banner>
       )}
-      {entry !== undefined && !own && <Banner text={says.readOnly} />}
+      {entry !== undefined && !own && <Banner text={says.readOnly(owner)} />}
       <Transcript
         log={open.log}
         actions={open.actions}
         models={models?.models ?? []}
         mayWrite={mayWrite}
         paths={paths}
+        authors={authors}
       />
       {mayWrite && (
         <Composer
@@ -178,14 +207,25 @@ function usePaths({ log }: OpenChat): readonly OlderPath[] {
   return query.data?.paths ?? NO_PATHS;
 }
 
-function useTitle(entry: ChatEntry | undefined): void {
-  const title = entry?.title ?? words.noTitle;
-  const running = entry?.status === "running";
-  const unread = useUnread(entry?.chat_id);
-  useEffect(() => {
-    const count = unread > 0 ? `(${unread}) ` : "";
-    document.title = `${count}${running ? "● " : ""}${title} · ${words.product}`;
-  }, [title, running, unread]);
+const NOBODY: ReadonlyMap<string, string> = new Map();
+
+/** Names of the others who own or wrote here; nobody is asked for where there are none. */
+function useAuthors(
+  { log }: OpenChat,
+  entry: ChatEntry | undefined,
+  me: string | undefined,
+): ReadonlyMap<string, string> {
+  const isOther = (id: string | null | undefined) => id != null && id !== me;
+  const wroteToo = useLog(log, (now) =>
+    now.view.messages.some((message) => isOther(message.author_id)),
+  );
+  const enabled = me !== undefined && (wroteToo || isOther(entry?.owner_id));
+  const users = useQuery({ ...peopleQuery, enabled }).data?.users;
+  return useMemo(() => {
+    if (!enabled || users === undefined) return NOBODY;
+    const others = users.filter((user) => user.user_id !== me);
+    return new Map(others.map((user) => [user.user_id, user.name]));
+  }, [enabled, users, me]);
 }
 
 const READ_AFTER_MS = 1000;
@@ -228,12 +268,13 @@ function Banner({ text, children }: { text: string; children?: ReactNode }) {
 interface HeaderProps {
   readonly entry: ChatEntry | undefined;
   readonly own: boolean;
+  readonly mayWrite: boolean;
   readonly open: OpenChat;
+  readonly models: Models | undefined;
 }
 
-function Header({ entry, own, open }: HeaderProps) {
+function Header({ entry, own, mayWrite, open, models }: HeaderProps) {
   const [renaming, setRenaming] = useState<string | null>(null);
-  const navigate = useNavigate();
   const title = entry?.title ?? words.noTitle;
   return (
     <header className="flex h-11 shrink-0 items-center gap-2 border-line border-b pr-2 pl-12 min-[1000px]:[nav~div_&]:pl-4">
@@ -278,34 +319,24 @@ function Header({ entry, own, open }: HeaderProps) {
         </h1>
       )}
       <RunState log={open.log} />
+      <Button
+        look="plain"
+        size="icon"
+        className={own ? "max-sm:hidden" : undefined}
+        aria-label={words.find.open}
+        title={words.find.open}
+        onClick={openFind}
+      >
+        <Search />
+      </Button>
+      <ContextMeter log={open.log} models={models} actions={mayWrite ? open.actions : null} />
       {own && entry !== undefined && (
-        <Menu
-          trigger={
-            <Button look="plain" size="icon" aria-label={words.sidebar.more(title)}>
-              <Ellipsis />
-            </Button>
-          }
-        >
-          <MenuItem onSelect={() => void pin(entry, !entry.pinned)}>
-            {entry.pinned ? <PinOff /> : <Pin />}
-            {entry.pinned ? words.sidebar.unpin : words.sidebar.pin}
+        <ChatMenu chat={entry} onRename={() => setRenaming(entry.title ?? "")} size="icon">
+          <MenuItem className="sm:hidden" onSelect={() => setTimeout(openFind)}>
+            <Search />
+            {words.find.open}
           </MenuItem>
-          <MenuItem onSelect={() => setTimeout(() => setRenaming(entry.title ?? ""))}>
-            <PenLine />
-            {words.sidebar.rename}
-          </MenuItem>
-          {!entry.archived && (
-            <MenuItem
-              onSelect={() => {
-                void archive(entry);
-                void navigate({ to: "/" });
-              }}
-            >
-              <Archive />
-              {words.sidebar.archive}
-            </MenuItem>
-          )}
-        </Menu>
+        </ChatMenu>
       )}
     </header>
   );

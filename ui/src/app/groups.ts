@@ -37,7 +37,7 @@ export function grouped(chats: readonly ChatEntry[], now: Date): ListRow[] {
 export function briefTime(at: string, now: Date): string {
   const date = new Date(at);
   if (date.toDateString() === now.toDateString()) {
-    return date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+    return date.toLocaleTimeString([], { hour: "numeric", minute: "2-digit" });
   }
   const year = date.getFullYear() === now.getFullYear() ? undefined : "numeric";
   return date.toLocaleDateString([], { day: "numeric", month: "short", year });

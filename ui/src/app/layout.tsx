@@ -7,11 +7,15 @@ import { Button } from "@/kit/button";
 import { chatList } from "@/log/list";
 import { words } from "@/words";
 import { ConnectionBar } from "./connection-bar";
+import { useNotices } from "./notices";
 import { usePreferences } from "./preferences";
+import { clamped, Resizer } from "./resizer";
+import { useSharing } from "./sharing-state";
 import { Shortcuts, toComposer, useFloating, useShortcuts } from "./shortcuts";
 import { Sidebar } from "./sidebar";
 
 const Palette = lazy(() => import("./palette"));
+const Sharing = lazy(() => import("./sharing"));
 const wide = matchMedia("(min-width: 1000px)");
 
 function useWide(): boolean {
@@ -27,6 +31,7 @@ function useWide(): boolean {
 export function Layout() {
   const isWide = useWide();
   const docked = usePreferences((chosen) => chosen.sidebar);
+  const px = clamped(usePreferences((chosen) => chosen.sidebarPx));
   const set = usePreferences((chosen) => chosen.set);
   const [drawer, setDrawer] = useState(false);
   const navigate = useNavigate();
@@ -37,6 +42,7 @@ export function Layout() {
   const act = useMemo(
     () => ({
       newChat: () => void navigate({ to: "/" }),
+      goTo: (chatId: string) => void navigate({ to: "/chats/$chatId", params: { chatId } }),
       sidebar: () =>
         wide.matches
           ? set({ sidebar: !usePreferences.getState().sidebar })
@@ -45,6 +51,7 @@ export function Layout() {
     [navigate, set],
   );
   useShortcuts(act);
+  useNotices(act.goTo);
   const shown = isWide && docked;
   return (
     <div className="flex h-full pt-[env(safe-area-inset-top)] pr-[env(safe-area-inset-right)] pl-[env(safe-area-inset-left)]">
@@ -58,9 +65,11 @@ export function Layout() {
       {shown && (
         <nav
           aria-label={words.sidebar.label}
-          className="flex w-[280px] shrink-0 flex-col border-line border-r bg-subtle"
+          className="relative flex shrink-0 flex-col border-line border-r bg-subtle"
+          style={{ width: px }}
         >
           <Sidebar onHide={act.sidebar} />
+          <Resizer px={px} onChange={(sidebarPx) => set({ sidebarPx })} />
         </nav>
       )}
       {!isWide && <Drawer open={drawer} onOpenChange={setDrawer} />}
@@ -105,12 +114,18 @@ function Drawer({ open, onOpenChange }: { open: boolean; onOpenChange: (open: bo
 
 function Floating() {
   const open = useFloating((state) => state.open);
+  const sharing = useSharing((state) => state.chat !== null);
   return (
     <>
       <Shortcuts />
       {open === "palette" && (
         <Suspense>
           <Palette />
+        </Suspense>
+      )}
+      {sharing && (
+        <Suspense>
+          <Sharing />
         </Suspense>
       )}
     </>

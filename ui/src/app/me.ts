@@ -7,6 +7,8 @@ import { forgetAll } from "@/log/logs";
 
 export type Me = components["schemas"]["Me"];
 
+export type Models = components["schemas"]["Models"];
+
 export const queries = new QueryClient({
   defaultOptions: {
     queries: {
@@ -30,6 +32,20 @@ export function useMe() {
 export const modelsQuery = queryOptions({
   queryKey: ["models"],
   queryFn: () => asked(api.GET("/api/v1/models")),
+});
+
+const PEOPLE_MAX = 200;
+
+/** Everybody in the organisation, for those who are to be found by name. */
+export const peopleQuery = queryOptions({
+  queryKey: ["users"],
+  queryFn: () => asked(api.GET("/api/v1/users", { params: { query: { limit: PEOPLE_MAX } } })),
+});
+
+/** The kinds of workspaces that chats may have. */
+export const templatesQuery = queryOptions({
+  queryKey: ["templates"],
+  queryFn: () => asked(api.GET("/api/v1/templates")),
 });
 
 /** The server no longer knows us: what was theirs is forgotten, and the page asks who it is. */

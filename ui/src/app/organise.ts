@@ -35,6 +35,27 @@ export function rename(chat: ChatEntry, given: string): Promise<void> {
   );
 }
 
+const NAME_MAX = 60;
+
+/** A chat by the words it began with, so that it is found again; not by a model, and no more. */
+export function nameOf(text: string): string {
+  const line = text.split("\n").find((each) => each.trim() !== "") ?? "";
+  const bare = line.replace(/^[\s#>*-]+/, "").trim();
+  if (bare.length <= NAME_MAX) return bare;
+  const cut = bare.slice(0, NAME_MAX);
+  const space = cut.lastIndexOf(" ");
+  return `${space > NAME_MAX / 2 ? cut.slice(0, space) : cut}…`;
+}
+
+export function nameAfter(chatId: string, text: string): void {
+  const title = nameOf(text);
+  if (title === "") return;
+  const params = { path: { chat_id: chatId } };
+  persistently(() =>
+    asked(api.PUT("/api/v1/chats/{chat_id}/title", { params, body: { title } })),
+  ).catch(() => {}); // it can be renamed by hand
+}
+
 export async function archive(chat: ChatEntry): Promise<void> {
   const params = { path: { chat_id: chat.chat_id }, header: keyed() };
   chatList.remove(chat.chat_id);

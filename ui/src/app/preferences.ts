@@ -4,12 +4,18 @@ import { persist } from "zustand/middleware";
 
 export type Theme = "system" | "light" | "dark";
 export type Density = "comfortable" | "compact";
+/** Of the transcript: a column that reads well, or all the room there is. */
+export type Width = "column" | "full";
 
 interface Preferences {
   readonly theme: Theme;
   readonly density: Density;
   /** Whether the list is beside the chat, where there is room for both. */
   readonly sidebar: boolean;
+  readonly sidebarPx: number;
+  readonly width: Width;
+  /** Whether the browser may be asked to tell of chats that end or need somebody. */
+  readonly notify: boolean;
   set(change: Partial<Omit<Preferences, "set">>): void;
 }
 
@@ -19,6 +25,9 @@ export const usePreferences = create<Preferences>()(
       theme: "system",
       density: "comfortable",
       sidebar: true,
+      sidebarPx: 280,
+      width: "column",
+      notify: true,
       set: (change) => set(change),
     }),
     { name: "holdfast.preferences" }, // public/theme.js reads it before the first paint
@@ -27,11 +36,12 @@ export const usePreferences = create<Preferences>()(
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
-function apply({ theme, density }: Preferences): void {
+function apply({ theme, density, width }: Preferences): void {
   const root = document.documentElement;
   const isDark = theme === "dark" || (theme === "system" && dark.matches);
   root.dataset.theme = isDark ? "dark" : "light";
   root.dataset.density = density;
+  root.dataset.width = width;
 }
 
 export function followPreferences(): void {

@@ -19,7 +19,7 @@ export function RunState({ log }: { log: ChatLog }) {
         aria-hidden="true"
         className={`size-2 rounded-full ${DOT[status]} ${busy ? "animate-pulse" : ""}`}
       />
-      {words.status[status]}
+      <span className={busy ? "max-sm:sr-only" : undefined}>{words.status[status]}</span>
       {busy && startedAt !== null && <Elapsed since={startedAt} />}
     </span>
   );

@@ -16,6 +16,7 @@ const MOD = isMac ? "⌘" : "Ctrl";
 
 const KEYS: readonly (readonly [string, string])[] = [
   [`${MOD} K`, words.shortcuts.palette],
+  [`${MOD} F`, words.shortcuts.find],
   [`${MOD} Shift O`, words.shortcuts.newChat],
   [`${MOD} B`, words.shortcuts.sidebar],
   ["/", words.shortcuts.composer],

@@ -1,36 +1,33 @@
 /** The list of chats: what the server tells, by time, with search, and whatever is done to one. */
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { Link, useNavigate, useParams } from "@tanstack/react-router";
+import { Link, useNavigate } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import {
   Archive,
-  Ellipsis,
+  Command,
+  Keyboard,
   LogOut,
   PanelLeft,
-  PenLine,
-  Pin,
-  PinOff,
   Plus,
   Search,
   Settings,
   X,
 } from "lucide-react";
-import { memo, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
+import { useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 import { api, asked, sentenceOf } from "@/api/client";
 import { Button } from "@/kit/button";
 import { cn } from "@/kit/classes";
 import { inputLook } from "@/kit/field";
-import { Menu, MenuItem } from "@/kit/menu";
+import { Menu, MenuItem, MenuLine } from "@/kit/menu";
 import { Blank, Skeleton } from "@/kit/state";
 import { say } from "@/kit/toast";
 import { chatList, useChats } from "@/log/list";
-import type { ChatEntry } from "@/log/types";
 import { words } from "@/words";
-import { Glyph } from "./glyph";
-import { briefTime, grouped, type ListRow } from "./groups";
+import { grouped, type ListRow } from "./groups";
 import { signOut, useMe } from "./me";
-import { archive, pin, rename } from "./organise";
 import { usePreferences } from "./preferences";
+import { float } from "./shortcuts";
+import { Row } from "./sidebar-row";
 
 const says = words.sidebar;
 
@@ -227,119 +224,6 @@ function Rows({ rows, more }: { rows: readonly ListRow[]; more: (() => void) | n
   );
 }
 
-const Row = memo(function Row({ chat, compact }: { chat: ChatEntry; compact: boolean }) {
-  const { chatId } = useParams({ strict: false });
-  const [renaming, setRenaming] = useState(false);
-  const me = useMe().data?.user.user_id;
-  const title = chat.title ?? words.noTitle;
-  const own = chat.owner_id === me;
-  const notes = [
-    briefTime(chat.touched_at, new Date()),
-    chat.status === "idle" ? null : words.status[chat.status],
-    chat.queue_length > 0 ? says.queued(chat.queue_length) : null,
-    own ? null : says.shared,
-  ].filter((note) => note !== null);
-  if (renaming) return <Renaming chat={chat} onDone={() => setRenaming(false)} />;
-  return (
-    <div
-      className={cn(
-        "group flex h-full items-center rounded-control hover:bg-hover",
-        chat.chat_id === chatId && "bg-selected hover:bg-selected",
-      )}
-    >
-      <Link
-        to="/chats/$chatId"
-        params={{ chatId: chat.chat_id }}
-        aria-current={chat.chat_id === chatId ? "page" : undefined}
-        className="flex h-full min-w-0 flex-1 items-center gap-2 rounded-control pl-2"
-      >
-        <span className="min-w-0 flex-1">
-          <span className={cn("block truncate text-ui", chat.unread && "font-semibold")}>
-            {title}
-          </span>
-          {!compact && (
-            <span className="numeric block truncate text-faint text-meta">{notes.join(" · ")}</span>
-          )}
-        </span>
-        <Glyph chat={chat} />
-      </Link>
-      {own ? <RowMenu chat={chat} onRename={() => setRenaming(true)} /> : <span className="w-2" />}
-    </div>
-  );
-});
-
-function RowMenu({ chat, onRename }: { chat: ChatEntry; onRename: () => void }) {
-  const { chatId } = useParams({ strict: false });
-  const navigate = useNavigate();
-  return (
-    <Menu
-      trigger={
-        <Button
-          look="plain"
-          size="iconSmall"
-          aria-label={says.more(chat.title ?? words.noTitle)}
-          className="mx-0.5 opacity-0 focus-visible:opacity-100 group-focus-within:opacity-100 group-hover:opacity-100 aria-expanded:opacity-100 coarse:opacity-100"
-        >
-          <Ellipsis />
-        </Button>
-      }
-    >
-      <MenuItem onSelect={() => void pin(chat, !chat.pinned)}>
-        {chat.pinned ? <PinOff /> : <Pin />}
-        {chat.pinned ? says.unpin : says.pin}
-      </MenuItem>
-      <MenuItem onSelect={() => setTimeout(onRename)}>
-        <PenLine />
-        {says.rename}
-      </MenuItem>
-      <MenuItem
-        onSelect={() => {
-          void archive(chat);
-          if (chat.chat_id === chatId) void navigate({ to: "/" });
-        }}
-      >
-        <Archive />
-        {says.archive}
-      </MenuItem>
-    </Menu>
-  );
-}
-
-function Renaming({ chat, onDone }: { chat: ChatEntry; onDone: () => void }) {
-  const [title, setTitle] = useState(chat.title ?? "");
-  const field = useRef<HTMLInputElement>(null);
-  useEffect(() => field.current?.select(), []);
-  return (
-    <form
-      className="flex h-full items-center px-1"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void rename(chat, title);
-        onDone();
-      }}
-    >
-      <input
-        ref={field}
-        aria-label={says.rename}
-        value={title}
-        maxLength={200}
-        onChange={(event) => setTitle(event.target.value)}
-        onBlur={() => {
-          void rename(chat, title);
-          onDone();
-        }}
-        onKeyDown={(event) => {
-          if (event.key === "Escape") {
-            setTitle(chat.title ?? "");
-            onDone();
-          }
-        }}
-        className={cn(inputLook, "h-8")}
-      />
-    </form>
-  );
-}
-
 function Foot({ onArchived }: { onArchived: () => void }) {
   const me = useMe().data;
   const navigate = useNavigate();
@@ -369,6 +253,15 @@ function Foot({ onArchived }: { onArchived: () => void }) {
           <Settings />
           {says.settings}
         </MenuItem>
+        <MenuItem onSelect={() => setTimeout(() => float("palette"))}>
+          <Command />
+          {words.palette.title}
+        </MenuItem>
+        <MenuItem onSelect={() => setTimeout(() => float("shortcuts"))}>
+          <Keyboard />
+          {words.palette.shortcuts}
+        </MenuItem>
+        <MenuLine />
         <MenuItem
           onSelect={() => void signOut().catch((error) => say(sentenceOf(error), "danger"))}
         >

@@ -22,7 +22,7 @@ export function Gallery() {
       <TooltipProvider>
         <main className="gallery h-dvh overflow-y-auto" aria-label="Gallery">
           <div className="mx-auto max-w-(--column) space-y-12 px-4 py-8">
-            <header>
+            <header className="pl-9 min-[1000px]:pl-0">
               <h1 className="text-title font-semibold">Gallery</h1>
               <p className="text-muted">Every state of every part of a chat.</p>
             </header>

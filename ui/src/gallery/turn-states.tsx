@@ -38,6 +38,7 @@ export function Stage({
         ],
       ],
     ]),
+    authors: new Map(),
     isOpen: (key) => shown.has(key),
     toggle: (key) =>
       setShown(

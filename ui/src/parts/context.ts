@@ -10,6 +10,8 @@ export interface ChatContext {
   models: readonly string[];
   /** Histories that edits left behind, by the seq of the message that took their place. */
   versions: ReadonlyMap<number, readonly OlderPath[]>;
+  /** Of whoever is not the one who looks; by their ids. */
+  authors: ReadonlyMap<string, string>;
   isOpen: (key: string) => boolean;
   toggle: (key: string) => void;
 }
@@ -19,6 +21,7 @@ const NOWHERE: ChatContext = {
   actions: null,
   models: [],
   versions: new Map(),
+  authors: new Map(),
   isOpen: () => false,
   toggle: () => {},
 };

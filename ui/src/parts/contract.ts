@@ -12,6 +12,8 @@ export interface TranscriptProps {
   readonly mayWrite: boolean;
   /** Histories that edits left behind; asked for by whoever mounts this, after every change of history. */
   readonly paths?: readonly OlderPath[];
+  /** Names of those who said something and are not the one who looks. */
+  readonly authors?: ReadonlyMap<string, string>;
 }
 
 export interface ComposerProps {

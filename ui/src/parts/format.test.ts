@@ -5,6 +5,7 @@ describe("numbers as people read them", () => {
   it.each([
     [-5, "0.0 s"],
     [400, "0.4 s"],
+    [12, "< 0.1 s"],
     [960, "1 s"],
     [12_400, "12 s"],
     [59_600, "1 min"],

@@ -4,9 +4,10 @@ const SECOND_MS = 1000;
 const MINUTE_S = 60;
 const HOUR_S = 3600;
 
-/** `0.4 s`, `12 s`, `3 min 5 s`, `2 h 4 min`. */
+/** `< 0.1 s`, `0.4 s`, `12 s`, `3 min 5 s`, `2 h 4 min`. */
 export function elapsed(ms: number): string {
   const seconds = Math.max(0, ms) / SECOND_MS;
+  if (seconds > 0 && seconds < 0.05) return "< 0.1 s";
   if (seconds < 0.95) return `${seconds.toFixed(1)} s`;
   const whole = Math.round(seconds);
   if (whole < MINUTE_S) return `${whole} s`;
@@ -62,7 +63,7 @@ export function plural(n: number, one: string, many = `${one}s`): string {
 export function moment(iso: string, now: number, locale?: string): string {
   const at = new Date(iso);
   const today = new Date(now);
-  const time = at.toLocaleTimeString(locale, { hour: "2-digit", minute: "2-digit" });
+  const time = at.toLocaleTimeString(locale, { hour: "numeric", minute: "2-digit" });
   if (at.toDateString() === today.toDateString()) return time;
   const date: Intl.DateTimeFormatOptions = { day: "numeric", month: "short" };
   if (at.getFullYear() !== today.getFullYear()) date.year = "numeric";

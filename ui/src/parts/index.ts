@@ -4,4 +4,5 @@ import "./parts.css";
 export { Composer } from "./composer/composer";
 export { moveDraft, NEW_CHAT, offerDraft } from "./composer/drafts";
 export type { ComposerProps, TranscriptProps } from "./contract";
+export { openFind } from "./transcript/find-state";
 export { Transcript } from "./transcript/transcript";

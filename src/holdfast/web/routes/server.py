@@ -18,7 +18,13 @@ async def models(asks: Asks) -> Response:
     """The models that messages may ask for."""
     settings = asks.edge.settings.kept.of(asks.who.org_id)
     names = [name for name in asks.edge.models if settings.allows(name)]
-    return answer({"models": names, "default": settings.default_model or next(iter(names), None)})
+    return answer(
+        {
+            "models": names,
+            "default": settings.default_model or next(iter(names), None),
+            "windows": {name: asks.edge.windows[name] for name in names},
+        }
+    )
 
 
 @router.get("/version", response_model=shapes.VersionInfo)

@@ -1,12 +1,13 @@
 /** What can be set: how the page looks here, one's account and keys, and, for admins, the rest. */
-import { useEffect } from "react";
 import { useMe } from "@/app/me";
-import { type Density, type Theme, usePreferences } from "@/app/preferences";
+import { usePageTitle } from "@/app/page-title";
+import { type Density, type Theme, usePreferences, type Width } from "@/app/preferences";
 import { Segments } from "@/kit/segments";
 import { words } from "@/words";
 import { Account } from "./account";
 import { Keys } from "./keys";
 import { Models } from "./models";
+import { Notices } from "./notices";
 import { Organisation } from "./organisation";
 import { Section } from "./section";
 import { Users } from "./users";
@@ -23,11 +24,14 @@ const DENSITIES: readonly (readonly [Density, string])[] = [
   ["compact", says.compact],
 ];
 
+const WIDTHS: readonly (readonly [Width, string])[] = [
+  ["column", says.widthColumn],
+  ["full", says.widthFull],
+];
+
 export function Settings() {
   const me = useMe().data;
-  useEffect(() => {
-    document.title = `${says.title} · ${words.product}`;
-  }, []);
+  usePageTitle(says.title);
   if (me === undefined) return null;
   const admin = me.user.role === "admin";
   return (
@@ -35,6 +39,7 @@ export function Settings() {
       <div className="mx-auto flex max-w-[52rem] flex-col gap-8 px-4 pt-3 pb-16">
         <h1 className="pl-9 font-semibold text-title min-[1000px]:pl-0">{says.title}</h1>
         <Appearance />
+        <Notices />
         <Account me={me} />
         <Models />
         <Keys />
@@ -46,7 +51,7 @@ export function Settings() {
 }
 
 function Appearance() {
-  const { theme, density, set } = usePreferences();
+  const { theme, density, width, set } = usePreferences();
   return (
     <Section title={says.appearance}>
       <div className="flex flex-wrap gap-6">
@@ -61,6 +66,12 @@ function Appearance() {
           value={density}
           choices={DENSITIES}
           onChange={(chosen) => set({ density: chosen })}
+        />
+        <Segments
+          label={says.width}
+          value={width}
+          choices={WIDTHS}
+          onChange={(chosen) => set({ width: chosen })}
         />
       </div>
     </Section>

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { api, asked, keyed, sentenceOf } from "@/api/client";
 import type { components } from "@/api/schema.gen";
-import { type Me, queries } from "@/app/me";
+import { type Me, peopleQuery, queries } from "@/app/me";
 import { Button } from "@/kit/button";
 import { Field } from "@/kit/field";
 import { Cell, Line, Table } from "@/kit/table";
@@ -13,14 +13,9 @@ import { Section } from "./section";
 
 type User = components["schemas"]["User"];
 const says = words.settings;
-const USERS = ["users"];
-const SHOWN = 200;
 
 export function Users({ me }: { me: Me }) {
-  const query = useQuery({
-    queryKey: USERS,
-    queryFn: () => asked(api.GET("/api/v1/users", { params: { query: { limit: SHOWN } } })),
-  });
+  const query = useQuery(peopleQuery);
   return (
     <Section title={says.users} hint={says.usersHint}>
       <NewUser />
@@ -44,7 +39,7 @@ async function change(act: () => Promise<unknown>): Promise<void> {
   } catch (error) {
     say(sentenceOf(error), "danger");
   }
-  await queries.invalidateQueries({ queryKey: USERS });
+  await queries.invalidateQueries({ queryKey: peopleQuery.queryKey });
 }
 
 function UserLine({ user, self }: { user: User; self: boolean }) {

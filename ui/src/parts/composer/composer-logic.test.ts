@@ -20,7 +20,7 @@ import {
   PASTE_CHARACTERS_MAX,
   PASTE_LINES_MAX,
 } from "./paste";
-import { directionOf, move, moved } from "./queue";
+import { directionOf, move, moved, moveTo } from "./queue";
 
 const ENTER: Press = {
   key: "Enter",
@@ -160,6 +160,19 @@ describe("a draft", () => {
     stop();
     expect(taken).toEqual(["again"]);
     expect(joined("begun", "back")).toBe("begun\n\nback");
+  });
+});
+
+describe("a drag in the queue", () => {
+  it("ends where the row was let go, and at an end beyond it", () => {
+    expect(moveTo([1, 2, 3], 1, 1)).toEqual({ queuedId: 1, before: 3 });
+    expect(moveTo([1, 2, 3], 3, -4)).toEqual({ queuedId: 3, before: 1 });
+    expect(moveTo([1, 2, 3], 1, 9)).toEqual({ queuedId: 1, before: null });
+  });
+
+  it("to where the row is asks for nothing", () => {
+    expect(moveTo([1, 2, 3], 2, 1)).toBeNull();
+    expect(moveTo([1, 2, 3], 9, 0)).toBeNull();
   });
 });
 

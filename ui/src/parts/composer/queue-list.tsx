@@ -2,15 +2,16 @@
  * The messages that wait, as the server has them. Moves are shown at once and stand until the server
  * tells its own order; whatever fails is said, and the server's order is back.
  */
-import { ArrowDown, ArrowUp, CornerDownLeft, Ellipsis, Pencil, Trash2, Zap } from "lucide-react";
-import { type KeyboardEvent, useState } from "react";
+import { ArrowDown, ArrowUp, Ellipsis, GripVertical, Pencil, Trash2, Zap } from "lucide-react";
+import { type KeyboardEvent, useRef, useState } from "react";
 import { Button } from "@/kit/button";
+import { cn } from "@/kit/classes";
 import { Menu, MenuItem } from "@/kit/menu";
 import type { ChatActions } from "@/log/actions";
 import { textOf } from "@/log/store";
 import type { QueuedMessage } from "@/log/types";
 import { firstLine, plural } from "../format";
-import { type Direction, directionOf, move, moved } from "./queue";
+import { type Direction, directionOf, type Move, move, moved, moveTo } from "./queue";
 
 interface QueueProps {
   queue: readonly QueuedMessage[];
@@ -22,10 +23,14 @@ interface QueueProps {
 export function Queue({ queue, actions, onTake }: QueueProps) {
   const [asked, setAsked] = useState<{ queue: QueueProps["queue"]; ids: number[] } | null>(null);
   const [failure, setFailure] = useState<string | null>(null);
+  const [dragged, setDragged] = useState<{ id: number; to: number } | null>(null);
+  const list = useRef<HTMLOListElement>(null);
   if (queue.length === 0) return null;
   // Void as soon as the server has said anything new about the queue.
   const ids = asked?.queue === queue ? asked.ids : queue.map((each) => each.queued_id);
-  const shown = ids.flatMap((id) => queue.find((each) => each.queued_id === id) ?? []);
+  const dragging = dragged === null ? null : moveTo(ids, dragged.id, dragged.to);
+  const order = dragging === null ? ids : moved(ids, dragging);
+  const shown = order.flatMap((id) => queue.find((each) => each.queued_id === id) ?? []);
   const attempt = (done: Promise<void>) => {
     setFailure(null);
     done.catch((problem: unknown) => {
@@ -33,11 +38,17 @@ export function Queue({ queue, actions, onTake }: QueueProps) {
       setFailure(problem instanceof Error ? problem.message : "That did not reach the server.");
     });
   };
-  const place = (queuedId: number, direction: Direction) => {
-    const wanted = move(ids, queuedId, direction);
+  const place = (wanted: Move | null) => {
     if (wanted === null) return;
     setAsked({ queue, ids: moved(ids, wanted) });
     attempt(actions.place(wanted.queuedId, wanted.before));
+  };
+  /** The row under the pointer: they are all of one height. */
+  const rowAt = (clientY: number) => {
+    const { current } = list;
+    if (current === null) return 0;
+    const each = current.scrollHeight / ids.length;
+    return Math.floor((clientY - current.getBoundingClientRect().top + current.scrollTop) / each);
   };
   return (
     <section aria-label="Queue" className="mb-2 rounded-card border border-line bg-subtle">
@@ -45,14 +56,20 @@ export function Queue({ queue, actions, onTake }: QueueProps) {
         {plural(shown.length, "message")} in the queue
         <span className="hidden sm:inline">· sent one by one when the agent is free</span>
       </h3>
-      <ol className="max-h-48 divide-y divide-line overflow-auto border-t border-line">
+      <ol ref={list} className="max-h-48 divide-y divide-line overflow-auto border-t border-line">
         {shown.map((each, at) => (
           <QueueRow
             key={each.queued_id}
             message={each}
             at={at}
             of={shown.length}
-            onMove={(direction) => place(each.queued_id, direction)}
+            isDragged={each.queued_id === dragged?.id}
+            onDrag={(clientY) => setDragged({ id: each.queued_id, to: rowAt(clientY) })}
+            onDrop={(isMeant) => {
+              if (isMeant) place(dragging);
+              setDragged(null);
+            }}
+            onMove={(direction) => place(move(ids, each.queued_id, direction))}
             onTake={() => onTake(each.queued_id)}
             onNow={() => attempt(actions.promote(each.queued_id))}
             onRemove={() => attempt(actions.remove(each.queued_id))}
@@ -72,13 +89,18 @@ interface QueueRowProps {
   message: QueuedMessage;
   at: number;
   of: number;
+  isDragged: boolean;
+  onDrag: (clientY: number) => void;
+  /** Not meant: the browser took the pointer away. */
+  onDrop: (isMeant: boolean) => void;
   onMove: (direction: Direction) => void;
   onTake: () => void;
   onNow: () => void;
   onRemove: () => void;
 }
 
-function QueueRow({ message, at, of, onMove, onTake, onNow, onRemove }: QueueRowProps) {
+function QueueRow(props: QueueRowProps) {
+  const { message, at, of, isDragged, onDrag, onDrop, onMove, onTake, onNow, onRemove } = props;
   const text = firstLine(textOf(message.parts)) || "Attachment";
   const keys = (event: KeyboardEvent) => {
     const direction = directionOf(event.key, event.altKey);
@@ -95,18 +117,19 @@ function QueueRow({ message, at, of, onMove, onTake, onNow, onRemove }: QueueRow
       act: () => onMove("down"),
       Glyph: ArrowDown,
     },
-    {
-      name: "Send now",
-      hint: "ends the present turn",
-      isOff: false,
-      act: onNow,
-      Glyph: CornerDownLeft,
-    },
+    { name: "Send now", hint: "ends the present turn", isOff: false, act: onNow, Glyph: Zap },
     { name: "Edit", hint: "takes it out of the queue", isOff: false, act: onTake, Glyph: Pencil },
     { name: "Delete", hint: "", isOff: false, act: onRemove, Glyph: Trash2 },
   ];
   return (
-    <li className="flex min-h-8 items-center gap-1 pr-1 pl-3" onKeyDown={keys}>
+    <li
+      className={cn(
+        "group flex h-8 items-center gap-1 pr-1 coarse:h-11",
+        isDragged && "bg-selected",
+      )}
+      onKeyDown={keys}
+    >
+      <Handle onDrag={onDrag} onDrop={onDrop} />
       {message.urgent ? (
         <Zap aria-label="Next" className="size-4 shrink-0 text-accent" />
       ) : (
@@ -141,6 +164,29 @@ function QueueRow({ message, at, of, onMove, onTake, onNow, onRemove }: QueueRow
   );
 }
 
+/** For a pointer or a finger; whoever has neither moves a row by its buttons, or with Alt and arrows. */
+function Handle({ onDrag, onDrop }: Pick<QueueRowProps, "onDrag" | "onDrop">) {
+  return (
+    <span
+      aria-hidden
+      data-handle
+      title="Drag to move"
+      className="flex h-full w-6 shrink-0 cursor-grab touch-none items-center justify-center text-faint active:cursor-grabbing coarse:w-9"
+      onPointerDown={(event) => {
+        event.preventDefault(); // no text is selected on the way
+        event.currentTarget.setPointerCapture(event.pointerId);
+      }}
+      onPointerMove={(event) => {
+        if (event.currentTarget.hasPointerCapture(event.pointerId)) onDrag(event.clientY);
+      }}
+      onPointerUp={() => onDrop(true)}
+      onPointerCancel={() => onDrop(false)}
+    >
+      <GripVertical className="size-4" />
+    </span>
+  );
+}
+
 interface ToolProps {
   name: string;
   hint: string;
@@ -149,18 +195,24 @@ interface ToolProps {
   isOff: boolean;
 }
 
+const QUIET =
+  "opacity-0 group-focus-within:opacity-100 group-hover:opacity-100 aria-disabled:opacity-0 group-hover:aria-disabled:opacity-40";
+
 function Tool({ tool, about }: { tool: ToolProps; about: string }) {
   const { name, hint, act, Glyph, isOff } = tool;
+  const isSend = name === "Send now";
   return (
     <Button
       look="plain"
-      size="iconSmall"
+      size={isSend ? "small" : "iconSmall"}
+      className={name.startsWith("Move") ? QUIET : undefined}
       aria-label={`${name}: ${about}`}
       title={hint === "" ? name : `${name} (${hint})`}
       aria-disabled={isOff}
       onClick={isOff ? undefined : act}
     >
       <Glyph aria-hidden />
+      {isSend && name}
     </Button>
   );
 }

@@ -15,9 +15,16 @@ export function move(ids: readonly number[], queuedId: number, direction: Direct
   if (at < 0) return null;
   const last = ids.length - 1;
   const to = { up: at - 1, down: at + 1, first: 0, last }[direction];
-  if (to === at || to < 0 || to > last) return null;
+  return to < 0 || to > last ? null : moveTo(ids, queuedId, to);
+}
+
+/** To a place in the list, wherever that is; null: it is there already, or nowhere. */
+export function moveTo(ids: readonly number[], queuedId: number, to: number): Move | null {
+  const at = ids.indexOf(queuedId);
+  const place = Math.max(0, Math.min(ids.length - 1, to));
+  if (at < 0 || place === at) return null;
   const others = ids.filter((id) => id !== queuedId);
-  return { queuedId, before: others[to] ?? null };
+  return { queuedId, before: others[place] ?? null };
 }
 
 /** The order that a move leads to, to be shown until the server tells the real one. */

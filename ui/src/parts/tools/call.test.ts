@@ -150,7 +150,7 @@ describe("a call in words", () => {
     expect(tally(calls, 48_000)).toEqual([
       "5 steps",
       "2 files read, 1 command, 1 edit, 1 other",
-      "1 not done",
+      "1 failed",
       "48 s",
     ]);
   });

@@ -144,7 +144,7 @@ export function aside(call: Call): string[] {
   else if (exitCode !== null && exitCode !== 0) words.push(`exit ${exitCode}`);
   else if (process !== null && familyOf(call.tool) === "command")
     words.push(`runs on as ${process}`);
-  if (took !== null) words.push(took);
+  if (took !== null && took !== "0.0 s") words.push(took);
   return words;
 }
 
@@ -175,7 +175,9 @@ export function tally(calls: readonly Call[], durationMs: number): string[] {
   });
   const bad = calls.filter((call) => UNDONE.has(call.state)).length;
   const pieces = [plural(calls.length, "step"), kinds.join(", ")];
-  if (bad > 0) pieces.push(`${bad} not done`);
+  const failed = calls.filter((call) => call.state === "failed").length;
+  if (failed > 0) pieces.push(`${failed} failed`);
+  if (bad > failed) pieces.push(`${bad - failed} not done`);
   if (durationMs >= 1000) pieces.push(elapsed(durationMs));
   return pieces;
 }

@@ -36,7 +36,7 @@ export function Editor({ text, onChange, onCancel, onSend }: EditorProps) {
   return (
     <form
       aria-label="Edit message"
-      className="rounded-card border border-line-strong bg-raised p-2"
+      className="mb-3 rounded-card border border-line-strong bg-raised p-2 focus-within:border-accent focus-within:ring-1 focus-within:ring-accent"
       onSubmit={(event) => {
         event.preventDefault();
         send();
@@ -55,8 +55,8 @@ export function Editor({ text, onChange, onCancel, onSend }: EditorProps) {
         }}
         className="block max-h-[50dvh] w-full resize-none bg-transparent p-1 text-body outline-none"
       />
-      <div className="mt-2 flex flex-wrap items-center gap-2">
-        <p className="min-w-40 flex-1 text-meta text-muted">
+      <div className="mt-2 flex flex-wrap items-center justify-end gap-2 pl-1">
+        <p className="flex-1 text-meta text-muted max-sm:basis-full">
           What came after stays as an older version. Changes to files are not undone.
         </p>
         <Button look="plain" onClick={onCancel}>

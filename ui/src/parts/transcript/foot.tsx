@@ -10,6 +10,7 @@ import {
 } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { Button } from "@/kit/button";
+import { cn } from "@/kit/classes";
 import { useClock, useNow } from "@/kit/clock";
 import { CopyButton } from "@/kit/copy-button";
 import { Menu, MenuItem } from "@/kit/menu";
@@ -18,7 +19,6 @@ import type { ChatError, Retry } from "@/log/types";
 import { useChat } from "../context";
 import { cost, count, elapsed, moment, remaining } from "../format";
 import { useSilence } from "../live";
-import { headline } from "../tools/words";
 import type { Foot, Phase } from "./items";
 import { RowActions } from "./row-actions";
 
@@ -35,23 +35,28 @@ export function TurnFoot({ foot }: { foot: Foot }) {
   }
 }
 
-const LINE = "flex min-h-7 flex-wrap items-center gap-x-2 text-meta text-muted coarse:min-h-11";
+const LINE = "flex min-h-7 items-center gap-x-2 text-meta text-muted coarse:min-h-11";
 
 function Over({ ends, answer }: { ends: TurnEnd; answer: string }) {
   const clock = useClock();
   const facts = factsOf(ends);
   return (
     <div className={LINE}>
-      <span className="numeric flex flex-wrap gap-x-2">
-        {facts.map((fact, at) => (
-          <span key={fact} className="flex gap-2">
-            {at > 0 && <span aria-hidden>·</span>}
-            {fact}
+      <span className="numeric flex min-w-0 flex-wrap gap-x-2">
+        {facts.map(({ is, said, atLength }, at) => (
+          <span key={is} className={cn("flex gap-2", is === "model" && "max-sm:hidden")}>
+            {at > 0 && (
+              <span aria-hidden className={cn(facts[at - 1]?.is === "model" && "max-sm:hidden")}>
+                ·
+              </span>
+            )}
+            {atLength !== undefined && <span className="max-sm:hidden">{atLength}</span>}
+            <span className={cn(atLength !== undefined && "sm:hidden")}>{said}</span>
           </span>
         ))}
       </span>
       <RowActions className="ml-auto">
-        <time dateTime={ends.endedAt} className="numeric mr-1">
+        <time dateTime={ends.endedAt} className="numeric mr-1 whitespace-nowrap">
           {moment(ends.endedAt, clock.now())}
         </time>
         {answer !== "" && (
@@ -62,28 +67,43 @@ function Over({ ends, answer }: { ends: TurnEnd; answer: string }) {
   );
 }
 
-export function factsOf(ends: TurnEnd): string[] {
+interface Fact {
+  is: "model" | "tokens" | "price" | "time";
+  said: string;
+  /** The same where there is more room. */
+  atLength?: string;
+}
+
+/** What a turn took. A model that nobody named is the one that was standard at the time. */
+export function factsOf(ends: TurnEnd): Fact[] {
   const { usage } = ends;
-  const facts: string[] = [];
-  if (ends.model !== null) facts.push(ends.model);
-  const tokens = [
-    usage.input === undefined ? null : `${count(usage.input)} in`,
-    usage.cache_read === undefined ? null : `${count(usage.cache_read)} cached`,
+  const facts: Fact[] = [{ is: "model", said: ends.model ?? "standard model" }];
+  const tokens = tokensOf(usage, "");
+  const cached = usage.cache_read === undefined ? "" : ` (${count(usage.cache_read)} cached)`;
+  if (tokens !== "") facts.push({ is: "tokens", said: tokens, atLength: tokensOf(usage, cached) });
+  const price = cost(ends.costMicros);
+  if (price !== null) facts.push({ is: "price", said: price });
+  if (ends.startedAt !== null) {
+    const ms = Date.parse(ends.endedAt) - Date.parse(ends.startedAt);
+    facts.push({ is: "time", said: elapsed(ms) });
+  }
+  return facts;
+}
+
+function tokensOf(usage: TurnEnd["usage"], cached: string): string {
+  const pieces = [
+    usage.input === undefined ? null : `${count(usage.input)} in${cached}`,
     usage.output === undefined ? null : `${count(usage.output)} out`,
   ].filter((each) => each !== null);
-  if (tokens.length > 0) facts.push(`${tokens.join(", ")} tokens`);
-  const price = cost(ends.costMicros);
-  if (price !== null) facts.push(price);
-  if (ends.startedAt !== null)
-    facts.push(elapsed(Date.parse(ends.endedAt) - Date.parse(ends.startedAt)));
-  return facts;
+  return pieces.length === 0 ? "" : `${pieces.join(", ")} tokens`;
 }
 
 const PHASES: Readonly<Record<Phase, string>> = {
   waiting: "Waiting for a worker",
   thinking: "Thinking",
   writing: "Writing",
-  running: "Running",
+  // What runs stands in the card above; twice would only flicker twice.
+  running: "Working",
   stopping: "Stopping…",
   awaiting: "Waits for you",
 };
@@ -93,9 +113,8 @@ const SILENT_FROM_MS = 30_000;
 function Going({ foot }: { foot: Extract<Foot, { is: "going" }> }) {
   const now = useNow();
   const silence = useSilence();
-  const { phase, what, since } = foot;
+  const { phase, since } = foot;
   const ms = since === null ? 0 : now - Date.parse(since);
-  const label = phase === "running" && what !== null ? runningWords(what) : PHASES[phase];
   const Glyph = phase === "awaiting" ? Hourglass : phase === "stopping" ? Square : CircleDashed;
   return (
     <div className={LINE}>
@@ -103,22 +122,17 @@ function Going({ foot }: { foot: Extract<Foot, { is: "going" }> }) {
         aria-hidden
         className={
           phase === "awaiting" || phase === "stopping"
-            ? "size-4 text-warn"
-            : "size-4 animate-spin text-accent [animation-duration:2.4s]"
+            ? "size-4 shrink-0 text-warn"
+            : "size-4 shrink-0 animate-spin text-accent [animation-duration:2.4s]"
         }
       />
-      <span className="min-w-0 truncate">{label}</span>
-      {ms >= SHOWN_FROM_MS && <span className="numeric">{elapsed(ms)}</span>}
+      <span className="min-w-0 truncate">{PHASES[phase]}</span>
+      {ms >= SHOWN_FROM_MS && <span className="numeric shrink-0">{elapsed(ms)}</span>}
       {silence >= SILENT_FROM_MS && phase !== "awaiting" && (
-        <span className="numeric">· nothing new for {elapsed(silence)}</span>
+        <span className="numeric shrink-0">· nothing new for {elapsed(silence)}</span>
       )}
     </div>
   );
-}
-
-function runningWords(call: Parameters<typeof headline>[0]): string {
-  const { verb, object } = headline(call);
-  return object === "" ? verb : `${verb} ${object}`;
 }
 
 function Retrying({ retry }: { retry: Retry }) {

@@ -133,7 +133,7 @@ export interface Held {
 }
 
 export interface Folding {
-  open: ReadonlySet<string>;
+  open: Pick<ReadonlySet<string>, "has">;
   held: Held | null;
 }
 

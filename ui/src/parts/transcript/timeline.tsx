@@ -37,6 +37,12 @@ interface TimelineProps {
   onMode: (mode: Follow["mode"]) => void;
   /** Something was sent from here: goes up by one each time. */
   sent: number;
+  /** Go to this item, once for each new object. */
+  goal: Goal | null;
+}
+
+export interface Goal {
+  readonly key: string;
 }
 
 /** Where readers were when they left a chat. */
@@ -48,7 +54,7 @@ const PLACES_MAX = 20;
 const LOAD_OLDER_WITHIN = 4;
 const ROOM_BELOW_PX = 24;
 
-export function Timeline({ chatId, items, loadOlder, onMode, sent }: TimelineProps) {
+export function Timeline({ chatId, items, loadOlder, onMode, sent, goal }: TimelineProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const [focused, setFocused] = useState<string | null>(null);
   const focusedAt = focused === null ? -1 : items.findIndex((item) => item.key === focused);
@@ -60,6 +66,7 @@ export function Timeline({ chatId, items, loadOlder, onMode, sent }: TimelinePro
     sign({ kind: "sends" });
     toEnd();
   }, [sent, sign, toEnd]);
+  useGoal(goal, items, virtualizer, sign);
   const older = useOlder(virtualizer, items, loadOlder);
   const jump = () => {
     sign({ kind: "jumps to the end" });
@@ -151,6 +158,24 @@ function useList(
     if (now.current.distance > 1) holdEnd();
   }, [height, items, sign, holdEnd]);
   return { virtualizer, state, sign, toEnd };
+}
+
+/** Somebody looks for something: what they go to is read, whatever else is said meanwhile. */
+function useGoal(
+  goal: Goal | null,
+  items: readonly Item[],
+  list: List,
+  sign: (sign: { kind: "looks back" }) => void,
+): void {
+  const reached = useRef<Goal | null>(null);
+  useEffect(() => {
+    if (goal === null || reached.current === goal) return;
+    const at = items.findIndex((item) => item.key === goal.key);
+    if (at < 0) return; // what hides it is being opened
+    reached.current = goal;
+    sign({ kind: "looks back" });
+    list.scrollToIndex(at, { align: "center" });
+  }, [goal, items, list, sign]);
 }
 
 function isOlder(items: readonly Item[], key: string | null): boolean {

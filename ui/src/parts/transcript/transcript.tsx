@@ -1,17 +1,22 @@
 /** The transcript of an open chat: the log's rows as items, and what their state asks for. */
-import { useCallback, useMemo, useRef, useState } from "react";
+import { lazy, Suspense, useCallback, useMemo, useRef, useState } from "react";
 import { useLog, useRows } from "@/log/store";
 import { Chat, type ChatContext } from "../context";
 import type { TranscriptProps } from "../contract";
 import { LiveContext, liveOf, shapeOf } from "../live";
 import { StatusRegion } from "../status/status-region";
+import type { Match } from "./find";
+import { useFind, useFindKey } from "./find-state";
 import type { Follow } from "./follow";
 import { type Held, hold, type Item, itemsOf, type LiveShape, settled } from "./items";
 import { AwayTranscript, EmptyTranscript, LoadingTranscript } from "./states";
-import { Timeline } from "./timeline";
+import { type Goal, Timeline } from "./timeline";
 import { versionsBySeq } from "./versions";
 
-export function Transcript({ log, actions, models, mayWrite, paths = [] }: TranscriptProps) {
+const FindBar = lazy(() => import("./find-bar"));
+
+export function Transcript(props: TranscriptProps) {
+  const { log, actions, models, mayWrite, paths = [], authors = NOBODY } = props;
   const state = useLog(log, (now) => now.state);
   const items = useItems(log);
   const live = useMemo(() => liveOf(log), [log]);
@@ -33,17 +38,32 @@ export function Transcript({ log, actions, models, mayWrite, paths = [] }: Trans
       actions: mayWrite ? actions : null,
       models,
       versions,
+      authors,
       isOpen: (key) => open.has(key),
       toggle,
     }),
-    [chatId, actions, mayWrite, models, versions, open, toggle],
+    [chatId, actions, mayWrite, models, versions, authors, open, toggle],
   );
   const loadOlder = useCallback(() => actions.loadOlder(), [actions]);
+  const isFinding = useFind((find) => find.open);
+  useFindKey();
+  const [goal, setGoal] = useState<Goal | null>(null);
+  const go = (match: Match) => {
+    for (const key of match.opens) if (!open.has(key)) toggle(key);
+    setGoal({ key: match.key });
+  };
   if (state === "away") return <AwayTranscript />;
   if (state === "opening" && items.list.length === 0) return <LoadingTranscript />;
   return (
     <Chat.Provider value={context}>
       <LiveContext.Provider value={live}>
+        {isFinding && (
+          <div className="relative z-20 h-0">
+            <Suspense>
+              <FindBar items={items.all()} older={items.older} loadOlder={loadOlder} onGo={go} />
+            </Suspense>
+          </div>
+        )}
         {items.list.length === 0 ? (
           <EmptyTranscript />
         ) : (
@@ -54,6 +74,7 @@ export function Transcript({ log, actions, models, mayWrite, paths = [] }: Trans
             loadOlder={loadOlder}
             onMode={onMode}
             sent={sent}
+            goal={goal}
           />
         )}
         <StatusRegion items={items.list} />
@@ -62,6 +83,9 @@ export function Transcript({ log, actions, models, mayWrite, paths = [] }: Trans
   );
 }
 
+const NOBODY: ReadonlyMap<string, string> = new Map();
+/** Asked for one key at a time, and always has it. */
+const EVERYTHING = { has: () => true };
 const NOTHING_OPEN: ReadonlySet<string> = new Set();
 
 function useItems(log: TranscriptProps["log"]) {
@@ -91,7 +115,13 @@ function useItems(log: TranscriptProps["log"]) {
   const onMode = useCallback((mode: Follow["mode"]) => {
     setHeld(mode === "reading" ? hold(before.current) : null);
   }, []);
-  return { list, open, toggle, onMode };
+  // Whatever is folded, for who looks for something; made only then.
+  const all = () => {
+    const live = JSON.parse(shape) as LiveShape[];
+    const facts = { rows, older, live, status, retry, error, action };
+    return itemsOf(facts, { open: EVERYTHING, held });
+  };
+  return { list, open, toggle, onMode, older, all };
 }
 
 /** How often something was sent from here since the chat was opened. */

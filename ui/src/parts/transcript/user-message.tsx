@@ -20,7 +20,8 @@ const FOLD_LINES = 20;
 const FOLD_CHARACTERS = 2400;
 
 export function UserMessage({ message }: { message: Message }) {
-  const { actions, chatId } = useChat();
+  const { actions, chatId, authors } = useChat();
+  const author = authors.get(message.author_id ?? "");
   const text = textOf(message.parts);
   const kept = `edit.${chatId}.${message.seq}`;
   const [edited, setEdited] = useState<string | null>(() => loadDraft(kept).text || null);
@@ -28,7 +29,11 @@ export function UserMessage({ message }: { message: Message }) {
     saveDraft(kept, words === null ? NO_DRAFT : { text: words, attachments: [] });
     setEdited(words);
   };
-  const heading = <h2 className="sr-only">You said: {firstLine(text, 80)}</h2>;
+  const heading = (
+    <h2 className="sr-only">
+      {author ?? "You"} said: {firstLine(text, 80)}
+    </h2>
+  );
   if (edited !== null && actions !== null) {
     const send = (words: string) =>
       actions.edit(message.seq, { text: words, model: message.model });
@@ -42,6 +47,7 @@ export function UserMessage({ message }: { message: Message }) {
   return (
     <div className="user-message">
       {heading}
+      {author !== undefined && <p className="pb-1 text-meta text-muted">{author}</p>}
       <Said text={text} parts={message.parts} />
       <Meta message={message} text={text} onEdit={actions === null ? null : () => change(text)} />
     </div>

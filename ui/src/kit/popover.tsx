@@ -1,0 +1,21 @@
+import { Popover as Radix } from "radix-ui";
+import type { ReactElement, ReactNode } from "react";
+
+/** Something to read or do beside what opened it. */
+export function Popover({ trigger, children }: { trigger: ReactElement; children: ReactNode }) {
+  return (
+    <Radix.Root>
+      <Radix.Trigger asChild>{trigger}</Radix.Trigger>
+      <Radix.Portal>
+        <Radix.Content
+          align="end"
+          sideOffset={4}
+          collisionPadding={8}
+          className="z-50 w-72 max-w-[calc(100vw-1rem)] rounded-card border border-line bg-raised p-3 text-ui shadow-float outline-none"
+        >
+          {children}
+        </Radix.Content>
+      </Radix.Portal>
+    </Radix.Root>
+  );
+}
