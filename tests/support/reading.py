@@ -1,9 +1,9 @@
 """Somebody who reads: how far the line before their eyes moves while something happens.
 
-The line is a row of the transcript that is wholly in sight. It is looked at before each frame, and
-where it was in two frames running counts: a row whose new height the list has not heard of yet is
-elsewhere for a moment that nobody is shown. What is shown for a single frame is a layout shift, and
-`shifted` counts those.
+The line is that of the first character in sight, and its middle, which is the same for all letters. It is looked at before each frame, and where it was
+in two frames running counts: a row whose new height the list has not heard of yet is elsewhere for a
+moment that nobody is shown. What is shown for a single frame is a layout shift, and `shifted` counts
+those.
 """
 
 import asyncio
@@ -21,26 +21,40 @@ FAINT_PX: Final = 0.5
 
 _WATCH: Final = """() => {
   const log = document.querySelector('[role=log]');
-  const top = log.getBoundingClientRect().top;
-  const row = [...log.querySelectorAll('article')]
-    .map(each => ({ each, at: each.getBoundingClientRect() }))
-    .filter(({ at }) => at.top >= top && at.height > 0)
-    .sort((a, b) => a.at.top - b.at.top)[0];
-  const watch = { key: row.each.dataset.key, from: row.at.top - top, far: 0, last: null, on: true };
+  const edge = () => log.getBoundingClientRect().top;
+  const placeOf = ([text, at]) => {
+    const range = document.createRange();
+    if (!text.isConnected || at >= text.length) return null;
+    range.setStart(text, at);
+    range.setEnd(text, at + 1);
+    const [box] = range.getClientRects();
+    return box === undefined ? null : (box.top + box.bottom) / 2 - edge();
+  };
+  const inSight = [...log.querySelectorAll('article')]
+    .filter(each => each.getBoundingClientRect().bottom > edge())
+    .sort((a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top);
+  const lines = function* () {
+    for (const row of inSight) {
+      const texts = document.createTreeWalker(row, NodeFilter.SHOW_TEXT);
+      while (texts.nextNode()) {
+        const text = texts.currentNode;
+        if (text.parentElement.closest('.sr-only, button')) continue;
+        for (let at = 0; at < text.length; at++) if (placeOf([text, at]) >= 0) yield [text, at];
+      }
+    }
+  };
+  const line = lines().next().value;
+  const watch = { from: placeOf(line), far: 0, last: null, on: true };
   globalThis.watched = watch;
   const look = () => {
     if (!watch.on) return;
-    const now = log.querySelector(`[data-key="${CSS.escape(watch.key)}"]`);
-    const at = now === null
-      ? 1e6
-      : now.getBoundingClientRect().top - log.getBoundingClientRect().top;
-    const far = Math.abs(at - watch.from);
+    const far = Math.abs((placeOf(line) ?? 1e6) - watch.from);
     if (watch.last !== null) watch.far = Math.max(watch.far, Math.min(far, watch.last));
     watch.last = far;
     requestAnimationFrame(look);
   };
   look();
-  return watch.key;
+  return line[0].data.slice(line[1], line[1] + 40);
 }"""
 _END: Final = """() => {
   const log = document.querySelector('[role=log]');
@@ -68,7 +82,7 @@ _SHIFTS: Final = """() => {
 class Watched:
     """`far`: how far the line was away at most, in px."""
 
-    row: str
+    words: str
     far: float = 0.0
 
 

@@ -26,6 +26,7 @@ import { AT_END, type Follow } from "./follow";
 import { guess, ItemView, type OlderState, spaceAbove } from "./item-view";
 import type { Item } from "./items";
 import { isFar, isWriting, thresholdOf, useFollow, useSigns, whereIs } from "./use-follow";
+import { useReadingLine } from "./use-reading-line";
 
 type List = Virtualizer<HTMLDivElement, HTMLElement>;
 
@@ -140,6 +141,7 @@ function useList(
     if (now.current.mode === "following") toEnd();
   }, [now, toEnd]);
   useSigns(scroller, sign, holdEnd);
+  useReadingLine(scroller, virtualizer, now);
   useBeginning(virtualizer, items.length > 0, now);
   useLeaving(chatId, virtualizer, now);
   const height = virtualizer.getTotalSize();
