@@ -16,8 +16,8 @@ from playwright.async_api import Page
 
 from tests.support.figures import note
 
-FAINT_PX: Final = 0.5
-"""Positions are fractions of a pixel. What is less than half of one is drawn at the same place."""
+FAINT_PX: Final = 1.0
+"""Positions are fractions, and the heights of letters are rounded: what is less cannot be seen."""
 
 _WATCH: Final = """() => {
   const log = document.querySelector('[role=log]');

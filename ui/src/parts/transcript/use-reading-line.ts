@@ -1,28 +1,24 @@
 /**
  * The line that somebody reads stays when the text around it is laid out anew: the window or the list
- * beside it gets another width, or the letters come late.
+ * beside it gets another width, the letters come late, something above it grows.
  *
- * The list keeps still what lies wholly above or below the upper edge. Of the row that crosses it the
- * list cannot know how much lies above, so here the first line in sight is remembered by its text,
- * and after such a change the list is asked to scroll by as much as that text has moved.
+ * What becomes higher or lower above that line, the list makes good by scrolling, in the same frame.
+ * Of the row that the line itself is in, the list cannot know which part lies above: so the first line
+ * in sight is remembered by its text, and how far it is from the top of its row.
  */
-import type { Virtualizer } from "@tanstack/react-virtual";
+import type { VirtualItem, Virtualizer } from "@tanstack/react-virtual";
 import { type RefObject, useEffect } from "react";
 import type { Follow } from "./follow";
 
 type List = Virtualizer<HTMLDivElement, HTMLElement>;
 
 interface Line {
+  row: HTMLElement;
   text: Text;
   offset: number;
-  /** How far its middle is below the upper edge of what is seen. */
-  place: number;
+  /** How far below the top of its row. */
+  within: number;
 }
-
-/** Rows that come into sight are measured a frame later, and may move it once more. */
-const SETTLING_FRAMES = 8;
-const FAINT_PX = 0.5;
-const HANDS = ["wheel", "touchmove", "pointerdown", "keydown"] as const;
 
 export function useReadingLine(
   scroller: RefObject<HTMLDivElement | null>,
@@ -31,103 +27,93 @@ export function useReadingLine(
 ): void {
   useEffect(() => {
     const { current } = scroller;
-    const content = current?.firstElementChild ?? null;
-    if (current === null || content === null) return;
+    if (current === null) return;
     let line: Line | null = null;
-    let width = current.clientWidth;
-    let frames = 0;
+    let isSplitting = false;
 
-    const remember = () => {
+    function remember(): void {
+      if (current === null) return;
+      // Laid out anew since the list has measured it: what we know is from before, and needed now.
+      if (line?.row.isConnected && !isAsMeasured(line.row, list)) return;
       line = now.current.mode === "reading" ? firstLine(current) : null;
-    };
-    const putBack = () => {
-      if (line === null || now.current.mode !== "reading") return;
-      const moved = (placeOf(line.text, line.offset, current) ?? line.place) - line.place;
-      if (Math.abs(moved) > FAINT_PX) list.scrollBy(moved);
-    };
-    const settle = () => {
-      putBack();
-      if (--frames > 0) requestAnimationFrame(settle);
-      else remember();
-    };
-    const laidOutAnew = () => {
-      const isSettling = frames > 0;
-      frames = SETTLING_FRAMES;
-      width = current.clientWidth;
-      if (isSettling) putBack();
-      else settle();
-    };
-    const scrolled = () => {
-      // While it settles it was us; with another width it was the browser, and we are told in a moment.
-      if (frames === 0 && current.clientWidth === width) remember();
-    };
-    /** Whoever takes the scroll into their hands wants to be elsewhere. */
-    const hands = () => {
-      line = null;
-    };
-    const resized = new ResizeObserver(() => {
-      const isOther = current.clientWidth !== width || document.fonts.status === "loading";
-      if (isOther) laidOutAnew();
-      else if (frames === 0) remember();
-    });
-    resized.observe(current);
-    resized.observe(content);
-    current.addEventListener("scroll", scrolled, { passive: true });
-    for (const kind of HANDS) current.addEventListener(kind, hands, { passive: true });
-    document.fonts.addEventListener("loadingdone", laidOutAnew);
+      list.shouldAdjustScrollPositionOnItemSizeChange = line === null ? undefined : isAbove;
+    }
+    /** Whether the scroll must make good what an item has grown. */
+    function isAbove(item: VirtualItem, delta: number): boolean {
+      if (isSplitting) return true;
+      if (line === null || !line.row.isConnected) return item.end <= (list.scrollOffset ?? 0);
+      const at = Number(line.row.dataset.index);
+      return item.index === at ? isAboveLine(line, item, delta) : item.index < at;
+    }
+    function isAboveLine(line: Line, item: VirtualItem, delta: number): boolean {
+      const within = placeIn(line.row, line.text, line.offset);
+      if (within === null) return false;
+      const moved = within - line.within;
+      line.within = within;
+      if (moved === 0 || moved === delta) return moved !== 0;
+      // First what came above the line; what came below it is the rest of the call that asks us.
+      isSplitting = true;
+      list.resizeItem(item.index, (list.itemSizeCache.get(item.key) ?? item.size) + moved);
+      isSplitting = false;
+      return false;
+    }
+
+    current.addEventListener("scroll", remember, { passive: true });
     return () => {
-      frames = 0;
-      resized.disconnect();
-      current.removeEventListener("scroll", scrolled);
-      for (const kind of HANDS) current.removeEventListener(kind, hands);
-      document.fonts.removeEventListener("loadingdone", laidOutAnew);
+      list.shouldAdjustScrollPositionOnItemSizeChange = undefined;
+      current.removeEventListener("scroll", remember);
     };
   }, [scroller, list, now]);
+}
+
+function isAsMeasured(row: HTMLElement, list: List): boolean {
+  const known = list.itemSizeCache.get(row.dataset.key ?? "");
+  return known === undefined || Math.abs(known - row.offsetHeight) < 1;
 }
 
 /** The first line of text whose middle is in sight. */
 function firstLine(scroller: HTMLElement): Line | null {
   const edge = scroller.getBoundingClientRect().top;
-  const rows = [...scroller.querySelectorAll("article")]
+  const rows = [...scroller.querySelectorAll<HTMLElement>("article")]
     .map((row) => ({ row, box: row.getBoundingClientRect() }))
     .filter(({ box }) => box.bottom > edge)
     .sort((one, other) => one.box.top - other.box.top);
-  for (const { row } of rows) {
+  for (const { row, box } of rows) {
     const texts = document.createTreeWalker(row, NodeFilter.SHOW_TEXT);
     for (let text = texts.nextNode() as Text | null; text; text = texts.nextNode() as Text | null) {
-      const offset = firstBelow(text, scroller);
+      const offset = firstBelow(row, text, edge - box.top);
       if (offset === null) continue;
-      return { text, offset, place: placeOf(text, offset, scroller) ?? 0 };
+      return { row, text, offset, within: placeIn(row, text, offset) ?? 0 };
     }
   }
   return null;
 }
 
-/** Where in a text its first character in sight stands: lines follow one another, so by halving. */
-function firstBelow(text: Text, scroller: HTMLElement): number | null {
+/** Where in a text its first character below an edge stands: lines follow one another, so by halving. */
+function firstBelow(row: HTMLElement, text: Text, edge: number): number | null {
   if (text.data.trim() === "" || text.parentElement?.closest(".sr-only")) return null;
+  const isBelow = (offset: number) => (placeIn(row, text, offset) ?? edge - 1) >= edge;
   let low = 0;
   let high = text.length - 1;
-  if ((placeOf(text, high, scroller) ?? -1) < 0) return null;
+  if (!isBelow(high)) return null;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((placeOf(text, middle, scroller) ?? -1) < 0) low = middle + 1;
-    else high = middle;
+    if (isBelow(middle)) high = middle;
+    else low = middle + 1;
   }
   return low;
 }
 
 /**
- * How far the middle of a character is below the upper edge; null if it is drawn nowhere. The middle,
- * since it is the line's own: other letters reach higher or lower in the same line.
+ * How far the middle of a character is below the top of its row; null if it is drawn nowhere. The
+ * middle, since it is the line's own: other letters reach higher or lower in the same line.
  */
-function placeOf(text: Text, offset: number, scroller: HTMLElement): number | null {
+function placeIn(row: HTMLElement, text: Text, offset: number): number | null {
   if (!text.isConnected || offset >= text.length) return null;
   const range = document.createRange();
   range.setStart(text, offset);
   range.setEnd(text, offset + 1);
   const box = range.getClientRects()[0];
-  return box === undefined
-    ? null
-    : (box.top + box.bottom) / 2 - scroller.getBoundingClientRect().top;
+  if (box === undefined) return null;
+  return (box.top + box.bottom) / 2 - row.getBoundingClientRect().top;
 }
