@@ -61,11 +61,11 @@ _END: Final = """() => {
   return Math.max(0, log.scrollHeight - log.clientHeight - log.scrollTop);
 }"""
 _SHIFTS: Final = """() => {
-  globalThis.shifts = [];
-  new PerformanceObserver(list => {
+  const shifts = [];
+  const observer = new PerformanceObserver(list => {
     for (const entry of list.getEntries()) {
       if (entry.hadRecentInput) continue;
-      globalThis.shifts.push({
+      shifts.push({
         value: entry.value,
         moved: entry.sources.map(({ node, previousRect: was, currentRect: is }) => {
           const what = node?.nodeType === 1 ? node : node?.parentElement;
@@ -74,7 +74,12 @@ _SHIFTS: Final = """() => {
         }),
       });
     }
-  }).observe({ type: 'layout-shift' });
+  });
+  observer.observe({ type: 'layout-shift' });
+  globalThis.shiftsUntilNow = () => {
+    observer.disconnect();
+    return shifts;
+  };
 }"""
 
 
@@ -138,5 +143,5 @@ async def shifted(page: Page) -> AsyncGenerator[list[dict[str, Any]]]:
     await asyncio.sleep(0.6)  # for half a second after a press the browser excuses every shift
     yield shifts
     await settle(page)
-    shifts += await page.evaluate("() => globalThis.shifts")
+    shifts += await page.evaluate("() => shiftsUntilNow()")
     note("layout_shift_max", round(sum(each["value"] for each in shifts), 4))
