@@ -4,6 +4,7 @@ import { PanelLeft } from "lucide-react";
 import { Dialog as Radix } from "radix-ui";
 import { lazy, Suspense, useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { Button } from "@/kit/button";
+import { useFocusBack } from "@/kit/focus";
 import { chatList } from "@/log/list";
 import { words } from "@/words";
 import { ConnectionBar } from "./connection-bar";
@@ -94,11 +95,13 @@ export function Layout() {
 }
 
 function Drawer({ open, onOpenChange }: { open: boolean; onOpenChange: (open: boolean) => void }) {
+  const focusBack = useFocusBack();
   return (
     <Radix.Root open={open} onOpenChange={onOpenChange}>
       <Radix.Portal>
         <Radix.Overlay className="fixed inset-0 z-30 bg-[oklch(0_0_0/0.4)]" />
         <Radix.Content
+          {...focusBack}
           aria-describedby={undefined}
           className="fixed inset-y-0 left-0 z-40 flex w-[300px] max-w-[86vw] flex-col bg-subtle pt-[env(safe-area-inset-top)] pb-[env(safe-area-inset-bottom)] shadow-float"
         >

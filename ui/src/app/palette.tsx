@@ -4,6 +4,7 @@ import { Command } from "cmdk";
 import { Keyboard, MessageSquare, Monitor, Moon, Plus, Rows3, Settings, Sun } from "lucide-react";
 import { Dialog as Radix } from "radix-ui";
 import { type ReactNode, useState } from "react";
+import { useFocusBack } from "@/kit/focus";
 import { useChats } from "@/log/list";
 import { words } from "@/words";
 import { usePreferences } from "./preferences";
@@ -15,6 +16,7 @@ const CHATS_SHOWN = 30;
 export default function Palette() {
   const open = useFloating((state) => state.open === "palette");
   const [asked, setAsked] = useState("");
+  const focusBack = useFocusBack();
   return (
     <Radix.Root
       open={open}
@@ -26,6 +28,7 @@ export default function Palette() {
       <Radix.Portal>
         <Radix.Overlay className="fixed inset-0 z-40 bg-[oklch(0_0_0/0.4)]" />
         <Radix.Content
+          {...focusBack}
           aria-describedby={undefined}
           className="fixed top-[12dvh] left-1/2 z-50 w-[36rem] max-w-[calc(100vw-2rem)] -translate-x-1/2 overflow-hidden rounded-panel border border-line bg-raised shadow-float"
         >

@@ -4,6 +4,7 @@ import type { ReactNode } from "react";
 import { words } from "@/words";
 import { Button } from "./button";
 import { cn } from "./classes";
+import { useFocusBack } from "./focus";
 
 interface DialogProps {
   readonly open: boolean;
@@ -14,11 +15,13 @@ interface DialogProps {
 }
 
 export function Dialog({ open, onOpenChange, title, children, className }: DialogProps) {
+  const focusBack = useFocusBack();
   return (
     <Radix.Root open={open} onOpenChange={onOpenChange}>
       <Radix.Portal>
         <Radix.Overlay className="fixed inset-0 z-40 bg-[oklch(0_0_0/0.4)]" />
         <Radix.Content
+          {...focusBack}
           aria-describedby={undefined}
           className={cn(
             "fixed top-[12dvh] left-1/2 z-50 max-h-[76dvh] w-[30rem] max-w-[calc(100vw-2rem)] -translate-x-1/2 overflow-auto rounded-panel border border-line bg-raised p-4 shadow-float",

@@ -12,8 +12,10 @@ export function StatusRegion({ items }: { items: readonly Item[] }) {
   useEffect(() => {
     const said = announce(told.current, items, now);
     told.current = said.told;
-    if (said.polite !== null) setPolite(said.polite);
-    if (said.assertive !== null) setAssertive(said.assertive);
+    if (said.polite === null && said.assertive === null) return;
+    // What was asked of somebody is over when something else is told.
+    setPolite((was) => said.polite ?? was);
+    setAssertive(said.assertive ?? "");
   }, [items, now]);
   return (
     <div className="sr-only">

@@ -2,7 +2,7 @@ import { memo } from "react";
 import { useChat } from "../context";
 import type { CallActions } from "../tools/actions";
 import { ToolCard } from "../tools/tool-card";
-import { Boundary, Break, Older, OnItsWay, Run } from "./dividers";
+import { Boundary, Break, OnItsWay, Run } from "./dividers";
 import { TurnFoot } from "./foot";
 import type { Item } from "./items";
 import { Reasoning, SaidText, Sources } from "./said";
@@ -11,21 +11,15 @@ import { UserMessage } from "./user-message";
 interface ItemViewProps {
   item: Item;
   isOpen: boolean;
-  older: OlderState;
-}
-
-export interface OlderState {
-  isLoading: boolean;
-  load: () => void;
 }
 
 /** One item. Drawn again only when it, or whether it is open, has changed. */
-export const ItemView = memo(function ItemView({ item, isOpen, older }: ItemViewProps) {
+export const ItemView = memo(function ItemView({ item, isOpen }: ItemViewProps) {
   const { actions, toggle } = useChat();
   const onToggle = () => toggle(item.key);
   switch (item.kind) {
     case "older":
-      return <Older isLoading={older.isLoading} onLoad={older.load} />;
+      return null; // it stands above the list
     case "user":
       return <UserMessage message={item.message} />;
     case "text":

@@ -22,10 +22,12 @@ import {
 import { Button } from "@/kit/button";
 import { cn } from "@/kit/classes";
 import { useChat } from "../context";
+import { Older } from "./dividers";
 import { AT_END, type Follow } from "./follow";
-import { guess, ItemView, type OlderState, spaceAbove } from "./item-view";
+import { guess, ItemView, spaceAbove } from "./item-view";
 import type { Item } from "./items";
 import { isFar, isWriting, thresholdOf, useFollow, useSigns, whereIs } from "./use-follow";
+import { useReadingLine } from "./use-reading-line";
 
 type List = Virtualizer<HTMLDivElement, HTMLElement>;
 
@@ -53,12 +55,23 @@ const places = new Map<
 const PLACES_MAX = 20;
 const LOAD_OLDER_WITHIN = 4;
 const ROOM_BELOW_PX = 24;
+const OLDER_PX = 56;
 
-export function Timeline({ chatId, items, loadOlder, onMode, sent, goal }: TimelineProps) {
+export function Timeline({ chatId, items: all, loadOlder, onMode, sent, goal }: TimelineProps) {
+  // No row of the list: what comes above must move away from it, and the list holds on to the row that
+  // is highest in sight.
+  const hasOlder = all[0]?.kind === "older";
+  const items = useMemo(() => (hasOlder ? all.slice(1) : all), [all, hasOlder]);
   const scroller = useRef<HTMLDivElement>(null);
   const [focused, setFocused] = useState<string | null>(null);
   const focusedAt = focused === null ? -1 : items.findIndex((item) => item.key === focused);
-  const { virtualizer, state, sign, toEnd } = useList(chatId, items, scroller, focusedAt);
+  const { virtualizer, state, sign, toEnd } = useList(
+    chatId,
+    items,
+    scroller,
+    focusedAt,
+    hasOlder ? OLDER_PX : 0,
+  );
   useArrivals(items, sign);
   useLayoutEffect(() => onMode(state.mode), [onMode, state.mode]);
   useEffect(() => {
@@ -67,12 +80,12 @@ export function Timeline({ chatId, items, loadOlder, onMode, sent, goal }: Timel
     toEnd();
   }, [sent, sign, toEnd]);
   useGoal(goal, items, virtualizer, sign);
-  const older = useOlder(virtualizer, items, loadOlder);
+  const older = useOlder(virtualizer, hasOlder, items[0]?.key, loadOlder);
   const jump = () => {
     sign({ kind: "jumps to the end" });
     toEnd();
   };
-  const keys = useRoving(scroller, virtualizer, items, focusedAt, setFocused);
+  const keys = useRoving(scroller, virtualizer, items, focusedAt, setFocused, jump);
   return (
     <div className="relative min-h-0 flex-1">
       <div
@@ -98,15 +111,25 @@ export function Timeline({ chatId, items, loadOlder, onMode, sent, goal }: Timel
         }}
       >
         <div className="relative w-full" style={{ height: virtualizer.getTotalSize() }}>
+          {hasOlder && (
+            <div
+              className="absolute top-0 left-0 flex w-full items-center"
+              style={{ height: OLDER_PX }}
+            >
+              <div className="row-inner mx-auto w-full max-w-(--column) px-4">
+                <Older isLoading={older.isLoading} onLoad={older.load} />
+              </div>
+            </div>
+          )}
           {virtualizer.getVirtualItems().map(({ index, key, start }) => (
             <Row
               key={key}
               index={index}
               start={start}
               items={items}
+              above={index === 0 && hasOlder ? all[0] : items[index - 1]}
               measure={virtualizer.measureElement}
               isFocused={index === focusedAt || (focusedAt < 0 && index === items.length - 1)}
-              older={older}
             />
           ))}
         </div>
@@ -124,6 +147,7 @@ function useList(
   items: readonly Item[],
   scroller: RefObject<HTMLDivElement | null>,
   focusedAt: number,
+  roomAbove: number,
 ) {
   const [place] = useState(() => places.get(chatId) ?? null);
   const { state, now, sign, list } = useFollow(place?.follow ?? AT_END);
@@ -136,6 +160,7 @@ function useList(
     followOnAppend: now.current.mode === "following",
     scrollEndThreshold: thresholdOf(now.current),
     overscan: 6,
+    paddingStart: roomAbove,
     paddingEnd: ROOM_BELOW_PX,
     initialOffset: () => (place?.follow.mode === "reading" ? place.offset : guessAll(items)),
     initialMeasurementsCache: place?.sizes ?? [],
@@ -147,6 +172,7 @@ function useList(
     if (now.current.mode === "following") toEnd();
   }, [now, toEnd]);
   useSigns(scroller, sign, holdEnd);
+  useReadingLine(scroller, virtualizer, now);
   useBeginning(virtualizer, items.length > 0, now);
   useLeaving(chatId, virtualizer, now);
   const height = virtualizer.getTotalSize();
@@ -193,10 +219,10 @@ interface RowProps {
   items: readonly Item[];
   measure: (element: HTMLElement | null) => void;
   isFocused: boolean;
-  older: OlderState;
+  above: Item | undefined;
 }
 
-function Row({ index, start, items, measure, isFocused, older }: RowProps) {
+function Row({ index, start, items, measure, isFocused, above }: RowProps) {
   const { isOpen } = useChat();
   const item = items[index];
   if (item === undefined) return null;
@@ -211,13 +237,8 @@ function Row({ index, start, items, measure, isFocused, older }: RowProps) {
       className="group/row absolute top-0 left-0 w-full outline-none"
       style={{ transform: `translateY(${start}px)` }}
     >
-      <div
-        className={cn(
-          "row-inner mx-auto max-w-(--column) px-4",
-          spaceAbove(item, items[index - 1]),
-        )}
-      >
-        <ItemView item={item} isOpen={isOpen(item.key)} older={older} />
+      <div className={cn("row-inner mx-auto max-w-(--column) px-4", spaceAbove(item, above))}>
+        <ItemView item={item} isOpen={isOpen(item.key)} />
       </div>
     </article>
   );
@@ -297,7 +318,17 @@ function useArrivals(
   }, [items, sign]);
 }
 
-function useOlder(list: List, items: readonly Item[], loadOlder: () => Promise<void>): OlderState {
+interface OlderState {
+  isLoading: boolean;
+  load: () => void;
+}
+
+function useOlder(
+  list: List,
+  hasOlder: boolean,
+  first: string | undefined,
+  loadOlder: () => Promise<void>,
+): OlderState {
   const [isLoading, setLoading] = useState(false);
   const busy = useRef(false);
   const load = useCallback(() => {
@@ -311,10 +342,8 @@ function useOlder(list: List, items: readonly Item[], loadOlder: () => Promise<v
         setLoading(false);
       });
   }, [loadOlder]);
-  const isNear =
-    items[0]?.kind === "older" && (list.range?.startIndex ?? LOAD_OLDER_WITHIN) < LOAD_OLDER_WITHIN;
+  const isNear = hasOlder && (list.range?.startIndex ?? LOAD_OLDER_WITHIN) < LOAD_OLDER_WITHIN;
   const mayScroll = list.getTotalSize() > (list.scrollRect?.height ?? 0);
-  const first = items[1]?.key;
   // biome-ignore lint/correctness/useExhaustiveDependencies: once for each page; a failure waits for the button
   useEffect(() => {
     if (isNear && mayScroll && list.scrollDirection === "backward") load();
@@ -322,13 +351,17 @@ function useOlder(list: List, items: readonly Item[], loadOlder: () => Promise<v
   return useMemo(() => ({ isLoading, load }), [isLoading, load]);
 }
 
-/** J and K go from item to item; Enter opens, C copies, E edits. */
+/**
+ * J and K go from item to item; Enter opens, C copies, E edits. Home and End are ours, too: a browser
+ * scrolls there little by little, and stops where the first row on its way turns out to be higher.
+ */
 function useRoving(
   scroller: RefObject<HTMLDivElement | null>,
   list: List,
   items: readonly Item[],
   focusedAt: number,
   setFocused: (key: string) => void,
+  toEnd: () => void,
 ) {
   const wanted = useRef<string | null>(null);
   useEffect(() => {
@@ -355,6 +388,8 @@ function useRoving(
     const act = ACTS[event.key];
     if (event.key === "j") go(1);
     else if (event.key === "k") go(-1);
+    else if (event.key === "Home") list.scrollToOffset(0);
+    else if (event.key === "End") toEnd();
     else if (act !== undefined && isRow) press(event.target as HTMLElement, act);
     else return;
     event.preventDefault();
