@@ -35,10 +35,12 @@ async def browser() -> AsyncGenerator[Browser]:
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def context(browser: Browser) -> AsyncGenerator[BrowserContext]:
+async def context(browser: Browser, site: Site) -> AsyncGenerator[BrowserContext]:
+    """Afterwards no tab may have broken the policy, complained, or asked another origin."""
     context = await browser.new_context(viewport={"width": 1280, "height": 800})
     yield context
     await context.close()
+    site.content()
 
 
 @pytest_asyncio.fixture(loop_scope="module")

@@ -20,6 +20,11 @@ CHROMIUM: Final = os.environ.get("HOLDFAST_CHROMIUM", "/usr/bin/chromium")
 PATIENCE_MS: Final = 30_000
 LIFE_S: Final = 600.0
 """A site serves all tests of a file."""
+TELL_VIOLATIONS: Final = """
+addEventListener("securitypolicyviolation", (event) => console.error(
+  `against the policy: ${event.effectiveDirective} ${event.blockedURI} ${event.sourceFile}`));
+"""
+"""What the content security policy refuses becomes a complaint of the tab, whoever asked for it."""
 
 
 def why_no_browser() -> str | None:
@@ -42,6 +47,14 @@ class Site:
     url: str
     """What a browser goes to."""
     settings: Mapping[str, Any]
+    tabs: "list[Tab]" = field(default_factory=list["Tab"])
+    """All that were opened by the test that runs."""
+
+    def content(self) -> None:
+        """No tab of this test had anything to complain of."""
+        tabs, self.tabs[:] = list(self.tabs), []
+        for tab in tabs:
+            tab.content()
 
     async def down(self) -> None:
         assert self._up is not None
@@ -119,6 +132,10 @@ class Tab:
         """The text of the transcript."""
         return await self.page.get_by_role("log").inner_text()
 
+    def asked(self, url: str) -> None:
+        if not url.startswith((f"{self.site.url}/", "data:", "blob:")):
+            self.foreign.append(url)
+
     def content(self) -> None:
         assert self.complaints == []
         assert self.foreign == []
@@ -128,6 +145,8 @@ async def open_tab(context: BrowserContext, site: Site) -> Tab:
     page = await context.new_page()
     page.set_default_timeout(PATIENCE_MS)
     tab = Tab(page, site)
+    site.tabs.append(tab)
+    await page.add_init_script(TELL_VIOLATIONS)
     page.on(
         "console",
         lambda said: (
@@ -137,14 +156,8 @@ async def open_tab(context: BrowserContext, site: Site) -> Tab:
         ),
     )
     page.on("pageerror", lambda error: tab.complaints.append(str(error)))
-    page.on(
-        "request",
-        lambda asked: (
-            None
-            if asked.url.startswith((site.url, "data:", "blob:"))
-            else tab.foreign.append(asked.url)
-        ),
-    )
+    page.on("request", lambda asked: tab.asked(asked.url))
+    page.on("websocket", lambda opened: tab.asked(opened.url.replace("ws", "http", 1)))
     return tab
 
 
