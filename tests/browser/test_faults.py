@@ -81,7 +81,7 @@ async def more_is_shown(tab: Tab) -> None:
     )
 
 
-@requirement("F07", "L66")
+@requirement("F07", "L62")
 @pytest.mark.ui_item(3)
 async def test_five_cuts_by_five_means_lose_and_double_nothing_and_are_no_error(
     tab: Tab, context: BrowserContext, cable: tuple[Site, Cable]
@@ -134,7 +134,7 @@ async def test_five_cuts_by_five_means_lose_and_double_nothing_and_are_no_error(
     assert (await tab.seen()).alerts == []
 
 
-@requirement("F07", "L66")
+@requirement("F07", "L62")
 @pytest.mark.ui_item(3)
 async def test_the_bar_comes_after_two_seconds_and_not_before(
     tab: Tab, cable: tuple[Site, Cable]
@@ -184,7 +184,7 @@ async def test_a_server_that_comes_back_goes_on_where_it_was(tab: Tab, site: Sit
     assert (await tab.seen()).alerts == []
 
 
-@requirement("F07")
+@requirement("F07", "L69")
 @pytest.mark.ui_item(3)
 async def test_a_worker_that_is_killed_is_replaced_and_nobody_sees_an_error(
     template: str, context: BrowserContext
