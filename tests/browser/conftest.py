@@ -6,10 +6,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext
 
-from holdfast.simulator.server import Config, running
-from tests.support.browser import Site, Tab, a_site, chromium, open_tab, why_no_browser
-from tests.support.database import temporary_database
-from tests.support.replica import Replicas
+from tests.support.browser import Site, Tab, a_site_of_its_own, chromium, open_tab, why_no_browser
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -20,11 +17,7 @@ def there_is_a_browser() -> None:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def site(template: str) -> AsyncGenerator[Site]:
-    async with (
-        temporary_database(template) as url,
-        running(Config(hang_max_s=20)) as simulator,
-        a_site(Replicas(url, simulator)) as site,
-    ):
+    async with a_site_of_its_own(template) as site:
         yield site
 
 
@@ -35,10 +28,12 @@ async def browser() -> AsyncGenerator[Browser]:
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def context(browser: Browser) -> AsyncGenerator[BrowserContext]:
+async def context(browser: Browser, site: Site) -> AsyncGenerator[BrowserContext]:
+    """Afterwards no tab may have broken the policy, complained, or asked another origin."""
     context = await browser.new_context(viewport={"width": 1280, "height": 800})
     yield context
     await context.close()
+    site.content()
 
 
 @pytest_asyncio.fixture(loop_scope="module")

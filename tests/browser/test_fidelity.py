@@ -1,135 +1,95 @@
-"""What the model says is shown once and in order, whatever happens on the way."""
+"""What the model says is shown once and in order, however often the page is loaded meanwhile."""
 
-import asyncio
-from typing import Any
+import random
+from collections import Counter
+from collections.abc import AsyncGenerator
 
 import pytest
-from playwright.async_api import BrowserContext, expect
+import pytest_asyncio
 
 from tests.requirements import requirement
-from tests.support.browser import PATIENCE_MS, Site, Tab, open_tab
+from tests.support.browser import Site, Tab, a_site_of_its_own
+from tests.support.browser_tools import with_tools
+from tests.support.numbered import (
+    NUMBERS,
+    assert_as_stored,
+    counting,
+    heard,
+    messages_of,
+    numbers,
+    numbers_of,
+    whole,
+    words_of,
+)
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-COUNT = 500
-NUMBERS = [f"n{number:03}" for number in range(COUNT)]
+RELOADS = 20
+WORDS = 90
+RATE = 45
+KINDS = ("reasoning", "text", "tool_output")
+TURN = (
+    f'[[sim: think "{" ".join(numbers("r", WORDS))}" | say "{" ".join(numbers("t", WORDS))}"'
+    f' | call count_up {{"lines": 40}} | then | say "{" ".join(numbers("u", 20))}" | rate={RATE}]]'
+)
+LINES = 40
 
 
-def counting(rate: int) -> str:
-    """A prompt whose answer is 500 numbered words, so many a second."""
-    return f'[[sim: say "{" ".join(NUMBERS)}" | rate={rate}]]'
-
-
-async def numbers_of(tab: Tab) -> list[str]:
-    """As the answer shows them: message 2, part 0."""
-    return (await tab.page.locator("[data-key='m2.0']").inner_text()).split()
-
-
-async def whole(tab: Tab) -> None:
-    """Until the last word is there and the turn is over."""
-    answer = tab.page.locator("[data-key='m2.0']")
-    await expect(answer).to_contain_text("n499", timeout=PATIENCE_MS)
-    await tab.settled()
-
-
-async def no_alert(tab: Tab) -> None:
-    assert "".join(await tab.page.get_by_role("alert").all_inner_texts()) == ""
-
-
-async def stored(tab: Tab, chat_id: str) -> list[str]:
-    page = (await tab.site.admin.get(f"chats/{chat_id}/messages")).json
-    return words_of(page["messages"][-1])
-
-
-def words_of(message: dict[str, Any]) -> list[str]:
-    return "".join(str(part.get("text", "")) for part in message["parts"]).split()
-
-
-async def begun(tab: Tab, rate: int) -> str:
-    return await tab.new_chat(counting(rate))
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def site(template: str) -> AsyncGenerator[Site]:
+    async with a_site_of_its_own(template, around=with_tools) as site:
+        yield site
 
 
 @requirement("F07")
+@pytest.mark.ui_item(1)
 async def test_500_numbered_words_are_shown_once_and_in_order(tab: Tab) -> None:
-    chat_id = await begun(tab, 400)
-    await whole(tab)
-    assert await stored(tab, chat_id) == NUMBERS
+    chat_id = await tab.new_chat(counting(400))
+    await whole(tab, chat_id)
+    assert words_of((await messages_of(tab.site.admin, chat_id))[-1]) == NUMBERS
     assert await numbers_of(tab) == NUMBERS
     await tab.page.reload()
-    await expect(tab.page.locator("[data-key='m2.0']")).to_contain_text("n499")
+    await whole(tab, chat_id)
     assert await numbers_of(tab) == NUMBERS
-    tab.content()
+
+
+def points(chance: random.Random) -> list[tuple[str, int]]:
+    """Where one turn is met by a reload: three times in each kind of thing that is said."""
+    return [
+        (kind, word)
+        for kind, most in (("reasoning", WORDS), ("text", WORDS), ("tool_output", LINES))
+        for word in sorted(chance.sample(range(1, most * 3 // 4), 3))
+    ]
+
+
+async def turn_met_by_reloads(tab: Tab, chance: random.Random, most: int) -> Counter[str]:
+    """How many reloads there were, by what was being said at that moment."""
+    chat_id = await tab.new_chat(TURN)
+    met = Counter[str]()
+    async with heard(tab.site.admin, chat_id) as model:
+        for kind, word in points(chance):
+            if met.total() < most and await model.past(kind, word):
+                await tab.page.reload()
+                met[kind] += 1
+    await whole(tab, chat_id)
+    await assert_as_stored(tab, chat_id)
+    stored = [words_of(each) for each in await messages_of(tab.site.admin, chat_id)]
+    assert stored[1] == numbers("r", WORDS) + numbers("t", WORDS)
+    assert stored[-1] == numbers("u", 20)
+    return met
 
 
 @requirement("F07")
-async def test_a_reload_in_mid_answer_loses_and_doubles_nothing(tab: Tab) -> None:
-    await begun(tab, 120)
-    for _ in range(3):
-        await asyncio.sleep(0.8)
-        await tab.page.reload()
-    await whole(tab)
-    assert await numbers_of(tab) == NUMBERS
-    tab.content()
-
-
-@requirement("F07")
-async def test_a_cut_connection_loses_and_doubles_nothing_and_is_no_error(
-    tab: Tab, context: BrowserContext
-) -> None:
-    await begun(tab, 120)
-    for _ in range(3):
-        await asyncio.sleep(0.5)
-        await context.set_offline(True)
-        await asyncio.sleep(0.3)
-        await context.set_offline(False)
-    assert await tab.page.get_by_text("Reconnecting").count() == 0, "sooner than two seconds"
-    await whole(tab)
-    assert await numbers_of(tab) == NUMBERS
-    await no_alert(tab)
-    tab.content()
-
-
-@requirement("F07", "L62")
-async def test_two_tabs_agree(tab: Tab, context: BrowserContext, site: Site) -> None:
-    chat_id = await begun(tab, 300)
-    other = await open_tab(context, site)
-    await other.go(f"/chats/{chat_id}")
-    await other.page.locator("[data-composer]").fill("a draft of this tab")
-    await whole(tab)
-    await tab.say('[[sim: say "second answer"]]')
-    for each in (tab, other):
-        await expect(each.page.get_by_role("log")).to_contain_text(
-            "second answer", timeout=PATIENCE_MS
-        )
-    await tab.settled()
-    await other.settled()
-    assert await tab.shown() == await other.shown()
-    for each in (tab, other):
-        each.content()
-
-
-@requirement("F07")
-async def test_a_server_that_comes_back_goes_on_where_it_was(tab: Tab, site: Site) -> None:
-    """A server that stops keeps what was said as a message, and its successor goes on in another:
-    all that is stored is shown, once and in order, and all that was shown before is in it."""
-    chat_id = await begun(tab, 100)
-    await asyncio.sleep(1)
-    before = await numbers_of(tab)
-    await site.down()
-    bar = tab.page.get_by_text("the agent keeps running")
-    await expect(bar).to_be_visible(timeout=PATIENCE_MS)
-    await no_alert(tab)
-    await site.up()
-    await expect(bar).to_have_count(0, timeout=PATIENCE_MS)
-    await expect(tab.page.get_by_role("log")).to_contain_text("n499", timeout=PATIENCE_MS)
-    await tab.settled()
-    page: Any = await tab.page.evaluate(
-        "path => fetch(path).then(answer => answer.json())", f"/api/v1/chats/{chat_id}/messages"
-    )
-    replies = [message for message in page["messages"] if message["role"] == "assistant"]
-    for reply in replies:
-        shown = tab.page.locator(f"[data-key='m{reply['seq']}.0']")
-        assert (await shown.inner_text()).split() == words_of(reply)
-    assert NUMBERS[: len(before)] == before
-    assert words_of(replies[0])[: len(before)] == before
-    tab.content()
+@pytest.mark.ui_item(2)
+async def test_reloads_at_20_random_points_lose_and_double_nothing(tab: Tab) -> None:
+    seed = random.randrange(10**6)
+    print(f"seed {seed}")
+    chance = random.Random(seed)
+    met = Counter[str]()
+    for _ in range(8):
+        if met.total() == RELOADS:
+            break
+        met += await turn_met_by_reloads(tab, chance, RELOADS - met.total())
+    print(f"reloads {dict(met)}")
+    assert met.total() == RELOADS
+    assert min(met[kind] for kind in KINDS) >= 3, "each kind was met"

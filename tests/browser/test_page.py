@@ -1,18 +1,14 @@
-"""The way of a person through the page: in, a chat, stop, the queue, the list, the settings."""
-
-import re
+"""The way of a person through the page: in, the list, the settings, the palette."""
 
 import pytest
 from playwright.async_api import BrowserContext, Locator, expect
 
 from tests.requirements import requirement
-from tests.support.browser import PATIENCE_MS, Site, Tab, open_tab
+from tests.support.browser import Site, Tab, open_tab
 from tests.support.identity import PASSWORD
 from tests.support.web import ADMIN_EMAIL
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-SLOW = "[[sim: words=400 | rate=25]]"
 
 
 def in_list(tab: Tab, title: str) -> Locator:
@@ -41,51 +37,6 @@ async def test_who_signs_in_is_where_they_wanted_to_go(context: BrowserContext, 
     await page.get_by_role("button", name="Ada").click()
     await page.get_by_role("menuitem", name="Sign out").click()
     await expect(page.get_by_role("button", name="Sign in")).to_be_visible()
-    tab.content()
-
-
-@requirement("F06")
-async def test_stop_ends_the_turn_on_the_server_and_keeps_what_was_said(tab: Tab) -> None:
-    chat_id = await tab.new_chat(SLOW)
-    stop = tab.page.get_by_role("button", name="Stop")
-    await expect(stop).to_be_visible(timeout=PATIENCE_MS)
-    said = tab.page.locator("[data-key='m2.0']")
-    await expect(said).to_have_text(re.compile(r"(\w+\W+){20}"), timeout=PATIENCE_MS)
-    await tab.page.reload()
-    await stop.click()
-    await tab.settled()
-    chat = await tab.site.admin.until(chat_id, "idle")
-    messages = (await tab.site.admin.get(f"chats/{chat_id}/messages")).json["messages"]
-    assert chat["last_seq"] == messages[-1]["seq"]
-    assert messages[-1]["ending"] == "interrupted"
-    kept = messages[-1]["parts"][-1]["text"]
-    assert (await said.inner_text()).split() == kept.split()
-    tab.content()
-
-
-@requirement("F03")
-async def test_what_waits_in_the_queue_is_shown_moved_and_taken_out(tab: Tab) -> None:
-    chat_id = await tab.new_chat(SLOW)
-    await expect(tab.page.get_by_role("button", name="Stop")).to_be_visible(timeout=PATIENCE_MS)
-    for text in ("first", "second", "third"):
-        await tab.say(text)
-        queue = tab.page.get_by_role("region", name="Queue")
-        await expect(queue).to_contain_text(text)
-    await tab.page.get_by_role("button", name="Move up: third").click()
-
-    async def waiting() -> list[str]:
-        chat = (await tab.site.admin.get(f"chats/{chat_id}")).json
-        return [each["parts"][0]["text"] for each in chat["queue"]]
-
-    await expect(queue.get_by_role("listitem").nth(1)).to_contain_text("third")
-    await tab.page.get_by_role("button", name="Delete: first").click()
-    await expect(queue).not_to_contain_text("first")
-    assert await waiting() == ["third", "second"]
-    await tab.page.get_by_role("button", name="Edit: third").click()
-    await expect(tab.page.locator("[data-composer]")).to_have_value("third")
-    assert await waiting() == ["second"]
-    await tab.page.get_by_role("button", name="Stop").click()
-    await tab.settled()
     tab.content()
 
 

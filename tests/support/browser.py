@@ -8,10 +8,13 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import aiohttp
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
 
 from holdfast.prove.stage.private_postgres import free_port
+from holdfast.simulator.server import Config, running
 from holdfast.web.page import STATIC
+from tests.support.database import temporary_database
 from tests.support.identity import PASSWORD
 from tests.support.replica import Replicas
 from tests.support.web import ADMIN_EMAIL, Cell, Client, a_cell, on_socket
@@ -20,6 +23,11 @@ CHROMIUM: Final = os.environ.get("HOLDFAST_CHROMIUM", "/usr/bin/chromium")
 PATIENCE_MS: Final = 30_000
 LIFE_S: Final = 600.0
 """A site serves all tests of a file."""
+TELL_VIOLATIONS: Final = """
+addEventListener("securitypolicyviolation", (event) => console.error(
+  `against the policy: ${event.effectiveDirective} ${event.blockedURI} ${event.sourceFile}`));
+"""
+"""What the content security policy refuses becomes a complaint of the tab, whoever asked for it."""
 
 
 def why_no_browser() -> str | None:
@@ -29,6 +37,41 @@ def why_no_browser() -> str | None:
     if not (STATIC / "index.html").is_file():
         return "the page is not built: run `just ui`"
     return None
+
+
+WATCH: Final = """
+(() => {
+  const seen = (window.seen = { bars: [], alerts: [], most: {} });
+  const textsOf = (selector) =>
+    [...document.querySelectorAll(selector)].map((each) => each.textContent.trim());
+  const look = () => {
+    const bar = textsOf("[role=status]").some((text) => text.includes("keeps running"));
+    const last = seen.bars.at(-1);
+    if (bar && last?.to !== null) seen.bars.push({ since: Date.now() / 1000, to: null });
+    if (!bar && last?.to === null) last.to = Date.now() / 1000;
+    for (const text of textsOf("[role=alert]"))
+      if (text !== "" && !seen.alerts.includes(text)) seen.alerts.push(text);
+    const count = {};
+    for (const text of textsOf("[role=log] .user-message .rounded-card"))
+      count[text] = (count[text] ?? 0) + 1;
+    for (const [text, often] of Object.entries(count))
+      seen.most[text] = Math.max(often, seen.most[text] ?? 0);
+  };
+  new MutationObserver(look).observe(document, { subtree: true, childList: true,
+    characterData: true });
+})();
+"""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a tab showed, if only for a moment."""
+
+    bars: list[dict[str, float]]
+    """When the bar that says that the connection is away came and went, in seconds."""
+    alerts: list[str]
+    most: dict[str, int]
+    """How many rows at once said the same, of those that people say."""
 
 
 @dataclass
@@ -42,6 +85,14 @@ class Site:
     url: str
     """What a browser goes to."""
     settings: Mapping[str, Any]
+    tabs: "list[Tab]" = field(default_factory=list["Tab"])
+    """All that were opened by the test that runs."""
+
+    def content(self) -> None:
+        """No tab of this test had anything to complain of."""
+        tabs, self.tabs[:] = list(self.tabs), []
+        for tab in tabs:
+            tab.content()
 
     async def down(self) -> None:
         assert self._up is not None
@@ -51,7 +102,7 @@ class Site:
     async def up(self) -> None:
         self._up = AsyncExitStack()
         await self._up.enter_async_context(
-            on_socket(self.replicas, port=self.port, **self.settings)
+            on_socket(self.replicas, port=self.port, within_s=LIFE_S, **self.settings)
         )
 
     async def close(self) -> None:
@@ -62,15 +113,29 @@ class Site:
 @asynccontextmanager
 async def a_site(replicas: Replicas, **settings: Any) -> AsyncGenerator[Site]:
     port = free_port()
+    url = f"http://127.0.0.1:{port}"
     up = AsyncExitStack()
     cell: Cell = await up.enter_async_context(
         a_cell(replicas, port=port, within_s=LIFE_S, **settings)
     )
-    site = Site(replicas, port, cell.admin, up, f"http://127.0.0.1:{port}", settings)
-    try:
+    async with aiohttp.ClientSession() as http:  # lives on while the server is away
+        admin = Client(http, url, cell.admin.headers)
+        site = Site(replicas, port, admin, up, url, settings)
+        try:
+            yield site
+        finally:
+            await site.close()
+
+
+@asynccontextmanager
+async def a_site_of_its_own(template: str, **settings: Any) -> AsyncGenerator[Site]:
+    """With a database and a simulator that nobody else has."""
+    async with (
+        temporary_database(template) as url,
+        running(Config(hang_max_s=20)) as simulator,
+        a_site(Replicas(url, simulator), **settings) as site,
+    ):
         yield site
-    finally:
-        await site.close()
 
 
 @dataclass
@@ -115,9 +180,22 @@ class Tab:
         stop = self.page.get_by_role("button", name="Stop")
         await expect(stop).to_have_count(0, timeout=PATIENCE_MS)
 
+    async def watch(self) -> None:
+        """From now on, remember what was on the screen if only for a moment, see `seen`."""
+        await self.page.add_init_script(WATCH)
+        await self.page.evaluate(WATCH)
+
+    async def seen(self) -> "Seen":
+        """Since the page was loaded, or since `watch`."""
+        return Seen(**await self.page.evaluate("() => window.seen"))
+
     async def shown(self) -> str:
         """The text of the transcript."""
         return await self.page.get_by_role("log").inner_text()
+
+    def asked(self, url: str) -> None:
+        if not url.startswith((f"{self.site.url}/", "data:", "blob:")):
+            self.foreign.append(url)
 
     def content(self) -> None:
         assert self.complaints == []
@@ -128,6 +206,8 @@ async def open_tab(context: BrowserContext, site: Site) -> Tab:
     page = await context.new_page()
     page.set_default_timeout(PATIENCE_MS)
     tab = Tab(page, site)
+    site.tabs.append(tab)
+    await page.add_init_script(TELL_VIOLATIONS)
     page.on(
         "console",
         lambda said: (
@@ -137,20 +217,17 @@ async def open_tab(context: BrowserContext, site: Site) -> Tab:
         ),
     )
     page.on("pageerror", lambda error: tab.complaints.append(str(error)))
-    page.on(
-        "request",
-        lambda asked: (
-            None
-            if asked.url.startswith((site.url, "data:", "blob:"))
-            else tab.foreign.append(asked.url)
-        ),
-    )
+    page.on("request", lambda asked: tab.asked(asked.url))
+    page.on("websocket", lambda opened: tab.asked(opened.url.replace("ws", "http", 1)))
     return tab
 
 
 def _expected(text: str) -> bool:
     """Chromium complains of every request that fails; those are ours to handle, and handled."""
-    return "Failed to load resource" in text or "net::ERR_" in text
+    return any(
+        words in text
+        for words in ("Failed to load resource", "net::ERR_", "before receiving a handshake")
+    )
 
 
 @asynccontextmanager

@@ -1,5 +1,6 @@
 /** Requests to our own server: typed by its contract, safe to repeat, and refusals as `Problem`. */
 import createClient from "openapi-fetch";
+import { hearServerTime } from "@/kit/clock";
 import type { paths } from "./schema.gen";
 
 /** Files of the page are in `assets/`; the page, and the API beside it, is one step up. */
@@ -8,7 +9,11 @@ export const BASE = import.meta.env.PROD ? new URL("..", here).pathname : "/";
 
 export const api = createClient<paths>({
   baseUrl: BASE.replace(/\/$/, ""),
-  fetch: (request) => fetch(request),
+  fetch: async (request) => {
+    const response = await fetch(request);
+    hearServerTime(response.headers.get("date"));
+    return response;
+  },
 });
 
 /** What the server refused, in its own words. `code` is for programs, `message` for people. */
@@ -28,8 +33,12 @@ export class Problem extends Error {
   }
 }
 
-/** The server did not answer. */
-export class NoAnswer extends Error {}
+/** The server did not answer; what the browser says of it is no word for people. */
+export class NoAnswer extends Error {
+  constructor(cause: unknown) {
+    super("The server does not answer. Try again.", { cause });
+  }
+}
 
 let whenSignedOut: () => void = () => {};
 
@@ -55,7 +64,7 @@ export async function asked<T>(request: Promise<Answered<T>>): Promise<T> {
   try {
     answered = await request;
   } catch (error) {
-    throw new NoAnswer(String(error));
+    throw new NoAnswer(error);
   }
   if (answered.response.ok) return answered.data as T;
   throw problemOf(answered.response, answered.error);
@@ -107,7 +116,5 @@ export function keyed(key: string = newKey()): { "idempotency-key": string } {
 
 /** For people: why something did not happen. */
 export function sentenceOf(error: unknown): string {
-  if (error instanceof Problem) return error.message;
-  if (error instanceof NoAnswer) return "The server does not answer. Try again.";
   return error instanceof Error ? error.message : String(error);
 }

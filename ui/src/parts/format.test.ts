@@ -46,6 +46,8 @@ describe("numbers as people read them", () => {
 
   it("never says that nothing is left while something is", () => {
     expect(remaining(10_001, 10_000)).toBe("1 s");
+    expect(remaining(12_499, 10_000)).toBe("2 s");
+    expect(remaining(12_500, 10_000)).toBe("3 s");
     expect(remaining(9_000, 10_000)).toBe("0.0 s");
   });
 

@@ -19,9 +19,10 @@ function joined(big: number, bigUnit: string, small: number, smallUnit: string):
   return small === 0 ? `${big} ${bigUnit}` : `${big} ${bigUnit} ${small} ${smallUnit}`;
 }
 
-/** What is left until a moment, rounded up so that it never says 0 too early. */
+/** What is left until a moment, to the nearest second; but it never says 0 too early. */
 export function remaining(until: number, now: number): string {
-  return elapsed(Math.ceil(Math.max(0, until - now) / SECOND_MS) * SECOND_MS);
+  if (until <= now) return elapsed(0);
+  return elapsed(Math.max(1, Math.round((until - now) / SECOND_MS)) * SECOND_MS);
 }
 
 /** A price in millionths of a dollar. `null`: nobody knows, which is not the same as free. */

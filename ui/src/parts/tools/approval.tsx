@@ -4,7 +4,7 @@
  */
 import { useId, useState } from "react";
 import { Button } from "@/kit/button";
-import { useNow } from "@/kit/clock";
+import { useNowUntil } from "@/kit/clock";
 import type { ActionRequired } from "@/log/types";
 import { remaining } from "../format";
 import type { CallActions } from "./actions";
@@ -108,8 +108,8 @@ function Decision({ call, action, actions }: ApprovalProps & { actions: CallActi
 }
 
 function Deadline({ until }: { until: string }) {
-  const now = useNow();
   const end = Date.parse(until);
+  const now = useNowUntil(end);
   const said =
     end <= now
       ? "This has expired."

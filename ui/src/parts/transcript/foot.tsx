@@ -11,7 +11,7 @@ import {
 import { type ReactNode, useState } from "react";
 import { Button } from "@/kit/button";
 import { cn } from "@/kit/classes";
-import { useClock, useNow } from "@/kit/clock";
+import { useClock, useNow, useNowUntil } from "@/kit/clock";
 import { CopyButton } from "@/kit/copy-button";
 import { Menu, MenuItem } from "@/kit/menu";
 import type { TurnEnd } from "@/log/rows";
@@ -136,9 +136,9 @@ function Going({ foot }: { foot: Extract<Foot, { is: "going" }> }) {
 }
 
 function Retrying({ retry }: { retry: Retry }) {
-  const now = useNow();
   const { actions } = useChat();
   const until = Date.parse(retry.until);
+  const now = useNowUntil(until);
   return (
     <Notice
       Glyph={Clock3}
@@ -241,29 +241,14 @@ interface PressProps {
 
 /** A button that says what it does while it does it, and what went wrong when it did not. */
 function Press({ label, busy, act, glyph = false }: PressProps) {
-  const [isBusy, setBusy] = useState(false);
-  const [failure, setFailure] = useState<string | null>(null);
-  const press = () => {
-    if (isBusy) return;
-    setBusy(true);
-    setFailure(null);
-    act()
-      .catch((problem: unknown) =>
-        setFailure(problem instanceof Error ? problem.message : "That did not work."),
-      )
-      .finally(() => setBusy(false));
-  };
+  const { isBusy, failure, attempt } = useAttempt();
   return (
     <>
-      <Button aria-disabled={isBusy} onClick={press}>
+      <Button aria-disabled={isBusy} onClick={() => attempt(act)}>
         {glyph && <RotateCw aria-hidden />}
         {isBusy ? busy : label}
       </Button>
-      {failure !== null && (
-        <span role="alert" className="self-center text-meta text-danger">
-          {failure}
-        </span>
-      )}
+      <Failure why={failure} />
     </>
   );
 }
@@ -275,19 +260,49 @@ function RetryWith({
   models: readonly string[];
   retry: (model: string) => Promise<void>;
 }) {
+  const { isBusy, failure, attempt } = useAttempt();
   return (
-    <Menu
-      trigger={
-        <Button>
-          Retry with… <ChevronDown aria-hidden />
-        </Button>
-      }
-    >
-      {models.map((model) => (
-        <MenuItem key={model} onSelect={() => void retry(model).catch(() => {})}>
-          {model}
-        </MenuItem>
-      ))}
-    </Menu>
+    <>
+      <Menu
+        trigger={
+          <Button aria-disabled={isBusy}>
+            Retry with… <ChevronDown aria-hidden />
+          </Button>
+        }
+      >
+        {models.map((model) => (
+          <MenuItem key={model} onSelect={() => attempt(() => retry(model))}>
+            {model}
+          </MenuItem>
+        ))}
+      </Menu>
+      <Failure why={failure} />
+    </>
+  );
+}
+
+/** One request at a time, and why the last one failed. */
+function useAttempt() {
+  const [isBusy, setBusy] = useState(false);
+  const [failure, setFailure] = useState<string | null>(null);
+  const attempt = (act: () => Promise<void>) => {
+    if (isBusy) return;
+    setBusy(true);
+    setFailure(null);
+    act()
+      .catch((problem: unknown) =>
+        setFailure(problem instanceof Error ? problem.message : "That did not work."),
+      )
+      .finally(() => setBusy(false));
+  };
+  return { isBusy, failure, attempt };
+}
+
+function Failure({ why }: { why: string | null }) {
+  if (why === null) return null;
+  return (
+    <span role="alert" className="self-center text-meta text-danger">
+      {why}
+    </span>
   );
 }

@@ -6,6 +6,7 @@ import { cn } from "@/kit/classes";
 import { useClock } from "@/kit/clock";
 import { CopyButton } from "@/kit/copy-button";
 import { Menu, MenuItem, MenuLabel } from "@/kit/menu";
+import { say } from "@/kit/toast";
 import { textOf } from "@/log/store";
 import type { Message, Part } from "@/log/types";
 import { loadDraft, NO_DRAFT, saveDraft } from "../composer/drafts";
@@ -147,6 +148,10 @@ function Meta({ message, text, onEdit }: MetaProps) {
   );
 }
 
+function sayWhy(problem: unknown): void {
+  say(problem instanceof Error ? problem.message : "That did not reach the server.", "danger");
+}
+
 /** Histories that were left behind when this message took the place of another. */
 function Versions({ message }: { message: Message }) {
   const { versions, actions } = useChat();
@@ -167,7 +172,7 @@ function Versions({ message }: { message: Message }) {
         <MenuItem
           key={path.version}
           disabled={actions === null}
-          onSelect={() => void actions?.restore(path.version)}
+          onSelect={() => void actions?.restore(path.version).catch(sayWhy)}
         >
           Go back to version {path.version}, {plural(path.messages, "message")}
         </MenuItem>

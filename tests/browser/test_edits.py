@@ -1,0 +1,131 @@
+"""What was said can be said differently; the version before stays within reach."""
+
+import pytest
+from playwright.async_api import Locator, expect
+
+from tests.requirements import requirement
+from tests.support.browser import PATIENCE_MS, Tab
+from tests.support.numbered import messages_of
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+RED, BLUE, GREEN = ('[[sim: say "%s"]]' % word for word in ("red", "blue", "green"))
+
+
+def saying(tab: Tab, text: str) -> Locator:
+    """The answer that says so, and nothing else."""
+    return tab.page.get_by_role("article").get_by_text(text, exact=True)
+
+
+async def answered(tab: Tab, chat_id: str, *texts: str) -> None:
+    """The answers of the present version, on the server and on the page."""
+    await tab.site.admin.until(chat_id, "idle")
+    messages = await messages_of(tab.site.admin, chat_id)
+    said = [each["parts"][-1]["text"] for each in messages if each["role"] == "assistant"]
+    assert said == list(texts)
+    for text in texts:
+        await expect(saying(tab, text)).to_be_visible(timeout=PATIENCE_MS)
+
+
+async def edit(tab: Tab, at: int, text: str) -> None:
+    """The message at this place, as people count them."""
+    message = tab.page.locator(".user-message").nth(at)
+    await message.hover()
+    await message.get_by_role("button", name="Edit").click()
+    editor = tab.page.get_by_role("form", name="Edit message")
+    await editor.get_by_role("textbox").fill(text)
+    await editor.get_by_role("button", name="Send instead").click()
+
+
+async def go_back(tab: Tab, older: str) -> None:
+    """To the newest of so many older versions."""
+    await tab.page.get_by_role("button", name=older).click()
+    await tab.page.get_by_role("menuitem").first.click()
+
+
+@requirement("F04", "L61")
+@pytest.mark.ui_item(10)
+async def test_an_edited_message_keeps_its_older_version_after_a_reload(tab: Tab) -> None:
+    chat_id = await tab.new_chat(RED)
+    await answered(tab, chat_id, "red")
+    await tab.say(GREEN)
+    await answered(tab, chat_id, "red", "green")
+    await edit(tab, 0, BLUE)
+    await expect(saying(tab, "blue")).to_be_visible(timeout=PATIENCE_MS)
+    await answered(tab, chat_id, "blue")
+    await expect(saying(tab, "red")).to_have_count(0)
+    await expect(saying(tab, "green")).to_have_count(0)
+
+    await tab.page.reload()
+    await answered(tab, chat_id, "blue")
+    await go_back(tab, "1 older version")
+    await expect(saying(tab, "red")).to_be_visible()
+    await answered(tab, chat_id, "red", "green")
+    await expect(saying(tab, "blue")).to_have_count(0)
+
+    await tab.page.reload()
+    await go_back(tab, "1 older version")
+    await expect(saying(tab, "blue")).to_be_visible()
+    await answered(tab, chat_id, "blue")
+
+
+@requirement("F04")
+@pytest.mark.ui_item(10)
+async def test_an_edit_in_mid_answer_ends_that_answer(tab: Tab) -> None:
+    chat_id = await tab.new_chat("[[sim: words=400 | rate=25]]")
+    await expect(tab.page.locator("[data-key='m2.0']")).to_be_visible(timeout=PATIENCE_MS)
+    await edit(tab, 0, BLUE)
+    await expect(saying(tab, "blue")).to_be_visible(timeout=PATIENCE_MS)
+    await answered(tab, chat_id, "blue")
+    await tab.settled()
+
+
+@requirement("F04")
+@pytest.mark.ui_item(10)
+async def test_an_answer_is_made_anew_and_the_first_one_stays(tab: Tab) -> None:
+    chat_id = await tab.new_chat("Tell me something.")
+    await tab.site.admin.until(chat_id, "idle")
+    again = tab.page.get_by_role("button", name="Answer again")
+    await again.click()
+    await expect(tab.page.get_by_role("button", name="1 older version")).to_be_visible()
+    chat = await tab.site.admin.until(chat_id, "idle")
+    messages = await messages_of(tab.site.admin, chat_id)
+    assert [each["role"] for each in messages] == ["user", "assistant"]
+    assert messages[0]["parts"][0]["text"] == "Tell me something."
+    assert (messages[0]["seq"], chat["last_seq"]) == (3, 4)
+    await tab.page.reload()
+    await go_back(tab, "1 older version")
+    await expect(tab.page.locator("[data-key='m6.0']").or_(again)).to_be_visible()
+    await tab.site.admin.until(chat_id, "idle")
+
+
+@requirement("F04")
+@pytest.mark.ui_item(10)
+async def test_an_edit_that_is_begun_survives_a_reload_and_can_be_left(tab: Tab) -> None:
+    chat_id = await tab.new_chat(RED)
+    await answered(tab, chat_id, "red")
+    message = tab.page.locator(".user-message").first
+    await message.hover()
+    await message.get_by_role("button", name="Edit").click()
+    editor = tab.page.get_by_role("form", name="Edit message")
+    await editor.get_by_role("textbox").fill("half an idea")
+    await tab.page.reload()
+    await expect(editor.get_by_role("textbox")).to_have_value("half an idea")
+    await editor.get_by_role("button", name="Cancel").click()
+    await expect(editor).to_have_count(0)
+    await tab.page.reload()
+    await answered(tab, chat_id, "red")
+    await expect(editor).to_have_count(0)
+
+
+@requirement("F04")
+@pytest.mark.ui_item(10)
+async def test_a_version_that_cannot_be_restored_says_why(tab: Tab) -> None:
+    chat_id = await tab.new_chat(RED)
+    await answered(tab, chat_id, "red")
+    await edit(tab, 0, BLUE)
+    await expect(saying(tab, "blue")).to_be_visible(timeout=PATIENCE_MS)
+    await tab.page.route("**/restore", lambda route: route.fulfill(status=409, body="{}"))
+    await go_back(tab, "1 older version")
+    await expect(tab.page.get_by_text("The server answered 409")).to_be_visible()
+    await answered(tab, chat_id, "blue")

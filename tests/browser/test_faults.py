@@ -1,0 +1,208 @@
+"""What breaks between the page and the model is not the reader's business: nothing is lost, nothing
+is doubled, no error is shown, and a bar says so after two seconds."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import dataclass
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import BrowserContext, Route, expect
+
+from tests.requirements import requirement
+from tests.support.browser import PATIENCE_MS, Site, Tab, a_site_of_its_own, open_tab
+from tests.support.cable import Cable, a_cable
+from tests.support.numbered import (
+    NUMBERS,
+    assert_as_stored,
+    counting,
+    messages_of,
+    numbers_of,
+    whole,
+    words_of,
+)
+from tests.support.private_postgres import free_port
+from tests.support.recording_worker import recording_worker
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+LATE_S = 2.0
+"""From here on a reader is told that the connection is away."""
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def cable(template: str) -> AsyncGenerator[tuple[Site, Cable]]:
+    port = free_port()
+    async with (
+        a_site_of_its_own(template, origins=f"http://127.0.0.1:{port}") as site,
+        a_cable(port, site.port) as cable,
+    ):
+        site.url = cable.url
+        yield site, cable
+
+
+@pytest.fixture
+def site(cable: tuple[Site, Cable]) -> Site:
+    return cable[0]
+
+
+@dataclass
+class Streams:
+    """The requests of a tab for the events of its chat, and the cursor that each went on from."""
+
+    cursors: list[str | None]
+
+    @classmethod
+    def of(cls, tab: Tab) -> "Streams":
+        streams = cls([])
+        tab.page.on(
+            "request",
+            lambda asked: (
+                streams.cursors.append(asked.headers.get("last-event-id"))
+                if asked.url.endswith("/stream")
+                else None
+            ),
+        )
+        return streams
+
+    async def one_more_than(self, before: int) -> None:
+        async with asyncio.timeout(PATIENCE_MS / 1000):
+            while len(self.cursors) <= before:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+
+
+async def more_is_shown(tab: Tab) -> None:
+    """The answer grows."""
+    shown = len(await numbers_of(tab))
+    await tab.page.wait_for_function(
+        "n => document.querySelector(\"[data-key='m2.0']\")?.innerText.split(/\\s+/).length > n",
+        arg=shown,
+    )
+
+
+@requirement("F07", "L62")
+@pytest.mark.ui_item(3)
+async def test_five_cuts_by_five_means_lose_and_double_nothing_and_are_no_error(
+    tab: Tab, context: BrowserContext, cable: tuple[Site, Cable]
+) -> None:
+    site, wire = cable
+    streams = Streams.of(tab)
+    await tab.watch()
+    chat_id = await tab.new_chat(counting(45))
+    await expect(tab.page.locator("[data-key='m2.0']")).to_contain_text("n005")
+
+    async def offline() -> None:
+        await context.set_offline(True)
+        wire.reset()  # Chromium ends nothing that stands; a network that goes away does
+        await asyncio.sleep(0.3)
+        await context.set_offline(False)
+
+    async def aborted() -> None:
+        async def abort(route: Route) -> None:
+            await route.abort("connectionreset")
+
+        await tab.page.route("**/stream", abort, times=2)
+        wire.reset()
+
+    async def refused() -> None:
+        wire.cut()
+        await asyncio.sleep(0.3)
+        wire.mend()
+
+    async def failing() -> None:
+        async def fail(route: Route) -> None:
+            await route.fulfill(status=503, body="no")
+
+        await tab.page.route("**/stream", fail, times=1)
+        wire.reset()
+
+    async def reset() -> None:
+        wire.reset()
+
+    means: list[Callable[[], Awaitable[None]]] = [reset, offline, aborted, refused, failing]
+    for mean in means:
+        before = len(streams.cursors)
+        await mean()
+        await streams.one_more_than(before)
+        await more_is_shown(tab)
+    await whole(tab, chat_id)
+    assert await numbers_of(tab) == NUMBERS
+    assert words_of((await messages_of(site.admin, chat_id))[-1]) == NUMBERS
+    assert len(streams.cursors) > len(means)
+    assert None not in streams.cursors[1:], "each goes on after the last event that was seen"
+    assert (await tab.seen()).alerts == []
+
+
+@requirement("F07", "L62")
+@pytest.mark.ui_item(3)
+async def test_the_bar_comes_after_two_seconds_and_not_before(
+    tab: Tab, cable: tuple[Site, Cable]
+) -> None:
+    _, wire = cable
+    await tab.watch()
+    chat_id = await tab.new_chat(counting(60))
+    await expect(tab.page.locator("[data-key='m2.0']")).to_contain_text("n005")
+    wire.cut()
+    await asyncio.sleep(1)
+    wire.mend()
+    await more_is_shown(tab)
+    assert (await tab.seen()).bars == [], "a second is no time"
+
+    cut_at = time.time()
+    wire.cut()
+    bar = tab.page.get_by_text("the agent keeps running")
+    await expect(bar).to_be_visible()
+    (shown,) = (await tab.seen()).bars
+    assert LATE_S <= shown["since"] - cut_at < LATE_S + 1.5
+    wire.mend()
+    await tab.page.get_by_role("button", name="Retry now").click()
+    await expect(bar).to_have_count(0)
+    await whole(tab, chat_id)
+    assert await numbers_of(tab) == NUMBERS
+    assert (await tab.seen()).alerts == []
+
+
+@requirement("F07")
+@pytest.mark.ui_item(3)
+async def test_a_server_that_comes_back_goes_on_where_it_was(tab: Tab, site: Site) -> None:
+    """A server that stops keeps what was said as a message, and its successor goes on in another:
+    all that is stored is shown, once and in order, and all that was shown before is in it."""
+    await tab.watch()
+    chat_id = await tab.new_chat(counting(100))
+    await expect(tab.page.locator("[data-key='m2.0']")).to_contain_text("n020")
+    before = await numbers_of(tab)
+    await site.down()
+    await expect(tab.page.get_by_text("the agent keeps running")).to_be_visible()
+    await site.up()
+    await expect(tab.page.get_by_text("the agent keeps running")).to_have_count(0)
+    await whole(tab, chat_id)
+    await assert_as_stored(tab, chat_id)
+    replies = [m for m in await messages_of(site.admin, chat_id) if m["role"] == "assistant"]
+    assert NUMBERS[: len(before)] == before
+    assert words_of(replies[0])[: len(before)] == before
+    assert (await tab.seen()).alerts == []
+
+
+@requirement("F07", "L69")
+@pytest.mark.ui_item(3)
+async def test_a_worker_that_is_killed_is_replaced_and_nobody_sees_an_error(
+    template: str, context: BrowserContext
+) -> None:
+    async with (
+        a_site_of_its_own(template, role="api") as apart,
+        recording_worker(apart.replicas, "http://127.0.0.1:1") as first,
+    ):
+        tab = await open_tab(context, apart)
+        await tab.sign_in()
+        await tab.watch()
+        chat_id = await tab.new_chat(counting(100))
+        await expect(tab.page.locator("[data-key='m2.0']")).to_contain_text("n050")
+        first.kill()
+        async with recording_worker(apart.replicas, "http://127.0.0.1:1"):
+            await whole(tab, chat_id)
+            assert await numbers_of(tab) == NUMBERS
+            assert words_of((await messages_of(apart.admin, chat_id))[-1]) == NUMBERS
+            seen = await tab.seen()
+            assert (seen.bars, seen.alerts) == ([], []), "the page's own connection was never away"
+        tab.content()
