@@ -3,6 +3,7 @@
  * gallery gives its own, which stands still.
  */
 import { createContext, useContext, useSyncExternalStore } from "react";
+import { onFrame } from "./frame";
 
 export interface Clock {
   now: () => number;
@@ -25,7 +26,7 @@ function ticking(): Clock {
       listeners.add(listener);
       if (timer === null) {
         at = Date.now();
-        timer = setInterval(tick, TICK_MS);
+        timer = setInterval(() => onFrame(tick), TICK_MS);
       }
       return () => {
         listeners.delete(listener);

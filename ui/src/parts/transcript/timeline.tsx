@@ -11,6 +11,7 @@ import {
 } from "@tanstack/react-virtual";
 import { ArrowDown } from "lucide-react";
 import {
+  memo,
   type RefObject,
   useCallback,
   useEffect,
@@ -90,12 +91,11 @@ export function Timeline({ chatId, items, loadOlder, onMode, sent }: TimelinePro
           if (isOpener(event.target as HTMLElement)) sign({ kind: "looks back" });
         }}
       >
-        <div className="relative w-full" style={{ height: virtualizer.getTotalSize() }}>
-          {virtualizer.getVirtualItems().map(({ index, key, start }) => (
+        <div ref={virtualizer.containerRef} className="relative w-full">
+          {virtualizer.getVirtualItems().map(({ index, key }) => (
             <Row
               key={key}
               index={index}
-              start={start}
               items={items}
               measure={virtualizer.measureElement}
               isFocused={index === focusedAt || (focusedAt < 0 && index === items.length - 1)}
@@ -120,7 +120,24 @@ function useList(
 ) {
   const [place] = useState(() => places.get(chatId) ?? null);
   const { state, now, sign, list } = useFollow(place?.follow ?? AT_END);
+  const toEnd = useCallback(() => list.current?.scrollToEnd(), [list]);
+  const holdEnd = useCallback(() => {
+    if (now.current.mode === "following") toEnd();
+  }, [now, toEnd]);
+  const settle = useCallback(() => {
+    if (scroller.current === null) return;
+    sign(whereIs(scroller.current));
+    if (now.current.distance > 1) holdEnd();
+  }, [scroller, sign, now, holdEnd]);
+  const height = useRef(0);
   const virtualizer = useVirtualizer<HTMLDivElement, HTMLElement>({
+    // Rows that grow are moved by the list itself: a delta draws the live row and nothing else.
+    directDomUpdates: true,
+    onChange: (changed) => {
+      if (height.current === changed.getTotalSize()) return;
+      height.current = changed.getTotalSize();
+      queueMicrotask(settle); // once the list itself has done what it can
+    },
     count: items.length,
     getScrollElement: () => scroller.current,
     estimateSize: (at) => guess(items[at] as Item),
@@ -135,21 +152,12 @@ function useList(
     rangeExtractor: useCallback((range: Range) => pinned(range, focusedAt), [focusedAt]),
   });
   list.current = virtualizer;
-  const toEnd = useCallback(() => virtualizer.scrollToEnd(), [virtualizer]);
-  const holdEnd = useCallback(() => {
-    if (now.current.mode === "following") toEnd();
-  }, [now, toEnd]);
   useSigns(scroller, sign, holdEnd);
   useBeginning(virtualizer, items.length > 0, now);
   useLeaving(chatId, virtualizer, now);
-  const height = virtualizer.getTotalSize();
   // A row that comes before the last one is no append to the list, which would leave the end behind.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: whatever grows, shrinks or comes moves the end
-  useLayoutEffect(() => {
-    if (scroller.current === null) return;
-    sign(whereIs(scroller.current));
-    if (now.current.distance > 1) holdEnd();
-  }, [height, items, sign, holdEnd]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: whatever comes or goes moves the end
+  useLayoutEffect(settle, [items, settle]);
   return { virtualizer, state, sign, toEnd };
 }
 
@@ -164,14 +172,13 @@ function isOpener(target: HTMLElement): boolean {
 
 interface RowProps {
   index: number;
-  start: number;
   items: readonly Item[];
   measure: (element: HTMLElement | null) => void;
   isFocused: boolean;
   older: OlderState;
 }
 
-function Row({ index, start, items, measure, isFocused, older }: RowProps) {
+const Row = memo(function Row({ index, items, measure, isFocused, older }: RowProps) {
   const { isOpen } = useChat();
   const item = items[index];
   if (item === undefined) return null;
@@ -184,7 +191,6 @@ function Row({ index, start, items, measure, isFocused, older }: RowProps) {
       aria-setsize={items.length}
       tabIndex={isFocused ? 0 : -1}
       className="group/row absolute top-0 left-0 w-full outline-none"
-      style={{ transform: `translateY(${start}px)` }}
     >
       <div
         className={cn(
@@ -196,7 +202,7 @@ function Row({ index, start, items, measure, isFocused, older }: RowProps) {
       </div>
     </article>
   );
-}
+});
 
 function JumpToEnd({
   fresh,

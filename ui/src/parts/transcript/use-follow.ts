@@ -18,8 +18,9 @@ export function thresholdOf({ mode }: Follow): number {
 
 export function useFollow(begin: Follow = AT_END) {
   const [state, draw] = useState(begin);
-  // What is true now; `state` is what was drawn last, and a scroll by itself draws nothing.
+  // What is true now, and what was drawn last: a scroll by itself draws nothing.
   const now = useRef(begin);
+  const drawn = useRef(begin);
   const list = useRef<List | null>(null);
   const sign = useCallback((sign: Sign) => {
     now.current = follow(now.current, sign);
@@ -27,7 +28,9 @@ export function useFollow(begin: Follow = AT_END) {
       list.current.options.scrollEndThreshold = thresholdOf(now.current);
       list.current.options.followOnAppend = now.current.mode === "following";
     }
-    draw((was) => (looksAlike(was, now.current) ? was : now.current));
+    if (looksAlike(drawn.current, now.current)) return;
+    drawn.current = now.current;
+    draw(now.current);
   }, []);
   return { state, now, sign, list };
 }
