@@ -6,6 +6,18 @@ function becomes(state: "visible" | "hidden"): void {
   document.dispatchEvent(new Event("visibilitychange"));
 }
 
+/** Those that were sent before it have arrived by then. */
+function aMessage(): Promise<void> {
+  const { port1, port2 } = new MessageChannel();
+  return new Promise((resolve) => {
+    port1.onmessage = () => {
+      port1.close();
+      resolve();
+    };
+    port2.postMessage(null);
+  });
+}
+
 describe("what has changed is told", () => {
   let frames: FrameRequestCallback[] = [];
   beforeEach(() => {
@@ -27,6 +39,17 @@ describe("what has changed is told", () => {
     expect(frames).toHaveLength(1);
     frames[0]?.(0);
     expect(told).toEqual(["log", "list"]);
+  });
+
+  it("after a rest, when the frame before took long", async () => {
+    onFrame(() => vi.advanceTimersByTime(124)); // 100 more than a frame may take
+    frames[0]?.(0);
+    for (let n = 0; n < 3; n++) await aMessage();
+    onFrame(() => {});
+    vi.advanceTimersByTime(299);
+    expect(frames).toHaveLength(1);
+    vi.advanceTimersByTime(1);
+    expect(frames).toHaveLength(2);
   });
 
   it("soon, when the tab goes out of sight before its frame", () => {
