@@ -16,11 +16,22 @@
     /** Frames in which words of another chat stood under the address of this one. */
     wrong: [],
     markers: {},
+    /** When each of these was first on the screen. */
+    first: {},
   };
   window.probe = probe;
+  const LOOKED_FOR = {
+    composer: "[data-composer]",
+    sidebar: "nav[aria-label=Chats]",
+    listed: "nav[aria-label=Chats] li a",
+  };
 
   const after = new MessageChannel();
   after.port1.onmessage = () => {
+    for (const [name, selector] of Object.entries(LOOKED_FOR)) {
+      if (probe.first[name] === undefined && document.querySelector(selector) !== null)
+        probe.first[name] = performance.now();
+    }
     const address = location.pathname.split("/").at(-1);
     const log = document.querySelector("[role=log]");
     const others = Object.entries(probe.markers).filter(([chat]) => chat !== address);
@@ -35,6 +46,24 @@
     after.port2.postMessage(0); // once this frame is on the screen
   }
   requestAnimationFrame(tick);
+
+  /** Milliseconds from a click on the chat in the list until its last row is on the screen. */
+  probe.open = (chat, last) =>
+    new Promise((resolve) => {
+      const began = performance.now();
+      document.querySelector(`nav a[href$="${chat}"]`).click();
+      const look = () => {
+        const row = document.querySelector(`[data-key="${last}"]`);
+        const log = document.querySelector("[role=log]");
+        const isSeen =
+          row !== null &&
+          location.pathname.endsWith(chat) &&
+          row.getBoundingClientRect().bottom <= log.getBoundingClientRect().bottom + 1;
+        if (!isSeen) requestAnimationFrame(look);
+        else setTimeout(() => resolve(performance.now() - began)); // once it is painted
+      };
+      requestAnimationFrame(look);
+    });
 
   function observe(type, entry, options = {}) {
     new PerformanceObserver((list) => {

@@ -79,6 +79,17 @@ class Probe:
             drawn=seen["drawn"],
         )
 
+    async def first(self, name: str) -> float:
+        """Milliseconds after the navigation began when this was first on the screen."""
+        await self.page.wait_for_function("name => probe.first[name] !== undefined", arg=name)
+        return float(await self.page.evaluate("name => probe.first[name]", name))
+
+    async def open(self, chat_id: str, last: str) -> float:
+        """Milliseconds until a chat of the list is open and its last row painted."""
+        return float(
+            await self.page.evaluate("([chat, last]) => probe.open(chat, last)", [chat_id, last])
+        )
+
     async def elements(self) -> int:
         return int(await self.page.evaluate("document.getElementsByTagName('*').length"))
 

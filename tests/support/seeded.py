@@ -63,6 +63,11 @@ def long_markdown(size: int) -> str:
     return said
 
 
+def last_row(messages: int) -> str:
+    """The key of the last row of such a history: the foot of its last turn."""
+    return f"foot.{(messages - 1) // TURN * TURN + 1}"
+
+
 @dataclass(frozen=True)
 class Seeding:
     """An owner's chats, on a database of the test's own."""
@@ -84,7 +89,7 @@ class Seeding:
 
     async def listing(self, chats: int) -> None:
         """So many chats with titles and nothing in them."""
-        rows = [self._chat(_chat_id(f"listed {n}"), f"Listed {n}", 0, n) for n in range(chats)]
+        rows = [self._chat(_chat_id(f"listed {n}"), f"Listed {n}", 0, 60 + n) for n in range(chats)]
         async with asyncpg.create_pool(self.database_url, min_size=1, max_size=1) as pool:
             await pool.copy_records_to_table("chats", records=rows, columns=CHATS_COLUMNS)
             await pool.execute("analyze chats")
@@ -99,9 +104,7 @@ class Seeding:
 
 async def seeding(database_url: str, owner: Client) -> Seeding:
     me = (await owner.get("me")).json
-    return Seeding(
-        database_url, UUID(me["org_id"]), UUID(me["user"]["user_id"])
-    )
+    return Seeding(database_url, UUID(me["org_id"]), UUID(me["user"]["user_id"]))
 
 
 def _chat_id(name: str) -> UUID:
@@ -130,7 +133,10 @@ def _said(seq: int, marker: str, last: int) -> tuple[str, list[Part]]:
         return "tool", [ToolResult(call, "execute", _OUTPUT) for call in calls]
     said = [Text(markdown(seq // 4))] if step % 2 == 0 else []
     command = f"pytest tests/{marker}/test_{seq}.py"
-    return "assistant", [*said, *(ToolCall(call, "execute", {"command": command}) for call in calls)]
+    return "assistant", [
+        *said,
+        *(ToolCall(call, "execute", {"command": command}) for call in calls),
+    ]
 
 
 _OUTPUT: Final = {"exit_code": 0, "output": "1 passed in 0.12s\n" * 12, "truncated": False}

@@ -26,7 +26,15 @@ import { useChat } from "../context";
 import { AT_END, type Follow } from "./follow";
 import { guess, ItemView, type OlderState, spaceAbove } from "./item-view";
 import type { Item } from "./items";
-import { isFar, isWriting, thresholdOf, useFollow, useSigns, whereIs } from "./use-follow";
+import {
+  isFar,
+  isWriting,
+  restingLate,
+  thresholdOf,
+  useFollow,
+  useSigns,
+  whereIs,
+} from "./use-follow";
 
 type List = Virtualizer<HTMLDivElement, HTMLElement>;
 
@@ -133,6 +141,7 @@ function useList(
   const virtualizer = useVirtualizer<HTMLDivElement, HTMLElement>({
     // Rows that grow are moved by the list itself: a delta draws the live row and nothing else.
     directDomUpdates: true,
+    observeElementOffset: useMemo(() => restingLate(now), [now]),
     onChange: (changed) => {
       if (height.current === changed.getTotalSize()) return;
       height.current = changed.getTotalSize();
