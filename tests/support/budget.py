@@ -54,6 +54,14 @@ class Stage:
     async def said(self) -> int:
         return int(await self.tab.page.evaluate(_SAID))
 
+    async def stop(self) -> None:
+        """The answer, which was long enough."""
+        stop = self.tab.page.get_by_role("button", name="Stop")
+        if await stop.count() > 0:
+            await stop.click()
+        await self.tab.settled()
+        await self.tab.page.locator("[data-composer]").fill("")
+
     async def until_said(self, size: int) -> None:
         await self.tab.page.wait_for_function(
             f"size => ({_SAID}) >= size", arg=size, timeout=120_000
@@ -103,10 +111,21 @@ async def cold_load_ms(stage: Stage) -> float:
 
 
 async def sidebar_ms(stage: Stage) -> float:
-    """From the empty list on the screen to its first rows."""
-    await stage.tab.go()
+    """From the empty list on the screen to its first rows, since the page was last loaded."""
     listed = await stage.probe.first("listed")
     return listed - await stage.probe.first("sidebar")
+
+
+async def all_loaded(stage: Stage) -> None:
+    """Back to the first message of the chat that is open, page by page."""
+    log = stage.tab.page.get_by_role("log")
+    older = log.locator("[data-key='older'] button")
+    async with asyncio.timeout(60):
+        while await log.locator("[data-key='m1']").count() == 0:
+            await log.press("Home")
+            await stage.tab.page.wait_for_timeout(200)
+            if await older.count() > 0 and await older.is_enabled():
+                await older.click()
 
 
 async def sidebar_rows(stage: Stage, steps: int) -> int:
@@ -168,8 +187,13 @@ class Streamed:
         return sum(n > 1 for n in counts) / len(counts)
 
 
-async def stream(stage: Stage, rate: int, key_every_s: float | None) -> Streamed:
-    """A long answer, and somebody who writes meanwhile."""
+async def stream(
+    stage: Stage,
+    rate: int,
+    key_every_s: float | None,
+    windows: tuple[tuple[int, int], tuple[int, int]] = (SMALL, LARGE),
+) -> Streamed:
+    """A long answer until the end of the second window, and somebody who writes meanwhile."""
     await stage.ask_for_story(rate)
     await stage.probe.begin()
     presses = 0
@@ -183,11 +207,10 @@ async def stream(stage: Stage, rate: int, key_every_s: float | None) -> Streamed
 
     async with asyncio.TaskGroup() as tasks:
         writing = tasks.create_task(write())
-        cost = [await _cost_ms(stage, *window) for window in (SMALL, LARGE)]
+        cost = [await _cost_ms(stage, *window) for window in windows]
         writing.cancel()
     seen = await stage.probe.seen()
-    await stage.tab.settled()
-    await stage.tab.page.locator("[data-composer]").fill("")
+    await stage.stop()
     return Streamed(seen, presses, (cost[0], cost[1]))
 
 
@@ -209,8 +232,7 @@ async def drawn_by_keys(stage: Stage, rate: int, presses: int) -> tuple[Seen, Se
     await stage.probe.begin(counting=True)
     await stage.until_said(SMALL[1])
     answer = await stage.probe.seen()
-    await stage.tab.page.get_by_role("button", name="Stop").click()
-    await stage.tab.settled()
+    await stage.stop()
     await stage.tab.page.wait_for_timeout(1_500)  # until the clock and the list are at rest
     await stage.probe.begin(counting=True)
     await stage.tab.page.locator("[data-composer]").press_sequentially("x" * presses)

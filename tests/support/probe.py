@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from playwright.async_api import BrowserContext, CDPSession, Page
+from playwright.async_api import BrowserContext, Page
 
 SCRIPT: Final = Path(__file__).with_name("probe.js")
 LEAST_TOLD_MS: Final = 16.0
@@ -52,7 +52,8 @@ class Seen:
 @dataclass
 class Probe:
     page: Page
-    cdp: CDPSession
+    cdp: Any
+    """A session of the browser's own protocol, whose answers have no types."""
     began_ms: float = 0.0
     frame: int = 0
 
@@ -112,7 +113,7 @@ class Probe:
 async def probed(context: BrowserContext, page: Page) -> Probe:
     """Before the page goes anywhere."""
     await page.add_init_script(path=SCRIPT)
-    cdp = await context.new_cdp_session(page)
+    cdp: Any = await context.new_cdp_session(page)
     # By the clock of the thread itself: what others do on this machine is not the page's cost.
     await cdp.send("Performance.enable", {"timeDomain": "threadTicks"})
     return Probe(page, cdp)
