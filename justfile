@@ -125,6 +125,10 @@ bench-bus *options:
 bench-http *options:
     uv run python -m benchmarks.http {{ options }}
 
+# The page's performance budget at full and quarter speed; writes benchmarks/ui.md and .json.
+bench-ui *options: ui
+    uv run python -m benchmarks.ui {{ options }}
+
 # The route × actor matrix and schemathesis, counted into benchmarks/http.json.
 bench-borders *options:
     uv run python -m benchmarks.borders {{ options }}

@@ -11,7 +11,7 @@ from holdfast.simulator.script import parse_script
 from holdfast.simulator.server import Config, running
 from tests.support.browser import Site, a_site
 from tests.support.database import migrated_template, temporary_database
-from tests.support.dev import short_folder
+from holdfast.prove.stage.folders import short_folder
 from tests.support.identity import PASSWORD
 from tests.support.replica import Replicas
 

@@ -22,7 +22,7 @@ from tests.support.numbered import (
     whole,
     words_of,
 )
-from tests.support.private_postgres import free_port
+from holdfast.prove.stage.private_postgres import free_port
 from tests.support.recording_worker import recording_worker
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -6,6 +6,7 @@
  * device's own is plainly wrong.
  */
 import { createContext, useContext, useEffect, useReducer, useSyncExternalStore } from "react";
+import { onFrame } from "./frame";
 
 export interface Clock {
   /** As of the last tick: the same for all who ask in between. */
@@ -45,7 +46,7 @@ function ticking(): Clock {
       listeners.add(listener);
       if (timer === null) {
         at = serverNow();
-        timer = setInterval(tick, TICK_MS);
+        timer = setInterval(() => onFrame(tick), TICK_MS);
       }
       return () => {
         listeners.delete(listener);

@@ -29,9 +29,12 @@ export function Skeleton({ lines, className }: { lines: number; className?: stri
     const timer = setTimeout(() => setLate(true), LATE_MS);
     return () => clearTimeout(timer);
   }, []);
-  if (!late) return null;
+  // It has its place from the start, so that nothing moves when the lines come.
   return (
-    <div aria-hidden="true" className={cn("flex flex-col gap-3 p-3", className)}>
+    <div
+      aria-hidden="true"
+      className={cn("flex flex-col gap-3 p-3", !late && "invisible", className)}
+    >
       {Array.from({ length: lines }, (_, n) => n).map((n) => (
         <div key={n} className={cn("h-4 rounded bg-hover", n % 3 === 2 && "w-2/3")} />
       ))}

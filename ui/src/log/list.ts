@@ -5,8 +5,8 @@
  */
 import { useSyncExternalStore } from "react";
 import { api, asked, askWhoWeAre, BASE } from "@/api/client";
+import { onFrame } from "@/kit/frame";
 import { tellList } from "./connection";
-import { onFrame } from "./store";
 import { type Followed, openSocketOrFetch, Stream } from "./stream";
 import type { ChatEntry, WireEvent } from "./types";
 

@@ -6,6 +6,7 @@
  * by deltas, since those change `preview` only.
  */
 import { useSyncExternalStore } from "react";
+import { onFrame, type Schedule } from "@/kit/frame";
 import { isBusy, type Row, Rows, type Sending } from "./rows";
 import type { Committed, Message, WireEvent } from "./types";
 import { type ChatView, EMPTY, reduce } from "./view";
@@ -21,16 +22,6 @@ export interface Published {
   /** How often the history was cut by an edit or a restore. */
   readonly cuts: number;
 }
-
-/** When to publish: once per frame, or, where nothing is painted, soon. */
-export type Schedule = (publish: () => void) => void;
-
-const HIDDEN_MS = 250;
-
-export const onFrame: Schedule = (publish) => {
-  if (document.visibilityState === "hidden") setTimeout(publish, HIDDEN_MS);
-  else requestAnimationFrame(publish);
-};
 
 export class ChatLog {
   private view: ChatView = EMPTY;

@@ -33,6 +33,7 @@ export function CodeBlock({ code, language, isWriting, firstLine }: CodeBlockPro
   const isFolded = isLong && !isOpen;
   const from = isFolded && isWriting ? lines.length - FOLD_LINES : 0;
   const to = isFolded ? from + FOLD_LINES : lines.length;
+  const isTail = from > 0 && !isWrapped;
   const tokens = useTokens(isWriting ? null : lines.slice(0, to).join("\n"), language);
   const name = language === "" ? "text" : language;
   return (
@@ -55,16 +56,22 @@ export function CodeBlock({ code, language, isWriting, firstLine }: CodeBlockPro
       </figcaption>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by key */}
       <pre id={id} tabIndex={0} className={cn(isWrapped && "wrapped")}>
-        <code>
-          {lines.slice(from, to).map((line, at) => (
-            <Line
-              // biome-ignore lint/suspicious/noArrayIndexKey: a line is what stands at its place
-              key={from + at}
-              text={line}
-              tokens={tokens?.[from + at] ?? null}
-              number={firstLine === undefined ? null : firstLine + from + at}
-            />
-          ))}
+        <code className={cn(isTail && "tail")}>
+          <span
+            key={isTail ? "tail" : "whole"}
+            className="block"
+            style={isTail ? tailStyle(from) : undefined}
+          >
+            {lines.slice(from, to).map((line, at) => (
+              <Line
+                // biome-ignore lint/suspicious/noArrayIndexKey: a line is what stands at its place
+                key={from + at}
+                text={line}
+                tokens={tokens?.[from + at] ?? null}
+                number={firstLine === undefined ? null : firstLine + from + at}
+              />
+            ))}
+          </span>
         </code>
       </pre>
       {isLong && !isWriting && (
@@ -84,6 +91,14 @@ export function CodeBlock({ code, language, isWriting, firstLine }: CodeBlockPro
   );
 }
 
+/**
+ * A line stays at its place in the code, and the code is moved: to the browser, lines that go up one
+ * by one are a page that jumps. (Wrapped, a line has no known height, and they do go up.)
+ */
+function tailStyle(from: number): React.CSSProperties {
+  return { paddingTop: `${from}lh`, transform: `translateY(-${from}lh)` };
+}
+
 function Line({
   text,
   tokens,
@@ -96,15 +111,16 @@ function Line({
   return (
     <span className="line">
       {number !== null && <span className="line-number">{number}</span>}
-      {tokens === null
-        ? text
+      {/* The end of a line is in the same text as its end: to the browser, a node of its own would
+          move with every word. */}
+      {tokens === null || tokens.length === 0
+        ? `${text}\n`
         : tokens.map((token, at) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: tokens of a closed line do not move
             <span key={at} style={token.style}>
-              {token.text}
+              {at === tokens.length - 1 ? `${token.text}\n` : token.text}
             </span>
           ))}
-      {"\n"}
     </span>
   );
 }

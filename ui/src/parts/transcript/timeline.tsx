@@ -11,6 +11,7 @@ import {
 } from "@tanstack/react-virtual";
 import { ArrowDown } from "lucide-react";
 import {
+  memo,
   type RefObject,
   useCallback,
   useEffect,
@@ -26,7 +27,15 @@ import { Older } from "./dividers";
 import { AT_END, type Follow } from "./follow";
 import { guess, ItemView, spaceAbove } from "./item-view";
 import type { Item } from "./items";
-import { isFar, isWriting, thresholdOf, useFollow, useSigns, whereIs } from "./use-follow";
+import {
+  isFar,
+  isWriting,
+  restingLate,
+  thresholdOf,
+  useFollow,
+  useSigns,
+  whereIs,
+} from "./use-follow";
 import { useReadingLine } from "./use-reading-line";
 
 type List = Virtualizer<HTMLDivElement, HTMLElement>;
@@ -110,7 +119,7 @@ export function Timeline({ chatId, items: all, loadOlder, onMode, sent, goal }: 
           if (isOpener(event.target as HTMLElement)) sign({ kind: "looks back" });
         }}
       >
-        <div className="relative w-full" style={{ height: virtualizer.getTotalSize() }}>
+        <div ref={virtualizer.containerRef} className="relative w-full">
           {hasOlder && (
             <div
               className="absolute top-0 left-0 flex w-full items-center"
@@ -121,11 +130,10 @@ export function Timeline({ chatId, items: all, loadOlder, onMode, sent, goal }: 
               </div>
             </div>
           )}
-          {virtualizer.getVirtualItems().map(({ index, key, start }) => (
+          {virtualizer.getVirtualItems().map(({ index, key }) => (
             <Row
               key={key}
               index={index}
-              start={start}
               items={items}
               above={index === 0 && hasOlder ? all[0] : items[index - 1]}
               measure={virtualizer.measureElement}
@@ -151,7 +159,25 @@ function useList(
 ) {
   const [place] = useState(() => places.get(chatId) ?? null);
   const { state, now, sign, list } = useFollow(place?.follow ?? AT_END);
+  const toEnd = useCallback(() => list.current?.scrollToEnd(), [list]);
+  const holdEnd = useCallback(() => {
+    if (now.current.mode === "following") toEnd();
+  }, [now, toEnd]);
+  const settle = useCallback(() => {
+    if (scroller.current === null) return;
+    sign(whereIs(scroller.current));
+    if (now.current.distance > 1) holdEnd();
+  }, [scroller, sign, now, holdEnd]);
+  const height = useRef(0);
   const virtualizer = useVirtualizer<HTMLDivElement, HTMLElement>({
+    // Rows that grow are moved by the list itself: a delta draws the live row and nothing else.
+    directDomUpdates: true,
+    observeElementOffset: useMemo(() => restingLate(now), [now]),
+    onChange: (changed) => {
+      if (height.current === changed.getTotalSize()) return;
+      height.current = changed.getTotalSize();
+      queueMicrotask(settle); // once the list itself has done what it can
+    },
     count: items.length,
     getScrollElement: () => scroller.current,
     estimateSize: (at) => guess(items[at] as Item),
@@ -167,22 +193,13 @@ function useList(
     rangeExtractor: useCallback((range: Range) => pinned(range, focusedAt), [focusedAt]),
   });
   list.current = virtualizer;
-  const toEnd = useCallback(() => virtualizer.scrollToEnd(), [virtualizer]);
-  const holdEnd = useCallback(() => {
-    if (now.current.mode === "following") toEnd();
-  }, [now, toEnd]);
   useSigns(scroller, sign, holdEnd);
   useReadingLine(scroller, virtualizer, now);
   useBeginning(virtualizer, items.length > 0, now);
   useLeaving(chatId, virtualizer, now);
-  const height = virtualizer.getTotalSize();
   // A row that comes before the last one is no append to the list, which would leave the end behind.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: whatever grows, shrinks or comes moves the end
-  useLayoutEffect(() => {
-    if (scroller.current === null) return;
-    sign(whereIs(scroller.current));
-    if (now.current.distance > 1) holdEnd();
-  }, [height, items, sign, holdEnd]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: whatever comes or goes moves the end
+  useLayoutEffect(settle, [items, settle]);
   return { virtualizer, state, sign, toEnd };
 }
 
@@ -215,14 +232,13 @@ function isOpener(target: HTMLElement): boolean {
 
 interface RowProps {
   index: number;
-  start: number;
   items: readonly Item[];
   measure: (element: HTMLElement | null) => void;
   isFocused: boolean;
   above: Item | undefined;
 }
 
-function Row({ index, start, items, measure, isFocused, above }: RowProps) {
+const Row = memo(function Row({ index, items, measure, isFocused, above }: RowProps) {
   const { isOpen } = useChat();
   const item = items[index];
   if (item === undefined) return null;
@@ -235,14 +251,13 @@ function Row({ index, start, items, measure, isFocused, above }: RowProps) {
       aria-setsize={items.length}
       tabIndex={isFocused ? 0 : -1}
       className="group/row absolute top-0 left-0 w-full outline-none"
-      style={{ transform: `translateY(${start}px)` }}
     >
       <div className={cn("row-inner mx-auto max-w-(--column) px-4", spaceAbove(item, above))}>
         <ItemView item={item} isOpen={isOpen(item.key)} />
       </div>
     </article>
   );
-}
+});
 
 function JumpToEnd({
   fresh,

@@ -3,7 +3,7 @@
  * listens to what the reader does and changes the list's options at once: with the next render it
  * would be too late, and a delta in between would pull the reader back.
  */
-import type { Virtualizer } from "@tanstack/react-virtual";
+import { observeElementOffset, type Virtualizer } from "@tanstack/react-virtual";
 import { type RefObject, useCallback, useEffect, useRef, useState } from "react";
 import { AT_END, type Follow, follow, LOOKS_BACK, NEAR_END_PX, type Sign } from "./follow";
 
@@ -18,8 +18,9 @@ export function thresholdOf({ mode }: Follow): number {
 
 export function useFollow(begin: Follow = AT_END) {
   const [state, draw] = useState(begin);
-  // What is true now; `state` is what was drawn last, and a scroll by itself draws nothing.
+  // What is true now, and what was drawn last: a scroll by itself draws nothing.
   const now = useRef(begin);
+  const drawn = useRef(begin);
   const list = useRef<List | null>(null);
   const sign = useCallback((sign: Sign) => {
     now.current = follow(now.current, sign);
@@ -27,7 +28,9 @@ export function useFollow(begin: Follow = AT_END) {
       list.current.options.scrollEndThreshold = thresholdOf(now.current);
       list.current.options.followOnAppend = now.current.mode === "following";
     }
-    draw((was) => (looksAlike(was, now.current) ? was : now.current));
+    if (looksAlike(drawn.current, now.current)) return;
+    drawn.current = now.current;
+    draw(now.current);
   }, []);
   return { state, now, sign, list };
 }
@@ -39,6 +42,28 @@ function looksAlike(one: Follow, other: Follow): boolean {
 /** Whether there is anything below what is seen. */
 export function isFar({ distance, fresh }: Follow): boolean {
   return distance > 1 || fresh > 0;
+}
+
+const STILL_MS = 1000;
+
+/**
+ * Scroll positions for the list. That the scroll has come to rest is told late while it follows: it
+ * will move on with the next words, and each change of rest and motion draws the list again.
+ */
+export function restingLate(now: RefObject<Follow>): typeof observeElementOffset {
+  return (instance, tell) => {
+    let late = 0;
+    const stop = observeElementOffset(instance, (offset, isMoving) => {
+      clearTimeout(late);
+      if (isMoving || now.current.mode === "reading") return tell(offset, isMoving);
+      const rest = () => tell(instance.scrollElement?.scrollTop ?? offset, false);
+      late = window.setTimeout(rest, STILL_MS);
+    });
+    return () => {
+      clearTimeout(late);
+      stop?.();
+    };
+  };
 }
 
 /** The reader's hands and eyes, as signs. */

@@ -1,0 +1,99 @@
+"""The page's performance budget, as far as a busy machine leaves it alone: counts and ratios.
+
+Times are for `just bench-ui`, which writes benchmarks/ui.md.
+"""
+
+from collections.abc import AsyncGenerator
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser
+
+from tests.support import budget
+from tests.support.budget import Stage
+from tests.support.built import chat_route_kb, shell_kb
+from tests.support.seeded import last_row
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def stage(template: str, browser: Browser) -> AsyncGenerator[Stage]:
+    async with budget.a_stage(template, browser) as stage:
+        yield stage
+
+
+async def test_the_shell_and_the_chat_are_no_larger_than_agreed() -> None:
+    assert shell_kb() <= 200
+    assert chat_route_kb() <= 190
+
+
+@pytest.mark.parametrize("messages", [10, 1_000, 10_000])
+async def test_a_long_chat_has_no_more_elements_than_its_screen(
+    stage: Stage, messages: int
+) -> None:
+    chat = await stage.seeding.history(messages, f"counted{messages}")
+    await stage.again()
+    await stage.probe.open(chat, last_row(messages))
+    assert await stage.probe.elements() <= 1_000, "whatever the length"
+    log = stage.tab.page.get_by_role("log")
+    for _ in range(4):  # older pages come
+        await log.press("Home")
+        await stage.tab.page.wait_for_timeout(300)
+    assert await stage.probe.elements() <= 3_000
+    assert await stage.probe.heap_mb() <= 60
+    stage.tab.content()
+
+
+async def test_switching_shows_no_other_chat_and_keeps_no_memory(stage: Stage) -> None:
+    chats = {
+        await stage.seeding.history(1_000, marker): f"{marker}:" for marker in ("alpha", "beta")
+    }
+    await stage.again()
+    switched = await budget.switch(stage, chats, 1_000, times=50)
+    assert switched.wrong == []
+    assert switched.growth_mb <= 10
+    stage.tab.content()
+
+
+async def test_a_list_of_5000_chats_has_few_rows(stage: Stage) -> None:
+    await stage.seeding.listing(5_000)
+    await stage.again()
+    assert await budget.sidebar_rows(stage, steps=10) <= 100
+    stage.tab.content()
+
+
+async def test_an_answer_draws_its_own_row_once_per_frame_and_keys_draw_no_row(
+    stage: Stage,
+) -> None:
+    answer, keys = await budget.drawn_by_keys(stage, rate=1_000, presses=20)
+    own = answer.drawn_in("row m2.0")
+    others = answer.drawn_in("row ") - own
+    assert own > 100
+    # The foot of the turn has a clock, and the list is told a few times of what happened.
+    assert others <= own * 0.1, answer.drawn
+    assert answer.drawn_in("transcript") <= len(answer.commits) * 0.1, answer.drawn
+    assert keys.drawn_in("composer") >= 20
+    assert keys.drawn_in("row ", "transcript") == 0, keys.drawn
+    stage.tab.content()
+
+
+async def test_a_chunk_costs_the_same_when_much_was_said_before(stage: Stage) -> None:
+    streamed = await budget.stream(stage, rate=2_500, key_every_s=None)
+    assert streamed.growth <= 2, streamed.cost_ms
+    assert streamed.crowded <= 0.05, "more than one commit of React in a frame"
+    stage.tab.content()
+
+
+async def test_nothing_moves_in_a_whole_turn(stage: Stage) -> None:
+    seen = await budget.whole_turn(stage)
+    assert round(seen.layout_shift, 2) == 0, seen.shifts
+    stage.tab.content()
+
+
+async def test_a_message_is_one_request_and_the_list_is_not_asked_for_again(stage: Stage) -> None:
+    asked = await budget.requests_of_a_message(stage)
+    assert asked.count("POST chats/messages") == 1, asked
+    # What was on the screen for a second is told to have been read; nothing else is asked for.
+    assert set(asked) <= {"POST chats/messages", "PUT chats/read"}, asked
+    stage.tab.content()
