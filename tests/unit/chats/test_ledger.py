@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 import pytest
+from typing_extensions import override
 
 from holdfast.chats.ledger import COMMIT_TRIES_MAX, Ledger
 from holdfast.domain.audit import AuditAction, AuditEntry
@@ -30,12 +31,15 @@ class Contended(FakeStore):
         super().__init__(HandClock())
         self.committed: list[Outcome] = []
 
+    @override
     async def create(self, outcome: Outcome, keyed: Keyed | None = None) -> Stamp | None:
         return None if self.gone else await super().create(outcome, keyed)
 
+    @override
     async def find_created(self, owner_id: UserId, key: ClientKey) -> Created | None:
         return None if self.gone else await super().find_created(owner_id, key)
 
+    @override
     async def commit(
         self, outcome: Outcome, *, fence: Fence | None = None, keyed: Keyed | None = None
     ) -> Stamp | None:

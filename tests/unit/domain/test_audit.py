@@ -20,8 +20,8 @@ def row(previous: AuditHead, entry: str) -> AuditRow:
 
 def test_an_untouched_row_leads_to_the_next() -> None:
     first = row(EMPTY, "one")
-    head = check_row(EMPTY, first)
-    assert head == AuditHead(1, first.hash)
+    head = AuditHead(1, first.hash)
+    assert check_row(EMPTY, first) == head
     assert isinstance(check_row(head, row(head, "two")), AuditHead)
 
 
