@@ -3,6 +3,7 @@
 import pytest
 
 from holdfast.chats import answer, queue, rewrite, steer
+from holdfast.chats.declare import declare
 from holdfast.chats.send import send
 from holdfast.domain.chat import Status
 from holdfast.domain.commands import Await, CommitStep, Decide, Fail, FinishInterrupt, FinishTurn
@@ -11,7 +12,7 @@ from holdfast.domain.fence import Fence
 from holdfast.domain.ids import CallId, QueuedId, Seq, Version
 from holdfast.domain.parts import Need
 from tests.requirements import requirement
-from tests.support.builders import asks, boundary, digest_for, error, reply, result, user
+from tests.support.builders import a_tool, asks, boundary, digest_for, error, reply, result, user
 from tests.support.world import ACTOR, World, keyed_by
 
 C1 = CallId("c1")
@@ -63,6 +64,14 @@ async def test_steering_and_rewriting(world: World) -> None:
     assert (await steer.archive(world.ledger, ACTOR, chat.chat_id)).chat.archived
     assert not (await steer.unarchive(world.ledger, ACTOR, chat.chat_id)).chat.archived
     assert await world.violations([chat.chat_id]) == []
+
+
+async def test_declaring_the_same_tools_again_changes_nothing(world: World) -> None:
+    chat = await world.create(user())
+    declared = await declare(world.ledger, ACTOR, chat.chat_id, [a_tool("look_up")])
+    again = await declare(world.ledger, ACTOR, chat.chat_id, [a_tool("look_up")])
+    assert declared.chat.tools == (a_tool("look_up"),)
+    assert again.chat.version == declared.chat.version == chat.version + 1
 
 
 async def test_answering_what_a_turn_waits_for(world: World) -> None:

@@ -48,9 +48,16 @@ def on_postgres() -> Generator[tuple[asyncio.Runner, World]]:
 
 
 async def _pool(url: str) -> Pool:
-    # Orders of events are tested here, not the disk: a commit need not wait for it.
-    unsynced = {"synchronous_commit": "off", "jit": "off"}
-    return await asyncpg.create_pool(url, min_size=1, max_size=2, server_settings=unsynced)
+    # Orders of events are tested here, not the disk: a commit need not wait for it. Plans, and what
+    # is left of a connection, are as the server has them (holdfast.db.pool).
+    unsynced = {"synchronous_commit": "off", "jit": "off", "plan_cache_mode": "force_generic_plan"}
+    return await asyncpg.create_pool(
+        url, min_size=1, max_size=2, reset=_leave_as_is, server_settings=unsynced
+    )
+
+
+async def _leave_as_is(_connection: object) -> None:
+    pass
 
 
 def run_machine(runner: asyncio.Runner, world: World, *, shard: int, options: settings) -> int:

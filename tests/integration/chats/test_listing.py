@@ -5,15 +5,17 @@ import pytest
 from holdfast.chats import listing
 from holdfast.chats.send import send
 from holdfast.chats.steer import archive
+from holdfast.chats.told_listing import ToldListing
 from holdfast.domain.chat import Status
 from holdfast.domain.commands import CommitStep, FinishTurn, SendMessage
 from holdfast.domain.denials import FieldRefused, NotAllowed, NotFound
-from holdfast.domain.errors import ChatNotFound
+from holdfast.domain.errors import ChangedMeanwhile, ChatNotFound
 from holdfast.domain.ids import ChatId, Seq
 from holdfast.domain.policy import Action, Principal, Scope
 from holdfast.ports.listing import Entry, Wanted
 from tests.requirements import requirement
 from tests.support.builders import reply, user
+from tests.support.doubles import KeptHints
 from tests.support.identity import Realm, principal
 from tests.support.world import postgres_world
 
@@ -92,6 +94,27 @@ async def test_a_chat_of_others_answers_like_an_unknown_one(realm: Realm, admin:
     assert (await listing.find(port, cid, chat_id)).chat_id == chat_id
     mine = await listing.find(port, admin, chat_id)
     assert (mine.title, mine.pinned, mine.labels, mine.archived) == (None, False, (), False)
+
+
+async def test_who_saw_an_older_entry_is_told_so_and_changes_nothing(
+    realm: Realm, admin: Principal
+) -> None:
+    chat_id = await realm.chat(admin)
+    seen = (await listing.find(realm.listing, admin, chat_id)).listed
+    hints = KeptHints()
+    told = ToldListing(realm.listing, hints)
+    await listing.rename(realm.listing, admin, chat_id, "renamed meanwhile")
+
+    for late in (
+        listing.rename(told, admin, chat_id, "late", expected={seen}),
+        listing.pin(told, admin, chat_id, pinned=True, expected={seen}),
+        listing.label(told, admin, chat_id, ["late"], expected={seen}),
+    ):
+        with pytest.raises(ChangedMeanwhile):
+            await late
+    entry = await listing.find(realm.listing, admin, chat_id)
+    assert (entry.title, entry.pinned, entry.labels) == ("renamed meanwhile", False, ())
+    assert hints.published == []
 
 
 @requirement("L129")

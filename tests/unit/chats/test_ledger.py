@@ -1,0 +1,110 @@
+"""The one door when somebody else is faster."""
+
+from dataclasses import dataclass, field
+
+import pytest
+from typing_extensions import override
+
+from holdfast.chats.ledger import COMMIT_TRIES_MAX, Ledger
+from holdfast.domain.audit import AuditAction, AuditEntry
+from holdfast.domain.chat import Chat
+from holdfast.domain.commands import Create, SendMessage
+from holdfast.domain.errors import ChangedMeanwhile, ChatBusy
+from holdfast.domain.fence import Fence
+from holdfast.domain.ids import ClientKey, UserId, Version
+from holdfast.domain.outcome import Outcome
+from holdfast.ports.store import Created, Keyed, Stamp
+from tests.support.builders import NOW, ORG, OWNER, user
+from tests.support.doubles import HandClock, KeptHints, SeededIds
+from tests.support.fake_store import FakeStore
+from tests.support.world import ACTOR, keyed_by
+
+
+class Contended(FakeStore):
+    """Somebody else is faster, so many times."""
+
+    losses = 0
+    gone = False
+    """What was made under a key was deleted at once."""
+
+    def __init__(self) -> None:
+        super().__init__(HandClock())
+        self.committed: list[Outcome] = []
+
+    @override
+    async def create(self, outcome: Outcome, keyed: Keyed | None = None) -> Stamp | None:
+        return None if self.gone else await super().create(outcome, keyed)
+
+    @override
+    async def find_created(self, owner_id: UserId, key: ClientKey) -> Created | None:
+        return None if self.gone else await super().find_created(owner_id, key)
+
+    @override
+    async def commit(
+        self, outcome: Outcome, *, fence: Fence | None = None, keyed: Keyed | None = None
+    ) -> Stamp | None:
+        if self.losses:
+            self.losses -= 1
+            return None
+        self.committed.append(outcome)
+        return await super().commit(outcome, fence=fence, keyed=keyed)
+
+
+@dataclass
+class Door:
+    store: Contended = field(default_factory=Contended)
+    hints: KeptHints = field(default_factory=KeptHints)
+
+    @property
+    def ledger(self) -> Ledger:
+        return Ledger(self.store, self.hints, HandClock())
+
+    async def chat(self) -> Chat:
+        chat = Chat(chat_id=SeededIds().new_chat_id(), org_id=ORG, owner_id=OWNER)
+        return (await self.ledger.create(chat, Create())).chat
+
+
+async def test_who_was_overtaken_decides_again() -> None:
+    door = Door()
+    chat = await door.chat()
+    door.store.losses = 3
+    commit = await door.ledger.transact(chat.chat_id, SendMessage(user()), by=ACTOR)
+    assert commit.chat.version == chat.version + 1
+    assert len(door.store.committed) == 1
+
+
+async def test_who_is_always_overtaken_is_told_in_the_end() -> None:
+    door = Door()
+    chat = await door.chat()
+    door.store.losses = COMMIT_TRIES_MAX + 1
+    told = len(door.hints.published)
+    with pytest.raises(ChatBusy, match=f"{COMMIT_TRIES_MAX} times"):
+        await door.ledger.transact(chat.chat_id, SendMessage(user()), by=ACTOR)
+    assert door.store.losses == 0, "it tried as often as it says"
+    assert len(door.hints.published) == told, "nothing happened, nothing is told"
+
+
+async def test_a_chat_made_and_deleted_between_two_statements_is_busy() -> None:
+    door = Door()
+    door.store.gone = True
+    chat = Chat(chat_id=SeededIds().new_chat_id(), org_id=ORG, owner_id=OWNER)
+    with pytest.raises(ChatBusy):
+        await door.ledger.create(chat, Create(), keyed=keyed_by("k", "x"))
+
+
+async def test_who_saw_another_history_changes_nothing() -> None:
+    door = Door()
+    chat = await door.chat()
+    with pytest.raises(ChangedMeanwhile, match="look again"):
+        await door.ledger.transact(
+            chat.chat_id, SendMessage(user()), by=ACTOR, expected={Version(99)}
+        )
+    assert door.store.committed == []
+
+
+async def test_the_audit_log_is_told_in_the_same_commit() -> None:
+    door = Door()
+    chat = await door.chat()
+    entry = AuditEntry(org_id=ORG, at=NOW, action=AuditAction.CALL_APPROVED, actor_id=OWNER)
+    await door.ledger.transact(chat.chat_id, SendMessage(user()), by=ACTOR, audit=entry)
+    assert [outcome.audit for outcome in door.store.committed] == [entry]

@@ -1,0 +1,51 @@
+"""What is said to whoever is refused: enough to act on, and nothing about others."""
+
+from uuid import UUID
+
+import pytest
+
+from holdfast.domain.denials import (
+    OIDC_REASONS,
+    AlreadyMade,
+    EmailTaken,
+    IdentityError,
+    LastAdmin,
+    NotFound,
+    OidcRefused,
+    Throttled,
+    WrongCredentials,
+)
+
+ID = UUID(int=7)
+
+
+@pytest.mark.parametrize(
+    ("denial", "said"),
+    [
+        (NotFound("user", ID), f"user {ID} not found"),
+        (WrongCredentials(), "e-mail or password is wrong"),
+        (Throttled(2.5), "too many attempts to sign in"),
+        (EmailTaken(), "another account has this e-mail address"),
+        (LastAdmin(), "an organisation keeps at least one admin"),
+        (AlreadyMade(ID), "made before, under this key; revoke it and ask under another one"),
+    ],
+)
+def test_each_says_why(denial: IdentityError, said: str) -> None:
+    assert str(denial) == said
+
+
+def test_what_a_caller_needs_is_no_part_of_a_sentence() -> None:
+    assert Throttled(2.5).retry_after_s == 2.5
+    assert AlreadyMade(ID).made_id == ID
+
+
+@pytest.mark.parametrize("reason", sorted(OIDC_REASONS))
+def test_the_detail_of_a_refused_login_is_for_the_log_only(reason: str) -> None:
+    refused = OidcRefused(reason, "the nonce was another one")
+    assert (refused.reason, refused.detail) == (reason, "the nonce was another one")
+    assert "nonce" not in str(refused)
+
+
+def test_a_reason_that_no_page_knows_is_our_mistake() -> None:
+    with pytest.raises(AssertionError):
+        OidcRefused("weather", "")
