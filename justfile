@@ -98,6 +98,10 @@ simulate-seeds number first="0":
 simulate-seed seed:
     uv run python -m tests.simulation {{ seed }}
 
+# What a thousand seeds cost, in CPU seconds; counted into benchmarks/faults.json.
+bench-simulation:
+    uv run python -m benchmarks.simulation
+
 # Lease, fence and interrupt under a model checker; needs `spin` and a C compiler.
 model-check:
     models/check

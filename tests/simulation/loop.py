@@ -17,6 +17,8 @@ from typing import Any, Self, TypeVar
 T = TypeVar("T")
 
 _PROCESS: contextvars.ContextVar["Process | None"] = contextvars.ContextVar("process", default=None)
+RESOLUTION_S = 1e-9
+"""Timers that lie closer together are due at once, as on asyncio's own loop."""
 
 
 class Process:
@@ -141,7 +143,8 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         while not itself._stopping:
             if not ready:
                 self._jump()
-            while timers and timers[0][0] <= self.now_s:
+            due_s = self.now_s + RESOLUTION_S
+            while timers and timers[0][0] < due_s:
                 ready.append(heapq.heappop(timers)[2])
             for _ in range(len(ready)):
                 handle = ready.popleft()

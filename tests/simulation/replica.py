@@ -33,7 +33,7 @@ class Replica:
     def __init__(self, world: "World", name: str) -> None:
         self.world = world
         self.process = Process(name)
-        self.line = Line(self.process, world.weather, world.seen)
+        self.line = Line(self.process, world.weather, world.see)
         self.server: Server = self._assemble(name)
         self.up = False
         self._tasks: dict[asyncio.Task[Any], None] = {}

@@ -34,6 +34,11 @@ class OpenStore(FakeStore):
 class WatchedBus(FakeBusServer):
     was_emptied = False
 
+    async def answer(self) -> None:  # pyright: ignore[reportImplicitOverride]
+        """At once: each process's engine has made the round trip already, through its weather."""
+        if not self.running:
+            raise ConnectionError("the engine is away")
+
     async def empty(self) -> None:  # pyright: ignore[reportImplicitOverride]
         self.was_emptied = True
         await super().empty()

@@ -96,12 +96,10 @@ class Weather:
 class Line:
     """One process's connections to the servers."""
 
-    def __init__(
-        self, process: Process, weather: Weather, seen: Callable[[str, str, object], None]
-    ) -> None:
+    def __init__(self, process: Process, weather: Weather, see: Callable[[str, str], None]) -> None:
         self.process = process
         self.weather = weather
-        self._seen = seen
+        self._see = see
         self.cut_until_s = 0.0
         """What is sent before that arrives then, as late as that is."""
         self._slow: dict[Handle, float] = {}
@@ -140,7 +138,7 @@ class Line:
             result: Any = None
             if fate.done:
                 result = now(method(*args, **more))
-                self._seen(self.process.name, name, result)
+                self._see(self.process.name, name)
             if not fate.answered:
                 result = Unavailable(f"{name} was not answered")
             if fate.after_s:

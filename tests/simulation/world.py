@@ -8,7 +8,7 @@ import random
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 
 from holdfast.bootstrap.options import ServerOptions
 from holdfast.domain.chat import Chat, Facts, Status
@@ -44,7 +44,8 @@ class World:
     seed: int
     chance: random.Random = field(init=False)
     problems: list[str] = field(default_factory=list[str])
-    trace: list[str] = field(default_factory=list[str])
+    seen: list[tuple[object, ...]] = field(default_factory=list[tuple[object, ...]])
+    """When, and what: put into words only if somebody wants to read them."""
     replicas: list[Replica] = field(default_factory=list[Replica])
     over: bool = False
 
@@ -88,13 +89,13 @@ class World:
         up = [replica for replica in self.replicas if replica.up]
         return self.chance.choice(up) if up else None
 
-    def seen(self, process: str, name: str, result: object) -> None:
+    def see(self, process: str, name: str) -> None:
         """A statement was carried out."""
         self.watch.look()
-        self.trace.append(f"{_now_s():.4f} {process} {name} {self.watch.summary}")
+        self.seen.append((_now_s(), process, name, self.watch.summary))
 
     def note(self, what: str) -> None:
-        self.trace.append(f"{_now_s():.4f} {what}")
+        self.seen.append((_now_s(), what))
 
     # The run.
 
@@ -292,9 +293,16 @@ def _now_s() -> float:
 class Run:
     seed: int
     problems: tuple[str, ...]
-    digest: str
-    trace: tuple[str, ...]
+    seen: tuple[tuple[object, ...], ...]
     counts: dict[str, int]
+
+    @cached_property
+    def trace(self) -> list[str]:
+        return [f"{at_s:.4f} {' '.join(map(str, what))}" for at_s, *what in self.seen]
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256("\n".join(self.trace).encode()).hexdigest()
 
     def __str__(self) -> str:  # pyright: ignore[reportImplicitOverride]
         last = "\n  ".join(self.trace[-TRACE_LINES_MAX:])
@@ -320,14 +328,16 @@ def _complaints() -> Generator[list[str]]:
     logger, handler = logging.getLogger("holdfast"), _Complaints()
     before = logger.propagate, logger.level
     logger.propagate = False
-    logger.setLevel(logging.WARNING)
+    if logger.getEffectiveLevel() < logging.WARNING:  # else every logger would forget its own
+        logger.setLevel(logging.WARNING)
     logger.addHandler(handler)
     try:
         yield handler.problems
     finally:
         logger.removeHandler(handler)
         logger.propagate = before[0]
-        logger.setLevel(before[1])
+        if logger.level != before[1]:
+            logger.setLevel(before[1])
 
 
 @cache
@@ -354,15 +364,14 @@ def run(seed: int) -> Run:
     with _uncollected(), _complaints() as complaints:
         world, counts = simulate(_run(seed))
     world.problems += complaints
-    digest = hashlib.sha256("\n".join(world.trace).encode()).hexdigest()
-    return Run(seed, tuple(world.problems), digest, tuple(world.trace), counts)
+    return Run(seed, tuple(world.problems), tuple(world.seen), counts)
 
 
 async def _run(seed: int) -> tuple[World, dict[str, int]]:
     world = World(seed)
     await world.run()
     counts = {
-        "statements": len(world.trace),
+        "statements": len(world.seen),
         "attempts": world.outside.asked,
         "effects": world.outside.effects.total(),
         "events": sum(len(reader.events) for reader in world.readers),

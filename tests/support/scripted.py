@@ -159,14 +159,15 @@ class ScriptedStream:
 
     async def __aiter__(self) -> AsyncIterator[Event]:
         for item in self._script:
+            if isinstance(item, Pause):
+                await asyncio.sleep(item.for_s)
+                continue
             await asyncio.sleep(0)
             match item:
                 case Exception():
                     raise item
                 case Hold(until):
                     await until.wait()
-                case Pause(for_s):
-                    await asyncio.sleep(for_s)
                 case End(ending, usage):
                     self.usage = usage
                     self.final = self._reply(ending)
