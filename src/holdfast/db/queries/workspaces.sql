@@ -15,13 +15,26 @@ from workspaces
 where id = :workspace_id
 
 -- add_workspace --
--- Nothing comes back if the chat has one: the index decides, not a look before.
-insert into workspaces (id, org_id, owner_id, chat_id, template, status, ttl_s)
-values (:workspace_id, :org_id, :owner_id, :chat_id, :template, 'starting', :ttl_s)
-on conflict (chat_id) where status <> 'deleted' do nothing
-returning
-    id, org_id, owner_id, chat_id, template, status, version, address, ttl_s, stops_at, error,
-    created_at, changed_at
+-- No id comes back if the chat has one: the index decides, not a look before. Nor if its owner has
+-- as many as they may: as this statement sees them, so that those who come in the same instant may
+-- go over the limit.
+with held as (
+    select count(*)::integer as held from workspaces
+    where owner_id = :owner_id and status <> 'deleted'
+), added as (
+    insert into workspaces (id, org_id, owner_id, chat_id, template, status, ttl_s)
+    select :workspace_id, :org_id, :owner_id, :chat_id, :template, 'starting', :ttl_s
+    from held where held.held < :limit
+    on conflict (chat_id) where status <> 'deleted' do nothing
+    returning
+        id, org_id, owner_id, chat_id, template, status, version, address, ttl_s, stops_at, error,
+        created_at, changed_at
+)
+select
+    a.id, a.org_id, a.owner_id, a.chat_id, a.template, a.status, a.version, a.address, a.ttl_s,
+    a.stops_at, a.error, a.created_at, a.changed_at, h.held
+from held as h
+left join added as a on true
 
 -- claim_workspace --
 -- One that somebody starts or stops just now is theirs until they have been silent for too long.
