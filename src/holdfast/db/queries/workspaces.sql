@@ -84,7 +84,8 @@ where w.id = :workspace_id and w.status = 'running' and w.stops_at is not null
 returning w.id
 
 -- claim_expired_workspaces --
--- Looked at and claimed as one: a touch in between finds it locked, or is found by us.
+-- Looked at and claimed as one: a touch in between finds it locked, or is found by us. An array, here
+-- and below: how few the limit leaves is not known to the planner, who would else read all rows.
 update workspaces as w
 set
     status = 'stopping',
@@ -92,13 +93,13 @@ set
     address = null,
     stops_at = null,
     changed_at = clock_timestamp()
-where w.id in (
+where w.id = any(array(
     select e.id from workspaces as e
     where e.stops_at < clock_timestamp() and e.template = any(:templates::text[])
     order by e.stops_at
     limit :limit
     for update skip locked
-)
+))
 returning
     w.id, w.org_id, w.owner_id, w.chat_id, w.template, w.status, w.version, w.address, w.ttl_s,
     w.stops_at, w.error, w.created_at, w.changed_at
@@ -107,7 +108,7 @@ returning
 -- Whoever started or stopped them is gone, and nobody waits for them.
 update workspaces as w
 set status = 'stopping', version = w.version + 1, changed_at = clock_timestamp()
-where w.id in (
+where w.id = any(array(
     select e.id from workspaces as e
     where e.status in ('starting', 'stopping')
         and e.changed_at < clock_timestamp() - :lapse::interval
@@ -115,7 +116,7 @@ where w.id in (
     order by e.changed_at
     limit :limit
     for update skip locked
-)
+))
 returning
     w.id, w.org_id, w.owner_id, w.chat_id, w.template, w.status, w.version, w.address, w.ttl_s,
     w.stops_at, w.error, w.created_at, w.changed_at
@@ -123,7 +124,7 @@ returning
 -- claim_remains_of_workspaces --
 update workspaces as w
 set changed_at = clock_timestamp()
-where w.id in (
+where w.id = any(array(
     select e.id from workspaces as e
     where e.status = 'deleted' and e.removed_at is null
         and e.changed_at < clock_timestamp() - :lapse::interval
@@ -131,7 +132,7 @@ where w.id in (
     order by e.changed_at
     limit :limit
     for update skip locked
-)
+))
 returning
     w.id, w.org_id, w.owner_id, w.chat_id, w.template, w.status, w.version, w.address, w.ttl_s,
     w.stops_at, w.error, w.created_at, w.changed_at
