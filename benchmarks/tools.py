@@ -10,11 +10,11 @@ import os
 import statistics
 import time
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from benchmarks.report import stamp, write_json, write_page
-from tests.fault.hands import Blow, Verdict, place, play
+from benchmarks.tools_page import write_tools
+from tests.fault.hands import Blow, Verdict, Wall, place, play
 from tests.fault.stopping import TREES, Stops, interrupt_tree
 from tests.fault.theatre import Theatre, theatre
 from tests.support.database import migrated_template
@@ -24,6 +24,11 @@ BOUNDARIES = 44
 """About as many as a turn with one command has; a number beyond its end strikes nobody."""
 STEPS_S = (0.05, 1.0)
 """Commands that have ended when their server's successor comes, and such that still run."""
+WALLS: Mapping[str, tuple[Wall, ...]] = {
+    "external": ("external",),
+    "bubblewrap": ("bubblewrap",),
+    "mix": ("external", "bubblewrap"),
+}
 WARM = 10
 BLOWS: list[Blow] = ["kill", "kill", "kill", "term"]
 
@@ -39,7 +44,9 @@ class Campaign:
         return [f"{v.blow} at {v.name}: {each}" for v in self.verdicts for each in v.wrong]
 
 
-async def trials(stage: Theatre, wanted: int, agents: int, scenes: int) -> Campaign:
+async def trials(
+    stage: Theatre, wanted: int, agents: int, scenes: int, walls: Sequence[Wall]
+) -> Campaign:
     """So many servers struck, so many agents, at boundaries spread evenly over the turn."""
     campaign = Campaign()
     turns = itertools.cycle(range(1, BOUNDARIES + 1))
@@ -47,7 +54,7 @@ async def trials(stage: Theatre, wanted: int, agents: int, scenes: int) -> Campa
 
     async def perform(number: int) -> None:
         bus = "redis" if number % 2 else "postgres"
-        async with place(stage, bus) as scene:
+        async with place(stage, bus, wall=walls[number % len(walls)]) as scene:
             while len(campaign.struck("kill", "term")) < wanted:
                 step_s = STEPS_S[len(campaign.verdicts) % 2]
                 _tell(campaign, await play(scene, next(blows), next(turns), step_s=step_s))
@@ -69,19 +76,19 @@ def _tell(campaign: Campaign, verdict: Verdict) -> None:
         print(f"{len(campaign.verdicts)} trials, {len(campaign.wrong())} wrong", flush=True)
 
 
-async def interrupts(stage: Theatre, wanted: int, scenes: int) -> Stops:
+async def interrupts(stage: Theatre, wanted: int, scenes: int, walls: Sequence[Wall]) -> Stops:
     stops = Stops()
     trees = itertools.islice(itertools.cycle(TREES), wanted)
 
-    async def perform() -> None:
-        async with place(stage, "postgres") as scene:
+    async def perform(number: int) -> None:
+        async with place(stage, "postgres", wall=walls[number % len(walls)]) as scene:
             scene.successor.tell(do="open")
             for tree in trees:
                 await interrupt_tree(scene, tree, stops)
 
     async with asyncio.TaskGroup() as group:
-        for _ in range(scenes):
-            group.create_task(perform())
+        for number in range(scenes):
+            group.create_task(perform(number))
     return stops
 
 
@@ -113,48 +120,34 @@ async def cost(rounds: int) -> Cost:
     return found
 
 
-def write(campaign: Campaign, stops: Stops, costs: Cost) -> None:
+def figures_of(campaign: Campaign, stops: Stops, costs: Cost) -> dict[str, float | int | str]:
     servers = campaign.struck("kill", "term")
-    violations = [v for v in servers if v.wrong]
+    agents = campaign.struck("agent")
+    where = Counter(v.name for v in servers)
     wrong = campaign.wrong() + stops.wrong
-    figures = {
+    return {
         "exactly_once_trials": len(servers),
-        "exactly_once_violations": len(violations),
-        "agent_kills": len(campaign.struck("agent")),
-        "agent_kill_violations": sum(bool(v.wrong) for v in campaign.struck("agent")),
+        "exactly_once_violations": sum(bool(v.wrong) for v in servers),
+        **{f"server_{blow}s": len(campaign.struck(blow)) for blow in ("kill", "term")},
+        **{
+            f"server_{blow}_violations": sum(bool(v.wrong) for v in campaign.struck(blow))
+            for blow in ("kill", "term")
+        },
+        "server_struck_at": ", ".join(f"{name} ({count})" for name, count in where.most_common()),
+        "agent_kills": len(agents),
+        "agent_kill_violations": sum(bool(v.wrong) for v in agents),
+        "agent_kills_told_unknown": sum(v.unknown for v in agents),
         "interrupts": len(stops.times_s),
         "survivors_after_interrupt": stops.survivors,
+        "interrupt_median_s": round(statistics.median(stops.times_s or [0.0]), 2),
+        "interrupt_longest_s": round(max(stops.times_s, default=0.0), 2),
+        "execute_bare_ms": round(statistics.median(costs.bare), 2),
+        "execute_ms": round(statistics.median(costs.ours), 2),
         "execute_added_ms": round(costs.added_ms, 2),
+        "execute_rounds": len(costs.ours),
+        "load": round(os.getloadavg()[0], 1),
+        "broken_promises": "\n".join(f"- {each}" for each in wrong) or "None.",
     }
-    write_json("tools", figures)
-    where = Counter(v.name for v in servers)
-    page = Path(__file__).with_name("tools.template.md").read_text(encoding="utf-8")
-    write_page(
-        "tools",
-        page.format(
-            stamp=stamp(),
-            cores=os.cpu_count(),
-            load=os.getloadavg()[0],
-            kills=len(campaign.struck("kill")),
-            kills_wrong=sum(bool(v.wrong) for v in campaign.struck("kill")),
-            terms=len(campaign.struck("term")),
-            terms_wrong=sum(bool(v.wrong) for v in campaign.struck("term")),
-            agents=len(campaign.struck("agent")),
-            agents_wrong=sum(bool(v.wrong) for v in campaign.struck("agent")),
-            unknown=sum(v.unknown for v in campaign.struck("agent")),
-            where=", ".join(f"{name} ({number})" for name, number in where.most_common()),
-            interrupts=len(stops.times_s),
-            survivors=stops.survivors,
-            median=statistics.median(stops.times_s or [0.0]),
-            longest=max(stops.times_s, default=0.0),
-            bare=statistics.median(costs.bare),
-            ours=statistics.median(costs.ours),
-            added=costs.added_ms,
-            rounds=len(costs.ours),
-            wrong="\n".join(f"- {each}" for each in wrong) or "None.",
-        ),
-    )
-    print(figures)
 
 
 async def main() -> None:
@@ -164,11 +157,17 @@ async def main() -> None:
     parser.add_argument("--interrupts", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--scenes", type=int, default=6)
+    parser.add_argument("--wall", choices=WALLS, default="mix", help="around the commands")
+    parser.add_argument("--dry", action="store_true", help="print, and write nothing")
     given = parser.parse_args()
+    walls = WALLS[given.wall]
     async with theatre() as stage:
-        campaign = await trials(stage, given.trials, given.agents, given.scenes)
-        stops = await interrupts(stage, given.interrupts, given.scenes)
-    write(campaign, stops, await cost(given.rounds))
+        campaign = await trials(stage, given.trials, given.agents, given.scenes, walls)
+        stops = await interrupts(stage, given.interrupts, given.scenes, walls)
+    figures = figures_of(campaign, stops, await cost(given.rounds)) | {"wall": given.wall}
+    print(figures)
+    if not given.dry:
+        write_tools("exactly_once", figures)
 
 
 if __name__ == "__main__":
