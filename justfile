@@ -206,15 +206,14 @@ bench-simulator *options:
 stream-harness *options:
     uv run python -m benchmarks.faults_stream {{ options }}
 
-# Opening beneath the workspace beside a plain open, and 40,000 races; writes benchmarks/agent_files.json.
+# Opening beneath the workspace beside a plain open, and 40,000 races; writes into benchmarks/tools.json.
 bench-agent-files *options:
     uv run python -m benchmarks.agent_files {{ options }}
 
-# A command through the workspace agent beside a bare one, 500 waits, 10 GB of output; prints JSON.
+# A command through the workspace agent beside a bare one, 500 waits, 10 GB of output; the same.
 bench-agent *options:
     uv run python -m benchmarks.agent {{ options }}
 
-# Nasty process trees, stopped: none may survive, in either way to keep a tree together.
+# Nasty process trees, stopped: none may survive, in either way to keep a tree together; the same.
 agent-kill trials="100":
-    HOLDFAST_KILL_TRIALS={{ trials }} uv run pytest -o timeout=0 tests/integration/agent/test_kill.py \
-        -k nothing_of_a_tree
+    uv run python -m benchmarks.agent_kill --trials {{ trials }}

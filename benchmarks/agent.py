@@ -1,7 +1,7 @@
 """The workspace agent, measured: what a command costs through it, how fast a wait wakes, what a
 flood of output does to its memory.
 
-    just bench-agent              all of it, with the external sandbox; prints JSON
+    just bench-agent              all of it, with the external sandbox; into benchmarks/tools.json
     just bench-agent --rounds 20  quicker
 
 `execute`: start and wait through agent and client, beside bare `subprocess` of the same words.
@@ -10,15 +10,17 @@ flood of output does to its memory.
 
 import argparse
 import asyncio
-import json
 import statistics
 import subprocess
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Final
 
+from pydantic import BaseModel
+
+from benchmarks.tools_page import write_tools
 from holdfast.workspace.client import AgentClient
 from holdfast.workspace.wire import Input, Start, State
 from tests.support.agents import Agent, running_agent
@@ -32,18 +34,24 @@ async def main() -> None:
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--flood-mib", type=int, default=10_000)
     options = parser.parse_args()
-    figures: dict[str, object] = {}
+    figures: dict[str, dict[str, float]] = {}
     for tree in ("namespace", "keeper"):
         with (
             tempfile.TemporaryDirectory() as folder,
             running_agent(Path(folder), "--tree", tree) as agent,
         ):
-            async with AgentClient(agent.address) as client:
+            async with Counting(agent.address) as client:
                 figures[f"execute_{tree}"] = await execute(client, options.rounds)
                 if tree == "namespace":
                     figures["waits"] = await waits(client, agent)
                     figures["flood"] = await flood(client, agent, options.flood_mib)
-    print(json.dumps(figures, indent=2))
+    flat = {
+        f"agent_{part}_{name}": figure
+        for part, each in figures.items()
+        for name, figure in each.items()
+    }
+    print(flat)
+    write_tools("agent", flat)
 
 
 async def execute(client: AgentClient, rounds: int) -> dict[str, float]:
@@ -75,10 +83,28 @@ async def timed(do: Callable[[int], Awaitable[None]], rounds: int) -> float:
     return round(statistics.median(took) * 1000, 2)
 
 
-async def waits(client: AgentClient, agent: Agent) -> dict[str, float]:
+class Counting(AgentClient):
+    """Counts what it asks for."""
+
+    requests = 0
+
+    async def _exchange(  # pyright: ignore[reportImplicitOverride] - 3.11
+        self,
+        method: str,
+        path: str,
+        said: BaseModel | None,
+        query: Mapping[str, str] | None,
+        wait_s: float,
+    ) -> tuple[int, bytes]:
+        self.requests += 1
+        return await super()._exchange(method, path, said, query, wait_s)
+
+
+async def waits(client: Counting, agent: Agent) -> dict[str, float]:
     start = Start(command="read line; date +%s.%N", input="open")
     await client.start("bench", "waited", start)
     woken: list[float] = []
+    before = client.requests
 
     async def wait() -> None:
         look = await client.look("bench", "waited", wait_s=120)
@@ -88,13 +114,16 @@ async def waits(client: AgentClient, agent: Agent) -> dict[str, float]:
         for _ in range(WAITS):
             tasks.create_task(wait())
         await asyncio.sleep(3)
-        cpu_s = agent.cpu_s()
+        cpu_s, naps = agent.cpu_s(), agent.naps()
         await asyncio.sleep(5)
-        cpu_s = agent.cpu_s() - cpu_s
+        cpu_s, naps = agent.cpu_s() - cpu_s, agent.naps() - naps
+        asked = client.requests - before
         await client.write_input("bench", "waited", Input(text="\n"))
     woken.sort()
     return {
         "waits": WAITS,
+        "requests": asked,
+        "naps_in_5_s": naps,
         "agent_cpu_s_in_5_s": round(cpu_s, 3),
         "first_ms": round(woken[0] * 1000, 1),
         "median_ms": round(woken[WAITS // 2] * 1000, 1),
@@ -131,6 +160,7 @@ async def flood(client: AgentClient, agent: Agent, mib: int) -> dict[str, float]
     assert look.process.bytes_written == mib * MIB + 4
     return {
         "mib": mib,
+        "kept_bytes": len(look.output.text) + (len(look.head.text) if look.head else 0),
         "rss_grew_mib": round((most - before) / MIB, 1),
         "mib_per_s": round(mib / (time.perf_counter() - began)),
     }

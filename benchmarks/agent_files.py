@@ -1,6 +1,6 @@
 """What opening beneath the workspace costs beside a plain open, and how often a race gets out.
 
-Writes benchmarks/agent_files.json. All in one run on one machine, rounds interleaved: only ratios
+Written into benchmarks/tools.json. All in one run on one machine, rounds interleaved: only ratios
 mean anything elsewhere.
 """
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
-from benchmarks.report import write_json
+from benchmarks.tools_page import write_tools
 from holdfast.agent.files.beneath import INSIDE
 from holdfast.agent.files.beneath import Place as Spot
 from holdfast.agent.files.kernel import openat2
@@ -33,7 +33,7 @@ def main(tries: int = 40_000, opens: int = 2_000) -> None:
         with tempfile.TemporaryDirectory() as folder:
             leaked, _ = leaks(place_in(Path(folder)), read, tries=tries, enough=tries)
         figures[f"leaks_{name}"] = leaked
-    write_json("agent_files", figures)
+    write_tools("files", {f"files_{name}": figure for name, figure in figures.items()})
     print(figures)
 
 

@@ -16,13 +16,17 @@ from uuid import UUID
 import asyncpg
 
 from benchmarks.plans_identity import GENERATE_IDENTITY, IDENTITY_TABLES, identity_statements
+from benchmarks.plans_workspaces import GENERATE_WORKSPACES, workspace_statements
 from benchmarks.report import stamp, write_json, write_page
 from holdfast.db import history, leases, store
 from holdfast.db.migrate import migrate
 from holdfast.db.queries import Query
 from holdfast.prove.stage.private_postgres import private_postgres
 
-LARGE_TABLES: Final = ("chats", "messages", "queued_messages", "receipts", *IDENTITY_TABLES)
+LARGE_TABLES: Final = (
+    *("chats", "messages", "queued_messages", "receipts", "workspaces"),
+    *IDENTITY_TABLES,
+)
 SEQ_SCAN: Final = re.compile(rf"Seq Scan on ({'|'.join(LARGE_TABLES)})\b")
 ORG: Final = UUID(int=1)
 CHAT: Final = UUID(int=(0x7000_8000 << 48) + 77)
@@ -85,6 +89,7 @@ from generate_series(0, {chats} - 1, 5) as n (n), generate_series(1, 3) as q (q)
 update chats set queue_length = 3, last_queued_id = 3
 where id in (select distinct chat_id from queued_messages where removed_revision is null);
 {identity}
+{workspaces}
 reset session_replication_role;
 """
 
@@ -100,6 +105,12 @@ def generate_script(size: Size) -> str:
             users=size.users,
             chats=size.chats,
             user_id=_uuid("a000", "u"),
+            chat_id=_uuid("8000", "n"),
+            reader_id=_uuid("a000", f"(n + 1) % {size.users}"),
+        ),
+        workspaces=GENERATE_WORKSPACES.format(
+            org=ORG,
+            chats=size.chats,
             chat_id=_uuid("8000", "n"),
             reader_id=_uuid("a000", f"(n + 1) % {size.users}"),
         ),
@@ -183,7 +194,9 @@ def statements(size: Size) -> dict[str, tuple[Query, dict[str, Any]]]:
     for blocks in store.every_commit():
         name = " + ".join(["commit", *(block.removeprefix("commit_") for block in blocks)])
         found[name] = (store.commit_query(*blocks), facts)
-    return found | identity_statements(ORG, _owner(size, 77), CHAT)
+    owner = _owner(size, 77)
+    found |= identity_statements(ORG, owner, CHAT)
+    return found | workspace_statements(ORG, owner, CHAT)
 
 
 def _fork(size: Size) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from benchmarks.report import write_json
+from benchmarks.tools_page import write_tools
 from holdfast.agent.sandbox.bubblewrap import Bubblewrap
 from holdfast.prove.walls.breached import MUTANTS, attacked_through
 from holdfast.prove.walls.wall import open_wall, run
@@ -94,7 +94,7 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=100)
     given = parser.parse_args()
     made = asyncio.run(figures(given.times))
-    write_json("tools", made)
+    write_tools("sandbox", made)
     print(made)
 
 

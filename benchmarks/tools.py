@@ -9,16 +9,22 @@ import os
 import statistics
 import time
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from benchmarks.report import stamp, write_json, write_page
+from benchmarks.tools_page import write_tools
 from holdfast.prove.hands.campaign import Campaign, agents, servers, trees
 from holdfast.prove.hands.stopping import Stops
+from holdfast.prove.hands.trials import Wall
 from holdfast.prove.stage.theatre import theatre
 from tests.support.database import migrated_template
 from tests.support.hands import hands_on
 
+WALLS: Mapping[str, tuple[Wall, ...]] = {
+    "external": ("external",),
+    "bubblewrap": ("bubblewrap",),
+    "mix": ("external", "bubblewrap"),
+}
 WARM = 10
 
 
@@ -50,48 +56,34 @@ async def cost(rounds: int) -> Cost:
     return found
 
 
-def write(campaign: Campaign, stops: Stops, costs: Cost) -> None:
+def figures_of(campaign: Campaign, stops: Stops, costs: Cost) -> dict[str, float | int | str]:
     servers = campaign.struck("kill", "term")
-    violations = [v for v in servers if v.wrong]
+    agents = campaign.struck("agent")
+    where = Counter(v.name for v in servers)
     wrong = campaign.wrong() + stops.wrong
-    figures = {
+    return {
         "exactly_once_trials": len(servers),
-        "exactly_once_violations": len(violations),
-        "agent_kills": len(campaign.struck("agent")),
-        "agent_kill_violations": sum(bool(v.wrong) for v in campaign.struck("agent")),
+        "exactly_once_violations": sum(bool(v.wrong) for v in servers),
+        **{f"server_{blow}s": len(campaign.struck(blow)) for blow in ("kill", "term")},
+        **{
+            f"server_{blow}_violations": sum(bool(v.wrong) for v in campaign.struck(blow))
+            for blow in ("kill", "term")
+        },
+        "server_struck_at": ", ".join(f"{name} ({count})" for name, count in where.most_common()),
+        "agent_kills": len(agents),
+        "agent_kill_violations": sum(bool(v.wrong) for v in agents),
+        "agent_kills_told_unknown": sum(v.unknown for v in agents),
         "interrupts": len(stops.times_s),
         "survivors_after_interrupt": stops.survivors,
+        "interrupt_median_s": round(statistics.median(stops.times_s or [0.0]), 2),
+        "interrupt_longest_s": round(max(stops.times_s, default=0.0), 2),
+        "execute_bare_ms": round(statistics.median(costs.bare), 2),
+        "execute_ms": round(statistics.median(costs.ours), 2),
         "execute_added_ms": round(costs.added_ms, 2),
+        "execute_rounds": len(costs.ours),
+        "load": round(os.getloadavg()[0], 1),
+        "broken_promises": "\n".join(f"- {each}" for each in wrong) or "None.",
     }
-    write_json("tools", figures)
-    where = Counter(v.name for v in servers)
-    page = Path(__file__).with_name("tools.template.md").read_text(encoding="utf-8")
-    write_page(
-        "tools",
-        page.format(
-            stamp=stamp(),
-            cores=os.cpu_count(),
-            load=os.getloadavg()[0],
-            kills=len(campaign.struck("kill")),
-            kills_wrong=sum(bool(v.wrong) for v in campaign.struck("kill")),
-            terms=len(campaign.struck("term")),
-            terms_wrong=sum(bool(v.wrong) for v in campaign.struck("term")),
-            agents=len(campaign.struck("agent")),
-            agents_wrong=sum(bool(v.wrong) for v in campaign.struck("agent")),
-            unknown=sum(v.unknown for v in campaign.struck("agent")),
-            where=", ".join(f"{name} ({number})" for name, number in where.most_common()),
-            interrupts=len(stops.times_s),
-            survivors=stops.survivors,
-            median=statistics.median(stops.times_s or [0.0]),
-            longest=max(stops.times_s, default=0.0),
-            bare=statistics.median(costs.bare),
-            ours=statistics.median(costs.ours),
-            added=costs.added_ms,
-            rounds=len(costs.ours),
-            wrong="\n".join(f"- {each}" for each in wrong) or "None.",
-        ),
-    )
-    print(figures)
 
 
 async def main() -> None:
@@ -101,12 +93,19 @@ async def main() -> None:
     parser.add_argument("--interrupts", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--scenes", type=int, default=6)
+    parser.add_argument("--wall", choices=WALLS, default="mix", help="around the commands")
+    parser.add_argument("--dry", action="store_true", help="print, and write nothing")
     given = parser.parse_args()
+    walls = WALLS[given.wall]
     async with theatre() as stage:
-        campaign = await servers(stage, given.trials, print, given.scenes)
-        campaign.verdicts += (await agents(stage, given.agents, print, given.scenes)).verdicts
-        stops = await trees(stage, given.interrupts, given.scenes)
-    write(campaign, stops, await cost(given.rounds))
+        campaign = await servers(stage, given.trials, print, given.scenes, walls)
+        struck = await agents(stage, given.agents, print, given.scenes, walls)
+        campaign.verdicts += struck.verdicts
+        stops = await trees(stage, given.interrupts, given.scenes, walls)
+    figures = figures_of(campaign, stops, await cost(given.rounds)) | {"wall": given.wall}
+    print(figures)
+    if not given.dry:
+        write_tools("exactly_once", figures)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import BrowserContext, Route, expect
 
+from holdfast.prove.stage.private_postgres import free_port
 from tests.requirements import requirement
 from tests.support.browser import PATIENCE_MS, Site, Tab, a_site_of_its_own, open_tab
 from tests.support.cable import Cable, a_cable
@@ -22,7 +23,6 @@ from tests.support.numbered import (
     whole,
     words_of,
 )
-from holdfast.prove.stage.private_postgres import free_port
 from tests.support.recording_worker import recording_worker
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

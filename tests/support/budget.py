@@ -15,13 +15,13 @@ from typing import Final
 import orjson
 from playwright.async_api import Browser, Request
 
+from holdfast.prove.stage.folders import short_folder
+from holdfast.prove.stage.simulator import simulator_process
 from tests.support.browser import PATIENCE_MS, Site, Tab, a_site, open_tab
 from tests.support.database import temporary_database
-from holdfast.prove.stage.folders import short_folder
 from tests.support.probe import LEAST_TOLD_MS, Probe, Seen, probed
 from tests.support.replica import Elsewhere, Replicas
 from tests.support.seeded import Seeding, last_row, long_markdown, seeding
-from holdfast.prove.stage.simulator import simulator_process
 
 STORY: Final = "Tell me everything that you have found"
 """Whoever asks for it gets one answer of more than 60 KB."""

@@ -119,7 +119,11 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
         await kept.read()
         await stack.enter_async_context(beside(kept.keep(), "settings"))
         ids = SystemIds(clock)
-        workspaces = await stack.enter_async_context(open_workspaces(offered, pool, clock, ids))
+        workspaces = await stack.enter_async_context(
+            open_workspaces(
+                offered, pool, clock, ids, metrics, owned_max=settings.workspaces_per_user_max
+            )
+        )
         yield Adapters(
             store=PostgresStore(pool),
             history=PostgresHistory(pool),

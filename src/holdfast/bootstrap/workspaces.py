@@ -16,11 +16,13 @@ from holdfast.settings.templates import (
     LocalTemplateSettings,
     TemplateSettings,
 )
+from holdfast.telemetry.metrics import WORKSPACE_START_S, Metrics, numbers_of
 from holdfast.workspace.command import Command, CommandOptions
 from holdfast.workspace.keeper import keep_swept, open_keeper
 from holdfast.workspace.local import Local, LocalOptions, fits_a_socket
 from holdfast.workspace.options import KeeperOptions
 from holdfast.workspace.provisioning import Provisioner
+from holdfast.workspace.working import WorkspaceCounters
 
 
 def provisioners(settings: Settings) -> tuple[Provisioner, ...]:
@@ -69,16 +71,26 @@ def _local_options(given: LocalTemplateSettings, settings: Settings) -> LocalOpt
 
 @asynccontextmanager
 async def open_workspaces(
-    offered: tuple[Provisioner, ...], pool: Pool, clock: Clock, ids: SystemIds
+    offered: tuple[Provisioner, ...],
+    pool: Pool,
+    clock: Clock,
+    ids: SystemIds,
+    metrics: Metrics,
+    *,
+    owned_max: int,
 ) -> AsyncGenerator[Workspaces | None]:
     """None, and no statement ever, if there is no template."""
     if not offered:
+        none = WorkspaceCounters()
+        metrics.bind("workspaces", lambda: numbers_of(none))
         yield None
         return
-    options = KeeperOptions()
+    options = KeeperOptions(owned_max=owned_max)
     store = PostgresWorkspaces(pool)
     async with (
         open_keeper(store, offered, clock, ids.new_workspace_id, options) as keeper,
         beside(keep_swept(keeper, options.sweep_every_s), "workspaces"),
     ):
+        keeper.observe_starts(metrics.observe(WORKSPACE_START_S))
+        metrics.bind("workspaces", lambda: numbers_of(keeper.counters))
         yield keeper

@@ -10,6 +10,7 @@ from holdfast.db.queries import Query, load_query
 from holdfast.db.store import fetch_row, fetch_rows
 from holdfast.domain.ids import ChatId, OrgId, UserId
 from holdfast.domain.workspaces import Workspace, WorkspaceId, WorkspaceStatus
+from holdfast.ports.workspaces import TooManyWorkspaces
 
 OF_CHAT: Final = load_query("workspace_of_chat")
 FIND: Final = load_query("find_workspace")
@@ -34,9 +35,11 @@ class PostgresWorkspaces:
     async def find(self, workspace_id: WorkspaceId) -> Workspace | None:
         return await self._one(FIND, workspace_id=workspace_id)
 
-    async def add(self, new: Workspace) -> Workspace | None:
-        return await self._one(
+    async def add(self, new: Workspace, *, owned_max: int) -> Workspace | None:
+        row = await fetch_row(
+            self._pool,
             ADD,
+            limit=owned_max,
             workspace_id=new.workspace_id,
             org_id=new.org_id,
             owner_id=new.owner_id,
@@ -44,6 +47,12 @@ class PostgresWorkspaces:
             template=new.template,
             ttl_s=new.ttl_s,
         )
+        assert row is not None, "a count is always there"
+        if row["id"] is not None:
+            return _workspace(row)
+        if row["held"] >= owned_max:
+            raise TooManyWorkspaces(owned_max)
+        return None
 
     async def claim(
         self, seen: Workspace, status: WorkspaceStatus, *, lapse: timedelta

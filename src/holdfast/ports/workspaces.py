@@ -29,6 +29,17 @@ class NoWorkspace(WorkspaceUnusable):
     """There is none."""
 
 
+class TooManyWorkspaces(WorkspaceUnusable):
+    """Whoever owns the chat has as many as they may."""
+
+    def __init__(self, owned_max: int) -> None:
+        super().__init__(
+            f"No workspace was made: the owner of this chat has {owned_max}, as many as one may"
+            " have here. Delete one that is not needed, or ask an administrator to raise"
+            " HOLDFAST_WORKSPACES_PER_USER_MAX."
+        )
+
+
 class Workspaces(Protocol):
     @property
     def templates(self) -> Sequence[Template]:
@@ -84,8 +95,8 @@ class WorkspaceStore(Protocol):
         """Deleted ones, too."""
         ...
 
-    async def add(self, new: Workspace) -> Workspace | None:
-        """Being started. None if the chat has one already."""
+    async def add(self, new: Workspace, *, owned_max: int) -> Workspace | None:
+        """Being started. None if the chat has one already. Raises `TooManyWorkspaces`."""
         ...
 
     async def claim(

@@ -288,6 +288,13 @@ class Settings(BaseSettings):
         default=None,
         description="Where the workspaces of `local` templates lie, each in a folder of its own.",
     )
+    workspaces_per_user_max: int = Field(
+        default=100,
+        ge=1,
+        le=1_000_000,
+        description="How many workspaces one user may have, stopped ones included. Beyond it none"
+        " is made (`too_many_workspaces`).",
+    )
     workspace_secret: Annotated[SecretStr, Field(min_length=32)] | None = Field(
         default=None,
         description="What the tokens of agents follow from that are reached over a network: 32"

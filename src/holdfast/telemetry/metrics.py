@@ -100,6 +100,7 @@ COMMIT_S: Final = "holdfast_commit_seconds"
 FIRST_PART_S: Final = "holdfast_model_first_part_seconds"
 REPLY_S: Final = "holdfast_model_reply_seconds"
 TOOL_S: Final = "holdfast_tool_seconds"
+WORKSPACE_START_S: Final = "holdfast_workspace_start_seconds"
 DRIVE_S: Final = "holdfast_drive_seconds"
 
 # Counters that parts of this process keep.
@@ -204,10 +205,22 @@ METRICS: Final[Sequence[Row]] = (
     _count("watch_snapshots", "watch.snapshots", "Snapshots given to those who watch a list."),
     _count("watch_polls", "watch.polls", "Times all watched lists were looked at."),
     _count("watch_failed_reads", "watch.failed_reads", "Of both, without an answer."),
+    # Workspaces.
+    _now("workspace_work", "workspaces.under_way", "Workspaces started or stopped here now."),
+    _count("workspace_starts", "workspaces.starts", "Starts that ended here."),
+    _count("workspace_starts_failed", "workspaces.starts_failed", "Of these, failed."),
+    _count("workspace_stops", "workspaces.stops", "Stops that ended here."),
+    _count("workspace_stops_failed", "workspaces.stops_failed", "Of these, failed."),
+    _count("workspace_deletions", "workspaces.deletions", "Workspaces removed."),
+    _count("workspace_expired", "workspaces.expired", "Stopped because they lay idle."),
+    _count("workspace_repairs", "workspaces.repairs", "Agents that were gone, started anew."),
+    _count("workspace_passed_on", "workspaces.passed_on", "Work that others took over."),
+    _count("workspace_refused", "workspaces.refused", "Not made: their owner has too many."),
     # How long things take.
     _times(COMMIT_S, "A commit, from deciding to the database's word.", _FAST),
     _times(FIRST_PART_S, "From asking a model to the first part of its reply.", _SLOW),
     _times(REPLY_S, "From asking a model to the end of its reply, or of the attempt.", _SLOW),
+    _times(WORKSPACE_START_S, "From the claim of a workspace until its agent answers.", _SLOW),
     _times(TOOL_S, "One run of one tool call.", _SLOW),
     _times(DRIVE_S, "From acquiring a chat until it is let go.", _SLOW),
 )

@@ -18,7 +18,7 @@ from starlette.responses import Response
 
 from holdfast.chats.telling import encode_data
 from holdfast.domain import denials, errors
-from holdfast.ports.workspaces import NoWorkspace, WorkspaceUnusable
+from holdfast.ports.workspaces import NoWorkspace, TooManyWorkspaces, WorkspaceUnusable
 from holdfast.web.rates import TooManyRequests
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -103,6 +103,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "password_refused": Kind(422, "Nobody should have this as a password."),
     "precondition_failed": Kind(412, "Somebody was faster: it is not what `If-Match` names."),
     "workspace_unusable": Kind(409, "The workspace cannot be used now; `detail` says why."),
+    "too_many_workspaces": Kind(409, "The chat's owner has as many workspaces as one may have."),
     "already_made": Kind(409, "Made before, under this key; its secret was shown then."),
     # What the server says.
     "overloaded": Kind(503, "More requests at once than this process takes. Nothing was done."),
@@ -136,6 +137,7 @@ CODES: Final[Mapping[type[Exception], str]] = {
     errors.Unavailable: "unavailable",
     errors.ChangedMeanwhile: "precondition_failed",
     NoWorkspace: "no_workspace",
+    TooManyWorkspaces: "too_many_workspaces",
     WorkspaceUnusable: "workspace_unusable",
     denials.NotAllowed: "not_allowed",
     denials.NotFound: "not_found",

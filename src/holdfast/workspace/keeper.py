@@ -20,7 +20,13 @@ from holdfast.domain.errors import ChangedMeanwhile, Unavailable
 from holdfast.domain.ids import ChatId
 from holdfast.domain.workspaces import Workspace, WorkspaceId, WorkspaceStatus
 from holdfast.ports.clock import Clock
-from holdfast.ports.workspaces import NoWorkspace, Template, WorkspaceStore, WorkspaceUnusable
+from holdfast.ports.workspaces import (
+    NoWorkspace,
+    Template,
+    TooManyWorkspaces,
+    WorkspaceStore,
+    WorkspaceUnusable,
+)
 from holdfast.workspace.known import Known
 from holdfast.workspace.options import KeeperOptions
 from holdfast.workspace.probing import about
@@ -82,10 +88,14 @@ class Keeper:
         self._options = options
         self._lapse = timedelta(seconds=options.lapse_s)
         self._known = Known(options.known_max, options.touch_every_s)
+        self.counters = work.counters
 
     @property
     def templates(self) -> Sequence[Template]:
         return [each.template for each in self._provisioners.values()]
+
+    def observe_starts(self, observe: Callable[[float], None]) -> None:
+        self._work.observe_start = observe
 
     def token_of(self, workspace: Workspace) -> str | None:
         provisioner = self._provisioners.get(workspace.template)
@@ -109,13 +119,23 @@ class Keeper:
                 status=WorkspaceStatus.STARTING,
                 ttl_s=ttl_s,
             )
-            added = await self._store.add(new)
+            added = await self._added(new)
             if added is not None:
                 self._know(chat.chat_id, added)
                 self._work.start(added, offered)
             return added
 
         return await self._bring_up(chat.chat_id, add)
+
+    async def _added(self, new: Workspace) -> Workspace | None:
+        try:
+            return await self._store.add(new, owned_max=self._options.owned_max)
+        except TooManyWorkspaces:
+            # The last one that they may have may be this chat's, made a moment ago.
+            if await self._store.of_chat(new.chat_id) is not None:
+                return None
+            self.counters.refused += 1
+            raise
 
     async def start(self, chat_id: ChatId) -> Workspace:
         return await self._bring_up(chat_id, _none_there)
@@ -176,8 +196,10 @@ class Keeper:
         """Stop what lies idle, finish what others began, remove what is left of deleted ones."""
         names, limit = tuple(self._provisioners), self._options.swept_max
         abandoned = timedelta(seconds=self._options.abandoned_s)
+        expired = await self._store.claim_expired(names, limit=limit)
+        self.counters.expired += len(expired)
         claimed = [
-            *await self._store.claim_expired(names, limit=limit),
+            *expired,
             *await self._store.claim_abandoned(names, lapse=abandoned, limit=limit),
             *await self._store.claim_remains(names, lapse=abandoned, limit=limit),
         ]
@@ -244,8 +266,8 @@ class Keeper:
             if moved is not None:
                 self._know(seen.chat_id, moved)
                 return moved
-        else:
-            await self._claim(seen, WorkspaceStatus.STARTING)
+        elif await self._claim(seen, WorkspaceStatus.STARTING) is not None:
+            self.counters.repairs += 1
         return await self._bring_up(seen.chat_id, _none_there)
 
     async def _claim(self, seen: Workspace, status: WorkspaceStatus) -> Workspace | None:

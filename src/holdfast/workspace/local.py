@@ -18,6 +18,7 @@ import socket
 import struct
 import sys
 from collections.abc import AsyncGenerator, Generator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,6 +36,8 @@ SOCKET_PATH_MAX: Final = 107
 _SOCKET: Final = "agent.sock"
 _ID_CHARS: Final = 36
 LOCK_LOOKS_S: Final = 0.05
+STOP_S: Final = 10.0
+ENDED_AT_ONCE: Final = 16
 GRACE_S: Final = 10.0
 """How long a process that is there and does not answer may still be about to."""
 PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -51,7 +54,7 @@ class LocalOptions:
     """Further ones for the agent."""
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     start_s: float = 30.0
-    stop_s: float = 10.0
+    stop_s: float = STOP_S
 
     def __post_init__(self) -> None:
         assert fits_a_socket(self.folder), self.folder
@@ -65,9 +68,8 @@ def fits_a_socket(folder: Path) -> bool:
 class _Place:
     """Where the things of one workspace are."""
 
-    def __init__(self, folder: Path, workspace: Workspace) -> None:
-        self.name = str(workspace.workspace_id)
-        self.folder = folder / self.name
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self.files = self.folder / "files"
         self.state = self.folder / "state"
         self.socket = self.folder / _SOCKET
@@ -139,7 +141,7 @@ class Local:
             shorten(log)
 
     def _place(self, workspace: Workspace) -> _Place:
-        return _Place(self._options.folder, workspace)
+        return _Place(self._options.folder / str(workspace.workspace_id))
 
     async def _answers_already(self, place: _Place) -> bool:
         """What an earlier starter left, answering or about to. What only hangs is ended."""
@@ -183,16 +185,28 @@ class Local:
             pause_s = min(pause_s * 2, 0.5)
 
     async def _end(self, place: _Place) -> None:
-        process = await asyncio.to_thread(_process_of, place)
-        if process is not None:
-            stop_s = self._options.stop_s
-            if not await asyncio.to_thread(lambda: end(process, within_s=stop_s)):
-                raise ProvisionFailed(
-                    f"The workspace's agent (process {process.pid}) does not end. Ask an"
-                    " administrator to look at it."
-                )
-        place.socket.unlink(missing_ok=True)
-        place.process.unlink(missing_ok=True)
+        await asyncio.to_thread(_ended, place, self._options.stop_s)
+
+
+def end_agents(folder: Path) -> None:
+    """All of them; blocks. For who has the folder to themselves: rows
+    say nothing of it, and who needs an agent finds it gone and starts it anew, as after a loss of
+    power. Raises `ProvisionFailed`."""
+    places = [_Place(each) for each in folder.iterdir()] if folder.is_dir() else []
+    with ThreadPoolExecutor(ENDED_AT_ONCE) as at_once:
+        for ended in [at_once.submit(_ended, place, STOP_S) for place in places]:
+            ended.result()
+
+
+def _ended(place: _Place, stop_s: float) -> None:
+    process = _process_of(place)
+    if process is not None and not end(process, within_s=stop_s):
+        raise ProvisionFailed(
+            f"The workspace's agent (process {process.pid}) does not end. Ask an administrator to"
+            " look at it."
+        )
+    place.socket.unlink(missing_ok=True)
+    place.process.unlink(missing_ok=True)
 
 
 def _process_of(place: _Place) -> Detached | None:

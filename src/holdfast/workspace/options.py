@@ -21,6 +21,8 @@ class KeeperOptions:
     look_first_s: float = 0.05
     look_s_max: float = 1.0
     """Between two looks at a workspace that another process starts."""
+    owned_max: int = 100
+    """Workspaces that one user may have."""
     patience_s: float = 30.0
     """How much longer than a start may take anybody waits for one."""
 

@@ -31,6 +31,20 @@ class _Outcome:
     error: str | None = None
 
 
+@dataclass(slots=True, kw_only=True)
+class WorkspaceCounters:
+    under_way: int = 0
+    starts: int = 0
+    starts_failed: int = 0
+    stops: int = 0
+    stops_failed: int = 0
+    deletions: int = 0
+    expired: int = 0
+    repairs: int = 0
+    passed_on: int = 0
+    refused: int = 0
+
+
 _Doing: TypeAlias = Callable[[Workspace, Provisioner], Awaitable[_Outcome]]
 
 
@@ -41,6 +55,9 @@ class Work:
         self._store = store
         self._options = options
         self._tasks = tasks
+        self.counters = WorkspaceCounters()
+        self.observe_start: Callable[[float], None] = lambda _seconds: None
+        """Told how long each start took, in seconds."""
         self._under_way: dict[WorkspaceId, asyncio.Task[None]] = {}
         self._all: set[asyncio.Task[None]] = set()
         """Those too that were overtaken and are not done yet."""
@@ -71,10 +88,12 @@ class Work:
         task = self._tasks.create_task(self._guarded(mine, work), name=name)
         self._under_way[mine.workspace_id] = task
         self._all.add(task)
+        self.counters.under_way += 1
         task.add_done_callback(lambda ended: self._ended(mine.workspace_id, ended))
 
     def _ended(self, workspace_id: WorkspaceId, task: asyncio.Task[None]) -> None:
         self._all.discard(task)
+        self.counters.under_way -= 1
         if self._under_way.get(workspace_id) is task:
             del self._under_way[workspace_id]
 
@@ -92,9 +111,11 @@ class Work:
                 await self._store.settle(mine, WorkspaceStatus.FAILED, error=said)
 
     async def _to_its_end(self, mine: Workspace, provisioner: Provisioner, work: _Doing) -> None:
+        began_s = asyncio.get_running_loop().time()
         outcome = await self._holding(mine, provisioner, work)
         settled = None
         if outcome is not None:
+            self._count(mine, outcome, asyncio.get_running_loop().time() - began_s)
             if outcome.error is not None:
                 _LOG.warning("workspace %s %s: %s", mine.workspace_id, mine.status, outcome.error)
             settled = await self._store.settle(
@@ -107,6 +128,17 @@ class Work:
         if settled is None:
             await self._undo(mine, provisioner)
 
+    def _count(self, mine: Workspace, outcome: _Outcome, seconds: float) -> None:
+        failed = outcome.status is WorkspaceStatus.FAILED
+        if mine.status is WorkspaceStatus.STOPPING:
+            self.counters.stops += 1
+            self.counters.stops_failed += failed
+            return
+        self.counters.starts += 1
+        self.counters.starts_failed += failed
+        if not failed:
+            self.observe_start(seconds)
+
     async def _removed(self, mine: Workspace, provisioner: Provisioner) -> None:
         try:
             done = await self._holding(mine, provisioner, _deleted)
@@ -115,6 +147,7 @@ class Work:
             _LOG.warning("workspace %s could not be removed: %s", mine.workspace_id, error)
             return
         if done is not None:
+            self.counters.deletions += 1
             await self._store.removed(mine.workspace_id)
 
     async def _holding(
@@ -130,6 +163,7 @@ class Work:
         except TimeoutError:
             if not lease.expired():
                 raise
+            self.counters.passed_on += 1
             _LOG.warning("workspace %s passed to others", mine.workspace_id)
             return None
         finally:

@@ -16,7 +16,7 @@ from holdfast.workspace.client import AgentClient
 from holdfast.workspace.wire import Start, State
 from tests.support.agents import Agent, alive_with, running_agent
 
-TRIALS: Final = int(os.environ.get("HOLDFAST_KILL_TRIALS", "3"))
+TRIALS: Final = 3
 """In each way to keep a tree together; `just agent-kill 100` for a campaign."""
 SOON_S: Final = 60
 

@@ -104,6 +104,38 @@ async def test_after_kill_9_the_turn_goes_on_to_its_end(folder: Path) -> None:
     assert running_in(folder) == []
 
 
+async def test_its_agents_end_with_it_but_not_by_its_death(folder: Path) -> None:
+    data = folder / "data"
+
+    def agents() -> list[int]:
+        return [pid for pid in running_in(folder) if b"holdfast.agent" in command_line(pid)]
+
+    async with dev(data) as first:
+        chat_id = await first.client.new_chat("Hello.")
+        await first.client.until(chat_id, "idle")
+        for _ in range(30):  # each waits for a few seconds by itself
+            made = await first.client.ask("PUT", f"chats/{chat_id}/workspace", {}, raw=None)
+            if made.json["status"] == "running":
+                break
+        (agent,) = agents()
+        first.process.kill()
+        await first.process.wait()
+        assert agents() == [agent], "a crash ends no command"
+
+    async with dev(data) as second:
+        assert agents() == [agent], "it goes on"
+        code, errors = await second.end(signal.SIGINT)
+        assert (code, errors) == (0, "Stopped.\n")
+    assert running_in(folder) == []
+
+
+def command_line(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
 def only_its_owner_gets_in(data: Path) -> None:
     assert stat.S_IMODE(data.stat().st_mode) == 0o700
     heard_on = (data / "postmaster.pid").read_text().splitlines()

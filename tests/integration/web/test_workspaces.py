@@ -43,6 +43,21 @@ async def yard(empty: Replicas, folder: Path) -> AsyncGenerator[Cell]:
         yield cell
 
 
+async def test_one_more_than_one_may_have_is_refused_by_its_code(
+    empty: Replicas, folder: Path
+) -> None:
+    async with a_cell(
+        empty, templates=[LOCAL], workspaces_folder=folder / "w", workspaces_per_user_max=1
+    ) as cell:
+        chats = [await cell.admin.new_chat() for _ in range(2)]
+        made, refused = [
+            await cell.admin.ask("PUT", f"chats/{chat}/workspace", {}) for chat in chats
+        ]
+    assert made.status in (200, 202), made.raw
+    assert (refused.status, refused.code) == (409, "too_many_workspaces")
+    assert "HOLDFAST_WORKSPACES_PER_USER_MAX" in refused.json["detail"]
+
+
 @requirement("L108")
 async def test_a_workspace_from_beginning_to_end(yard: Cell, folder: Path) -> None:
     admin = yard.admin

@@ -64,7 +64,7 @@ class LooksFirst(PostgresWorkspaces):
     """Without the index: a look, then an insert."""
 
     async def add(  # pyright: ignore[reportImplicitOverride]
-        self, new: Workspace
+        self, new: Workspace, *, owned_max: int
     ) -> Workspace | None:
         await self._pool.execute("drop index if exists workspaces_of_chat")
         if await self.of_chat(new.chat_id) is not None:

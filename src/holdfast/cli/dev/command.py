@@ -20,7 +20,7 @@ def dev(
 
     The database is that of HOLDFAST_DATABASE_URL, or else a private PostgreSQL in the folder; the
     models are those of HOLDFAST_MODELS_FILE, or else the simulator. SIGINT or SIGTERM stops all of
-    it; the next start has the same chats and the same key.
+    it, commands of workspaces included; the next start has the same chats, files and key.
     """
     # Here, not above: `holdfast --help` need not load a whole server.
     from holdfast.cli.dev.laptop import run_laptop

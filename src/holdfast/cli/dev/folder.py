@@ -36,6 +36,10 @@ class Folder:
     def admin_file(self) -> Path:
         return self.path / "admin.json"
 
+    @property
+    def workspaces(self) -> Path:
+        return self.path / "workspaces"
+
     def key(self) -> str:
         try:
             return self.key_file.read_text().strip()

@@ -1,5 +1,6 @@
 """Everything in one process and one folder: what `holdfast dev` runs."""
 
+import asyncio
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -21,7 +22,8 @@ from holdfast.settings import ModelSettings, Role, Settings, env_name
 from holdfast.settings.templates import LocalTemplateSettings
 from holdfast.simulator.options import Options
 from holdfast.simulator.server import Config, running
-from holdfast.workspace.local import fits_a_socket
+from holdfast.workspace.local import end_agents, fits_a_socket
+from holdfast.workspace.provisioning import ProvisionFailed
 
 SIMULATED_RATE: Final = 60.0
 TRY: Final = 'holdfast run "Look at the clock and tell me what you see."'
@@ -56,6 +58,7 @@ async def _run(settings: Settings, path: Path) -> None:
         url, database = await stack.enter_async_context(_database(settings, folder))
         logging.getLogger(migrate.__module__).setLevel(logging.ERROR)  # each one is a warning to it
         await migrate(url)
+        await stack.enter_async_context(_agents_ended(folder))
         models = await stack.enter_async_context(_models(settings))
         settings = settings.model_copy(
             update={
@@ -111,8 +114,7 @@ async def _models(settings: Settings) -> AsyncGenerator[tuple[ModelSettings, ...
 def _workspaces(settings: Settings, folder: Folder) -> dict[str, Any]:
     """Beside the database, walled in by bubblewrap; where that does not hold, the agent says what
     to do and runs nothing."""
-    workspaces = folder.path / "workspaces"
-    if settings.templates or not fits_a_socket(workspaces):
+    if settings.templates or not fits_a_socket(folder.workspaces):
         return {}
     template = LocalTemplateSettings(
         kind="local",
@@ -120,7 +122,18 @@ def _workspaces(settings: Settings, folder: Folder) -> dict[str, Any]:
         description="A folder on this machine, walled in.",
         ttl_s=IDLE_S,
     )
-    return {"templates": (template,), "workspaces_folder": workspaces}
+    return {"templates": (template,), "workspaces_folder": folder.workspaces}
+
+
+@asynccontextmanager
+async def _agents_ended(folder: Folder) -> AsyncGenerator[None]:
+    """Agents outlive servers, but whoever ends a trial wants nothing left of it. After a fault of
+    ours they go on, and the next start finds them."""
+    yield
+    try:
+        await asyncio.to_thread(end_agents, folder.workspaces)
+    except (OSError, ProvisionFailed) as error:
+        say(str(error))
 
 
 async def _key(served: Served, folder: Folder) -> str | None:

@@ -15,13 +15,26 @@ from workspaces
 where id = :workspace_id
 
 -- add_workspace --
--- Nothing comes back if the chat has one: the index decides, not a look before.
-insert into workspaces (id, org_id, owner_id, chat_id, template, status, ttl_s)
-values (:workspace_id, :org_id, :owner_id, :chat_id, :template, 'starting', :ttl_s)
-on conflict (chat_id) where status <> 'deleted' do nothing
-returning
-    id, org_id, owner_id, chat_id, template, status, version, address, ttl_s, stops_at, error,
-    created_at, changed_at
+-- No id comes back if the chat has one: the index decides, not a look before. Nor if its owner has
+-- as many as they may: as this statement sees them, so that those who come in the same instant may
+-- go over the limit.
+with held as (
+    select count(*)::integer as held from workspaces
+    where owner_id = :owner_id and status <> 'deleted'
+), added as (
+    insert into workspaces (id, org_id, owner_id, chat_id, template, status, ttl_s)
+    select :workspace_id, :org_id, :owner_id, :chat_id, :template, 'starting', :ttl_s
+    from held where held.held < :limit
+    on conflict (chat_id) where status <> 'deleted' do nothing
+    returning
+        id, org_id, owner_id, chat_id, template, status, version, address, ttl_s, stops_at, error,
+        created_at, changed_at
+)
+select
+    a.id, a.org_id, a.owner_id, a.chat_id, a.template, a.status, a.version, a.address, a.ttl_s,
+    a.stops_at, a.error, a.created_at, a.changed_at, h.held
+from held as h
+left join added as a on true
 
 -- claim_workspace --
 -- One that somebody starts or stops just now is theirs until they have been silent for too long.
@@ -71,7 +84,8 @@ where w.id = :workspace_id and w.status = 'running' and w.stops_at is not null
 returning w.id
 
 -- claim_expired_workspaces --
--- Looked at and claimed as one: a touch in between finds it locked, or is found by us.
+-- Looked at and claimed as one: a touch in between finds it locked, or is found by us. An array, here
+-- and below: how few the limit leaves is not known to the planner, who would else read all rows.
 update workspaces as w
 set
     status = 'stopping',
@@ -79,13 +93,13 @@ set
     address = null,
     stops_at = null,
     changed_at = clock_timestamp()
-where w.id in (
+where w.id = any(array(
     select e.id from workspaces as e
     where e.stops_at < clock_timestamp() and e.template = any(:templates::text[])
     order by e.stops_at
     limit :limit
     for update skip locked
-)
+))
 returning
     w.id, w.org_id, w.owner_id, w.chat_id, w.template, w.status, w.version, w.address, w.ttl_s,
     w.stops_at, w.error, w.created_at, w.changed_at
@@ -94,7 +108,7 @@ returning
 -- Whoever started or stopped them is gone, and nobody waits for them.
 update workspaces as w
 set status = 'stopping', version = w.version + 1, changed_at = clock_timestamp()
-where w.id in (
+where w.id = any(array(
     select e.id from workspaces as e
     where e.status in ('starting', 'stopping')
         and e.changed_at < clock_timestamp() - :lapse::interval
@@ -102,7 +116,7 @@ where w.id in (
     order by e.changed_at
     limit :limit
     for update skip locked
-)
+))
 returning
     w.id, w.org_id, w.owner_id, w.chat_id, w.template, w.status, w.version, w.address, w.ttl_s,
     w.stops_at, w.error, w.created_at, w.changed_at
@@ -110,7 +124,7 @@ returning
 -- claim_remains_of_workspaces --
 update workspaces as w
 set changed_at = clock_timestamp()
-where w.id in (
+where w.id = any(array(
     select e.id from workspaces as e
     where e.status = 'deleted' and e.removed_at is null
         and e.changed_at < clock_timestamp() - :lapse::interval
@@ -118,7 +132,7 @@ where w.id in (
     order by e.changed_at
     limit :limit
     for update skip locked
-)
+))
 returning
     w.id, w.org_id, w.owner_id, w.chat_id, w.template, w.status, w.version, w.address, w.ttl_s,
     w.stops_at, w.error, w.created_at, w.changed_at

@@ -2,12 +2,12 @@
 
 import asyncio
 import itertools
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from holdfast.prove.attack import Found, Order, Say
 from holdfast.prove.hands.stopping import TREES, Stops, interrupt_tree
-from holdfast.prove.hands.trials import Blow, Place, Verdict, place, play
+from holdfast.prove.hands.trials import Blow, Place, Verdict, Wall, place, play
 from holdfast.prove.stage.theatre import Theatre, theatre
 
 BOUNDARIES = 44
@@ -16,6 +16,8 @@ STEPS_S = (0.05, 1.0)
 """Commands that have ended when their server's successor comes, and such that still run."""
 BLOWS: list[Blow] = ["kill", "kill", "kill", "term"]
 SCENES = 6
+Walls = Sequence[Wall]
+BARE: Walls = ("external",)
 
 
 @dataclass
@@ -56,7 +58,9 @@ async def stop_trees(order: Order) -> Stops:
         return await trees(stage, order.count)
 
 
-async def servers(stage: Theatre, wanted: int, say: Say, scenes: int = SCENES) -> Campaign:
+async def servers(
+    stage: Theatre, wanted: int, say: Say, scenes: int = SCENES, walls: Walls = BARE
+) -> Campaign:
     """Until so many were struck, at boundaries spread evenly over the turn."""
     campaign = Campaign()
     # Seven boundaries at a time, so that a few trials lie far apart, too: 7 and 44 share no factor.
@@ -68,11 +72,13 @@ async def servers(stage: Theatre, wanted: int, say: Say, scenes: int = SCENES) -
             step_s = STEPS_S[len(campaign.verdicts) % 2]
             campaign.add(await play(scene, next(blows), next(turns), step_s=step_s), say)
 
-    await _side_by_side(stage, min(scenes, wanted), perform)
+    await _side_by_side(stage, min(scenes, wanted), walls, perform)
     return campaign
 
 
-async def agents(stage: Theatre, wanted: int, say: Say, scenes: int = SCENES) -> Campaign:
+async def agents(
+    stage: Theatre, wanted: int, say: Say, scenes: int = SCENES, walls: Walls = BARE
+) -> Campaign:
     campaign = Campaign()
 
     async def perform(scene: Place) -> None:
@@ -81,11 +87,11 @@ async def agents(stage: Theatre, wanted: int, say: Say, scenes: int = SCENES) ->
             verdict = await play(scene, "agent", nth, step_s=0.5, name="after agent")
             campaign.add(verdict, say)
 
-    await _side_by_side(stage, min(scenes, wanted), perform)
+    await _side_by_side(stage, min(scenes, wanted), walls, perform)
     return campaign
 
 
-async def trees(stage: Theatre, wanted: int, scenes: int = SCENES) -> Stops:
+async def trees(stage: Theatre, wanted: int, scenes: int = SCENES, walls: Walls = BARE) -> Stops:
     stops = Stops()
     kinds = itertools.islice(itertools.cycle(TREES), wanted)
 
@@ -94,15 +100,16 @@ async def trees(stage: Theatre, wanted: int, scenes: int = SCENES) -> Stops:
         for tree in kinds:
             await interrupt_tree(scene, tree, stops)
 
-    await _side_by_side(stage, min(scenes, wanted), perform)
+    await _side_by_side(stage, min(scenes, wanted), walls, perform)
     return stops
 
 
 async def _side_by_side(
-    stage: Theatre, scenes: int, perform: Callable[[Place], Awaitable[None]]
+    stage: Theatre, scenes: int, walls: Walls, perform: Callable[[Place], Awaitable[None]]
 ) -> None:
     async def one(number: int) -> None:
-        async with place(stage, "redis" if number % 2 else "postgres") as scene:
+        bus = "redis" if number % 2 else "postgres"
+        async with place(stage, bus, wall=walls[number % len(walls)]) as scene:
             await perform(scene)
 
     async with asyncio.TaskGroup() as group:

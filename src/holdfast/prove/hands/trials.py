@@ -37,7 +37,13 @@ Blow = Literal["kill", "term", "agent"]
 SETTLE_S = 90.0
 STEPS = 6
 QUICK = {"lease_ttl_s": 4.0, "heartbeat_every_s": 1.0, "drain_s": 10.0}
-TEMPLATE = {"name": "local", "kind": "local", "sandbox": "external", "start_s": 120.0}
+Wall = Literal["external", "bubblewrap"]
+TEMPLATE: dict[str, Any] = {
+    "name": "local",
+    "kind": "local",
+    "start_s": 120.0,
+    "arguments": ["--disk-free-mib-min", "0"],
+}
 
 
 @dataclass
@@ -95,10 +101,13 @@ def _cmdline(pid: int) -> bytes:
 
 
 @asynccontextmanager
-async def place(theatre: Theatre, bus: BusKind, mutant: str | None = None) -> AsyncGenerator[Place]:
+async def place(
+    theatre: Theatre, bus: BusKind, mutant: str | None = None, wall: Wall = "external"
+) -> AsyncGenerator[Place]:
     url = await theatre.new_database()
     with short_folder() as folder:
-        more = {"templates": [TEMPLATE], "workspaces_folder": str(folder / "w"), **QUICK}
+        templates = [{**TEMPLATE, "sandbox": wall}]
+        more = {"templates": templates, "workspaces_folder": str(folder / "w"), **QUICK}
         settings = settings_for(url, bus, theatre.simulator, **more)
         watcher = Settings.model_validate({**settings, "role": "api"})
         async with (

@@ -48,29 +48,30 @@ class Execute(Arguments):
     command: str = Field(
         min_length=1,
         max_length=256 * 1024,
-        description="What to run, as one line or several, by `sh -c`. Pagers, editors and colours "
-        "are switched off. A command that ends in `&` is started in the background as a whole.",
+        description="What to run, one line or several, by `sh -c`. Nobody answers questions: pass "
+        "flags such as `-y`. Ending in `&` is the same as background=true. Longer than 120 KiB: "
+        "write a file and run that.",
     )
     cwd: str = Field(
         default="",
         max_length=4096,
-        description="The folder to run it in, relative to the workspace's. Empty: that one itself.",
+        description="The folder to run it in, relative to the workspace's. Empty: the workspace.",
     )
     wait_s: float = Field(
         default=WAIT_S,
         ge=0,
         le=WAIT_S_MAX,
-        description="How many seconds to wait for its end, 600 at most. A command that takes "
-        "longer is not ended: it goes on, and you get its process and its output so far.",
+        description="Seconds to wait for its end, 600 at most. What takes longer goes on as a "
+        "process such as `p1`: wait for it with process_output.",
     )
     background: bool = Field(
         default=False,
-        description="True: do not wait at all. For servers, watchers and whatever runs long.",
+        description="True: do not wait. For servers and whatever runs long; it ends with the "
+        "workspace, or by process_signal.",
     )
     input: bool = Field(
         default=False,
-        description="True: keep its standard input open, so that process_input can write to it. "
-        "Otherwise it reads an empty one.",
+        description="True: keep its standard input open for process_input. False: it is empty.",
     )
 
 
@@ -138,9 +139,11 @@ def _result(seen: Seen, wait_s: float, *, in_background: bool) -> ToolOutput:
 
 EXECUTE: Final = offer(
     "execute",
-    """Run a command in the workspace and wait for it. You get its exit code and what it wrote to
-    standard output and standard error, together; of long output the beginning and the end. Each
-    call is a shell of its own: folder and variables of one are not there in the next.""",
+    """Run a shell command in the workspace and wait for it. You get its exit code and its output,
+    standard error included; of long output the first and the last 16 KiB, so write to a file what
+    you need whole. Each call is a new shell: `cd` and variables do not last. What it leaves running
+    ends with it; start that with background=true. git runs no hooks: `git -c
+    core.hooksPath=.git/hooks commit` does.""",
     Execute,
     _execute,
     effect=Effect.KEYED,

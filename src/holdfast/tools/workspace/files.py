@@ -27,8 +27,8 @@ from holdfast.workspace.wire import (
 )
 
 PATH: Final = "A path relative to the workspace's folder, such as `src/main.py`."
-FOLDER: Final = "The folder to look in, relative to the workspace's. Empty: that one itself."
-HIDDEN: Final = "True: also what begins with a dot, and what .gitignore leaves out."
+FOLDER: Final = "The folder to look in, relative to the workspace's. Empty: the workspace."
+HIDDEN: Final = "True: also names that begin with a dot."
 LINES_MAX: Final = 100_000
 NOT_AS_WRITTEN: Final = (
     "Outcome unknown: the server restarted while this file was written, and it does not say now "
@@ -40,7 +40,7 @@ class Read(Arguments):
     path: str = Field(min_length=1, max_length=4096, description=PATH)
     first_line: int = Field(default=1, ge=1, description="The line to begin with; the first is 1.")
     lines_max: int = Field(
-        default=2000, ge=1, le=10_000, description="How many lines to read at most."
+        default=2000, ge=1, le=10_000, description="How many lines to read, 10,000 at most."
     )
 
 
@@ -52,7 +52,7 @@ async def _read(binding: Binding, run: Run, asked: Read) -> ToolOutput:  # noqa:
 class Write(Arguments):
     path: str = Field(min_length=1, max_length=4096, description=PATH)
     text: str = Field(
-        max_length=4 * 1024 * 1024, description="All that the file shall say, from its beginning."
+        max_length=4 * 1024 * 1024, description="All of the file's text, 4 MiB at most."
     )
     how: Literal["any", "create", "replace"] = Field(
         default="any",
@@ -91,19 +91,17 @@ async def _written_before(binding: Binding, asked: Write) -> ToolOutput:
 class OneChange(Arguments):
     old: str = Field(
         min_length=1,
-        description="The text to replace, exactly as it stands in the file, with enough lines "
-        "around it to be found in one place only.",
+        description="The text to replace, as it stands in the file, with enough lines around it "
+        "to be found in one place only.",
     )
-    new: str = Field(description="What to put there instead. Empty: just remove it.")
-    every: bool = Field(
-        default=False, description="True: replace it wherever it stands, however often."
-    )
+    new: str = Field(description="What to put there instead. Empty: remove it.")
+    every: bool = Field(default=False, description="True: replace it wherever it stands.")
 
 
 class OneFile(Arguments):
     path: str = Field(min_length=1, max_length=4096, description=PATH)
     changes: tuple[OneChange, ...] = Field(
-        min_length=1, max_length=1000, description="What to change in it, one after the other."
+        min_length=1, max_length=1000, description="What to change in it, in this order."
     )
 
 
@@ -131,10 +129,13 @@ async def _edit(binding: Binding, run: Run, asked: Edit) -> ToolOutput:  # noqa:
 class List(Arguments):
     path: str = Field(default="", max_length=4096, description=FOLDER)
     depth: int = Field(
-        default=1, ge=1, le=20, description="How deep to go: 1 is the folder, 2 also its folders."
+        default=1,
+        ge=1,
+        le=20,
+        description="How deep to go: 1 is the folder, 2 also what its folders have.",
     )
     hidden: bool = Field(default=False, description=HIDDEN)
-    limit: int = Field(default=500, ge=1, le=5000, description="How many to list at most.")
+    limit: int = Field(default=500, ge=1, le=5000, description="How many to list, 5,000 at most.")
 
 
 async def _list(binding: Binding, run: Run, asked: List) -> ToolOutput:  # noqa: ARG001
@@ -147,12 +148,12 @@ class Find(Arguments):
     pattern: str = Field(
         min_length=1,
         max_length=1000,
-        description="A glob such as `*.py` or `src/**/test_*.py`. Without a slash it is looked for "
-        "in every folder.",
+        description="A glob such as `*.py` or `src/**/test_*.py`. Without a slash it fits names in "
+        "every folder.",
     )
     path: str = Field(default="", max_length=4096, description=FOLDER)
     hidden: bool = Field(default=False, description=HIDDEN)
-    limit: int = Field(default=200, ge=1, le=5000, description="How many to find at most.")
+    limit: int = Field(default=200, ge=1, le=5000, description="How many to find, 5,000 at most.")
 
 
 async def _find(binding: Binding, run: Run, asked: Find) -> ToolOutput:  # noqa: ARG001
@@ -188,7 +189,9 @@ class Search(Arguments):
     context: int = Field(
         default=0, ge=0, le=20, description="How many lines to show before and after each match."
     )
-    limit: int = Field(default=100, ge=1, le=2000, description="How many matches to show at most.")
+    limit: int = Field(
+        default=100, ge=1, le=2000, description="How many matches to show, 2,000 at most."
+    )
 
 
 async def _search(binding: Binding, run: Run, asked: Search) -> ToolOutput:  # noqa: ARG001
@@ -209,44 +212,49 @@ async def _search(binding: Binding, run: Run, asked: Search) -> ToolOutput:  # n
 FILES: Final = (
     offer(
         "read_file",
-        "Read a text file, or some of its lines. You get the text as it is, without line numbers.",
+        """Read a text file, or some of its lines; 1 MiB at most. You get the text as it is, without
+        line numbers, and, if there is more, the line to go on with.""",
         Read,
         _read,
         effect=Effect.REPEATABLE,
     ),
     offer(
         "write_file",
-        """Write a whole file, at once or not at all. Folders on the way are made. You get the
-        difference to what was there. To change a part of a file, use edit_files.""",
+        """Write a whole file; missing folders are made. You get the difference to what was there.
+        To change a part of a file, use edit_files.""",
         Write,
         _write,
         effect=Effect.KEYED,
     ),
     offer(
         "edit_files",
-        """Replace text in one file or several. All changes are checked first: if one does not fit,
-        nothing is written and you are told which. You get the differences.""",
+        """Replace text in one file or several. If one change does not fit, nothing is written and
+        you are told which: read the file and try again. You get the differences. Files of 8 MiB at
+        most; new ones are made with write_file.""",
         Edit,
         _edit,
         effect=Effect.ONCE,
     ),
     offer(
         "list_files",
-        "What lies in a folder: folders end in a slash, files come with their size.",
+        """What lies in a folder: folders end in a slash, files come with their size. To look for
+        something, use find_files or search_files.""",
         List,
         _list,
         effect=Effect.REPEATABLE,
     ),
     offer(
         "find_files",
-        "Find files by their names.",
+        """Find files by their names. What .gitignore names is left out: list_files shows that,
+        too.""",
         Find,
         _find,
         effect=Effect.REPEATABLE,
     ),
     offer(
         "search_files",
-        "Find lines in files by what they say. You get `path:line: text` for each.",
+        """Find lines in files by what they say: `path:line: text` for each. Left out are binary
+        files, those of more than 64 MiB, and what .gitignore names.""",
         Search,
         _search,
         effect=Effect.REPEATABLE,

@@ -30,7 +30,8 @@ class Create(Arguments):
         default=0,
         ge=0,
         le=TTL_S_MAX,
-        description="After how many idle seconds it may be stopped. 0: as its template says.",
+        description="Seconds without activity after which it is stopped, 30 days at most. 0: as "
+        "its template says.",
     )
 
 
@@ -95,9 +96,9 @@ def places(templates: Sequence[Template]) -> tuple[Offer[Any], ...]:
     return (
         offer(
             "create_workspace",
-            """Give this chat a workspace: a folder of its own, and a place to run commands in. A
-            chat has one: if it is there already, you get it, and if it is stopped, it is
-            started.""",
+            """Give this chat a workspace: a folder and a place to run commands in. A chat has one:
+            if it is there you get it, and if it is stopped it is started, files and all. Takes
+            seconds to minutes.""",
             described,
             _create,
             effect=Effect.REPEATABLE,
@@ -113,16 +114,16 @@ def places(templates: Sequence[Template]) -> tuple[Offer[Any], ...]:
         ),
         offer(
             "stop_workspace",
-            """Stop this chat's workspace. Its processes end, its files are kept. It also stops by
-            itself when nobody uses it.""",
+            """Stop this chat's workspace: its processes end, its files are kept. Needed only to
+            start it afresh; it stops by itself when nobody uses it.""",
             Nothing,
             _stop,
             effect=Effect.REPEATABLE,
         ),
         offer(
             "read_skill",
-            """Read a skill of the workspace: instructions for a particular task. The system prompt
-            lists which there are.""",
+            """Read a skill of the workspace: instructions for a particular task, and which files
+            lie beside them. The system prompt lists which skills there are.""",
             ReadSkill,
             _read_skill,
             effect=Effect.REPEATABLE,

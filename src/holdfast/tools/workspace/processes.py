@@ -12,7 +12,7 @@ from holdfast.tools.workspace.texts import listed, outcome, told
 from holdfast.tools.workspace.watching import Watched
 from holdfast.workspace.wire import Input, Signal
 
-NAME: Final = "The process, by its short name: `p1`, `p2` …, as execute and process_list say it."
+NAME: Final = "The process, such as `p1`, as execute and process_list name it."
 ALL: Final = -1
 
 
@@ -26,17 +26,17 @@ class ProcessOutput(Arguments):
         default=0,
         ge=0,
         le=WAIT_S_MAX,
-        description="How many seconds to wait, 600 at most. 0: tell how it stands now.",
+        description="Seconds to wait, 600 at most. 0: tell how it stands now.",
     )
     until: Literal["exit", "output"] = Field(
         default="exit",
-        description="What to wait for: `exit`, its end, or `output`, whatever it writes next.",
+        description="What to wait for: `exit`, its end; `output`, its end or its next output.",
     )
     after: int = Field(
         default=ALL,
         ge=ALL,
-        description="Only output after this byte: the number that the last look at it ended with. "
-        "-1: all that is kept, the beginning and the end.",
+        description="Only output after this byte: the number in `output up to byte …` of your "
+        "last look. -1: all that is kept.",
     )
 
 
@@ -55,11 +55,11 @@ class ProcessInput(Arguments):
     text: str = Field(
         default="",
         max_length=256 * 1024,
-        description="What to write, exactly: end a line with a line break.",
+        description="What to write, exactly as it is: end a line with a line break.",
     )
     close: bool = Field(
         default=False,
-        description="True: close its standard input afterwards. Nothing can be written then.",
+        description="True: close its standard input afterwards, for good.",
     )
 
 
@@ -76,7 +76,7 @@ class ProcessSignal(Arguments):
     process: str = Field(min_length=1, max_length=200, description=NAME)
     signal: Literal["INT", "TERM", "KILL", "HUP", "QUIT", "USR1", "USR2", "STOP", "CONT"] = Field(
         default="TERM",
-        description="Which signal. TERM asks it to end, INT is Ctrl-C, KILL ends it at once.",
+        description="TERM asks it to end, INT is Ctrl-C, KILL ends it whether it wants or not.",
     )
 
 
@@ -94,8 +94,8 @@ async def _list(binding: Binding, run: Run, asked: Nothing) -> ToolOutput:  # no
 PROCESSES: Final = (
     offer(
         "process_output",
-        """Look at a process that execute started: how it stands and what it wrote. With wait_s,
-        wait for its end or its next output first.""",
+        """How a process of execute stands, and what it wrote: the first and the last 16 KiB. With
+        wait_s it waits first; do that instead of asking again and again.""",
         ProcessOutput,
         _output,
         effect=Effect.REPEATABLE,
@@ -103,21 +103,24 @@ PROCESSES: Final = (
     ),
     offer(
         "process_input",
-        "Write to the standard input of a process that execute started with input=true.",
+        """Write to the standard input of a process that execute started with input=true. See what
+        it answers with process_output.""",
         ProcessInput,
         _input,
         effect=Effect.ONCE,
     ),
     offer(
         "process_list",
-        "All processes of this chat, running and ended, with their commands.",
+        """The processes of this chat, oldest first, with their commands: all that run, and the last
+        200 at least.""",
         Nothing,
         _list,
         effect=Effect.REPEATABLE,
     ),
     offer(
         "process_signal",
-        "Send a signal to a process and to all that it started.",
+        """Send a signal to a process and to all that it started. Whether it ended, process_output
+        with wait_s tells.""",
         ProcessSignal,
         _signal,
         effect=Effect.ONCE,

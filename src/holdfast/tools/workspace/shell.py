@@ -30,7 +30,11 @@ def without_ampersand(command: str) -> str | None:
         at = _Reader(command).last_ampersand()
     except _Unclear:
         return None
-    return None if at is None else command[:at] + command[at + 1 :]
+    if at is None:
+        return None
+    rest = command[at + 1 :]
+    # A comment, or the end of a line that goes on, must not become a part of the last word.
+    return command[:at] + (" " if rest.startswith(("#", "\\")) else "") + rest
 
 
 class _Reader:
