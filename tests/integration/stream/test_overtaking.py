@@ -8,7 +8,7 @@ import pytest
 from holdfast.chats.ledger import Ledger
 from holdfast.domain.chat import Chat
 from holdfast.domain.commands import CommitStep, FinishTurn, SendMessage
-from holdfast.ports.bus import Hint
+from holdfast.ports.bus import Hint, News
 from holdfast.stream.feed import EARLY_MAX, Feed
 from tests.requirements import requirement
 from tests.support.builders import reply, user
@@ -72,7 +72,10 @@ async def test_hints_that_overtake_each_other_are_told_in_order_without_a_read(
 async def test_without_patience_the_store_would_be_read(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Feed, "_keep", lambda *_: False)
+    def keeps_nothing(_feed: Feed, _news: News) -> bool:
+        return False
+
+    monkeypatch.setattr(Feed, "_keep", keeps_nothing)
 
     _, reads = await overtaken(stage)
 
