@@ -21,6 +21,8 @@ from holdfast.db.queries import load_query as load_db_query
 from holdfast.domain.errors import HoldfastError
 
 EVERY_S: Final = 1.0
+MEMORY_EVERY: Final = 10
+"""Of so many samples one looks at memory, too: that takes the kernel as long as some turns take."""
 POSTGRES: Final = "postgresql"
 OURSELVES: Final = "load generator"
 PARTS: Final = ("server", "worker", POSTGRES, "simulator", OURSELVES)
@@ -138,11 +140,10 @@ class Watch:
 
     async def sample(self) -> None:
         open_, busy = await self._connections()
-        sources = self._sources
+        sources, samples = self._sources, self.watched.samples
+        memory = samples[-1].memory if len(samples) % MEMORY_EVERY else sources.memory()
         self.watched.samples.append(
-            Sample(
-                time.perf_counter(), self._turns(), sources.cpu_s(), sources.memory(), open_, busy
-            )
+            Sample(time.perf_counter(), self._turns(), sources.cpu_s(), memory, open_, busy)
         )
         self.sampled()
 

@@ -1,5 +1,6 @@
 """A whole run: the load, watched; what is kept, read again; the bare engines."""
 
+import gc
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -47,6 +48,7 @@ async def run_whole(asked: Asked, telling: Telling) -> Result:
         async with watching(asked.sources, lambda: run.done) as watch:
             watches.append(watch)
             telling.begun(run, watch)
+            gc.freeze()  # thousands of readers, all there until the end: no need to walk them
             await run.go(watch.lull)
         telling.stage("reading every history again")
         await run.check_histories()

@@ -66,7 +66,10 @@ async def until_drained(
 
 
 async def _announced(served: "Served", announce: Callable[[], None]) -> None:
+    from holdfast.cli.process import collect_seldom
+
     await served.ready()
+    collect_seldom()
     announce()
     sys.stdout.flush()
 

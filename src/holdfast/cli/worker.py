@@ -44,6 +44,9 @@ async def _until_drained(server: "Server", stopping: asyncio.Event) -> None:
 
 
 async def _announce(server: "Server") -> None:
+    from holdfast.cli.process import collect_seldom
+
     await server.ready()
+    collect_seldom()
     typer.echo(f"The worker {server.name} is ready.")
     sys.stdout.flush()

@@ -5,14 +5,18 @@ it is, without a read; anything else (a version left out, a gap, a part of an ep
 heard of) causes one read of the store, whose result all readers share. Versions and numbers drop
 what comes twice or late; nothing is ever guessed. A gap makes the hub's poll look at once.
 
+Whoever sends a message and whoever drives it are two processes, and each tells of its commits in
+its own time: a hint may overtake the one before it. So what is ahead of us is kept for a moment,
+and only if what is between does not come is it read.
+
 Whatever changes the feed happens under its lock, so a read and a hint never overtake one another.
 """
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 from holdfast.chats.telling import decode_inline
 from holdfast.domain.chat import Chat
@@ -30,8 +34,13 @@ from holdfast.stream.options import HubOptions, StreamCounters
 
 WARNING_EVERY_S: Final = 10.0
 SNAPSHOT_KEPT_S: Final = 1.0
+EARLY_MAX: Final = 64
+"""News that a feed keeps while it waits for what comes before them; more, and it reads."""
 _LOG_BEFORE_PAUSE: Final = 64
 _LOG: Final = logging.getLogger(__name__)
+
+
+Later: TypeAlias = Callable[[float, Callable[[], Coroutine[Any, Any, None]]], asyncio.TimerHandle]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +54,8 @@ class Sources:
     counters: StreamCounters
     doubt: asyncio.Event
     """Set when the bus may have lost something: let the poll look now."""
+    later: Later
+    """To do something after so many seconds, in a task of the hub's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +91,8 @@ class Feed:
         self._pause_s = 0.0
         self._read_again_at = 0.0
         self._fill_again_at = 0.0
+        self._early: list[Hint | LivePart] = []
+        self._overdue_timer: asyncio.TimerHandle | None = None
         self._warned_at: float | None = None
         self._lagged_untold = 0
 
@@ -114,6 +127,7 @@ class Feed:
 
     def close(self) -> None:
         self.closed = True
+        self._forget_early()
         self._forget_snapshot()
         if not self._opened.is_set():
             self._refusal = self._refusal or Unavailable("the server stops watching")
@@ -152,6 +166,7 @@ class Feed:
             match news:
                 case Hint():
                     await self._hear_hint(news)
+                    await self._hear_early()
                 case LivePart():
                     await self._hear_part(news)
                 case Gap():
@@ -165,6 +180,8 @@ class Feed:
     async def _hear_hint(self, hint: Hint) -> None:
         if hint.version <= self.version:
             return
+        if hint.version > self.version + 1 and self._keep(hint):
+            return
         inline = decode_inline(hint.inline) if hint.version == self.version + 1 else None
         if inline is None or hint.history_version < self._episode.history_version:
             await self._try_refresh()
@@ -174,6 +191,8 @@ class Feed:
 
     async def _hear_part(self, part: LivePart) -> None:
         if part.episode > self._episode:
+            if self._early and self._keep(part):
+                return
             await self._try_refresh()  # the commit that began it was missed
         if part.episode != self._episode or self._spent:
             return  # a part of a step never comes after its message (L59)
@@ -182,6 +201,52 @@ class Feed:
         if self._seq is None or part.seq > self._seq:
             self._say(part)
             self._wake()
+
+    # What came before its time.
+
+    def _keep(self, news: Hint | LivePart) -> bool:
+        """Until what comes before it is heard, or is overdue; False: read, instead."""
+        if len(self._early) >= EARLY_MAX:
+            return False
+        self._early.append(news)
+        if self._overdue_timer is None:
+            self._overdue_timer = self._from.later(self._from.options.poll_grace_s, self._overdue)
+        return True
+
+    async def _hear_early(self) -> None:
+        """What was kept and whose time has come, in the order in which it came."""
+        if not self._early or self._is_ahead(self._early[0]):
+            return
+        early, self._early = self._early, []
+        for news in early:
+            if self._is_ahead(news):
+                self._early.append(news)
+            elif isinstance(news, Hint):
+                await self._hear_hint(news)
+            else:
+                await self._hear_part(news)
+        if not self._early:
+            self._forget_early()
+
+    def _is_ahead(self, news: Hint | LivePart) -> bool:
+        if isinstance(news, Hint):
+            return news.version > self.version + 1
+        return news.episode > self._episode
+
+    async def _overdue(self) -> None:
+        async with self._lock:
+            self._overdue_timer = None
+            if self.closed or not self._early:
+                return
+            await self._try_refresh()
+            await self._hear_early()
+            self._forget_early()  # of what is ahead even now the poll will know more
+
+    def _forget_early(self) -> None:
+        self._early.clear()
+        if self._overdue_timer is not None:
+            self._overdue_timer.cancel()
+            self._overdue_timer = None
 
     async def _fill(self) -> bool:
         """Bring the log up to the live parts; False if the bus did not answer.
@@ -227,6 +292,7 @@ class Feed:
         async with self._lock:
             if not self.closed and (fell or version > self.version):
                 await self._try_refresh()
+                await self._hear_early()
 
     async def _try_refresh(self) -> None:
         """Read, or let it be for now: whatever is missed, the poll will find (R1)."""

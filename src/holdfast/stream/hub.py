@@ -6,10 +6,10 @@ whatever the bus did not tell is read then (R1, L57).
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.ids import NO_VERSION, ChatId, Version
@@ -43,9 +43,11 @@ class Hub:
         self._options = options or HubOptions()
         self._counters = StreamCounters()
         self._doubt = asyncio.Event()
-        self._sources = Sources(store, history, bus, self._options, self._counters, self._doubt)
-        self._watches: dict[ChatId, _Watch] = {}
         self._group = Crew()
+        self._sources = Sources(
+            store, history, bus, self._options, self._counters, self._doubt, self._later
+        )
+        self._watches: dict[ChatId, _Watch] = {}
         self._poll_task: asyncio.Task[None] | None = None
         self._closed = False
 
@@ -134,6 +136,15 @@ class Hub:
             watch.closing.cancel()
         watch.feed.close()
         watch.task.cancel()
+
+    def _later(
+        self, delay_s: float, work: Callable[[], Coroutine[Any, Any, None]]
+    ) -> asyncio.TimerHandle:
+        def begin() -> None:
+            if not self._closed:
+                self._group.create_task(work(), name="overdue")
+
+        return asyncio.get_running_loop().call_later(delay_s, begin)
 
     # The safety poll.
 

@@ -8,7 +8,8 @@ class HubOptions:
     poll_every_s: float = 2.0
     """The safety net: how long something that the bus lost can stay unseen."""
     poll_grace_s: float = 0.2
-    """What the poll finds ahead may be on its way: only what is still missing then is read."""
+    """What the poll, or a hint, shows to be ahead may be on its way: only what is still missing
+    then is read."""
     ping_every_s: float = 15.0
     linger_s: float = 5.0
     """How long a chat stays watched after its last reader left; many come right back."""

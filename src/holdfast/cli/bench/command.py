@@ -1,107 +1,73 @@
 """`holdfast bench`, as it is asked for. Heavy imports stand in functions: see `cli/app.py`."""
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeAlias
 
 import typer
 
-LOAD: Final = "Load"
-SETUP: Final = "What is measured"
-REPORT: Final = "Report"
+_LOAD: Final = partial(typer.Option, rich_help_panel="Load")
+_SETUP: Final = partial(typer.Option, rich_help_panel="What is measured")
+_REPORT: Final = partial(typer.Option, rich_help_panel="Report")
+
+Chats: TypeAlias = Annotated[int, _LOAD(min=1, help="Chats, each with its own reader.")]
+Turns: TypeAlias = Annotated[int, _LOAD(min=1, help="Turns of each chat.")]
+Storm: TypeAlias = Annotated[
+    bool,
+    _LOAD(
+        "--storm",
+        help="Nobody speaks again before all have been answered; then everybody does at once.",
+    ),
+]
+Words: TypeAlias = Annotated[int, _LOAD(min=1, help="Words of each answer.")]
+Rate: TypeAlias = Annotated[float, _LOAD(min=0, help="Words per second of an answer; 0: at once.")]
+ToolCalls: TypeAlias = Annotated[int, _LOAD(min=0, help="Tool calls of each turn.")]
+Payload: TypeAlias = Annotated[
+    int, _LOAD(min=0, max=500_000, help="Bytes of padding in each message.")
+]
+Connections: TypeAlias = Annotated[
+    int, _LOAD(min=1, help="Over which messages are sent to each replica.")
+]
+Patience: TypeAlias = Annotated[float, _LOAD(min=1, help="Seconds in which something must happen.")]
+Replicas: TypeAlias = Annotated[int, _SETUP(min=1, help="Processes that serve people.")]
+Workers: TypeAlias = Annotated[
+    int, _SETUP(min=0, help="Processes that drive turns; 0: the replicas do.")
+]
+Bus: TypeAlias = Annotated[str, _SETUP(help="A Redis server; else PostgreSQL.")]
+Baseline: TypeAlias = Annotated[
+    int, _SETUP(min=0, help="Seconds of pgbench; 0: nothing to compare with.")
+]
+Urls: TypeAlias = Annotated[
+    list[str] | None,
+    _SETUP(help="A running server instead, by replica; its model must be the simulator."),
+]
+Key: TypeAlias = Annotated[str, _SETUP(envvar="HOLDFAST_TOKEN", help="For that server.")]
+Model: TypeAlias = Annotated[str | None, _SETUP(help="Of that server; else its default.")]
+Json: TypeAlias = Annotated[Path | None, _REPORT(help="Write the figures here.")]
+Html: TypeAlias = Annotated[Path | None, _REPORT(help="Write a page with plots here.")]
 
 
 def bench(
     *,
-    chats: Annotated[
-        int, typer.Option(min=1, help="Chats, each with its own reader.", rich_help_panel=LOAD)
-    ] = 100,
-    turns: Annotated[
-        int, typer.Option(min=1, help="Turns of each chat.", rich_help_panel=LOAD)
-    ] = 5,
-    storm: Annotated[
-        bool,
-        typer.Option(
-            "--storm",
-            help="Nobody speaks again before all have been answered; then everybody does at once.",
-            rich_help_panel=LOAD,
-        ),
-    ] = False,
-    words: Annotated[
-        int, typer.Option(min=1, help="Words of each answer.", rich_help_panel=LOAD)
-    ] = 10,
-    rate: Annotated[
-        float,
-        typer.Option(
-            min=0, help="Words per second of an answer; 0: at once.", rich_help_panel=LOAD
-        ),
-    ] = 0.0,
-    tools: Annotated[
-        int, typer.Option(min=0, help="Tool calls of each turn.", rich_help_panel=LOAD)
-    ] = 0,
-    payload: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            max=500_000,
-            help="Bytes of padding in each message.",
-            rich_help_panel=LOAD,
-        ),
-    ] = 0,
-    connections: Annotated[
-        int,
-        typer.Option(
-            min=1, help="Over which messages are sent to each replica.", rich_help_panel=LOAD
-        ),
-    ] = 16,
-    patience: Annotated[
-        float,
-        typer.Option(min=1, help="Seconds in which something must happen.", rich_help_panel=LOAD),
-    ] = 60.0,
-    replicas: Annotated[
-        int,
-        typer.Option(min=1, help="Processes that serve people.", rich_help_panel=SETUP),
-    ] = 1,
-    workers: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            help="Processes that drive turns; 0: the replicas do.",
-            rich_help_panel=SETUP,
-        ),
-    ] = 1,
-    bus: Annotated[
-        str,
-        typer.Option(help="A Redis server; else PostgreSQL.", rich_help_panel=SETUP),
-    ] = "",
-    baseline: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            help="Seconds of pgbench; 0: nothing to compare with.",
-            rich_help_panel=SETUP,
-        ),
-    ] = 5,
-    url: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="A running server instead, by replica; its model must be the simulator.",
-            rich_help_panel=SETUP,
-        ),
-    ] = None,
-    key: Annotated[
-        str,
-        typer.Option(envvar="HOLDFAST_TOKEN", help="For that server.", rich_help_panel=SETUP),
-    ] = "",
-    model: Annotated[
-        str | None,
-        typer.Option(help="Of that server; else its default.", rich_help_panel=SETUP),
-    ] = None,
-    json: Annotated[
-        Path | None, typer.Option(help="Write the figures here.", rich_help_panel=REPORT)
-    ] = None,
-    html: Annotated[
-        Path | None, typer.Option(help="Write a page with plots here.", rich_help_panel=REPORT)
-    ] = None,
+    chats: Chats = 100,
+    turns: Turns = 5,
+    storm: Storm = False,
+    words: Words = 10,
+    rate: Rate = 0.0,
+    tools: ToolCalls = 0,
+    payload: Payload = 0,
+    connections: Connections = 16,
+    patience: Patience = 60.0,
+    replicas: Replicas = 1,
+    workers: Workers = 1,
+    bus: Bus = "",
+    baseline: Baseline = 5,
+    url: Urls = None,
+    key: Key = "",
+    model: Model = None,
+    json: Json = None,
+    html: Html = None,
 ) -> None:
     """Measure: chats that are all watched, against the simulator, over HTTP as people use it.
 
@@ -118,27 +84,20 @@ def bench(
 
     if url and not key:
         raise typer.BadParameter("--url needs --key, or HOLDFAST_TOKEN.")
-    load = Load(
-        chats=chats,
-        turns=turns,
-        words=words,
-        tools=tools,
-        payload_bytes=payload,
-        rate=rate,
-        storm=storm,
+    load = Load(chats=chats, turns=turns, words=words, tools=tools, rate=rate, storm=storm)
+    measured(
+        Wish(
+            load=replace(load, payload_bytes=payload),
+            replicas=replicas,
+            workers=workers,
+            bus_url=bus,
+            baseline_s=baseline,
+            urls=tuple(each.rstrip("/") for each in url or ()),
+            key=key,
+            model=model,
+            connections=connections,
+            patience_s=patience,
+            json=json,
+            html=html,
+        )
     )
-    wish = Wish(
-        load=load,
-        replicas=replicas,
-        workers=workers,
-        bus_url=bus,
-        baseline_s=baseline,
-        urls=tuple(each.rstrip("/") for each in url or ()),
-        key=key,
-        model=model,
-        connections=connections,
-        patience_s=patience,
-        json=json,
-        html=html,
-    )
-    measured(wish)
