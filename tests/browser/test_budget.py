@@ -15,7 +15,7 @@ from tests.support.built import chat_route_kb, shell_kb
 from tests.support.seeded import last_row
 
 A_FEW = 10
-"""What a turn's beginning, its status and the list bring with them, however many frames there are."""
+"""What a turn's beginning, its status and the list bring with them, in however many frames."""
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -80,7 +80,7 @@ async def test_an_answer_draws_its_own_row_once_per_frame_and_keys_draw_no_row(
 
 
 async def test_a_chunk_costs_the_same_when_much_was_said_before(stage: Stage) -> None:
-    streamed = await budget.stream(stage, rate=2_500, key_every_s=None)
+    streamed = await budget.stream(stage, rate=1_000, key_every_s=None)
     assert streamed.growth <= 2, streamed.cost_ms
     assert streamed.crowded <= A_FEW + len(streamed.seen.commits) * 0.05, streamed.seen.commits
     stage.tab.content()

@@ -249,7 +249,7 @@ async def drawn_by_keys(stage: Stage, rate: int, presses: int) -> tuple[Seen, Se
 
 
 async def whole_turn(stage: Stage) -> Seen:
-    """Thinking, saying, code that is folded, the commit; begun elsewhere, since what follows a key may move."""
+    """Thinking, saying, code that is folded; begun elsewhere, since what follows a key may move."""
     chat_id = await stage.tab.new_chat('[[sim: say "A first answer."]]')
     await stage.tab.settled()
     await stage.tab.page.wait_for_timeout(1_000)
