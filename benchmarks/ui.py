@@ -25,7 +25,7 @@ from tests.support.built import chat_route_kb, shell_kb
 from tests.support.database import migrated_template
 from tests.support.seeded import last_row
 
-TIMES: Final = 5
+TIMES: Final = 3
 HISTORIES: Final = (10, 1_000, 10_000)
 CHATS: Final = 5_000
 RATE: Final = 300
@@ -57,7 +57,12 @@ ROWS: Final = (
     Row("long_task_share", "300 tokens/s: share of time in long tasks", "", (0.05, 0.25)),
     Row("long_task_max_ms", "300 tokens/s: the longest task", MS, (100, 250)),
     Row("crowded_frames", "Frames with more than one commit of React, share", "", (0.05, 0.05)),
-    Row("others_drawn", "Rows drawn beside the live one, per frame with news", "", (0.1, 0.1)),
+    Row(
+        "others_drawn",
+        "Drawn beside the live row and the meter, per frame with news",
+        "",
+        (0.1, 0.1),
+    ),
     Row("chunk_growth", "Cost of a frame with news late in 60 KB, to early", "×", (2, None)),
     Row("key_p95_ms", "Key to paint while streaming, p95", MS, (80, 200)),
     Row("drawn_per_key", "Transcript components drawn per key", "", (0, 0)),
@@ -81,18 +86,23 @@ async def measure(template: str, browser: Browser, slower: int) -> Figures:
         }
         await stage.seeding.listing(CHATS)
         await stage.probe.throttle(slower)
-        found = await loading(stage)
-        found |= await opening(stage, chats)
-        found |= await switching(stage, chats)
-        found |= await streaming(stage, slower)
-        found["layout_shift"] = (await budget.whole_turn(stage)).layout_shift
-        if slower == 1:
-            found |= await sending(stage)
+        found: Figures = {}
+        for part in (loading, opening, switching, streaming, one_turn, sending):
+            found |= await part(stage, Seeded(chats, slower))
+            print(f"{part.__name__} at 1/{slower}: {found}", flush=True)
         assert stage.tab.complaints == []
         return found
 
 
-async def loading(stage: Stage) -> Figures:
+@dataclass(frozen=True)
+class Seeded:
+    """`chats` by their size and a number; `slower`: so many times."""
+
+    chats: dict[tuple[int, int], str]
+    slower: int
+
+
+async def loading(stage: Stage, _seeded: Seeded) -> Figures:
     loads: list[float] = []
     lists: list[float] = []
     for _ in range(TIMES):
@@ -106,7 +116,8 @@ async def loading(stage: Stage) -> Figures:
     }
 
 
-async def opening(stage: Stage, chats: dict[tuple[int, int], str]) -> Figures:
+async def opening(stage: Stage, seeded: Seeded) -> Figures:
+    chats = seeded.chats
     taken: dict[int, list[float]] = {size: [] for size in HISTORIES}
     found: Figures = {}
     for _ in range(TIMES):
@@ -120,31 +131,37 @@ async def opening(stage: Stage, chats: dict[tuple[int, int], str]) -> Figures:
     return found | {f"open_{size}_ms": median(times) for size, times in taken.items()}
 
 
-async def switching(stage: Stage, chats: dict[tuple[int, int], str]) -> Figures:
+async def switching(stage: Stage, seeded: Seeded) -> Figures:
     await stage.again()
-    pair = {chats[1_000, n]: f"{'abc'[n]}1000:" for n in range(2)}
+    pair = {seeded.chats[1_000, n]: f"{'abc'[n]}1000:" for n in range(2)}
     switched = await budget.switch(stage, pair, 1_000, times=50)
     return {"wrong_frames": float(len(switched.wrong)), "heap_growth_mb": switched.growth_mb}
 
 
-async def streaming(stage: Stage, slower: int) -> Figures:
-    windows = (SMALL, budget.LARGE) if slower == 1 else (SMALL, MIDDLE)
+async def streaming(stage: Stage, seeded: Seeded) -> Figures:
+    windows = (SMALL, budget.LARGE) if seeded.slower == 1 else (SMALL, MIDDLE)
     streamed = await budget.stream(stage, RATE, 0.4, windows)
     answer, keys = await budget.drawn_by_keys(stage, RATE * 3, presses=20)
-    others = answer.drawn_in("row ", "transcript") - answer.drawn_in("row m2.0")
+    others = answer.drawn_in("row ", "transcript") - answer.drawn_in("row m2.0", "row foot")
     found = {
         "long_task_share": streamed.seen.long_share,
         "long_task_max_ms": streamed.seen.longest_ms,
-        "crowded_frames": streamed.crowded,
+        "crowded_frames": streamed.crowded / len(streamed.seen.commits),
         "frame_cost_ms": streamed.cost_ms[0],
         "key_p95_ms": streamed.key_p95_ms,
         "others_drawn": others / len(answer.commits),
         "drawn_per_key": keys.drawn_in("row ", "transcript") / 20,
     }
-    return found | ({"chunk_growth": streamed.growth} if slower == 1 else {})
+    return found | ({"chunk_growth": streamed.growth} if seeded.slower == 1 else {})
 
 
-async def sending(stage: Stage) -> Figures:
+async def one_turn(stage: Stage, _seeded: Seeded) -> Figures:
+    return {"layout_shift": (await budget.whole_turn(stage)).layout_shift}
+
+
+async def sending(stage: Stage, seeded: Seeded) -> Figures:
+    if seeded.slower > 1:
+        return {}
     asked = await budget.requests_of_a_message(stage)
     posts = sum(each.startswith("POST") for each in asked)
     others = [each for each in asked if each not in ("POST chats/messages", "PUT chats/read")]
@@ -154,7 +171,6 @@ async def sending(stage: Stage) -> Figures:
 async def measure_all() -> tuple[Figures, Figures]:
     async with migrated_template() as template, chromium() as browser:
         full = await measure(template, browser, 1)
-        print(full, flush=True)
         return full, await measure(template, browser, 4)
 
 

