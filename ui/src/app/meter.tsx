@@ -31,6 +31,7 @@ export function ContextMeter({ log, models, actions }: ContextMeterProps) {
   const said = meter.share === null ? count(meter.used) : percent(meter.share);
   return (
     <Popover
+      label={says.title}
       trigger={
         <Button look="plain" size="small" aria-label={says.label(said)} className="numeric px-1.5">
           <Ring share={meter.share} />

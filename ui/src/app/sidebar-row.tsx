@@ -47,7 +47,14 @@ export const Row = memo(function Row({ chat, compact }: { chat: ChatEntry; compa
             {title}
           </span>
           {!compact && (
-            <span className="numeric block truncate text-faint text-meta">{notes.join(" · ")}</span>
+            <span
+              className={cn(
+                "numeric block truncate text-meta",
+                isHere ? "text-muted" : "text-faint",
+              )}
+            >
+              {notes.join(" · ")}
+            </span>
           )}
         </span>
         {/* The menu comes in its place, where there is a pointer to call it. */}

@@ -1,13 +1,20 @@
 import { Popover as Radix } from "radix-ui";
 import type { ReactElement, ReactNode } from "react";
 
+interface PopoverProps {
+  readonly label: string;
+  readonly trigger: ReactElement;
+  readonly children: ReactNode;
+}
+
 /** Something to read or do beside what opened it. */
-export function Popover({ trigger, children }: { trigger: ReactElement; children: ReactNode }) {
+export function Popover({ label, trigger, children }: PopoverProps) {
   return (
     <Radix.Root>
       <Radix.Trigger asChild>{trigger}</Radix.Trigger>
       <Radix.Portal>
         <Radix.Content
+          aria-label={label}
           align="end"
           sideOffset={4}
           collisionPadding={8}

@@ -77,6 +77,7 @@ async def _run(settings: Settings, path: Path) -> None:
         lines = {
             "database": database,
             "models": ", ".join(model.name for model in models),
+            **({"sign in": f"{EMAIL}, password in {folder.admin_file}"} if key else {}),
             "key": str(folder.key_file) if key else "there are users already: use one of theirs",
             "try": remember(served.url, key) + TRY if key else f"holdfast login --url {served.url}",
             "stop": "Ctrl-C",
