@@ -135,7 +135,7 @@ async def chats(look: Look, states: States) -> None:
         await is_there()
         await look.at(name)
     await tab.go(f"/chats/{states.said}")
-    await page.locator("[data-composer]").fill("[[sim: words=400 | rate=15]]")
+    await page.locator("[data-composer]").fill("[[sim: words=4000 | rate=15]]")
     await page.get_by_role("button", name="Send").click()
     await expect(page.get_by_role("button", name="Stop")).to_be_visible(timeout=PATIENCE_MS)
     await page.locator("[data-composer]").fill("And then this.")

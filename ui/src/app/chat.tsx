@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { Archive, Ellipsis, PenLine, Pin, PinOff } from "lucide-react";
-import { Component, type ReactNode, useEffect, useMemo, useState } from "react";
+import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { api, asked, keyed, newKey, persistently, sentenceOf } from "@/api/client";
 import { Button } from "@/kit/button";
 import { Menu, MenuItem } from "@/kit/menu";
@@ -86,11 +86,7 @@ interface Start {
 
 export function ChatPage() {
   const { chatId } = chatRoute.useParams();
-  return (
-    <Unbroken key={chatId}>
-      <Chat chatId={chatId} />
-    </Unbroken>
-  );
+  return <Chat key={chatId} chatId={chatId} />;
 }
 
 function Chat({ chatId }: { chatId: string }) {
@@ -309,24 +305,4 @@ function Header({ entry, own, open }: HeaderProps) {
       )}
     </header>
   );
-}
-
-/** If something in the page breaks, it says so, and the list beside it stays. */
-class Unbroken extends Component<{ children: ReactNode }, { broken: boolean }> {
-  override state = { broken: false };
-
-  static getDerivedStateFromError(): { broken: boolean } {
-    return { broken: true };
-  }
-
-  override render(): ReactNode {
-    if (!this.state.broken) return this.props.children;
-    return (
-      <main className="flex flex-1 items-center justify-center">
-        <Blank title={says.crashed}>
-          <Button onClick={() => location.reload()}>{says.reload}</Button>
-        </Blank>
-      </main>
-    );
-  }
 }
