@@ -18,10 +18,11 @@ from tests.support.replica import Replicas
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.ui_item(17)]
 
-RULES = {"rules": [{"tool": "clock", "verdict": "ask", "arguments": {}}]}
+RULES = {"rules": [{"tool": "clock", "verdict": "ask"}]}
 RICH = (
     '[[sim: think "Let me see." | say "## Plan\\n\\nSee `tenure.py` and [a page](https://a.example)'
-    "\\n\\n1. One\\n2. Two\\n\\n```python\\nprint(1)  # late\\n```\\n\\n| a | b |\\n| - | - |\\n| 1 | 2 |"
+    "\\n\\n1. One\\n2. Two\\n\\n```python\\nprint(1)  # late\\n```\\n\\n"
+    "| a | b |\\n| - | - |\\n| 1 | 2 |"
     '\\n\\n- [x] done\\n\\n> quoted\\n\\n![kelp](https://pictures.example/k.png)"]]'
 )
 NOWHERE = "/chats/01890000-0000-7000-8000-000000000000"
@@ -75,10 +76,11 @@ class Look:
 Theme = Literal["light", "dark"]
 
 
+@pytest.mark.parametrize("part", ["around", "chats", "running", "floating"])
 @pytest.mark.parametrize("width", [390, 820, 1280])
 @pytest.mark.parametrize("theme", ["light", "dark"])
 async def test_axe_finds_nothing_serious_and_nothing_is_cut_off(
-    browser: Browser, stood: tuple[Site, States], theme: Theme, width: int
+    browser: Browser, stood: tuple[Site, States], theme: Theme, width: int, part: str
 ) -> None:
     site, states = stood
     touch: dict[str, Any] = {"has_touch": True, "is_mobile": True} if width < 600 else {}
@@ -89,9 +91,16 @@ async def test_axe_finds_nothing_serious_and_nothing_is_cut_off(
         **touch,
     )
     look = Look(await open_tab(context, site), [])
-    await around(look)
-    await chats(look, states)
-    await what_floats(look, states, width)
+    if part == "around":
+        await around(look)
+    else:
+        await look.tab.sign_in()
+    if part == "chats":
+        await chats(look, states)
+    elif part == "running":
+        await a_turn(look)
+    elif part == "floating":
+        await what_floats(look, states, width)
     assert look.wrong == []
     look.tab.content()
     await context.close()
@@ -134,7 +143,10 @@ async def chats(look: Look, states: States) -> None:
         await tab.go(f"/chats/{chat_id}")
         await is_there()
         await look.at(name)
-    await tab.go(f"/chats/{states.said}")
+
+
+async def a_turn(look: Look) -> None:
+    tab, page = look.tab, look.tab.page
     await page.locator("[data-composer]").fill("[[sim: words=4000 | rate=15]]")
     await page.get_by_role("button", name="Send").click()
     await expect(page.get_by_role("button", name="Stop")).to_be_visible(timeout=PATIENCE_MS)
@@ -142,7 +154,6 @@ async def chats(look: Look, states: States) -> None:
     await page.get_by_role("button", name="Queue").click()
     await page.get_by_role("region", name="Queue").wait_for()
     await look.at("running, with a queue")
-    await page.get_by_role("button", name="Delete: And then this.").click()
     await page.get_by_role("button", name="Stop").click()
     await tab.settled()
     await look.at("stopped")
@@ -194,7 +205,8 @@ async def test_a_screen_reader_is_told_of_a_turn_and_never_of_its_words(
           look();
           told.length = 0;
           const region = document.querySelector('main [role=status]').parentElement;
-          new MutationObserver(look).observe(region, { subtree: true, childList: true, characterData: true });
+          const all = { subtree: true, childList: true, characterData: true };
+          new MutationObserver(look).observe(region, all);
         }"""
     )
     await tab.say('[[sim: call clock {} | then | say "It is late, said the clock." | rate=30]]')

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, BrowserContext, Page, expect
+from playwright.async_api import Browser, Page, expect
 
 from tests.support.browser import PATIENCE_MS, Site, Tab, open_tab
 
@@ -69,7 +69,8 @@ WATCH = """
 FOUND = """() => {
   const own = document.querySelector('main [role=log]');
   const bad = [...own.querySelectorAll(
-    'script, iframe, object, embed, img, video, audio, source, style, link, base, meta, form, math,' +
+    'script, iframe, object, embed, img, video, audio, source, style, link, base, meta, form,' +
+    'math,' +
     'input:not([type=checkbox][disabled])'
   )].map(each => each.outerHTML.slice(0, 80));
   for (const each of own.querySelectorAll('*')) {
@@ -80,7 +81,7 @@ FOUND = """() => {
   }
   for (const link of own.querySelectorAll('a')) {
     const whole = /^(https?:\\/\\/|mailto:)/.test(link.getAttribute('href') ?? '');
-    const apart = link.target === '_blank' && /noopener/.test(link.rel) && /noreferrer/.test(link.rel);
+    const apart = link.target === '_blank' && link.rel === 'noopener noreferrer';
     const own = link.host === location.host || link.username !== '';
     if (!whole || !apart || own) bad.push(link.outerHTML.slice(0, 120));
   }

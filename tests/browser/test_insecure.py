@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 from playwright.async_api import Browser, BrowserContext, expect
 
+from holdfast.simulator.server import Config, running
 from tests.support.browser import Site, Tab, a_site, open_tab
 from tests.support.database import temporary_database
 from tests.support.replica import Replicas
-from holdfast.simulator.server import Config, running
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.ui_item(14)]
 

@@ -1,4 +1,4 @@
-"""Who may only read sees that, who may no longer read sees nothing more, and strangers find nothing."""
+"""Who may only read sees that, who no longer may sees nothing, and strangers find nothing."""
 
 from collections.abc import AsyncGenerator
 from typing import Any

@@ -1,4 +1,4 @@
-"""A tab that is older than its server: one reload, by itself, and what was being written is kept."""
+"""A tab that is older than its server: one reload, by itself, and the draft is kept."""
 
 import re
 import shutil

@@ -1,7 +1,7 @@
 """What axe finds wrong with a page, and what of it cannot be read because it is cut off.
 
-Axe comes with the page's own tools (`ui/node_modules`). It is put in through the browser's debugger,
-which no content security policy binds, so that the page keeps its own.
+Axe comes with the page's own tools (`ui/node_modules`). It is put in through the debugger, which
+no content security policy binds, so that the page keeps its own.
 """
 
 from functools import cache
@@ -25,7 +25,8 @@ _CUT_OFF: Final = """() => {
     return false;
   };
   for (const each of document.body.querySelectorAll('*')) {
-    if (each.closest('.sr-only, [aria-hidden=true], svg') !== null || !each.checkVisibility()) continue;
+    if (each.closest('.sr-only, [aria-hidden=true], svg') !== null) continue;
+    if (!each.checkVisibility()) continue;
     const style = getComputedStyle(each);
     const box = each.getBoundingClientRect();
     const name = `${each.tagName.toLowerCase()}.${String(each.className).slice(0, 60)}`;

@@ -1,7 +1,7 @@
 """Figures that browser tests see on the way, for the benchmark that reports them.
 
-With `HOLDFAST_UI_FIGURES=FILE` each is a line `{"key": value}` at the end of that file; the greatest
-of a key counts. Lines and not one object, since tests run in several processes.
+With `HOLDFAST_UI_FIGURES=FILE` each is a line `{"key": value}` at the end of that file; of a key
+the greatest counts. Lines and not one object, since tests run in several processes.
 """
 
 import json

@@ -36,7 +36,7 @@ function highlighter(): Promise<HighlighterCore> {
   made ??= createHighlighterCore({
     themes: [
       import("shiki/themes/github-light-high-contrast.mjs"),
-      import("shiki/themes/github-dark.mjs"),
+      import("shiki/themes/github-dark-default.mjs"),
     ],
     langs: [],
     engine: createJavaScriptRegexEngine({ forgiving: true }),
@@ -55,7 +55,7 @@ export async function tokenize(code: string, language: string): Promise<Token[][
   }
   const { tokens } = core.codeToTokens(code, {
     lang: language,
-    themes: { light: "github-light-high-contrast", dark: "github-dark" },
+    themes: { light: "github-light-high-contrast", dark: "github-dark-default" },
     defaultColor: false,
   });
   return tokens.map((line) =>
