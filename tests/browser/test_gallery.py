@@ -1,7 +1,8 @@
 """Every state of every part: nothing is cut off, nothing overlaps, and axe finds nothing serious.
 
-Not by comparing pictures: another Chromium draws letters otherwise, and a picture then fails without a fault. What a picture would show is asked for instead: is anything
-outside the window, is any text clipped, does anything lie upon something else.
+Not by comparing pictures: another Chromium draws letters otherwise, and a picture then fails without
+a fault. What a picture would show is asked for instead: is anything outside the window, is any text
+clipped, does anything lie upon something else.
 """
 
 from typing import Any
