@@ -1,6 +1,6 @@
 """Every state of every part: nothing is cut off, nothing overlaps, and axe finds nothing serious.
 
-Not by comparing pictures: another Chromium draws letters otherwise, and a picture then fails without
+Not by comparing pictures: another Chromium draws letters otherwise, and a picture fails without
 a fault. What a picture would show is asked for instead: is anything outside the window, is any text
 clipped, does anything lie upon something else.
 """
