@@ -1,5 +1,7 @@
 """An input method's Enter chooses a word; it does not send."""
 
+from typing import Any
+
 import pytest
 from playwright.async_api import Page, expect
 
@@ -11,11 +13,11 @@ ENTER = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13}
 
 
 async def test_enter_while_a_word_is_being_composed_does_not_send(tab: Tab) -> None:
-    """A real composition, by Chromium's own input method, and then the Enter of the same keyboard."""
+    """A real composition, by Chromium's own input method, and the Enter of its keyboard."""
     page = tab.page
     field = page.locator("[data-composer]")
     await field.focus()
-    keyboard = await page.context.new_cdp_session(page)
+    keyboard: Any = await page.context.new_cdp_session(page)
     for text in ("k", "か", "かい"):
         await keyboard.send(
             "Input.imeSetComposition",

@@ -1,9 +1,9 @@
 """Somebody who reads: how far the line before their eyes moves while something happens.
 
-The line is that of the first character in sight, and its middle, which is the same for all letters. It is looked at before each frame, and where it was
-in two frames running counts: a row whose new height the list has not heard of yet is elsewhere for a
-moment that nobody is shown. What is shown for a single frame is a layout shift, and `shifted` counts
-those.
+The line is that of the first character in sight, and its middle, which is the same for all letters.
+It is looked at before each frame, and where it was in two frames running counts: a row whose new
+height the list has not heard of yet is elsewhere for a moment that nobody is shown. What is shown
+for a single frame is a layout shift, and `shifted` counts those.
 """
 
 import asyncio

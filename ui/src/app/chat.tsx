@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { Search } from "lucide-react";
-import { Component, type ReactNode, useEffect, useMemo, useState } from "react";
+import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { api, asked, keyed, newKey, persistently, sentenceOf } from "@/api/client";
 import { Button } from "@/kit/button";
 import { MenuItem } from "@/kit/menu";
@@ -112,11 +112,7 @@ interface Start {
 
 export function ChatPage() {
   const { chatId } = chatRoute.useParams();
-  return (
-    <Unbroken key={chatId}>
-      <Chat chatId={chatId} />
-    </Unbroken>
-  );
+  return <Chat key={chatId} chatId={chatId} />;
 }
 
 function Chat({ chatId }: { chatId: string }) {
@@ -340,24 +336,4 @@ function Header({ entry, own, mayWrite, open, models }: HeaderProps) {
       )}
     </header>
   );
-}
-
-/** If something in the page breaks, it says so, and the list beside it stays. */
-class Unbroken extends Component<{ children: ReactNode }, { broken: boolean }> {
-  override state = { broken: false };
-
-  static getDerivedStateFromError(): { broken: boolean } {
-    return { broken: true };
-  }
-
-  override render(): ReactNode {
-    if (!this.state.broken) return this.props.children;
-    return (
-      <main className="flex flex-1 items-center justify-center">
-        <Blank title={says.crashed}>
-          <Button onClick={() => location.reload()}>{says.reload}</Button>
-        </Blank>
-      </main>
-    );
-  }
 }

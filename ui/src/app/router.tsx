@@ -9,6 +9,7 @@ import {
 import { BASE } from "@/api/client";
 import { Blank } from "@/kit/state";
 import { words } from "@/words";
+import { Broken } from "./broken";
 import { Layout } from "./layout";
 
 function NotFound() {
@@ -52,6 +53,7 @@ export const router = createRouter({
   routeTree: root.addChildren([newChatRoute, chatRoute, settingsRoute, galleryRoute]),
   basepath: BASE,
   defaultPreload: false,
+  defaultErrorComponent: Broken,
 });
 
 declare module "@tanstack/react-router" {
