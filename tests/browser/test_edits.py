@@ -64,7 +64,7 @@ async def test_an_edited_message_keeps_its_older_version_after_a_reload(tab: Tab
     await expect(saying(tab, "blue")).to_have_count(0)
 
     await tab.page.reload()
-    await go_back(tab, "1 older version")
+    await go_back(tab, "2 older versions")  # what is brought back is a copy
     await expect(saying(tab, "blue")).to_be_visible()
     await answered(tab, chat_id, "blue")
 
