@@ -9,7 +9,7 @@ from tests.support.numbered import messages_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-RED, BLUE, GREEN = ('[[sim: say "%s"]]' % word for word in ("red", "blue", "green"))
+RED, BLUE, GREEN = (f'[[sim: say "{word}"]]' for word in ("red", "blue", "green"))
 
 
 def saying(tab: Tab, text: str) -> Locator:
