@@ -121,7 +121,7 @@ const MUTANTS = [
     "a message that could not be taken out is said by nobody",
     "parts/composer/composer.tsx",
     ".catch(() =>\n        setFailure(",
-    ".catch(() =>\n        void (",
+    ".catch(() =>\n        void String(",
     COMPOSER,
   ],
 ];
