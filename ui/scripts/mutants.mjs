@@ -77,8 +77,8 @@ const MUTANTS = [
   [
     "a connection that died in silence is kept for ever",
     "log/stream.ts",
-    "setTimeout(() => connection.abort(), SILENCE_MS)",
-    "setTimeout(() => {}, SILENCE_MS)",
+    "setTimeout(() => connection.abort(), LAST_WORD_MS)",
+    "setTimeout(() => {}, LAST_WORD_MS)",
     STREAM,
   ],
   [
