@@ -49,6 +49,7 @@ async def test_an_edited_message_keeps_its_older_version_after_a_reload(tab: Tab
     chat_id = await tab.new_chat(RED)
     await answered(tab, chat_id, "red")
     await tab.say(GREEN)
+    await expect(saying(tab, "green")).to_be_visible(timeout=PATIENCE_MS)
     await answered(tab, chat_id, "red", "green")
     await edit(tab, 0, BLUE)
     await expect(saying(tab, "blue")).to_be_visible(timeout=PATIENCE_MS)
@@ -64,7 +65,7 @@ async def test_an_edited_message_keeps_its_older_version_after_a_reload(tab: Tab
     await expect(saying(tab, "blue")).to_have_count(0)
 
     await tab.page.reload()
-    await go_back(tab, "1 older version")
+    await go_back(tab, "2 older versions")  # what is brought back is a copy
     await expect(saying(tab, "blue")).to_be_visible()
     await answered(tab, chat_id, "blue")
 

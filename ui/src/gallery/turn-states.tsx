@@ -15,6 +15,8 @@ const LONG = Array.from(
   (_, at) => `${at + 1}. a line of a very long message that somebody wrote`,
 ).join("\n");
 
+const ASKED = { seq: 1, text: "Why?", model: null };
+
 export function Stage({
   children,
   open = [],
@@ -157,11 +159,16 @@ function Feet() {
         <TurnFoot foot={{ ...going, phase: "awaiting", since: f.ago(95) }} />
       </State>
       <State name="Over">
-        <TurnFoot foot={{ is: "over", ends: f.ENDS, answer: "Done." }} />
+        <TurnFoot foot={{ is: "over", ends: f.ENDS, answer: "Done.", asked: ASKED }} />
       </State>
       <State name="Over, nothing known about its price">
         <TurnFoot
-          foot={{ is: "over", ends: { ...f.ENDS, usage: {}, costMicros: null }, answer: "Done." }}
+          foot={{
+            is: "over",
+            ends: { ...f.ENDS, usage: {}, costMicros: null },
+            answer: "Done.",
+            asked: null,
+          }}
         />
       </State>
       <State name="Trying again">

@@ -1,5 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type Connection, type Followed, type Open, Refused, SILENCE_MS, Stream } from "./stream";
+import {
+  type Connection,
+  type Followed,
+  type Open,
+  openFetch,
+  Refused,
+  SILENCE_MS,
+  Stream,
+} from "./stream";
 
 /** A connection whose end is in our hands. */
 function line() {
@@ -106,5 +114,41 @@ describe("a stream", () => {
     opened[0]?.end(new Refused(404));
     await vi.advanceTimersByTimeAsync(20_000);
     expect([opened.length, refused]).toEqual([1, [404]]);
+  });
+});
+
+describe("a connection", () => {
+  afterEach(() => vi.unstubAllGlobals());
+
+  /** What the server is asked, and how it answers. */
+  function answering(status: number, body: string): Headers[] {
+    const asked: Headers[] = [];
+    vi.stubGlobal("fetch", async (_url: string, { headers }: { headers: HeadersInit }) => {
+      asked.push(new Headers(headers));
+      return new Response(body, { status });
+    });
+    return asked;
+  }
+
+  const opened = () => openFetch(followed, new AbortController().signal, () => {});
+
+  it("asks for what comes after the last event that was seen", async () => {
+    const asked = answering(503, ""); // however it ends
+    for (cursor of [null, "7.1.3"]) await opened().catch(() => {});
+    expect(asked.map((each) => each.get("last-event-id"))).toEqual([null, "7.1.3"]);
+  });
+
+  it("is refused for good by those who know, and by nobody else", async () => {
+    for (const [status, isFinal] of [
+      [401, true],
+      [404, true],
+      [408, false],
+      [429, false],
+      [503, false],
+    ] as const) {
+      answering(status, "");
+      const problem = await opened().catch((error: unknown) => error);
+      expect([status, problem instanceof Refused]).toEqual([status, isFinal]);
+    }
   });
 });

@@ -20,6 +20,8 @@ export type Connection =
 
 /** The server says something at least every 15 s; 2.5 times that is silence. */
 export const SILENCE_MS = 40_000;
+/** A page that stood still hears what has waited for it before it gives its connection up. */
+const LAST_WORD_MS = 250;
 const FIRST_PAUSE_MS = 250;
 const PAUSE_MAX_MS = 8_000;
 /** Coming back after this long without a word, the connection is not trusted any more. */
@@ -182,14 +184,17 @@ export class Stream {
     this.connection = connection;
     this.heardAt = this.now();
     let silence = 0;
+    const giveUp = (): void => {
+      silence = window.setTimeout(() => connection.abort(), LAST_WORD_MS);
+    };
     const heard = (): void => {
       this.heardAt = this.now();
       clearTimeout(silence);
-      silence = window.setTimeout(() => connection.abort(), SILENCE_MS);
+      silence = window.setTimeout(giveUp, SILENCE_MS);
       if (this.downSince > 0) this.followed.onState({ state: "live" });
       this.downSince = 0;
     };
-    silence = window.setTimeout(() => connection.abort(), SILENCE_MS);
+    silence = window.setTimeout(giveUp, SILENCE_MS);
     const began = this.now();
     try {
       await this.open(this.followed, connection.signal, heard);

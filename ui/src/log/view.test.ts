@@ -27,3 +27,14 @@ describe("the events of the shared fixtures lead to the same view as in Python",
 
   it("knows all fixtures", () => expect(FIXTURES.length).toBe(12));
 });
+
+describe("an attempt that is over", () => {
+  it("says nothing any more, not even from its beginning", () => {
+    const part = (attempt: number, text: string): WireEvent => ({
+      event: "part",
+      data: { attempt, seq: 1, deltas: [{ index: 0, kind: "text", text }] },
+    });
+    const view = [part(2, "new"), part(1, "old")].reduce(reduce, EMPTY);
+    expect(view.preview).toMatchObject({ attempt: 2, parts: { 0: { text: "new" } } });
+  });
+});

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ACTIONS, queued, text } from "@/gallery/fixtures";
 import type { Draft, WhenBusy } from "@/log/actions";
 import { Writing } from "./composer";
-import { offerDraft } from "./drafts";
+import { loadDraft, offerDraft, saveDraft } from "./drafts";
 
 type Sent = [Draft, WhenBusy][];
 
@@ -70,6 +70,13 @@ describe("the composer", () => {
     unmount();
     shown({ chatId: "one" });
     expect(area().value).toBe("for one");
+  });
+
+  it("leaves alone what was written in another tab", () => {
+    const { unmount } = shown();
+    saveDraft("one", { text: "from another tab", attachments: [] });
+    unmount();
+    expect(loadDraft("one").text).toBe("from another tab");
   });
 
   it("takes back a message that did not arrive, below what was begun", () => {

@@ -22,7 +22,7 @@ const going = (
           { id, state: phase === "awaiting" ? "awaiting" : "running" },
         ),
 });
-const OVER: Foot = { is: "over", ends: { ...ENDS, calls: 3 }, answer: "It is fixed." };
+const OVER: Foot = { is: "over", ends: { ...ENDS, calls: 3 }, answer: "It is fixed.", asked: null };
 const IDLE: Told = { ...UNTOLD, turn: 0, is: "over" };
 
 function told(steps: [number, Item[]][], from = IDLE): (string | null)[] {

@@ -19,13 +19,13 @@ import type { ChatError, Retry } from "@/log/types";
 import { useChat } from "../context";
 import { cost, count, elapsed, moment, remaining } from "../format";
 import { useSilence } from "../live";
-import type { Foot, Phase } from "./items";
+import type { Asked, Foot, Phase } from "./items";
 import { RowActions } from "./row-actions";
 
 export function TurnFoot({ foot }: { foot: Foot }) {
   switch (foot.is) {
     case "over":
-      return <Over ends={foot.ends} answer={foot.answer} />;
+      return <Over ends={foot.ends} answer={foot.answer} asked={foot.asked} />;
     case "going":
       return <Going foot={foot} />;
     case "retrying":
@@ -37,8 +37,15 @@ export function TurnFoot({ foot }: { foot: Foot }) {
 
 const LINE = "flex min-h-7 items-center gap-x-2 text-meta text-muted coarse:min-h-11";
 
-function Over({ ends, answer }: { ends: TurnEnd; answer: string }) {
+interface OverProps {
+  ends: TurnEnd;
+  answer: string;
+  asked: Asked | null;
+}
+
+function Over({ ends, answer, asked }: OverProps) {
   const clock = useClock();
+  const { actions } = useChat();
   const facts = factsOf(ends);
   return (
     <div className={LINE}>
@@ -62,8 +69,32 @@ function Over({ ends, answer }: { ends: TurnEnd; answer: string }) {
         {answer !== "" && (
           <CopyButton label="Copy answer" data-row-action="copy" text={() => answer} />
         )}
+        {asked !== null && actions !== null && (
+          <Again ask={() => actions.edit(asked.seq, { text: asked.text, model: asked.model })} />
+        )}
       </RowActions>
     </div>
+  );
+}
+
+/** The same, asked anew; the answer that is there stays as an older version. */
+function Again({ ask }: { ask: () => Promise<void> }) {
+  const { isBusy, failure, attempt } = useAttempt();
+  const label = "Answer again";
+  return (
+    <>
+      <Failure why={failure} />
+      <Button
+        look="plain"
+        size="iconSmall"
+        aria-label={label}
+        title={`${label} (this answer stays as an older version)`}
+        aria-disabled={isBusy}
+        onClick={() => attempt(ask)}
+      >
+        <RotateCw aria-hidden />
+      </Button>
+    </>
   );
 }
 

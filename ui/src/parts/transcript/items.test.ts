@@ -73,6 +73,20 @@ describe("a turn", () => {
     expect(items.at(-1)).toMatchObject({ foot: { is: "over", answer: "done" } });
   });
 
+  it("can be asked again if it is the last, and if words are all that was asked", () => {
+    const feet = (...messages: Message[]) =>
+      itemsOf(facts(messages, "idle"), SHUT).flatMap((item) =>
+        item.kind === "foot" && item.foot.is === "over" ? [item.foot.asked] : [],
+      );
+    const again = message(3, "user", [text("go "), text("on")]);
+    expect(feet(ask, say(2), again, say(4))).toEqual([
+      null,
+      { seq: 3, text: "go on", model: null },
+    ]);
+    const skill = { kind: "skill", name: "x" } as unknown as Message["parts"][number];
+    expect(feet(message(1, "user", [text("go"), skill]), say(2))).toEqual([null]);
+  });
+
   it("has the same keys while it is said as when it is there", () => {
     const live: LiveShape[] = [
       { index: 0, kind: "reasoning", callId: "", tool: "" },

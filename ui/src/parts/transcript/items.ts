@@ -11,6 +11,7 @@
  */
 
 import type { Row, Sending, StepRow, TurnEnd } from "@/log/rows";
+import { textOf } from "@/log/store";
 import type { ActionRequired, ChatError, Message, Retry, StatusNow } from "@/log/types";
 import { type Call, isLive, stateOf } from "../tools/call";
 
@@ -90,10 +91,17 @@ export interface BreakItem extends Common {
 }
 
 export type Foot =
-  | { is: "over"; ends: TurnEnd; answer: string }
+  | { is: "over"; ends: TurnEnd; answer: string; asked: Asked | null }
   | { is: "going"; phase: Phase; what: Call | null; since: string | null }
   | { is: "retrying"; retry: Retry }
   | { is: "failed"; error: ChatError };
+
+/** What a turn answered, if the same can be asked again: of the last turn, and words only. */
+export interface Asked {
+  seq: number;
+  text: string;
+  model: string | null;
+}
 
 export type Phase = "waiting" | "thinking" | "writing" | "running" | "stopping" | "awaiting";
 
@@ -340,7 +348,8 @@ function footOf(
   if (isLast && facts.retry !== null) return { is: "retrying", retry: facts.retry };
   if (isLast && isUnderWay(facts)) return going(rows, items, facts);
   if (last?.kind === "step" && last.ends !== null) {
-    return { is: "over", ends: last.ends, answer: answerOf(rows) };
+    const asked = isLast ? askedOf(rows[0]) : null;
+    return { is: "over", ends: last.ends, answer: answerOf(rows), asked };
   }
   return null;
 }
@@ -367,6 +376,13 @@ function lastMoment(rows: readonly Row[]): string | null {
     "message" in row && row.message !== null ? [row.message.created_at] : [],
   );
   return said.at(-1) ?? null;
+}
+
+function askedOf(first: Row | undefined): Asked | null {
+  if (first?.kind !== "user" || first.message.parts.some((part) => part.kind !== "text"))
+    return null;
+  const { seq, parts, model } = first.message;
+  return { seq, text: textOf(parts), model };
 }
 
 /** All that was said in a turn, to be copied. */
