@@ -81,7 +81,7 @@ coverage:
 fault:
     uv run pytest -n 2 tests/fault
 
-# The model test (at least 20,000 worker steps) and its mutants; `just bench-model` makes 50,000.
+# The model test (at least 50,000 worker steps) and its mutants, on a real PostgreSQL.
 model:
     uv run pytest -n 2 tests/model
 

@@ -10,8 +10,7 @@ from tests.requirements import requirement
 from tests.support.world import fake_world
 
 SHARDS = 4
-STEPS_MIN = int(os.environ.get("HOLDFAST_MODEL_STEPS", "20000")) // SHARDS
-"""Twice as many examples as any mutant lives; `just bench-model` makes 50,000 steps and more."""
+STEPS_MIN = int(os.environ.get("HOLDFAST_MODEL_STEPS", "50000")) // SHARDS
 
 
 @requirement(

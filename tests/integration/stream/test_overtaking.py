@@ -12,7 +12,8 @@ from holdfast.ports.bus import Hint, News
 from holdfast.stream.feed import EARLY_MAX, Feed
 from tests.requirements import requirement
 from tests.support.builders import reply, user
-from tests.support.streams import NEVER_POLLS, Recorder, Stage, check_order, recording
+from tests.support.order import check_order
+from tests.support.streams import NEVER_POLLS, Recorder, Stage, recording
 from tests.support.world import ACTOR
 
 PATIENT = replace(NEVER_POLLS, poll_grace_s=60.0)
