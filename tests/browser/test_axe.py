@@ -182,6 +182,12 @@ async def what_floats(look: Look, states: States, width: int) -> None:
         await look.at("list in a drawer")
 
 
+ASKED = (
+    '[[sim: think "Let me look at the clock." | call clock {} | then |'
+    ' say "It is late, said the clock." | rate=30]]'
+)
+
+
 async def test_a_screen_reader_is_told_of_a_turn_and_never_of_its_words(
     browser: Browser, stood: tuple[Site, States]
 ) -> None:
@@ -209,7 +215,9 @@ async def test_a_screen_reader_is_told_of_a_turn_and_never_of_its_words(
           new MutationObserver(look).observe(region, all);
         }"""
     )
-    await tab.say('[[sim: call clock {} | then | say "It is late, said the clock." | rate=30]]')
+    await tab.say(
+        '[[sim: think "Let me look at the clock." | call clock {} | then | say "It is late, said the clock." | rate=30]]'
+    )
     await page.get_by_role("button", name="Approve once").click(timeout=PATIENCE_MS)
     await tab.settled()
     await expect(page.get_by_role("status").first).to_contain_text("Finished")

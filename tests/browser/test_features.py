@@ -123,6 +123,7 @@ async def test_a_shared_chat_is_read_under_its_owners_name_until_it_is_taken_bac
     dialog = page.get_by_role("dialog", name="Share this chat")
     await expect(dialog.get_by_role("searchbox")).to_be_focused()
     await page.keyboard.type("grace")
+    await expect(dialog.get_by_text("Grace Hopper")).to_be_visible()
     await page.keyboard.press("Enter")
     take_out = dialog.get_by_role("button", name="Take Grace Hopper out")
     await expect(take_out).to_be_visible()

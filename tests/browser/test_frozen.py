@@ -79,7 +79,7 @@ async def thaw(cdp: Any, tab: Tab, chat_id: str) -> float:
 async def test_a_frozen_page_catches_up_within_two_seconds(
     tab: Tab, context: BrowserContext, site: Site
 ) -> None:
-    chat_id = await tab.new_chat(counting(15))
+    chat_id = await tab.new_chat(counting(8))
     other = await open_tab(context, site)
     await other.go(f"/chats/{chat_id}")
     for each in (tab, other):

@@ -130,7 +130,7 @@ async def settings_and_back(page: Page) -> None:
     await expect(page.get_by_role("dialog")).to_have_count(0)
     await page.keyboard.press("Control+k")
     await expect(page.get_by_role("combobox")).to_be_focused()
-    await page.keyboard.type("untitled")
+    await page.keyboard.type("sim: call clock")
     await page.keyboard.press("Enter")
     await page.wait_for_url("**/chats/*")
     await expect(page.locator("[data-composer]")).to_be_focused()
@@ -156,7 +156,7 @@ async def test_the_focus_goes_in_the_order_of_what_is_seen(browser: Browser, ask
 ORDER = (
     "button: Skip to the message field",
     "input: Search titles",
-    "button: Untitled chat",
+    'button: [[sim: say "Hello."]]',
     "log: Conversation",
     "textarea: Message",
 )

@@ -177,6 +177,7 @@ class Tab:
 
     async def settled(self) -> None:
         """Until the turn is over, as the page shows it."""
+        await expect(self.page.get_by_role("log").first).to_be_visible(timeout=PATIENCE_MS)
         stop = self.page.get_by_role("button", name="Stop")
         await expect(stop).to_have_count(0, timeout=PATIENCE_MS)
 
