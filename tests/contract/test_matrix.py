@@ -91,36 +91,42 @@ Landing = Standing | type[CommandRefused]
 LANDINGS: Mapping[tuple[str, bool], Mapping[str, Landing]] = {
     ("*", False): _NOT_QUEUED,
     ("running", False): {
+        "retry": NotLawful,
         "send": RUNNING,
         "send urgently": INTERRUPTING,
         "await": CallNotOpen,
         "finish turn": ReplyOwed,
     },
     ("running", True): {
+        "retry": NotLawful,
         "send": RUNNING,
         "send urgently": INTERRUPTING,
         "await": CallNotOpen,
         "finish turn": ReplyOwed,
     },
     ("running, calls open", False): {
+        "retry": NotLawful,
         "send": RUNNING,
         "send urgently": INTERRUPTING,
         "commit reply": CallsUnanswered,
         "finish turn": CallsUnanswered,
     },
     ("running, calls open", True): {
+        "retry": NotLawful,
         "send": RUNNING,
         "send urgently": INTERRUPTING,
         "commit reply": CallsUnanswered,
         "finish turn": CallsUnanswered,
     },
     ("running, replied", False): {
+        "retry": NotLawful,
         "send": RUNNING,
         "send urgently": INTERRUPTING,
         "await": CallNotOpen,
         "finish turn": IDLE,
     },
     ("running, replied", True): {
+        "retry": NotLawful,
         "send": RUNNING,
         "send urgently": INTERRUPTING,
         "await": CallNotOpen,

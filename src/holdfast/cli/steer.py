@@ -26,7 +26,8 @@ def interrupt(chat: ChatArgument = "@last") -> None:
 
 
 def retry(chat: ChatArgument = "@last", *, model: Model = None) -> None:
-    """Run again after a failure, without a new message; maybe with another model."""
+    """Run again after a failure, or at once where it waits before its next attempt; maybe with
+    another model."""
 
     async def work(desk: "Desk") -> None:
         found = await desk.chat(chat)

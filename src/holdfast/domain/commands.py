@@ -50,7 +50,7 @@ class Interrupt:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Run again after a failure, without a new message."""
+    """Run again after a failure, or at once where it waits before its next attempt."""
 
     model: str | None = None
 

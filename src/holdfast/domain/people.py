@@ -32,6 +32,7 @@ from holdfast.domain.errors import (
     NotEditable,
     NotForkable,
     NothingToCompact,
+    NotLawful,
     VersionNotFound,
 )
 from holdfast.domain.ids import CallId, Seq
@@ -130,11 +131,16 @@ def interrupt(draft: Draft, _command: Interrupt, _now: datetime) -> None:
             pass  # asked already
 
 
-def retry(draft: Draft, command: Retry, _now: datetime) -> None:
-    draft.set(
-        attempts_forgiven=draft.chat.attempt,
-        model=command.model or draft.chat.model,
-    )
+def retry(draft: Draft, command: Retry, now: datetime) -> None:
+    """A failed turn begins anew; one that waits before its next attempt waits no longer."""
+    chat = draft.chat
+    draft.set(model=command.model or chat.model)
+    if chat.status is Status.RUNNING:
+        if chat.backoff is None:
+            raise draft.refuse(NotLawful, "it is being tried now")
+        draft.set(backoff=replace(chat.backoff, delay_ms=0, until=now))
+        return
+    draft.set(attempts_forgiven=chat.attempt)
     draft.run()
 
 

@@ -67,6 +67,7 @@ TRANSITIONS: Final[Mapping[tuple[Standing, type[Command]], frozenset[Standing]]]
     (RUNNING, DeleteQueued): _to(RUNNING),
     (RUNNING, MoveQueued): _to(RUNNING),
     (RUNNING, PromoteQueued): _to(INTERRUPTING),
+    (RUNNING, Retry): _to(RUNNING),  # while it waits out a backoff: try now
     (RUNNING, RequestCompaction): _to(RUNNING),
     (RUNNING, DeclareTools): _to(RUNNING),
     (RUNNING, BeginAttempt): _to(RUNNING),

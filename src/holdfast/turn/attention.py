@@ -43,4 +43,5 @@ def ends_step(turn: Turn, loaded: Chat) -> bool:
         not turn.holds(loaded)
         or loaded.status is Status.INTERRUPTING
         or loaded.history_version != turn.chat.history_version
+        or loaded.backoff != turn.chat.backoff  # somebody does not want to wait
     )

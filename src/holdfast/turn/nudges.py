@@ -26,9 +26,12 @@ class Nudges:
 
     def hear(self, version: Version, history_version: Version, status: Status) -> None:
         """Somebody else committed. Only what ends the present step matters: an interrupt, or a
-        history that is no longer the one it was begun on (an edit)."""
+        history that is no longer the one it was begun on (an edit). Who waits out a backoff looks
+        at everything: somebody may not want to wait."""
         if version > self._known.version and (
-            status is Status.INTERRUPTING or history_version > self._known.history_version
+            status is Status.INTERRUPTING
+            or history_version > self._known.history_version
+            or self._known.backoff is not None
         ):
             self._heard = max(self._heard, version)
             self._some.set()

@@ -163,6 +163,21 @@ def test_a_user_message_closes_what_is_open() -> None:
     assert outcome.left[0].seq == outcome.appended[1].seq
 
 
+def test_who_does_not_want_to_wait_before_the_next_attempt_need_not() -> None:
+    waiting = outcome_of(a_chat(Status.RUNNING), c.RecordRetry(backoff())).chat
+    tried = outcome_of(waiting, c.Retry(model="other")).chat
+    assert tried.backoff is not None
+    assert (tried.backoff.delay_ms, tried.backoff.until) == (0, NOW)
+    assert tried.backoff.error == backoff().error
+    assert (tried.model, tried.status) == ("other", waiting.status)
+    assert tried.attempts_forgiven == waiting.attempts_forgiven, "it was an attempt"
+
+
+def test_what_is_being_tried_is_not_tried_again() -> None:
+    with pytest.raises(NotLawful):
+        outcome_of(a_chat(Status.RUNNING), c.Retry())
+
+
 def test_a_retry_keeps_open_calls_and_gives_a_new_budget() -> None:
     failed = a_chat(Status.FAILED, open_calls=(open_call("c1"),), attempt=ATTEMPTS_MAX)
     outcome = outcome_of(failed, c.Retry(model="other"), c.BeginAttempt())

@@ -5,7 +5,7 @@ from dataclasses import replace
 from holdfast.domain.chat import Chat, Status
 from holdfast.domain.ids import Version
 from holdfast.turn.nudges import Nudges
-from tests.support.builders import a_chat
+from tests.support.builders import a_chat, backoff
 
 CHAT = a_chat(Status.RUNNING)
 
@@ -25,6 +25,12 @@ def test_only_what_ends_a_step_is_heard() -> None:
     hear_interrupt(nudges, 7)
     assert not nudges.pending
     hear_interrupt(nudges, 8)
+    assert nudges.pending
+
+
+def test_who_waits_before_the_next_attempt_looks_at_everything() -> None:
+    nudges = Nudges(replace(at(7), backoff=backoff()))
+    nudges.hear(Version(8), CHAT.history_version, Status.RUNNING)
     assert nudges.pending
 
 

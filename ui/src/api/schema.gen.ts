@@ -423,7 +423,8 @@ export interface paths {
         put?: never;
         /**
          * Retry
-         * @description Run again after a failure, without a new message; maybe with another model.
+         * @description Run again after a failure, or at once where it waits before its next attempt; maybe with
+         *     another model.
          */
         post: operations["retry_api_v1_chats__chat_id__retry_post"];
         delete?: never;

@@ -79,7 +79,7 @@ class AsyncChat:
         return await self._commit("POST", "interrupt")
 
     async def retry(self, model: str | None = None) -> models.Committed:
-        """Run again after a failure, without a new message."""
+        """Run again after a failure, or at once where it waits before its next attempt."""
         return await self._commit("POST", "retry", {} if model is None else {"model": model})
 
     async def compact(self) -> models.Committed:

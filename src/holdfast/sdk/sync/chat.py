@@ -80,7 +80,7 @@ class Chat:
         return self._commit("POST", "interrupt")
 
     def retry(self, model: str | None = None) -> models.Committed:
-        """Run again after a failure, without a new message."""
+        """Run again after a failure, or at once where it waits before its next attempt."""
         return self._commit("POST", "retry", {} if model is None else {"model": model})
 
     def compact(self) -> models.Committed:

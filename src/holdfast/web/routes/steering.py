@@ -22,7 +22,8 @@ async def interrupt(chat_id: ChatIdInPath, asks: Asks, key: ByKey) -> Response:
 
 @router.post("/chats/{chat_id}/retry", status_code=202, response_model=shapes.Committed)
 async def retry(chat_id: ChatIdInPath, body: bodies.Retrying, asks: Asks, key: ByKey) -> Response:
-    """Run again after a failure, without a new message; maybe with another model."""
+    """Run again after a failure, or at once where it waits before its next attempt; maybe with
+    another model."""
     check_model(asks, body.model)
     ledger = asks.edge.chats.ledger
     commit = await steer.retry(ledger, asks.driver, ChatId(chat_id), model=body.model, keyed=key)
