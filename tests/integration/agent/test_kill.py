@@ -153,7 +153,7 @@ async def test_an_agent_killed_in_the_middle_of_a_start_leaves_nothing(folder: P
 
 async def until_ready(log: Path) -> None:
     async with asyncio.timeout(2 * SOON_S):
-        while "ready" not in log.read_text():  # noqa: ASYNC110, ASYNC240 - another process writes
+        while not log.exists() or "ready" not in log.read_text():  # noqa: ASYNC110, ASYNC240 - another process writes
             await asyncio.sleep(0.05)
 
 
