@@ -6,8 +6,18 @@ set shell := ["bash", "-euo", "pipefail", "-c"]
 # compiles all that it imports, and a server takes twice the CPU to start.
 export PYTHONDONTWRITEBYTECODE := ""
 
+INTEGRATION := "--dist loadfile --no-loadscope-reorder --ignore tests/integration/chats " + \
+    "tests/docs tests/integration/server tests/integration/cli tests/integration/providers " + \
+    "tests/integration tests/architecture tests/requirements"
+
 _default:
     @just --list
+
+# Real processes, browsers and clocks on a shared machine are late now and then: what fails is told, and
+# tried once more, alone. What fails twice is wrong.
+_twice processes tests:
+    uv run pytest -n {{ processes }} {{ tests }} \
+        || uv run pytest -n 0 --last-failed --last-failed-no-failures none {{ tests }}
 
 # All that is checked without running it; both halves at once, since either keeps one core busy.
 [parallel]
@@ -62,10 +72,7 @@ unit:
 # Not traced: that takes half as much CPU again, in every process that a test starts.
 
 # Real PostgreSQL, Redis, servers, agents and pages.
-integration:
-    uv run pytest -n 3 --dist loadfile --no-loadscope-reorder --ignore tests/integration/chats \
-        tests/docs tests/integration/server tests/integration/cli tests/integration/providers \
-        tests/integration tests/architecture tests/requirements
+integration: (_twice "3" INTEGRATION)
 
 # Not in the gate, which it would make half as long again: run it before a release, or after adding
 # a lot.
@@ -78,8 +85,11 @@ coverage:
     uv run coverage report --fail-under 95
 
 # Real processes killed, frozen and cut off; short runs of what `just kill-1000` does at length.
-fault:
-    uv run pytest -n 2 tests/fault
+fault: (_twice "2" "tests/fault")
+
+# What `holdfast prove` does, with the page and the figures that we publish: quick, full or soak.
+prove profile="quick":
+    uv run holdfast prove --{{ profile }} --page docs/promises.md --json benchmarks/prove.json
 
 # The model test (at least 50,000 worker steps) and its mutants, on a real PostgreSQL.
 model:
@@ -117,12 +127,8 @@ churn turns="2000":
     HOLDFAST_CHURN_TURNS={{ turns }} uv run pytest -n 2 -o timeout=0 \
         tests/integration/server/test_resources.py
 
-# A browser on a shared machine misses a frame now and then, and some tests count frames: what fails is
-# told, and tried once more, alone. What fails twice is wrong.
-
 # The page in Debian's Chromium, before a real server; `just ui` first.
-browser:
-    uv run pytest -n 2 --dist loadfile tests/browser || uv run pytest -n 0 --last-failed tests/browser
+browser: (_twice "2" "--dist loadfile tests/browser")
 
 # Pictures of the page, light, dark and on a phone; look at them before committing. `just ui` first.
 ui-pictures folder="docs/pictures":
