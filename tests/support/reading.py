@@ -118,7 +118,7 @@ async def reading(page: Page) -> AsyncGenerator[Watched]:
     yield watched
     await settle(page)
     watched.far = await page.evaluate("() => { watched.on = false; return watched.far; }")
-    note("drift_px_max", watched.far if watched.far >= FAINT_PX else 0.0)
+    note("drift_px_max", round(watched.far, 2))
 
 
 async def from_end(page: Page) -> float:
