@@ -13,8 +13,9 @@ RUN pip install --no-cache-dir uv
 COPY pyproject.toml uv.lock README.md LICENSE hatch_build.py ./
 COPY src src
 COPY --from=page /source/src/holdfast/web/static src/holdfast/web/static
-# As locked, and without what only development needs.
-RUN UV_PROJECT_ENVIRONMENT=/opt/holdfast uv sync --locked --no-dev --no-editable --extra otlp
+# As locked, and without what only development needs. Compiled here: who runs it may not write beside
+# the modules, and would compile them at every start.
+RUN UV_PROJECT_ENVIRONMENT=/opt/holdfast UV_COMPILE_BYTECODE=1 uv sync --locked --no-dev --no-editable --extra otlp
 
 FROM python:3.13-slim
 # The number, not the name: Kubernetes can then see that it is not root.

@@ -130,6 +130,10 @@ churn turns="2000":
 # The page in Debian's Chromium, before a real server; `just ui` first.
 browser: (_twice "2" "--dist loadfile tests/browser")
 
+# Mutants of the page that only a browser can notice; a minute each. `just ui` first.
+ui-mutants *words:
+    uv run python -m tests.browser.mutants {{ words }}
+
 # Pictures of the page, light, dark and on a phone; look at them before committing. `just ui` first.
 ui-pictures folder="docs/pictures":
     uv run python -m scripts.ui_pictures {{ folder }}
@@ -166,6 +170,10 @@ bench-bus *options:
 # A sent message and a told event over HTTP beside a bare app; writes benchmarks/http.md and .json.
 bench-http *options:
     uv run python -m benchmarks.http {{ options }}
+
+# Turns, storm, added latency, idle readers, growth: one machine; writes benchmarks/scale.md and .json.
+bench-scale *options:
+    uv run python -m benchmarks.scale {{ options }}
 
 # The page's performance budget at full and quarter speed; writes benchmarks/ui.md and .json.
 bench-ui *options: ui

@@ -179,6 +179,10 @@ def statements(size: Size) -> dict[str, tuple[Query, dict[str, Any]]]:
         "page as of": (history.PAGE, {**one, "before": last, "limit": 50, "as_of": 7}),
         "changes": (history.CHANGES, {**one, "version": last - 2, "limit": 100, "as_of": None}),
         "heads": (history.HEADS, {"chat_ids": [one["chat_id"], RUNNING_CHAT]}),
+        "moved": (
+            history.MOVED,
+            {"chat_ids": [one["chat_id"], RUNNING_CHAT], "versions": [1, 1]},
+        ),
         "older paths": (history.OLDER_PATHS, {**one, "limit": 20}),
         "queued": (history.QUEUED, {"chat_id": RUNNING_CHAT, "queued_id": 1}),
         "heartbeat": (leases.HEARTBEAT, {"worker_id": WORKER, "ttl": timedelta(seconds=10)}),

@@ -147,7 +147,7 @@ async def streaming(stage: Stage, seeded: Seeded) -> Figures:
         "long_task_share": streamed.seen.long_share,
         "long_task_max_ms": streamed.seen.longest_ms,
         "crowded_frames": streamed.crowded / len(streamed.seen.commits),
-        "frame_cost_ms": streamed.cost_ms[0],
+        "frame_cost_ms": streamed.cost[0].frame_ms,
         "key_p95_ms": streamed.key_p95_ms,
         "others_drawn": others / len(answer.commits),
         "drawn_per_key": keys.drawn_in("row ", "transcript") / 20,

@@ -58,6 +58,8 @@ def render() -> str:
 def _walk(path: str, command: Private) -> Iterator[tuple[str, Private]]:
     for name, each in sorted(getattr(command, "commands", {}).items()):
         if getattr(each, "commands", None):
+            if each.invoke_without_command:
+                yield f"{path} {name}", each
             yield from _walk(f"{path} {name}", each)
         else:
             yield f"{path} {name}", each

@@ -1,12 +1,13 @@
-"""Write docs/reference/provider-faults.md from a run of every fault on every wire, or check it.
+"""Write docs/reference/provider-faults.md, and its rows for `holdfast prove`, from a run of every
+fault on every wire; or check them.
 
-python scripts/generate_provider_faults.py            write it
-python scripts/generate_provider_faults.py --check    exit 1 with a diff if it has drifted
+python scripts/generate_provider_faults.py            write them
+python scripts/generate_provider_faults.py --check    exit 1 with a diff if they have drifted
 """
 
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from difflib import unified_diff
 from pathlib import Path
 from typing import Final
@@ -20,16 +21,27 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 
 
 def drift(account: provider_faults.Account) -> str:
-    """How the page differs from what this run saw; empty when it is current."""
-    page = ROOT / fault_table.PAGE
-    current = page.read_text(encoding="utf-8") if page.exists() else ""
+    """How the files differ from what this run saw; empty when they are current."""
     return "".join(
-        unified_diff(
-            current.splitlines(keepends=True),
-            fault_table.render(account).splitlines(keepends=True),
-            fromfile=fault_table.PAGE,
-            tofile=f"{fault_table.PAGE} as seen",
-        )
+        line for name, seen in _rendered(account).items() for line in _difference(name, seen)
+    )
+
+
+def _rendered(account: provider_faults.Account) -> dict[str, str]:
+    return {
+        fault_table.PAGE: fault_table.render(account),
+        fault_table.ROWS: fault_table.render_rows(account),
+    }
+
+
+def _difference(name: str, seen: str) -> Iterator[str]:
+    path = ROOT / name
+    current = path.read_text(encoding="utf-8") if path.exists() else ""
+    return unified_diff(
+        current.splitlines(keepends=True),
+        seen.splitlines(keepends=True),
+        fromfile=name,
+        tofile=f"{name} as seen",
     )
 
 
@@ -38,13 +50,12 @@ def main(arguments: Sequence[str]) -> int:
         print(__doc__, file=sys.stderr)
         return 2
     account = asyncio.run(provider_faults.run())
-    drifted = drift(account)
     if arguments:
+        drifted = drift(account)
         print(drifted, end="")
         return 1 if drifted else 0
-    page = ROOT / fault_table.PAGE
-    page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text(fault_table.render(account), encoding="utf-8")
+    for name, seen in _rendered(account).items():
+        (ROOT / name).write_text(seen, encoding="utf-8")
     return 0
 
 

@@ -6,11 +6,14 @@ import pytest
 import pytest_asyncio
 from hypothesis import settings
 
+from holdfast.cli.process import allow_files
 from holdfast.db.pool import Pool
 from tests.support.builders import ORG, OWNER
 from tests.support.database import add_user, cloned_pool, migrated_template
 
 pytest_plugins = ["tests.requirements.plugin"]
+
+allow_files()  # hundreds of readers, in the process of a test and in those that it starts
 
 # How long an example takes says how busy the machine is.
 settings.register_profile("ours", deadline=None)

@@ -45,6 +45,7 @@ export default defineConfig({
     assetsInlineLimit: 0, // `data:` is not among what our pages may load
     chunkSizeWarningLimit: 700,
   },
+  worker: { format: "es" }, // which may load its languages one by one
   server: { proxy: { "/api": "http://127.0.0.1:8080" } },
   // A busy machine is no failure of ours.
   test: { environment: "happy-dom", testTimeout: 30_000, include: ["src/**/*.test.{ts,tsx}"] },

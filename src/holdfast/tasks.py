@@ -1,6 +1,8 @@
-"""Tasks that stand beside a block."""
+"""Tasks that stand beside a block, and how they are ended from outside."""
 
 import asyncio
+import signal
+import threading
 from types import TracebackType
 
 
@@ -18,3 +20,11 @@ class Crew(asyncio.TaskGroup):
             await super().__aexit__(et, exc, tb)
         else:
             await super().__aexit__(None, None, None)
+
+
+def end_on_terminate() -> None:
+    """The task that calls this is cancelled by SIGTERM, as asyncio has it for Ctrl-C: what takes
+    minutes or hours must leave no servers behind, whoever ends it."""
+    task = asyncio.current_task()
+    if task is not None and threading.current_thread() is threading.main_thread():
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)

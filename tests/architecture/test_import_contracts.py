@@ -24,9 +24,14 @@ PORTS: Final = "The application knows ports, never adapters"
 SETTINGS: Final = "Settings are read at the composition root and passed down as values"
 HALVES: Final = "The serving half and the driving half meet only in the database and on the bus"
 PURE: Final = "The domain is pure"
-SIMULATOR: Final = "Only the command line starts the simulator"
+SIMULATOR: Final = (
+    "Only the command line starts the simulator; what attacks knows the names of its faults"
+)
 NO_ACCOMPLICE: Final = "The simulator is no accomplice: it imports nothing else of the project"
-AIOHTTP: Final = "Only providers, outgoing, workspace, the agent and the simulator speak aiohttp"
+AIOHTTP: Final = (
+    "Only providers, outgoing, workspace, the agent and the simulator speak aiohttp,"
+    " and what attacks them"
+)
 AGENT: Final = "The agent knows of the server what is said between them, and nothing else"
 RE2: Final = "Only one module knows RE2"
 CRYPTO: Final = "Only identity hashes passwords and checks signed tokens"

@@ -1,6 +1,8 @@
 """One server and one browser for the tests of a file, a browser profile for each test."""
 
-from collections.abc import AsyncGenerator
+import os
+from collections.abc import AsyncGenerator, Generator
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -13,6 +15,16 @@ from tests.support.browser import Site, Tab, a_site_of_its_own, chromium, open_t
 def there_is_a_browser() -> None:
     if (why := why_no_browser()) is not None:
         pytest.fail(why)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def another_page() -> Generator[None]:
+    """With `HOLDFAST_UI_STATIC=FOLDER`, the page that was built there: see `mutants.py`."""
+    with pytest.MonkeyPatch.context() as patch:
+        if (folder := os.environ.get("HOLDFAST_UI_STATIC")) is not None:
+            assert (Path(folder) / "index.html").is_file()
+            patch.setattr("holdfast.web.app.STATIC", Path(folder))
+        yield
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

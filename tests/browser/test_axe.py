@@ -202,14 +202,15 @@ async def test_a_screen_reader_is_told_of_a_turn_and_never_of_its_words(
     await page.evaluate(
         """() => {
           globalThis.told = [];
+          let before = [];  // what stands there until the turn begins
           const look = () => {
             for (const each of document.querySelectorAll('main [aria-live]:not([aria-live=off])')) {
               const said = `${each.getAttribute('role')}: ${each.textContent}`;
-              if (each.textContent !== '' && !told.includes(said)) told.push(said);
+              if (each.textContent !== '' && ![...before, ...told].includes(said)) told.push(said);
             }
           };
           look();
-          told.length = 0;
+          before = told.splice(0);
           const all = { subtree: true, childList: true, characterData: true };
           new MutationObserver(look).observe(document.querySelector('main'), all);
         }"""

@@ -10,10 +10,10 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import BrowserContext, Route, expect
 
-from holdfast.prove.stage.private_postgres import free_port
+from holdfast.prove.stage.ports import quiet_port
+from holdfast.prove.stage.proxy import Line, a_line
 from tests.requirements import requirement
 from tests.support.browser import PATIENCE_MS, Site, Tab, a_site_of_its_own, open_tab
-from tests.support.cable import Cable, a_cable
 from tests.support.numbered import (
     NUMBERS,
     assert_as_stored,
@@ -32,19 +32,19 @@ LATE_S = 2.0
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def cable(template: str) -> AsyncGenerator[tuple[Site, Cable]]:
-    port = free_port()
+async def line(template: str) -> AsyncGenerator[tuple[Site, Line]]:
+    port = quiet_port()
     async with (
         a_site_of_its_own(template, origins=f"http://127.0.0.1:{port}") as site,
-        a_cable(port, site.port) as cable,
+        a_line(site.port, port=port) as line,
     ):
-        site.url = cable.url
-        yield site, cable
+        site.url = line.url
+        yield site, line
 
 
 @pytest.fixture
-def site(cable: tuple[Site, Cable]) -> Site:
-    return cable[0]
+def site(line: tuple[Site, Line]) -> Site:
+    return line[0]
 
 
 @dataclass
@@ -84,9 +84,9 @@ async def more_is_shown(tab: Tab) -> None:
 @requirement("F07", "L62")
 @pytest.mark.ui_item(3)
 async def test_five_cuts_by_five_means_lose_and_double_nothing_and_are_no_error(
-    tab: Tab, context: BrowserContext, cable: tuple[Site, Cable]
+    tab: Tab, context: BrowserContext, line: tuple[Site, Line]
 ) -> None:
-    site, wire = cable
+    site, wire = line
     streams = Streams.of(tab)
     await tab.watch()
     chat_id = await tab.new_chat(counting(45))
@@ -94,7 +94,7 @@ async def test_five_cuts_by_five_means_lose_and_double_nothing_and_are_no_error(
 
     async def offline() -> None:
         await context.set_offline(True)
-        wire.reset()  # Chromium ends nothing that stands; a network that goes away does
+        wire.cut()  # Chromium ends nothing that stands; a network that goes away does
         await asyncio.sleep(0.3)
         await context.set_offline(False)
 
@@ -103,10 +103,10 @@ async def test_five_cuts_by_five_means_lose_and_double_nothing_and_are_no_error(
             await route.abort("connectionreset")
 
         await tab.page.route("**/stream", abort, times=2)
-        wire.reset()
+        wire.cut()
 
     async def refused() -> None:
-        wire.cut()
+        wire.hang_up()
         await asyncio.sleep(0.3)
         wire.mend()
 
@@ -115,10 +115,10 @@ async def test_five_cuts_by_five_means_lose_and_double_nothing_and_are_no_error(
             await route.fulfill(status=503, body="no")
 
         await tab.page.route("**/stream", fail, times=1)
-        wire.reset()
+        wire.cut()
 
     async def reset() -> None:
-        wire.reset()
+        wire.cut()
 
     means: list[Callable[[], Awaitable[None]]] = [reset, offline, aborted, refused, failing]
     for mean in means:
@@ -137,20 +137,20 @@ async def test_five_cuts_by_five_means_lose_and_double_nothing_and_are_no_error(
 @requirement("F07", "L62")
 @pytest.mark.ui_item(3)
 async def test_the_bar_comes_after_two_seconds_and_not_before(
-    tab: Tab, cable: tuple[Site, Cable]
+    tab: Tab, line: tuple[Site, Line]
 ) -> None:
-    _, wire = cable
+    _, wire = line
     await tab.watch()
     chat_id = await tab.new_chat(counting(60))
     await expect(tab.page.locator("[data-key='m2.0']")).to_contain_text("n005")
-    wire.cut()
+    wire.hang_up()
     await asyncio.sleep(1)
     wire.mend()
     await more_is_shown(tab)
     assert (await tab.seen()).bars == [], "a second is no time"
 
     cut_at = time.time()
-    wire.cut()
+    wire.hang_up()
     bar = tab.page.get_by_text("the agent keeps running")
     await expect(bar).to_be_visible()
     (shown,) = (await tab.seen()).bars

@@ -229,3 +229,14 @@ async def test_the_width_of_the_list_is_kept(tab: Tab, context: BrowserContext) 
     await chats.wait_for()
     assert await width() == 420
     tab.content()
+
+
+async def test_the_foot_of_a_turn_names_the_model_that_answered(tab: Tab) -> None:
+    """Also where nobody has chosen one."""
+    models = (await tab.site.admin.get("models")).json
+    assert models["default"] in models["models"]
+    await tab.new_chat('[[sim: say "Hello."]]')
+    await tab.settled()
+    foot = log_of(tab).locator("article").last
+    await expect(foot).to_contain_text("tokens")
+    await expect(foot).to_contain_text(models["default"])

@@ -40,6 +40,17 @@ async def test_who_signs_in_is_where_they_wanted_to_go(context: BrowserContext, 
     tab.content()
 
 
+async def test_code_is_coloured_in_a_thread_of_its_own(tab: Tab) -> None:
+    """Also a second language, whose grammar that thread fetches by itself."""
+    for language, code in (("python", "print(1)  # one"), ("rust", "fn main() {}")):
+        await tab.new_chat(f'[[sim: say "```{language}\\n{code}\\n```"]]')
+        block = tab.page.get_by_role("log").get_by_role("figure", name=f"Code, {language}").last
+        await expect(block.locator(".line > span[style]")).not_to_have_count(0)
+        await expect(block.locator("pre")).to_have_text(code)
+    assert [worker.url for worker in tab.page.workers if "highlight" in worker.url]
+    tab.content()
+
+
 @requirement("F01")
 async def test_the_list_is_found_renamed_pinned_and_archived_in(tab: Tab) -> None:
     await tab.new_chat('[[sim: say "done"]]')

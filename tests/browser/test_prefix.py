@@ -11,7 +11,7 @@ import pytest
 from playwright.async_api import Browser, expect
 
 from holdfast.prove.stage.folders import short_folder
-from holdfast.prove.stage.private_postgres import free_port
+from holdfast.prove.stage.ports import quiet_port
 from holdfast.simulator.server import Config, running
 from tests.support.browser import PATIENCE_MS, Site, a_site, open_tab
 from tests.support.database import temporary_database
@@ -62,7 +62,7 @@ async def behind_nginx(site: Site, port: int) -> AsyncGenerator[Site]:
 async def test_the_page_works_under_a_prefix_that_nobody_told_it(
     template: str, browser: Browser
 ) -> None:
-    port = free_port()
+    port = quiet_port()
     async with (
         temporary_database(template) as url,
         running(Config()) as simulator,

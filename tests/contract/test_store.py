@@ -405,6 +405,21 @@ async def test_heads_say_where_chats_stand(world: World) -> None:
         )
 
 
+async def test_only_chats_that_stand_elsewhere_are_told(world: World) -> None:
+    still, ahead = await world.create(user()), await world.create(user())
+    gone = world.ids.new_chat_id()
+    known = {
+        still.chat_id: still.version,
+        ahead.chat_id: Version(ahead.version - 1),
+        gone: Version(3),
+    }
+
+    assert dict(await world.history.moved(known)) == {ahead.chat_id: ahead.version, gone: None}
+    assert list(await world.history.moved({})) == []
+    behind = {still.chat_id: Version(still.version + 1)}
+    assert dict(await world.history.moved(behind)) == {still.chat_id: still.version}
+
+
 @requirement("R7")
 async def test_a_commit_tells_of_its_messages_as_they_are_stored(world: World) -> None:
     made = await world.create(user())

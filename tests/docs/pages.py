@@ -19,6 +19,7 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 DOCS: Final = ROOT / "docs"
 PAGES: Final = (
     "tutorial/first-five-minutes.md",
+    "tutorial/a-coding-task.md",
     "how-to/configure-a-provider.md",
     "how-to/deploy.md",
     "how-to/scale-out.md",

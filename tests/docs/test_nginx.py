@@ -14,7 +14,7 @@ import aiohttp
 import pytest
 
 from holdfast.prove.stage.folders import short_folder
-from holdfast.prove.stage.private_postgres import free_port
+from holdfast.prove.stage.ports import quiet_port
 from holdfast.simulator.server import Config, running
 from tests.docs.pages import DOCS
 from tests.support.database import temporary_database
@@ -69,7 +69,7 @@ def as_on_the_page(cell: Cell, folder: Path, port: int, more: str = "") -> str:
 @asynccontextmanager
 async def behind_nginx(cell: Cell, more: str = "") -> AsyncGenerator[Client]:
     with short_folder() as folder:
-        port = free_port()
+        port = quiet_port()
         await asyncio.to_thread(certify, folder)
         (folder / "nginx.conf").write_text(as_on_the_page(cell, folder, port, more))
         process = await asyncio.create_subprocess_exec(

@@ -13,9 +13,10 @@ import typer
 
 from holdfast.cli.app import app
 from holdfast.prove.stage.folders import running_in, short_folder
-from holdfast.prove.stage.private_postgres import free_port
+from holdfast.prove.stage.ports import quiet_port
 from holdfast.simulator.server import Config, running
 from tests.docs import pages
+from tests.requirements import requirement
 from tests.support.database import SERVER_URL, database_url, on_server, temporary_database
 
 LONG = pytest.mark.timeout(pages.PAGE_S + 60)
@@ -28,7 +29,7 @@ def folder() -> Generator[Path]:
 
 
 def ports() -> dict[str, str]:
-    return {"8080": str(free_port()), "8081": str(free_port())}
+    return {"8080": str(quiet_port()), "8081": str(quiet_port())}
 
 
 @LONG
@@ -45,6 +46,47 @@ async def test_the_first_five_minutes(folder: Path) -> None:
     assert "The tool answered: 20" in ran.said
     assert '"chats":[{' in ran.said, "curl lists them"
     assert running_in(folder) == []
+
+
+KILLED = """until ls "$WORK"/workspaces/*/files/steps; do sleep 0.1; done
+kill -9 "${servers[0]}"
+holdfast dev --data "$DATA" >"$WORK/again" 2>&1 &
+servers+=($!)
+until_ready "$WORK/again" $!
+holdfast attach @last
+"""
+"""What the page tells to do by hand, for whoever runs the server in another terminal."""
+
+
+@requirement("F16", "F17", "X1", "X2")
+@LONG
+async def test_a_coding_task_and_a_server_killed_while_its_command_runs(folder: Path) -> None:
+    instead = ports()
+    ran = await pages.run(
+        ["tutorial/a-coding-task.md"],
+        folder,
+        {
+            **instead,
+            "holdfast dev": 'holdfast dev --data "$DATA"',
+            "holdfast attach @last\n": KILLED,
+        },
+        DATA=str(folder / "data"),
+        HOLDFAST_PORT=instead["8080"],
+    )
+    assert ran.code == 0, ran.said
+    assert "exit code 1 after" in ran.said, "the test failed before"
+    assert ran.said.count("+echo $(($1 + $2))") == 2, "in the export, and in the commit"
+    assert "Author: Agent" in ran.said
+    assert steps_in(folder) == [str(number) for number in range(1, 10)], "each once"
+    assert "Counted." in ran.said
+    assert "Nothing is left of it." in ran.said
+    assert running_in(folder) == []
+
+
+def steps_in(folder: Path) -> list[str]:
+    """What the command left that ran while its server was killed."""
+    (steps,) = folder.glob("workspaces/*/files/steps")
+    return steps.read_text().split()
 
 
 @LONG

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.prove.stage.folders import running_in, short_folder
-from holdfast.prove.stage.private_postgres import free_port
+from holdfast.prove.stage.ports import quiet_port
 from scripts import transcript
 
 LIMIT_S = 900
@@ -23,7 +23,7 @@ AFTER = "› question\nLet me see.\n· clock ✓ → now\n\nThe tool answered: n
 @pytest.mark.timeout(LIMIT_S)
 def test_it_is_in_step_with_what_happens() -> None:
     with short_folder() as folder:
-        made = transcript.make(transcript.Place(folder, free_port())).splitlines()
+        made = transcript.make(transcript.Place(folder, quiet_port())).splitlines()
         assert running_in(folder) == []
     written = transcript.transcript_in(transcript.README.read_text())
     assert transcript.skeleton(written) == transcript.skeleton(made)

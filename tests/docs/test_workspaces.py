@@ -1,6 +1,7 @@
 """The examples of deploy/workspaces, as far as they can be checked without an engine or a cluster:
 they are templates, they keep what a template promises, and what they apply is Kubernetes' own."""
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -16,25 +17,39 @@ from holdfast.settings.templates import CommandTemplateSettings
 from holdfast.workspace.command import NOT_RUNNING, Command
 from holdfast.workspace.provisioning import ProvisionFailed
 from tests.docs import pages
+from tests.support.workers import until
 from tests.support.workspaces import a_workspace
 
 EXAMPLES = pages.ROOT / "deploy" / "workspaces"
 SECRET = "0123456789abcdef" * 2
 ENGINE = """#!/bin/sh
-# An engine with one container, which runs if the file is there.
+# An engine with one container, which is there if the folder is, and runs if the file in it is. Like
+# the real ones it removes what runs only by force, and gives a name to the first who asks.
 set -eu
 echo "$*" >>"$BOOK"
 case $1 in
-run) touch "$BOOK.runs"; [ -n "$HOLDFAST_WORKSPACE_TOKEN" ] ;;
-rm) rm -f "$BOOK.runs" ;;
+run)
+    [ -n "$HOLDFAST_WORKSPACE_TOKEN" ]
+    mkdir "$BOOK.made" 2>/dev/null || { echo the name is already in use >&2; exit 125; }
+    echo $$ >"$BOOK.made/id"
+    sleep "${SLOW_S:-0}"
+    [ "$(cat "$BOOK.made/id")" = $$ ] || { echo no such container >&2; exit 125; }
+    touch "$BOOK.made/runs" ;;
+rm)
+    [ "$2" = --force ] || [ ! -f "$BOOK.made/runs" ] || exit 2
+    rm -rf "$BOOK.made" ;;
+port) echo 127.0.0.1:43210; echo "[::1]:43210" ;;
 inspect)
-    [ -f "$BOOK.runs" ] || exit 1
-    case $3 in *Running*) echo true ;; *) echo 10.0.0.7 ;; esac ;;
+    [ -d "$BOOK.made" ] || exit 1
+    case $* in
+    *Running*) if [ -f "$BOOK.made/runs" ]; then echo true; else echo false; fi ;;
+    *) echo 10.0.0.7 ;;
+    esac ;;
 esac
 """
 
 
-def container(folder: Path) -> Command:
+def container(folder: Path, **more: str) -> Command:
     engine = folder / "engine"
     engine.write_text(ENGINE)
     engine.chmod(0o700)
@@ -48,7 +63,7 @@ def container(folder: Path) -> Command:
         for verb in ("start", "stop", "status", "delete")
         if (argv := getattr(given, verb))
     }
-    env = {**given.env, "CONTAINER_ENGINE": str(engine), "BOOK": str(folder / "book")}
+    env = {**given.env, "CONTAINER_ENGINE": str(engine), "BOOK": str(folder / "book"), **more}
     template = given.model_copy(update={**here, "env": env})
     (made,) = provisioners(settings.model_copy(update={"templates": (template,)}))
     assert isinstance(made, Command)
@@ -73,6 +88,47 @@ async def test_a_container_is_run_once_found_stopped_and_deleted(tmp_path: Path)
     assert token is not None
     assert token not in book, "everybody on the machine sees arguments"
     assert f"volume rm --force holdfast-{workspace.workspace_id} " in book
+
+
+async def test_what_two_servers_start_at_once_is_run_once_and_taken_from_neither(
+    tmp_path: Path,
+) -> None:
+    workspace = a_workspace()
+    slow, quick = container(tmp_path, SLOW_S="2"), container(tmp_path)
+    async with asyncio.TaskGroup() as group:
+        first = group.create_task(slow.start(workspace))
+        await until((tmp_path / "book.made" / "id").exists)
+        second = group.create_task(quick.start(workspace))
+    assert first.result() == second.result() == await quick.find(workspace)
+
+
+async def test_who_looked_too_early_does_not_take_away_what_runs_by_now(tmp_path: Path) -> None:
+    """Between the look and the start another server has started it: the engine's answer to the
+    first look is of before."""
+    workspace = a_workspace()
+    await container(tmp_path).start(workspace)
+    late = container(tmp_path)
+    engine = (tmp_path / "engine").read_text()
+    stale = f'if [ ! -f "$BOOK.asked" ]; then touch "$BOOK.asked"; exit 1; fi\n{engine}'
+    (tmp_path / "engine").write_text(f"#!/bin/sh\n{stale}")
+    assert await late.start(workspace) == "http://10.0.0.7:7070"
+    assert (tmp_path / "book.made" / "runs").exists()
+    assert "rm --force" not in (tmp_path / "book").read_text()
+
+
+async def test_an_agent_of_a_rootless_engine_is_reached_at_a_port_of_the_host(
+    tmp_path: Path,
+) -> None:
+    template, workspace = container(tmp_path, WORKSPACE_PUBLISH="127.0.0.1"), a_workspace()
+    assert await template.start(workspace) == "http://127.0.0.1:43210"
+    assert await template.find(workspace) == "http://127.0.0.1:43210"
+    assert " --publish 127.0.0.1::7070 " in (tmp_path / "book").read_text()
+
+
+def test_a_script_without_a_verb_says_how_it_is_used() -> None:
+    env = {"PATH": os.environ["PATH"], "HOLDFAST_WORKSPACE_NAME": "holdfast-1"}
+    done = subprocess.run([EXAMPLES / "container"], env=env, capture_output=True, check=False)
+    assert (done.returncode, b"usage: container start" in done.stderr) == (64, True)
 
 
 async def test_an_engine_that_fails_is_told_to_people(tmp_path: Path) -> None:

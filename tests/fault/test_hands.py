@@ -96,29 +96,6 @@ async def test_a_command_that_an_edit_hid_and_nobody_ends_is_noticed() -> None:
         assert await edited_while_dead(scene, "plain") != []
 
 
-MUTANTS: dict[str, tuple[Blow, str, str]] = {
-    "stopped on hand-over": ("term", "after agent look", "not done to its end"),
-    "no key": ("kill", "after agent start", "done twice"),
-}
-
-
-@requirement("T26")
-@pytest.mark.timeout(300)
-@pytest.mark.parametrize("mutant", MUTANTS)
-async def test_a_protection_of_commands_removed_is_noticed(mutant: str) -> None:
-    blow, name, noticed = MUTANTS[mutant]
-    async with theatre() as stage, place(stage, "postgres", mutant) as scene:
-        verdict = await play(scene, blow, 1, step_s=0.5, name=name)
-    assert any(noticed in each for each in verdict.wrong), verdict
-
-
-@requirement("T26")
-@pytest.mark.timeout(300)
-async def test_a_stop_that_is_not_remembered_is_noticed() -> None:
-    async with theatre() as stage, place(stage, "postgres", "no tombstone") as scene:
-        assert await frozen_before_the_start(scene) != []
-
-
 def test_every_boundary_around_a_command_is_struck_by_name() -> None:
     sides = {f"{side} {what}" for side, what in itertools.product(("before", "after"), WHATS)}
     assert sides <= set(AROUND)

@@ -1,75 +1,69 @@
-"""What `holdfast prove --quick` does, attack by attack, and the protections taken away."""
+"""`holdfast prove --quick`, as an operator would run it: every attack, every protection removed."""
 
+import asyncio
 import os
+import sys
+import warnings
+from pathlib import Path
 
+import orjson
 import pytest
 
-from holdfast.prove.attack import Attack, Mutant, Order, Profile
+from holdfast.prove.attack import Profile
 from holdfast.prove.attacks import ATTACKS
 from holdfast.prove.noticed import mutants
+from holdfast.prove.report import NAMES
 from tests.requirements import requirement
 
-SEED = int(os.environ.get("HOLDFAST_TEST_SEED", "1"))
-ELSEWHERE = {"commands", "agents", "process trees", "escapes"}
-"""`test_hands.py` strikes the first three at boundaries that it names; the wall has tests of its
-own, in `tests/integration/sandbox`."""
+SEED = os.environ.get("HOLDFAST_TEST_SEED", "1")
 STRUCK_MIN = 0.8
 """Some boundaries lie beyond the end of their turn."""
-
-
-def sayings(said: str) -> None:
-    print(said)
+NEED_RIGHTS = {"partitions", "full disks", "escapes"}
+"""To make network namespaces, to mount: a machine may refuse both to whoever builds on it. That is
+told in the summary of the tests; everything else is tried everywhere."""
 
 
 @requirement(
-    *(
-        "S3",
-        "S4",
-        "S6",
-        "S7",
-        "S8",
-        "M1",
-        "M2",
-        "M4",
-        "R2",
-        "R3",
-        "R4",
-        "R5",
-        "R7",
-        "R1",
-        "X1",
-        "D1",
-    ),
-    *("T03", "T04", "T05", "T06", "T09", "T10", "T11", "T15", "F06", "F28", "F30"),
+    *("S3", "S4", "S5", "S6", "S7", "S8", "M1", "M2", "M4", "R1", "R2", "R3", "R4", "R5", "R7"),
+    *("X1", "D1", "LV1", "LV2", "F06", "F28", "F30"),
+    *("T03", "T04", "T05", "T06", "T07", "T09", "T10", "T11", "T15", "T26"),
     *("L01", "L03", "L05", "L07", "L10", "L58", "L64", "L69", "L72", "L116"),
 )
-@pytest.mark.timeout(400)
-@pytest.mark.parametrize(
-    "attack", [each for each in ATTACKS if each.name not in ELSEWHERE], ids=lambda each: each.name
-)
-async def test_a_promise_holds_under_attack(attack: Attack) -> None:
-    count = attack.sizes[Profile.QUICK]
-    found = await attack.play(Order(count, SEED, sayings))
+@pytest.mark.timeout(1_200)
+async def test_the_quick_proof_holds(tmp_path: Path) -> None:
+    file = tmp_path / "proof.json"
+    command = (sys.executable, "-m", "holdfast", "prove", "--quick")
+    process = await asyncio.create_subprocess_exec(
+        *command, "--seed", SEED, "--json", str(file), stdin=asyncio.subprocess.DEVNULL
+    )
+    try:
+        code = await process.wait()
+    finally:
+        if process.returncode is None:
+            process.terminate()  # and it ends what it has started
+            await asyncio.wait_for(process.wait(), 60)
+    report = orjson.loads(file.read_bytes())
 
-    assert found.violations == [], f"seed {SEED}"
-    assert found.count >= count * STRUCK_MIN
-
-
-@requirement("T26", "M4", "R3", "X1")
-@pytest.mark.timeout(300)
-@pytest.mark.parametrize(
-    "mutant",
-    [each for each in mutants() if each.attack not in ("commands", "escapes")],
-    ids=lambda each: each.name,
-)
-async def test_a_protection_removed_is_noticed(mutant: Mutant) -> None:
-    assert await mutant.notice()
+    told = {attack.name: report[NAMES[attack.name]] for attack in ATTACKS}
+    not_tried = {name for name, each in told.items() if "not_tried" in each}
+    for name in not_tried:
+        warnings.warn(f"{name}: not tried: {told[name]['not_tried']}", stacklevel=1)
+    assert not_tried <= NEED_RIGHTS
+    for attack in ATTACKS:
+        if attack.name not in not_tried:
+            found = told[attack.name]
+            assert found["violations"] == 0, (attack.name, found["sentences"])
+            assert found["count"] >= attack.sizes[Profile.QUICK] * STRUCK_MIN, attack.name
+    missed = [name for name, seen in report["noticed"].items() if not seen]
+    due = {each.name for each in mutants() if not not_tried & set(each.attack.split(" and "))}
+    assert (missed, due - report["noticed"].keys()) == ([], set())
+    assert code == 0
 
 
 def test_every_mutant_belongs_to_an_attack_that_there_is() -> None:
     names = {attack.name for attack in ATTACKS}
     assert all(set(each.attack.split(" and ")) <= names for each in mutants())
-    assert len(mutants()) >= 20
+    assert len(mutants()) >= 29
 
 
 def test_the_full_profile_is_what_we_publish() -> None:
@@ -79,3 +73,7 @@ def test_the_full_profile_is_what_we_publish() -> None:
     assert full["database crashes"] >= 200
     assert full["lost answers"] >= 10_000
     assert full["streams"] >= 100_000
+    assert full["partitions"] >= 100
+    assert full["bad lines"] >= 1_000
+    assert full["storms"] >= 20_000
+    assert full["clock jumps"] >= 1_000

@@ -11,7 +11,7 @@ from typing import Any, Final
 import aiohttp
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
 
-from holdfast.prove.stage.private_postgres import free_port
+from holdfast.prove.stage.ports import quiet_port
 from holdfast.simulator.server import Config, running
 from holdfast.web.page import STATIC
 from tests.support.database import temporary_database
@@ -112,7 +112,7 @@ class Site:
 
 @asynccontextmanager
 async def a_site(replicas: Replicas, **settings: Any) -> AsyncGenerator[Site]:
-    port = free_port()
+    port = quiet_port()
     url = f"http://127.0.0.1:{port}"
     up = AsyncExitStack()
     cell: Cell = await up.enter_async_context(

@@ -131,14 +131,24 @@ async def all_loaded(stage: Stage) -> None:
 
 
 async def sidebar_rows(stage: Stage, steps: int) -> int:
-    """The most rows that are in the page while somebody scrolls on and on."""
-    rows = stage.tab.page.get_by_role("navigation", name="Chats").locator("li")
+    """The most rows that are in the page while somebody scrolls on and on, each time until more
+    chats have come: of a list that is short all rows may be there."""
+    page = stage.tab.page
+    rows = page.get_by_role("navigation", name="Chats").locator("li")
     most = await rows.count()
     for _ in range(steps):
-        await stage.tab.page.evaluate(
-            "document.querySelector('nav ul').parentElement.scrollBy(0, 1e6)"
+        height = await page.evaluate(
+            """() => {
+              const list = document.querySelector('nav ul').parentElement;
+              const height = list.scrollHeight;
+              list.scrollBy(0, 1e6);
+              return height;
+            }"""
         )
-        await stage.tab.page.wait_for_timeout(100)
+        await page.wait_for_function(
+            "height => document.querySelector('nav ul').parentElement.scrollHeight > height",
+            arg=height,
+        )
         most = max(most, await rows.count())
     return most
 
@@ -167,11 +177,11 @@ async def switch(stage: Stage, chats: dict[str, str], rows: int, times: int) -> 
 
 @dataclass(frozen=True)
 class Streamed:
-    """`cost_ms`: of the page's thread for a frame with news, while the answer was small, large."""
+    """While the answer was small, large: what it cost the page's own thread."""
 
     seen: Seen
     presses: int
-    cost_ms: tuple[float, float]
+    cost: tuple["Cost", "Cost"]
 
     @property
     def key_p95_ms(self) -> float:
@@ -179,8 +189,15 @@ class Streamed:
 
     @property
     def growth(self) -> float:
-        small, large = self.cost_ms
-        return large / small
+        """Of a frame with news."""
+        small, large = self.cost
+        return large.frame_ms / small.frame_ms
+
+    @property
+    def growth_by_size(self) -> float:
+        """Of the same words. A machine that is busy has fewer frames, with more news in each."""
+        small, large = self.cost
+        return large.kilobyte_ms / small.kilobyte_ms
 
     @property
     def crowded(self) -> int:
@@ -208,25 +225,32 @@ async def stream(
 
     async with asyncio.TaskGroup() as tasks:
         writing = tasks.create_task(write())
-        cost = [await _cost_ms(stage, *window) for window in windows]
+        cost = [await _cost(stage, *window) for window in windows]
         writing.cancel()
     seen = await stage.probe.seen()
     await stage.stop()
     return Streamed(seen, presses, (cost[0], cost[1]))
 
 
-async def _cost_ms(stage: Stage, begins: int, ends: int) -> float:
+@dataclass(frozen=True)
+class Cost:
+    frame_ms: float
+    kilobyte_ms: float
+
+
+async def _cost(stage: Stage, begins: int, ends: int) -> Cost:
     """The median of a few stretches: whatever else the machine does hits one of them."""
-    costs: list[float] = []
+    of_frames, of_words = list[float](), list[float]()
     step = (ends - begins) // STRETCHES
     for at in range(begins, ends, step):
         await stage.until_said(at)
         busy, frames = await stage.probe.busy_s(), await _frames_with_news(stage)
         await stage.until_said(at + step)
         busy, frames = await stage.probe.busy_s() - busy, await _frames_with_news(stage) - frames
+        of_words.append(busy / step * 1e6)
         if frames > 0:
-            costs.append(busy / frames * 1_000)
-    return median(costs)
+            of_frames.append(busy / frames * 1e3)
+    return Cost(median(of_frames), median(of_words))
 
 
 async def _frames_with_news(stage: Stage) -> int:

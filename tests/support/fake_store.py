@@ -1,7 +1,7 @@
 """The store in memory: small, because decisions are not in SQL; trusted, because it passes the
 contract suite of the real one (tests/contract)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -199,6 +199,13 @@ class FakeStore:
             written=tuple(written),
             complete=len(written) < limit,
         )
+
+    async def moved(
+        self, known: Mapping[ChatId, Version]
+    ) -> Sequence[tuple[ChatId, Version | None]]:
+        now = {chat_id: self._records.get(chat_id) for chat_id in known}
+        stand = {i: None if record is None else record.chat.version for i, record in now.items()}
+        return [(i, version) for i, version in stand.items() if version != known[i]]
 
     async def heads(self, chat_ids: Sequence[ChatId]) -> Sequence[Head]:
         chats = [self._records[chat_id].chat for chat_id in chat_ids if chat_id in self._records]

@@ -8,8 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final, TypeAlias
 
+import orjson
+
 from holdfast.domain.messages import Ending
 from holdfast.domain.parts import Part, Reasoning, Text, ToolCall
+from holdfast.prove.models.outcomes import ODD, RACING, kept
 from holdfast.simulator.faults import ABOUT, Fault, Place
 from tests.support.model import WIRE_NAMES
 from tests.support.provider_faults import Account, Seen
@@ -28,17 +31,6 @@ WHOLE: Final[Mapping[Fault, str]] = {
 }
 """Harmless: the reply is whole and equals the scripted one."""
 
-ODD: Final[Mapping[Fault, str]] = {
-    F.INTERLEAVED: "two parallel calls, put together by their index",
-    F.EMPTY_REPLY: "the provider declared a good end and said nothing; the caller sees no parts",
-    F.BROKEN_ARGUMENTS: "the call is in `malformed`: answered, never run",
-    F.NON_OBJECT_ARGUMENTS: "the call is in `malformed`: answered, never run",
-    F.UNKNOWN_TOOL: "the call as it was made; whoever runs tools refuses it",
-    F.DUPLICATE_CALL_IDS: "two calls with two ids: the second got a new one",
-    F.LENGTH_IN_ARGUMENTS: "the ending is `cut`, and the half call is left out",
-}
-"""A right stream that says something odd: the reply is exactly that."""
-
 SPEECH: Final[Mapping[tuple[Fault, str], str]] = {
     (F.DUPLICATED_EVENTS, wire): (
         "deltas carry neither number nor total, and people do say things twice; the doubled "
@@ -52,9 +44,6 @@ SPEECH: Final[Mapping[tuple[Fault, str], str]] = {
     for wire in ("anthropic", "chat")
 }
 """Cannot be told from speech."""
-
-RACING: Final = frozenset({F.CLOSED_MID, F.RESET_MID})
-"""The end may overtake what is still in the client's buffers."""
 
 
 def content(parts: Sequence[Part]) -> Content:
@@ -119,26 +108,12 @@ def silent_successes(account: Account) -> list[str]:
     ]
 
 
-def kept(parts: Sequence[Part]) -> str:
-    """In short: `reasoning 14, text 12, call clock`; numbers are characters."""
-    return ", ".join(_kept(part) for part in parts) or "nothing"
-
-
-def _kept(part: Part) -> str:
-    match part:
-        case Text(text=text):
-            return f"text {len(text)}"
-        case Reasoning(text=text):
-            return f"reasoning {len(text)}"
-        case ToolCall(tool=tool):
-            return f"call {tool}"
-        case _:
-            return part.kind
-
-
-# The page.
+# The page, and the same for `holdfast prove`.
 
 PAGE: Final = "docs/reference/provider-faults.md"
+ROWS: Final = "src/holdfast/prove/models/documented.json"
+DATE_S: Final = 7.0
+"""How far ahead the date lies that a hint may name."""
 _TITLES: Final = {
     Place.ANSWER: "Another HTTP answer instead of a stream",
     Place.TRANSPORT: "Right bytes that stop, hang or are cut",
@@ -173,6 +148,26 @@ def render(account: Account) -> str:
         rows = [row for fault in Fault for row in _rows(fault, account) if _at(fault, place)]
         lines += ["", f"## {_TITLES[place]}", "", *_table(rows)]
     return "\n".join([*lines, *_reasons()]) + "\n"
+
+
+def render_rows(account: Account) -> str:
+    """What a turn under each fault is held against."""
+    rows = [_documented(fault, wire, account) for fault in Fault for wire in WIRE_NAMES]
+    return "[\n" + ",\n".join(orjson.dumps(row).decode() for row in rows) + "\n]\n"
+
+
+def _documented(fault: Fault, wire: str, account: Account) -> dict[str, Any]:
+    error = account.seen[fault, wire].error
+    hint_s = 0.0 if error is None else error.retry_after_s or 0.0
+    return {
+        "fault": fault,
+        "wire": wire,
+        "kind": None if error is None else error.kind,
+        "status_code": None if error is None else error.status,
+        "retryable": error is not None and error.retryable,
+        "hint_s": DATE_S if fault is F.RATE_LIMIT_DATE else hint_s,
+        "kept": _cells(fault, account, wire)[3],
+    }
 
 
 def _plain(account: Account) -> Sequence[Part]:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
 
+from holdfast.prove.stage.proxy import listening
+
 _HEAD_END: Final = b"\r\n\r\n"
 
 
@@ -144,25 +146,6 @@ async def _frame(answers: asyncio.StreamReader) -> bytes:
 @asynccontextmanager
 async def a_proxy(urls: Sequence[str], plan: Plan = lambda _number: None) -> AsyncGenerator[Proxy]:
     proxy = Proxy(urls, plan)
-    running: set[asyncio.Task[None]] = set()
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        running.add(task)
-        try:
-            await proxy.serve(reader, writer)
-        except asyncio.CancelledError:
-            pass  # the test is over
-        finally:
-            running.discard(task)
-
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    proxy.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    try:
+    async with listening(proxy.serve) as port:
+        proxy.url = f"http://127.0.0.1:{port}"
         yield proxy
-    finally:
-        server.close()
-        for task in tuple(running):
-            task.cancel()
-        await server.wait_closed()

@@ -1,9 +1,9 @@
 """Somebody who reads: how far the line before their eyes moves while something happens.
 
 The line is that of the first character in sight, and its middle, which is the same for all letters.
-It is looked at before each frame, and where it was in two frames running counts: a row whose new
-height the list has not heard of yet is elsewhere for a moment that nobody is shown. What is shown
-for a single frame is a layout shift, and `shifted` counts those.
+It is looked at in every frame, after all that the page itself does for it: by an observer of sizes
+that was made after the page's own, of an element that gets another size with each frame. So it is
+seen as it is painted, also if that is for a single frame.
 """
 
 import asyncio
@@ -16,8 +16,8 @@ from playwright.async_api import Page
 
 from tests.support.figures import note
 
-FAINT_PX: Final = 1.0
-"""Positions are fractions, and the heights of letters are rounded: what is less cannot be seen."""
+LAYOUT_UNIT_PX: Final = 1 / 64
+"""The browser lays out in such units: whatever moves at all moves by one or more of them."""
 
 _WATCH: Final = """() => {
   const log = document.querySelector('[role=log]');
@@ -38,22 +38,30 @@ _WATCH: Final = """() => {
       const texts = document.createTreeWalker(row, NodeFilter.SHOW_TEXT);
       while (texts.nextNode()) {
         const text = texts.currentNode;
-        if (text.parentElement.closest('.sr-only, button')) continue;
+        if (text.data.trim() === '' || text.parentElement.closest('.sr-only, button')) continue;
         for (let at = 0; at < text.length; at++) if (placeOf([text, at]) >= 0) yield [text, at];
       }
     }
   };
   const line = lines().next().value;
-  const watch = { from: placeOf(line), far: 0, last: null, on: true };
+  const watch = { from: placeOf(line), far: 0, on: true };
   globalThis.watched = watch;
+  const probe = document.body.appendChild(document.createElement('div'));
+  probe.style.cssText = 'position: fixed; visibility: hidden; width: 1px; height: 1px';
   const look = () => {
-    if (!watch.on) return;
-    const far = Math.abs((placeOf(line) ?? 1e6) - watch.from);
-    if (watch.last !== null) watch.far = Math.max(watch.far, Math.min(far, watch.last));
-    watch.last = far;
-    requestAnimationFrame(look);
+    if (watch.on) watch.far = Math.max(watch.far, Math.abs((placeOf(line) ?? 1e6) - watch.from));
   };
-  look();
+  const observer = new ResizeObserver(look);
+  observer.observe(probe);
+  const each = () => {
+    if (!watch.on) {
+      observer.disconnect();
+      return probe.remove();
+    }
+    probe.style.width = probe.style.width === '1px' ? '2px' : '1px';
+    requestAnimationFrame(each);
+  };
+  each();
   return line[0].data.slice(line[1], line[1] + 40);
 }"""
 _END: Final = """() => {
@@ -118,7 +126,7 @@ async def reading(page: Page) -> AsyncGenerator[Watched]:
     yield watched
     await settle(page)
     watched.far = await page.evaluate("() => { watched.on = false; return watched.far; }")
-    note("drift_px_max", round(watched.far, 2))
+    note("drift_px_max", watched.far)
 
 
 async def from_end(page: Page) -> float:

@@ -2,7 +2,7 @@
 
 import random
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 
@@ -75,6 +75,13 @@ class WatchedStore:
         self._answer()
         self.heads_read += 1
         return await self._history.heads(chat_ids)
+
+    async def moved(
+        self, known: Mapping[ChatId, Version]
+    ) -> Sequence[tuple[ChatId, Version | None]]:
+        self._answer()
+        self.heads_read += 1
+        return await self._history.moved(known)
 
     async def older_paths(self, chat_id: ChatId, *, limit: int) -> Sequence[OlderPath]:
         return await self._history.older_paths(chat_id, limit=limit)

@@ -1,14 +1,10 @@
 """The simulator as a process of its own, and the endpoints that lead to it."""
 
 from dataclasses import replace
-from typing import Final
 
+from holdfast.prove.models.turns import PATHS
 from holdfast.providers.endpoints import VENDORS, endpoint_of
 from holdfast.providers.types import Endpoint
-
-PATHS: Final = {"anthropic": "", "responses": "/v1", "chat": "/v1", "gemini": "/v1beta"}
-START_S: Final = 30
-STOP_S: Final = 10
 
 
 def endpoint_at(url: str, wire: str, **headers: str) -> Endpoint:

@@ -36,7 +36,7 @@ TICK_S: Final = BusOptions().tick_s
 BACKGROUND: Final = frozenset(
     {
         *("heartbeat", "join_worker", "forget_workers", "expired_awaits", "release_all_but"),
-        *("heads", "database_time", "durability", "applied_migrations", "types"),
+        *("heads", "moved", "database_time", "durability", "applied_migrations", "types"),
     }
 )
 NAMES: Final = {load_query(name).text: name for name in block_names() if name[:7] != "commit_"} | {

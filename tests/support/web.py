@@ -1,141 +1,21 @@
 """Servers on real sockets, as production builds them, and clients that talk to them."""
 
 import asyncio
-import io
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
-import orjson
 
 from holdfast.bootstrap import Adapters
 from holdfast.bootstrap.edge import Served, create_first_with_key, open_served
 from holdfast.bootstrap.server import Server
-from tests.support.identity import PASSWORD
+from holdfast.prove.stage.client import ADMIN_EMAIL as ADMIN_EMAIL
+from holdfast.prove.stage.client import OUR_ORIGIN as OUR_ORIGIN
+from holdfast.prove.stage.client import PASSWORD, Client, add_member
+from holdfast.prove.stage.client import Answer as Answer
 from tests.support.replica import Replicas
-
-ADMIN_EMAIL = "ada@acme.example"
-OUR_ORIGIN = "http://ours.example"
-
-
-@dataclass
-class Answer:
-    status: int
-    headers: Any
-    raw: bytes
-
-    @property
-    def json(self) -> Any:
-        return orjson.loads(self.raw)
-
-    @property
-    def code(self) -> str:
-        return self.json["code"]
-
-
-@dataclass
-class Client:
-    """Somebody with a credential, or nobody, at one replica."""
-
-    http: aiohttp.ClientSession
-    url: str
-    headers: dict[str, str] = field(default_factory=dict[str, str])
-
-    def at(self, url: str) -> "Client":
-        return Client(self.http, url, self.headers)
-
-    def as_(self, key: str | None) -> "Client":
-        headers = {} if key is None else {"authorization": f"Bearer {key}"}
-        return Client(self.http, self.url, headers)
-
-    async def ask(
-        self,
-        method: str,
-        path: str,
-        body: object = None,
-        *,
-        raw: bytes | None = None,
-        **headers: str,
-    ) -> Answer:
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
-        data = raw if raw is not None else None if body is None else orjson.dumps(body)
-        if data is not None:
-            named.setdefault("content-type", "application/json")
-        async with (
-            asyncio.timeout(30),
-            self.http.request(
-                method,
-                self.url + (path if path.startswith("/") else f"/api/v1/{path}"),
-                data=None if data is None else io.BytesIO(data),
-                headers={**self.headers, **named},
-                allow_redirects=False,
-            ) as response,
-        ):
-            return Answer(response.status, response.headers, await response.read())
-
-    async def get(self, path: str, **headers: str) -> Answer:
-        return await self.ask("GET", path, raw=None, **headers)
-
-    async def post(self, path: str, body: object = None, **headers: str) -> Answer:
-        return await self.ask("POST", path, body, raw=None, **headers)
-
-    async def new_chat(self, text: str | None = None) -> str:
-        body = {} if text is None else {"message": {"text": text}}
-        answer = await self.post("chats", body)
-        assert answer.status == 201, answer.raw
-        return answer.json["chat_id"]
-
-    @asynccontextmanager
-    async def stream(
-        self, chat_id: str, after: str | None = None, **headers: str
-    ) -> AsyncGenerator[AsyncIterator[dict[str, Any]]]:
-        """Server-sent events, as the envelope that a WebSocket would bring."""
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
-        if after is not None:
-            named["last-event-id"] = after
-        where = f"chats/{chat_id}/stream" if chat_id else "watch"
-        async with self.http.get(
-            f"{self.url}/api/v1/{where}", headers={**self.headers, **named}
-        ) as response:
-            assert response.status == 200, await response.read()
-            assert response.headers["content-type"].startswith("text/event-stream")
-            yield _events(response.content)
-
-    def watch(
-        self, after: str | None = None
-    ) -> AbstractAsyncContextManager[AsyncIterator[dict[str, Any]]]:
-        """The events of one's list."""
-        return self.stream("", after)
-
-    async def until(self, chat_id: str, *statuses: str, within_s: float = 20) -> dict[str, Any]:
-        """The chat, once it stands so."""
-        async with asyncio.timeout(within_s):
-            while True:
-                chat = (await self.get(f"chats/{chat_id}")).json
-                if chat["status"] in statuses:
-                    return chat
-                await asyncio.sleep(0.03)
-
-
-async def _events(content: aiohttp.StreamReader) -> AsyncIterator[dict[str, Any]]:
-    event: dict[str, Any] = {}
-    async for line in content:
-        name, _, value = line.decode().rstrip("\n").partition(": ")
-        match name:
-            case "" if "event" in event:
-                yield event
-                event = {}
-            case "data":
-                event["data"] = orjson.loads(value)
-            case "event" | "id" | "retry":
-                event[name] = value
-                if name == "retry":
-                    yield event
-                    event = {}
-            case _:
-                pass
 
 
 @dataclass
@@ -161,20 +41,7 @@ class Cell:
         return served
 
     async def member(self, name: str, scopes: tuple[str, ...] = ("read", "write")) -> Client:
-        """A new member of the organisation, with a key."""
-        email = f"{name.lower()}@acme.example"
-        made = await self.admin.post("users", {"name": name, "email": email, "password": PASSWORD})
-        assert made.status == 201, made.raw
-        login = await self.nobody.post("sign-ins", {"email": email, "password": PASSWORD})
-        cookie = login.headers["set-cookie"].split(";")[0]
-        key = await self.nobody.post(
-            "keys",
-            {"name": "key", "scopes": list(scopes)},
-            cookie=cookie,
-            origin=OUR_ORIGIN,
-        )
-        assert key.status == 201, key.raw
-        return self.admin.as_(key.json["secret"])
+        return await add_member(self.admin, name, scopes)
 
 
 @asynccontextmanager

@@ -21,6 +21,19 @@ WRONG: list[tuple[dict[str, str], str]] = [
     ({"BUS_URL": "amqp://host"}, "HOLDFAST_BUS_URL: should be empty or begin with redis"),
     ({"BUS_PREFIX": "a{b}"}, "HOLDFAST_BUS_PREFIX: should not be empty, and should have no braces"),
     ({"DATABASE_URL": "mysql://x"}, "HOLDFAST_DATABASE_URL: URL scheme should be"),
+    *(
+        ({"IMAGE_HOSTS": wrong}, "HOLDFAST_IMAGE_HOSTS: should be hosts such as pictures.example")
+        for wrong in (
+            "https://a.example",
+            "*.a.example",
+            "*",
+            "a.example/x",
+            "a.example; script-src *",
+            'a"><script>',
+            "a.example,,b.example",
+            "a b",
+        )
+    ),
     ({"LOG_LEVEL": "loud"}, "HOLDFAST_LOG_LEVEL: input should be 'DEBUG', 'INFO'"),
     ({"OTLP_ENDPOINT": "localhost"}, "HOLDFAST_OTLP_ENDPOINT: should be empty or an http(s)"),
     ({"HEARTBEAT_EVERY_S": "5"}, "HOLDFAST_HEARTBEAT_EVERY_S must be less than a third of"),
@@ -142,3 +155,11 @@ def test_not_even_the_bare_class_repeats_what_was_given() -> None:
 )
 def test_the_driver_is_told_redis(given: str, driver: str) -> None:
     assert read_settings(bus_url=given).redis_url == driver
+
+
+def test_hosts_of_pictures_are_a_list_with_commas_and_none_by_default(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert read_settings().image_hosts == ()
+    in_environment(monkeypatch, IMAGE_HOSTS="Pictures.example, localhost:8443")
+    assert read_settings().image_hosts == ("pictures.example", "localhost:8443")

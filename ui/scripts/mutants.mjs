@@ -13,6 +13,7 @@ import { startVitest } from "vitest/node";
 const VIEW = ["src/log/view.test.ts", "src/log/view.property.test.ts"];
 const STORE = ["src/log/store.test.ts"];
 const STREAM = ["src/log/stream.test.ts"];
+const FRAME = ["src/kit/frame.test.ts"];
 const COMPOSER = ["src/parts/composer/composer.test.tsx"];
 
 /** Name (what becomes possible), module, text, what stands there instead, tests that may notice. */
@@ -101,6 +102,13 @@ const MUTANTS = [
     "message.seq > each.afterSeq",
     "true",
     STORE,
+  ],
+  [
+    "after a machine slept, nothing is shown for three times as long",
+    "kit/frame.ts",
+    "Math.min(REST * beyond, REST_MS_MAX)",
+    "REST * beyond",
+    FRAME,
   ],
   ["drafts of all chats are one", "parts/composer/drafts.ts", "PREFIX + chat", "PREFIX", COMPOSER],
   [

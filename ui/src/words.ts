@@ -7,6 +7,7 @@ export const words = {
   cancel: "Cancel",
   close: "Close",
   save: "Save",
+  actions: "Actions",
   skipToMessage: "Skip to the message field",
   notFound: "There is no such page.",
   backToChats: "Back to the chats",

@@ -115,6 +115,14 @@ def channel_of(chat: UUID) -> str:
     return f"holdfast:{{{chat.hex}}}"
 
 
+async def count_keys(url: str, prefix: str) -> int:
+    client: Any = cast("Any", Redis).from_url(url, protocol=2)
+    try:
+        return sum([1 async for _ in client.scan_iter(match=f"{prefix}*", count=1_000)])
+    finally:
+        await client.aclose()
+
+
 class BareRedis:
     """redis-py: its pipeline, and its connection as a subscriber would read it."""
 

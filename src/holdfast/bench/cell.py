@@ -101,6 +101,11 @@ def model_name(number: int) -> str:
     return MODEL if number == 0 else f"{MODEL}-{number}"
 
 
+def bus_prefix() -> str:
+    """Of our keys on a Redis that may be others', too."""
+    return f"bench{os.getpid()}"
+
+
 def _settings(wanted: Wanted, simulators: list[str]) -> dict[str, str]:
     models = [
         {
@@ -116,7 +121,7 @@ def _settings(wanted: Wanted, simulators: list[str]) -> dict[str, str]:
         "HOLDFAST_DATABASE_URL": wanted.database_url,
         "HOLDFAST_MODELS": orjson.dumps(models).decode(),
         "HOLDFAST_BUS_URL": wanted.bus_url,
-        "HOLDFAST_BUS_PREFIX": f"bench{os.getpid()}",
+        "HOLDFAST_BUS_PREFIX": bus_prefix(),
         "HOLDFAST_LOG_LEVEL": "WARNING",
         # One user stands for thousands of people.
         "HOLDFAST_RATE_PER_S": PLENTY,

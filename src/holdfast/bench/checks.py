@@ -19,12 +19,18 @@ class Wrong(Exception):
     """The server broke a promise in a chat; says which one."""
 
 
+class Doubled(Wrong):
+    """Something came twice, or is kept twice."""
+
+
 class News(Enum):
     """What an event means to whoever drives the chat."""
 
     NOTHING = auto()
     READY = auto()
     """The snapshot is told: from here on nothing can be missed."""
+    SAID = auto()
+    """The message that was sent is told."""
     PART = auto()
     DONE = auto()
     """The turn has ended, and was complete."""
@@ -53,7 +59,7 @@ class ChatCheck:
             case b"part":
                 return self._part(orjson.loads(data))
             case b"message":
-                self._message(orjson.loads(data))
+                return self._message(orjson.loads(data))
             case b"status":
                 return self._status(orjson.loads(data)["status"])
             case b"history_reset":
@@ -73,19 +79,21 @@ class ChatCheck:
 
     def _part(self, data: dict[str, Any]) -> News:
         if data["seq"] != self.parts + 1:
-            raise Wrong(f"live part {data['seq']} came where {self.parts + 1} was due")
+            kind = Wrong if data["seq"] > self.parts else Doubled
+            raise kind(f"live part {data['seq']} came where {self.parts + 1} was due")
         self.parts += 1
         for delta in data["deltas"]:
             if delta["kind"] == "text":
                 self.preview += delta["text"]
         return News.PART
 
-    def _message(self, data: dict[str, Any]) -> None:
+    def _message(self, data: dict[str, Any]) -> News:
         if data["seq"] != self.last_seq + 1:
-            raise Wrong(f"message {data['seq']} came where {self.last_seq + 1} was due")
+            kind = Wrong if data["seq"] > self.last_seq else Doubled
+            raise kind(f"message {data['seq']} came where {self.last_seq + 1} was due")
         self.last_seq += 1
         if self.place >= self.load.messages_per_turn:
-            raise Wrong(f"message {data['seq']} came, and the turn had all of its messages")
+            raise Doubled(f"message {data['seq']} came, and the turn had all of its messages")
         whole = message_text(data, self.load.role(self.place))
         expected = expected_text(self.load, self.chat, self.turn, self.place)
         if expected is not None:
@@ -97,6 +105,7 @@ class ChatCheck:
             self.told_whole += not self.parts
         self.place += 1
         self._forget_preview()
+        return News.SAID if self.place == 1 else News.NOTHING
 
     def _status(self, status: str) -> News:
         if not self.ready:
@@ -144,7 +153,8 @@ def check_history(load: Load, chat: int, messages: Sequence[dict[str, Any]]) -> 
     """The kept history of a chat whose turns are all done. Raises `Wrong`."""
     due = load.turns * load.messages_per_turn
     if len(messages) != due:
-        raise Wrong(f"its history has {len(messages)} messages, not {due}")
+        kind = Doubled if len(messages) > due else Wrong
+        raise kind(f"its history has {len(messages)} messages, not {due}")
     for number, data in enumerate(messages):
         turn, place = divmod(number, load.messages_per_turn)
         if data["seq"] != number + 1:

@@ -24,7 +24,9 @@ from holdfast.ports.bus import Hint
 
 ORG: Final = OrgId(UUID(int=1))
 HOUR: Final = timedelta(hours=1)
-CLIENTS: Final = 16
+CLIENTS: Final = (7, 16)
+"""As many as a replica has connections, and more: what is better on this machine is what we are
+measured by."""
 DATABASE: Final = "holdfast_bare"
 
 
@@ -68,12 +70,17 @@ async def bare_turns_per_s(program: str, url: str, folder: Path, seconds: int) -
         await migrate(bare_url)
         async with open_pool(bare_url, PoolOptions(connections_min=1)) as pool:
             ledger = Ledger(PostgresStore(pool), NoHints(), await DatabaseClock.open(pool))
-            await prepare(pool, ledger, PostgresLeases(pool), clients=CLIENTS)
-            await asyncio.to_thread(
-                pgbench.turns_per_s, program, bare_url, folder, clients=CLIENTS, seconds=seconds
-            )
-            # Not what pgbench counts: a turn that found nothing to acquire is none.
-            return await pool.fetchval(load_query("bare_replies").text) / seconds
+            await prepare(pool, ledger, PostgresLeases(pool), clients=max(CLIENTS))
+            rates, replied = list[float](), 0
+            for clients in CLIENTS:
+                await asyncio.to_thread(
+                    pgbench.turns_per_s, program, bare_url, folder, clients=clients, seconds=seconds
+                )
+                # Not what pgbench counts: a turn that found nothing to acquire is none.
+                replies = await pool.fetchval(load_query("bare_replies").text)
+                rates.append((replies - replied) / seconds)
+                replied = replies
+            return max(rates)
 
 
 @asynccontextmanager

@@ -13,7 +13,7 @@ from holdfast.bench.watch import Watched
 
 STATEMENTS_SHOWN: Final = 12
 WRONG_SHOWN: Final = 20
-BACKGROUND: Final = frozenset({"heartbeat", "heads", "expired_awaits", "forget_workers"})
+BACKGROUND: Final = frozenset({"heartbeat", "heads", "moved", "expired_awaits", "forget_workers"})
 """Asked by the clock, whether anybody speaks or not."""
 
 
@@ -36,6 +36,7 @@ class Result:
 def times_of(outcome: Outcome) -> dict[str, Times]:
     return {
         "accepted": outcome.accepted,
+        "told": outcome.told,
         "first_part": outcome.first_part,
         "follow_up_first_part": outcome.follow_up,
         "gap": outcome.gap,
@@ -54,6 +55,7 @@ def figures_of(result: Result) -> dict[str, Any]:
         "seconds": round(outcome.seconds, 2),
         "turns_per_s": round(outcome.turns_per_s, 1),
         "lost": result.load.all_turns - outcome.turns,
+        "doubled": outcome.doubled,
         "wrong": dict(list(outcome.wrong.items())[:WRONG_SHOWN]),
         "wrong_chats": len(outcome.wrong),
         "histories_checked": outcome.histories,

@@ -5,6 +5,8 @@ from typing import Final
 
 TOOL: Final = "clock"
 """A tool that every server has, and that changes nothing."""
+TOKEN_BYTES: Final = 4
+"""As the simulator counts."""
 PADDING: Final = "lorem ipsum dolor sit amet "
 
 
@@ -22,7 +24,17 @@ class Load:
     """Of padding in each message that is sent."""
     rate: float = 0.0
     """Words per second of each answer; 0 is as fast as the model can."""
+    think_s: float = 0.0
+    """Silence of the model before the first word of an answer."""
     storm: bool = False
+    silent: int = 0
+    """Further chats that are watched, and in which nobody speaks."""
+    spread_s: float = 0.0
+    """Over which the first messages go out; 0: all at once."""
+
+    @property
+    def watched(self) -> int:
+        return self.chats + self.silent
 
     @property
     def all_turns(self) -> int:
@@ -35,9 +47,18 @@ class Load:
     def prompt(self, chat: int, turn: int) -> str:
         calls = f"call {TOOL} {{}} | then | " * self.tools
         padding = (PADDING * (self.payload_bytes // len(PADDING) + 1))[: self.payload_bytes]
-        return (
-            f"{padding}[[sim: {calls}count={_whose(chat, turn)}:{self.words} | rate={self.rate:g}]]"
-        )
+        said = f"count={_whose(chat, turn)}:{self.words}"
+        pace = f"rate={self._tokens_per_s(chat, turn):g} | latency={self.think_s * 1000:g}"
+        return f"{padding}[[sim: {calls}{said} | {pace}]]"
+
+    def _tokens_per_s(self, chat: int, turn: int) -> float:
+        """The simulator goes by tokens, and our words are more than one each."""
+        if not self.rate:
+            return 0.0
+        lengths = [len(word) for word in self.answer(chat, turn).split()]
+        spaced = [lengths[0], *(length + 1 for length in lengths[1:])]
+        tokens = sum(-(-length // TOKEN_BYTES) for length in spaced)
+        return round(self.rate * tokens / len(lengths), 2)
 
     def answer(self, chat: int, turn: int) -> str:
         whose = _whose(chat, turn)

@@ -1,6 +1,6 @@
 """The report as one HTML file that needs nothing else."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from html import escape
 from itertools import pairwise
@@ -25,6 +25,7 @@ svg .title { font-weight: 600; font-size: 11px }
 """
 TITLES: Final = {
     "accepted": "A message until it is accepted",
+    "told": "A message until its reader is told of it",
     "first_part": "A message until the first part of its answer",
     "follow_up_first_part": "The same, of follow-ups",
     "gap": "From one part to the next",
@@ -33,32 +34,42 @@ TITLES: Final = {
 
 
 def page_of(result: Result, summary: str) -> str:
-    figures = figures_of(result)
+    load = result.load
+    kind = ", follow-ups in a storm" if load.storm else ""
+    return document(
+        f"{load.chats:,} chats × {load.turns:,} turns{kind}, all watched",
+        {**result.setup, "words": load.words, "tool calls": load.tools},
+        summary,
+        "<h2>How long it took</h2>",
+        plots(_histograms(result)),
+        "<h2>What it cost</h2>",
+        plots(_over_time(result.watched.samples)),
+        *_tables(figures_of(result)),
+        passed=result.passed,
+    )
+
+
+def document(
+    title: str,
+    setup: Mapping[str, str | int],
+    summary: str,
+    *body: str,
+    passed: bool,
+) -> str:
+    told = ", ".join(f"{name}: {value}" for name, value in setup.items())
+    verdict = "verdict" if passed else "verdict failed"
     return "".join(
         (
             '<!doctype html><html lang="en"><head><meta charset="utf-8">',
             "<title>holdfast bench</title>",
             f"<style>{STYLE}</style></head><body>",
-            *_head(result, summary),
-            "<h2>How long it took</h2>",
-            _plots(_histograms(result)),
-            "<h2>What it cost</h2>",
-            _plots(_over_time(result.watched.samples)),
-            *_tables(figures),
+            f"<h1>{escape(title)}</h1>",
+            f"<p>{escape(told)}.</p>",
+            f'<pre class="{verdict}">{escape(summary)}</pre>',
+            *body,
             "</body></html>\n",
         )
     )
-
-
-def _head(result: Result, summary: str) -> Iterator[str]:
-    load = result.load
-    kind = ", follow-ups in a storm" if load.storm else ""
-    yield f"<h1>{load.chats:,} chats × {load.turns:,} turns{kind}, all watched</h1>"
-    given = {**result.setup, "words": load.words, "tool calls": load.tools}
-    told = ", ".join(f"{name}: {value}" for name, value in given.items())
-    yield f"<p>{escape(told)}.</p>"
-    verdict = "verdict" if result.passed else "verdict failed"
-    yield f'<pre class="{verdict}">{escape(summary)}</pre>'
 
 
 def _histograms(result: Result) -> Iterator[str]:
@@ -104,19 +115,19 @@ def _cpu_s(part: str, sample: Sample) -> float:
     return sample.cpu_s.get(part, 0.0)
 
 
-def _plots(plots: Iterator[str]) -> str:
-    return f'<div class="plots">{"".join(plots)}</div>'
+def plots(drawn: Iterable[str]) -> str:
+    return f'<div class="plots">{"".join(drawn)}</div>'
 
 
 def _tables(figures: Mapping[str, Any]) -> Iterator[str]:
-    yield _table("CPU per turn", figures["cpu_ms_per_turn"], "ms")
-    yield _table("Beside the bare engines", figures["ratios"], "ratio")
+    yield table("CPU per turn", figures["cpu_ms_per_turn"], "ms")
+    yield table("Beside the bare engines", figures["ratios"], "ratio")
     statements = {each["name"]: each["per_turn"] for each in figures["statements"]}
-    yield _table("Statements", statements, "per turn")
-    yield _table("Counted by the servers", figures["counted"], "in all")
+    yield table("Statements", statements, "per turn")
+    yield table("Counted by the servers", figures["counted"], "in all")
 
 
-def _table(title: str, rows: Mapping[str, float], unit: str) -> str:
+def table(title: str, rows: Mapping[str, float], unit: str) -> str:
     if not rows:
         return ""
     body = "".join(

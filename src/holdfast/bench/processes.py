@@ -10,6 +10,7 @@ from typing import Final
 TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
 PROC: Final = Path("/proc")
 _PSS: Final = re.compile(r"^Pss:\s+(\d+) kB", re.MULTILINE)
+_ANONYMOUS: Final = re.compile(r"^Anonymous:\s+(\d+) kB", re.MULTILINE)
 
 
 def server_pids(data: Path) -> tuple[int, list[int]]:
@@ -36,14 +37,30 @@ def process_cpu_s(pid: int) -> float:
 
 def memory_bytes(pids: Iterable[int]) -> int:
     """Of all of them; what they share counts once."""
-    total = 0
-    for pid in pids:
-        try:
-            found = _PSS.search((PROC / str(pid) / "smaps_rollup").read_text())
-        except OSError:
-            continue  # it has just ended, or is not ours to see
-        total += int(found[1]) * 1024 if found else 0
-    return total
+    return sum(_weighed(pid, _PSS) for pid in pids)
+
+
+def own_bytes(pid: int) -> int:
+    """What only this process has. Its share of libraries is left out: that rises whenever some
+    other process that uses them ends, which in an hour looks like a leak."""
+    return _weighed(pid, _ANONYMOUS)
+
+
+def _weighed(pid: int, what: re.Pattern[str]) -> int:
+    """0 once it has ended, or if it is not ours to see."""
+    try:
+        found = what.search((PROC / str(pid) / "smaps_rollup").read_text())
+    except OSError:
+        return 0
+    return int(found[1]) * 1024 if found else 0
+
+
+def open_files(pid: int) -> int:
+    """Sockets among them; 0 once it has ended."""
+    try:
+        return sum(1 for _ in (PROC / str(pid) / "fd").iterdir())
+    except OSError:
+        return 0
 
 
 def machine_ticks() -> tuple[int, int]:

@@ -10,15 +10,14 @@ from typing import Any, Final
 
 import orjson
 
-from holdfast.bench.checks import ChatCheck, News, Wrong, check_history
+from holdfast.bench.checks import ChatCheck, Doubled, News, Wrong, check_history
 from holdfast.bench.load import Load
 from holdfast.bench.times import Times
-from holdfast.bench.wire import Answer, EventStream, Sender, get, open_streams, post
+from holdfast.bench.wire import COME_AGAIN, Answer, EventStream, Sender, get, open_streams, post
 from holdfast.domain.errors import HoldfastError
 
 CREATED: Final = 201
 ACCEPTED: Final = 202
-COME_AGAIN: Final = frozenset({429, 503})
 PAGE: Final = 200
 RETRY_S: Final = 0.5
 LOOKS_EVERY_S: Final = 0.25
@@ -63,7 +62,11 @@ class Outcome:
     seconds: float = 0.0
     wrong: dict[str, str] = field(default_factory=dict[str, str])
     """By chat: the first thing that was wrong with it."""
+    doubled: int = 0
+    """Things that came twice, or are kept twice."""
     accepted: Times = field(default_factory=Times)
+    told: Times = field(default_factory=Times)
+    """A message until its reader is told of it."""
     first_part: Times = field(default_factory=Times)
     gap: Times = field(default_factory=Times)
     turn: Times = field(default_factory=Times)
@@ -77,7 +80,7 @@ class Outcome:
         return self.turns / self.seconds if self.seconds else 0.0
 
 
-class _Chat:
+class WatchedChat:
     """One chat: its reader, and whoever speaks in it."""
 
     __slots__ = ("_run", "_sender", "_spoke_s", "_told_s", "chat_id", "check")
@@ -97,7 +100,7 @@ class _Chat:
         try:
             news = self.check.take(kind, data)
         except Wrong as wrong:
-            self._run.failed(self, str(wrong))
+            self._run.is_wrong(self, wrong)
         except (ValueError, KeyError, TypeError) as error:
             self._run.failed(self, f"an event of no known form: {error!r}: {data[:80]!r}")
         else:
@@ -107,8 +110,10 @@ class _Chat:
     def _take(self, news: News) -> None:
         if news is News.PART:
             self._timed_part()
+        elif news is News.SAID:
+            self._run.outcome.told.add(now() - self._spoke_s)
         elif news is News.READY:
-            self._run.is_ready()
+            self._run.is_ready(self)
         else:
             self._run.outcome.turn.add(now() - self._spoke_s)
             self._run.is_done(self)
@@ -164,16 +169,24 @@ class LoadRun:
         self.outcome = Outcome()
         self._senders = [Sender(url, target.connections) for url in target.urls]
         self._chats = [
-            _Chat(self, number, self._senders[number % len(target.urls)])
-            for number in range(load.chats)
+            self._new_chat(number, self._senders[number % len(target.urls)])
+            for number in range(load.watched)
         ]
+        self._speakers = self._chats[:: load.watched // load.chats][: load.chats]
         self._streams: list[EventStream] = []
         self._ready = 0
         self._left = load.chats
-        self._between: list[_Chat] = []
+        self._between: list[WatchedChat] = []
         """In a storm: who waits for the others."""
         self._quiet = asyncio.Event()
         """All is done, or (in a storm) all have been answered."""
+
+    def _new_chat(self, number: int, sender: Sender) -> WatchedChat:
+        return WatchedChat(self, number, sender)
+
+    @property
+    def chat_ids(self) -> list[str]:
+        return [chat.chat_id for chat in self._chats]
 
     @property
     def done(self) -> int:
@@ -204,15 +217,23 @@ class LoadRun:
 
     async def prepare(self) -> None:
         """Every chat is there and watched. Raises `CannotRun`."""
+        await self.begin_chats()
+        await self.watch_chats()
+
+    async def begin_chats(self) -> None:
+        """Raises `CannotRun`."""
         run = secrets.token_hex(8)  # keys of one run are no other's
         asked = [
             post("/api/v1/chats", self.target.key, b"{}", f"bench-{run}-{number}")
-            for number in range(self.load.chats)
+            for number in range(self.load.watched)
         ]
         for chat, answer in zip(self._chats, await self._ask_all(asked), strict=True):
             if answer.status != CREATED:
                 raise CannotRun(f"No chat can be begun: {_said(answer)}")
             chat.chat_id = orjson.loads(answer.body)["chat_id"]
+
+    async def watch_chats(self) -> None:
+        """Returns when each reader has its snapshot. Raises `CannotRun`."""
         self._streams += await open_streams(
             [
                 (
@@ -223,20 +244,19 @@ class LoadRun:
                 for number, chat in enumerate(self._chats)
             ]
         )
-        await self._while_moving(lambda: self._ready + len(self.outcome.wrong), self.load.chats)
+        await self._while_moving(lambda: self._ready + len(self.outcome.wrong), self.load.watched)
         if self.outcome.wrong:
             chat_id, reason = next(iter(self.outcome.wrong.items()))
             raise CannotRun(f"Chat {chat_id} cannot be watched: {reason}")
-        if self._ready < self.load.chats:
-            raise CannotRun(f"Only {self._ready} of {self.load.chats} streams began.")
+        if self._ready < self.load.watched:
+            raise CannotRun(f"Only {self._ready} of {self.load.watched} streams began.")
 
     async def go(self, in_lull: Callable[[], Coroutine[Any, Any, None]] | None = None) -> None:
         """Until every turn is done, or its chat failed. In a storm, `in_lull` is awaited whenever
         all have been answered and nobody has spoken again; that time is not counted."""
         self.outcome.began_s = now()
         quiet_s = 0.0
-        for chat in self._chats:
-            chat.speak()
+        self._begin()
         await self._while_moving(lambda: self.outcome.events, None)
         while self._between and len(self._between) == self._left:
             began_s = now()
@@ -249,12 +269,20 @@ class LoadRun:
                 chat.speak()
             await self._while_moving(lambda: self.outcome.events, None)
         self.outcome.seconds = now() - self.outcome.began_s - quiet_s
-        for chat in self._chats:
+        for chat in self._speakers:
             self.outcome.retries += chat.check.retries
             self.outcome.told_whole += chat.check.told_whole
             if chat.check.turn < self.load.turns or chat.check.place < self.load.messages_per_turn:
                 self.failed(chat, f"turn {chat.check.turn} did not end")
         self.outcome.sent_again = sum(sender.sent_again for sender in self._senders)
+
+    def _begin(self) -> None:
+        loop, every_s = asyncio.get_running_loop(), self.load.spread_s / self.load.chats
+        for number, chat in enumerate(self._speakers):
+            if every_s:
+                loop.call_later(number * every_s, chat.speak)
+            else:
+                chat.speak()
 
     async def _while_moving(self, counted: Callable[[], int], enough: int | None) -> None:
         """Until there is enough, or all is quiet, or nothing moved for too long."""
@@ -270,10 +298,10 @@ class LoadRun:
             except TimeoutError:
                 continue
 
-    def is_ready(self) -> None:
+    def is_ready(self, chat: WatchedChat) -> None:  # noqa: ARG002
         self._ready += 1
 
-    def is_done(self, chat: _Chat) -> None:
+    def is_done(self, chat: WatchedChat) -> None:
         """A turn of it."""
         if chat.chat_id in self.outcome.wrong:
             return  # it was given up
@@ -286,7 +314,11 @@ class LoadRun:
         else:
             chat.speak()
 
-    def failed(self, chat: _Chat, reason: str) -> None:
+    def is_wrong(self, chat: WatchedChat, wrong: Wrong) -> None:
+        self.outcome.doubled += isinstance(wrong, Doubled)
+        self.failed(chat, str(wrong))
+
+    def failed(self, chat: WatchedChat, reason: str) -> None:
         """It is given up; the others go on."""
         name = chat.chat_id or f"number {chat.check.chat}"
         if name not in self.outcome.wrong:
@@ -306,10 +338,10 @@ class LoadRun:
 
     async def check_histories(self) -> None:
         """What is kept of every chat, read page by page."""
-        kept: dict[_Chat, deque[dict[str, Any]]] = {
-            chat: deque() for chat in self._chats if chat.chat_id not in self.outcome.wrong
+        kept: dict[WatchedChat, deque[dict[str, Any]]] = {
+            chat: deque() for chat in self._speakers if chat.chat_id not in self.outcome.wrong
         }
-        before: dict[_Chat, int | None] = dict.fromkeys(kept)
+        before: dict[WatchedChat, int | None] = dict.fromkeys(kept)
         while before:
             asked = [get(_page(chat, seq), self.target.key) for chat, seq in before.items()]
             answers = zip(list(before), await self._ask_all(asked), strict=True)
@@ -323,7 +355,7 @@ class LoadRun:
             try:
                 check_history(self.load, chat.check.chat, messages)
             except Wrong as wrong:
-                self.failed(chat, str(wrong))
+                self.is_wrong(chat, wrong)
             else:
                 self.outcome.histories += 1
 
@@ -354,7 +386,7 @@ class LoadRun:
         return [answers[number] for number in range(len(requests))]
 
 
-def _page(chat: _Chat, before: int | None) -> str:
+def _page(chat: WatchedChat, before: int | None) -> str:
     cursor = "" if before is None else f"&before={before}"
     return f"/api/v1/chats/{chat.chat_id}/messages?limit={PAGE}{cursor}"
 

@@ -39,8 +39,8 @@ def histogram(title: str, bars: Sequence[Bar], unit: str) -> str:
     return _framed(title, unit, highest, [*drawn, *labels])
 
 
-def lines(title: str, series: Mapping[str, Sequence[Point]], unit: str) -> str:
-    """Over seconds."""
+def lines(title: str, series: Mapping[str, Sequence[Point]], unit: str, across: str = "s") -> str:
+    """Over seconds, or over so many of something else."""
     highest = max((y for points in series.values() for _, y in points), default=0.0)
     last = max((x for points in series.values() for x, _ in points), default=0.0)
     if highest <= 0 or last <= 0:
@@ -57,8 +57,8 @@ def lines(title: str, series: Mapping[str, Sequence[Point]], unit: str) -> str:
         place = LEFT + 4 + number % 5 * 82
         drawn.append(_text(place, TOP + 10 + number // 5 * 12, name, "start", colour))
     ends = [
-        _text(LEFT, HEIGHT - 10, "0 s"),
-        _text(WIDTH - RIGHT, HEIGHT - 10, f"{last:.0f} s", "end"),
+        _text(LEFT, HEIGHT - 10, f"0 {across}"),
+        _text(WIDTH - RIGHT, HEIGHT - 10, f"{last:,.0f} {across}", "end"),
     ]
     return _framed(title, unit, highest, [*drawn, *ends])
 

@@ -2,7 +2,8 @@
 
 import gc
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final
 
 from holdfast.bench.baselines import Baselines, Engines, measure
@@ -23,6 +24,10 @@ class Asked:
     engines: Engines | None = None
     """None: nothing to compare with."""
     baseline_s: int = 5
+    simulator_url: str = ""
+    """Empty where it is somebody else's."""
+    folder: Path | None = None
+    """For logs of what a mode starts beside it; None: elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +76,7 @@ async def run_whole(asked: Asked, telling: Telling) -> Result:
 
 async def _alone(asked: Asked) -> float | None:
     """The median time to the first part where nobody else speaks."""
-    given = asked.load
-    load = Load(chats=1, turns=IDLE_TURNS, words=given.words, tools=given.tools, rate=given.rate)
+    load = replace(asked.load, chats=1, turns=IDLE_TURNS, storm=False)
     run = LoadRun(load, asked.target)
 
     async def go(run: LoadRun) -> None:

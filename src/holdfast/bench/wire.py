@@ -14,16 +14,22 @@ OK: Final = 200
 EVENT: Final = b"event: "
 DATA: Final = b"\ndata: "
 RETRY_S: Final = 0.5
+COME_AGAIN: Final = frozenset({429, 503})
 OPENING_AT_ONCE: Final = 64
-"""Connections that are opened at the same time: a listening socket's queue is finite."""
+"""Streams that are asked for at the same time: a listening socket's queue is finite, and so is the
+number of requests that a server lets wait."""
+
+OPENING_TRIES: Final = 60
 
 
 def get(path: str, key: str) -> bytes:
     return f"GET {path} HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer {key}\r\n\r\n".encode()
 
 
-def post(path: str, key: str, body: bytes, idempotency_key: str = "") -> bytes:
-    more = f"idempotency-key: {idempotency_key}\r\n" if idempotency_key else ""
+def post(path: str, key: str, body: bytes, idempotency_key: str = "", more: str = "") -> bytes:
+    """`more`: headers, each with its line's end."""
+    if idempotency_key:
+        more += f"idempotency-key: {idempotency_key}\r\n"
     head = (
         f"POST {path} HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer {key}\r\n{more}"
         f"content-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
@@ -51,6 +57,8 @@ class EventStream(asyncio.Protocol):
         self._rest = b""
         self._transport: asyncio.Transport | None = None
         self._ended = False
+        self.status: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        """As answered; 0 if the connection ended before."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:  # pyright: ignore[reportImplicitOverride]
         self._transport = cast(asyncio.Transport, transport)  # uvloop's is no subclass
@@ -67,12 +75,18 @@ class EventStream(asyncio.Protocol):
 
     def on_headers_complete(self) -> None:
         status = self._parser.get_status_code()
-        if status != OK:
-            self._end(f"the stream was refused with {status}")
+        if not self.status.done():
+            self.status.set_result(status)
+        elif status != OK:  # of a later answer over the same connection
+            self._end(f"refused with {status}")
 
     def on_body(self, body: bytes) -> None:
+        if self.status.result() != OK:
+            return  # whoever opened it says so
         *events, self._rest = (self._rest + body).split(b"\n\n")
         for event in events:
+            if self._ended:
+                return  # its reader has left at an earlier one of these
             if event.startswith(EVENT):
                 at = event.find(DATA)
                 self._reader.event(event[7 : event.index(b"\n")], event[at + 7 :])
@@ -83,33 +97,78 @@ class EventStream(asyncio.Protocol):
     def _end(self, reason: str) -> None:
         if not self._ended:
             self.close()
-            self._reader.cut(reason)
+            if self.status.result() in {0, OK}:
+                self._reader.cut(reason)
 
     def close(self) -> None:
-        self._ended = True
+        self._is_over_now()
         if self._transport is not None:
             self._transport.close()
 
+    def vanish(self) -> None:
+        """Without a goodbye: what is on its way is not taken any more."""
+        self._is_over_now()
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _is_over_now(self) -> None:
+        self._ended = True
+        if not self.status.done():
+            self.status.set_result(0)
+
+
+class AnswerStream(EventStream):
+    """Streams that answer requests, one after the other over one connection."""
+
+    def __init__(self, reader: Reader, ended: Callable[[], None]) -> None:
+        super().__init__(b"", reader)
+        self._is_over = ended
+
+    def ask(self, request: bytes) -> None:
+        assert self._transport is not None
+        self._transport.write(request)
+
+    def on_message_complete(self) -> None:  # pyright: ignore[reportImplicitOverride]
+        self._parser = httptools.HttpResponseParser(self)
+        self._rest = b""
+        self._is_over()
+
 
 async def open_streams(streams: Sequence[tuple[str, bytes, Reader]]) -> list[EventStream]:
-    """Each at its address; the caller closes them."""
-    loop, opened, waiting = asyncio.get_running_loop(), list[EventStream](), iter(streams)
+    """Each at its address, asked for again where the server says so; the caller closes them."""
+    opened, waiting = list[EventStream](), iter(streams)
 
     async def work() -> None:
         for url, request, reader in waiting:
-            stream = EventStream(request, reader)
-            host, port, ssl = address(url)
-            try:
-                await loop.create_connection(lambda s=stream: s, host, port, ssl=ssl)
-            except OSError as error:
-                reader.cut(f"no connection: {error}")
-                continue
-            opened.append(stream)
+            if (stream := await _open(url, request, reader)) is not None:
+                opened.append(stream)
 
     async with asyncio.TaskGroup() as tasks:
         for _ in range(OPENING_AT_ONCE):
             tasks.create_task(work())
     return opened
+
+
+async def _open(url: str, request: bytes, reader: Reader) -> EventStream | None:
+    """As a client would that comes again; None if the reader was told why it is not to be."""
+    loop, (host, port, ssl) = asyncio.get_running_loop(), address(url)
+    for _ in range(OPENING_TRIES):
+        stream = EventStream(request, reader)
+        try:
+            await loop.create_connection(lambda each=stream: each, host, port, ssl=ssl)
+        except OSError as error:
+            reader.cut(f"no connection: {error}")
+            return None
+        status = await stream.status
+        if status in {0, OK}:
+            return stream  # or its reader was told that it is cut
+        stream.close()
+        if status not in COME_AGAIN:
+            reader.cut(f"the stream was refused with {status}")
+            return None
+        await asyncio.sleep(RETRY_S)
+    reader.cut(f"the stream was refused {OPENING_TRIES} times")
+    return None
 
 
 @dataclass(frozen=True, slots=True)

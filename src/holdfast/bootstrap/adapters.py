@@ -150,14 +150,16 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
 
 
 def _tools(clock: Clock, workspaces: Workspaces | None) -> Tools:
-    if workspaces is None:
-        return Combined(Builtin(clock), ClientTools())
+    hands = () if workspaces is None else (_hands(workspaces),)
+    return Combined(Builtin(clock), *hands, ClientTools())
 
+
+def _hands(workspaces: Workspaces) -> Tools:
     def connect(workspace: Workspace) -> AgentClient:
         assert workspace.address is not None, "a workspace that runs has an address"
         return AgentClient(workspace.address, workspaces.token_of(workspace))
 
-    return Combined(Builtin(clock), WorkspaceTools(workspaces, connect), ClientTools())
+    return WorkspaceTools(workspaces, connect)
 
 
 @asynccontextmanager

@@ -102,7 +102,11 @@ def edge_of(server: Server, settings: Settings) -> Edge:
         reserved_tools=builtin.NAMES | (workspace.NAMES if adapters.workspaces else set[str]()),
         metrics=server.metrics.text,
         version=metadata.version("holdfast"),
-        options=WebOptions(own_origins=settings.own_origins, requests_max=settings.requests_max),
+        options=WebOptions(
+            own_origins=settings.own_origins,
+            image_hosts=settings.image_hosts,
+            requests_max=settings.requests_max,
+        ),
         rates=Rates(settings.rate_per_s, settings.rate_burst),
         strangers=Rates(settings.stranger_rate_per_s, settings.stranger_rate_burst),
         workspaces=adapters.workspaces,

@@ -55,12 +55,14 @@ def pool_options(settings: Settings) -> PoolOptions:
     return PoolOptions(
         connections_max=settings.database_connections_max,
         command_timeout_s=settings.database_command_timeout_s,
+        wait_s=settings.database_command_timeout_s,
     )
 
 
 def _turn_options(settings: Settings) -> TurnOptions:
     return TurnOptions(
         system=(settings.system_prompt,) if settings.system_prompt else (),
+        default_model=default_model(settings) or None,
         replies_max=settings.steps_max,
         retry=RetryPolicy(
             attempts_max=settings.attempts_max,

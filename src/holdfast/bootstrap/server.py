@@ -53,6 +53,8 @@ class Server:
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
+        loop = asyncio.get_running_loop()
+        self.metrics.bind("loop", lambda: {"tasks": len(asyncio.all_tasks(loop))})
         async with AsyncExitStack() as stack:
             stack.enter_context(bound(worker=self.name))
             if self.hub is not None:

@@ -76,8 +76,13 @@ class Follower:
 class _Watch:
     # A dict, here and below, for its order: that of a set would not repeat in a simulation.
     followers: dict[Follower, None] = field(default_factory=dict[Follower, None])
-    settled: asyncio.Event = field(default_factory=asyncio.Event)
-    """The engine has confirmed the watch, or is away."""
+    settling: asyncio.Event | None = field(default_factory=asyncio.Event)
+    """None once the engine has confirmed the watch, or is away."""
+
+    def settle(self) -> None:
+        settling, self.settling = self.settling, None
+        if settling is not None:
+            settling.set()
 
 
 class Watches:
@@ -107,8 +112,10 @@ class Watches:
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._options.subscribe_wait_s):
                     for topic, watch in watches.items():
-                        if topic not in self._live and not self._away and not self._closed:
-                            await watch.settled.wait()
+                        if topic in self._live or self._away or self._closed:
+                            continue
+                        if watch.settling is not None:
+                            await watch.settling.wait()
             # From here on a late confirmation is a gap: between this line and that one things may
             # be published that nobody delivers, while the reader already reads the truth.
             follower.entered = True
@@ -156,12 +163,12 @@ class Watches:
         self._changed = dict.fromkeys(self._watches)
         self._work.set()
         for watch in self._watches.values():
-            watch.settled.set()
+            watch.settle()
 
     def close(self) -> None:
         self._closed = True
         for watch in self._watches.values():
-            watch.settled.set()
+            watch.settle()
             for follower in watch.followers:
                 follower.close()
 
@@ -172,7 +179,7 @@ class Watches:
             if watch is None:  # left while the engine answered
                 self._note(topic)
                 continue
-            watch.settled.set()
+            watch.settle()
             for follower in watch.followers:
                 if follower.entered:
                     follower.put(GAP)

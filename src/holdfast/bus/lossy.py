@@ -15,7 +15,7 @@ from typing import Any, Final, Self, cast
 from holdfast.bus.engine import Engine, Receiver, Sender
 from holdfast.bus.followers import Watches
 from holdfast.bus.options import BusOptions
-from holdfast.bus.outbox import Drops, Outbox
+from holdfast.bus.outbox import Drops, Outbox, is_urgent
 from holdfast.bus.wire import RUNNABLE, user_topic, worker_topic
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.ids import ChatId, UserId, WorkerId
@@ -144,6 +144,7 @@ class LossyBus:
 
     async def _send_batch(self, sender: Sender) -> None:
         batch = await self._outbox.take(wait_s=self._options.ping_every_s)
+        began_s = asyncio.get_running_loop().time()
         try:
             async with asyncio.timeout(self._options.answer_timeout_s):
                 await sender.send(batch)
@@ -164,7 +165,11 @@ class LossyBus:
         self._counters.sent_hints += len(batch) - parts
         self._outbox.sent()
         if batch:
-            await asyncio.sleep(self._options.tick_s)
+            took_s = asyncio.get_running_loop().time() - began_s
+            await self._outbox.lull(
+                at_least_s=self._options.rest_after(took_s, sum(map(is_urgent, batch))),
+                at_most_s=self._options.tick_s,
+            )
 
     async def _receive(self) -> bool:
         """Receive until the connection is lost; True if there was one."""

@@ -6,7 +6,13 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BusOptions:
     tick_s: float = 0.02
-    """What is said within a tick goes out together; after a silence the first goes at once."""
+    """What is said within a tick goes out together; after a silence the first goes at once. Hints
+    and the first part of an episode end a tick early."""
+    rest: float = 3.0
+    """How many times as long as a batch took nothing is sent after it, whoever is in a hurry; if
+    it was one of a crowd."""
+    crowd: int = 8
+    """Hints and first parts in one batch, from which on the next ones had better share one, too."""
     buffered_max: int = 50_000
     buffered_bytes_max: int = 32 * 2**20
     batch_max: int = 2_000
@@ -29,7 +35,15 @@ class BusOptions:
 
     def __post_init__(self) -> None:
         assert 0 < self.tick_s < self.answer_timeout_s
+        assert self.rest >= 0
+        assert self.crowd > 0
         assert 0 < self.backoff_min_s <= self.backoff_max_s
         assert 0 < self.batch_max <= self.buffered_max
         assert self.mailbox_max > 1, "a gap needs a place, too"
         assert self.live_ttl_s > 0
+
+    def rest_after(self, took_s: float, urgent: int) -> float:
+        """How long nothing is sent after a batch with so many that somebody waits for. In
+        proportion to what it cost: an engine that is busy gets fewer, larger batches. And to the
+        crowd: who comes alone among hundreds of streams waits for nobody."""
+        return min(took_s * self.rest * min(1.0, urgent / self.crowd), self.tick_s)

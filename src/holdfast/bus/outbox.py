@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import Final
 
 from holdfast.bus.engine import Item
@@ -22,6 +23,12 @@ _LOG: Final = logging.getLogger(__name__)
 
 def weight(item: Item) -> int:
     return _ITEM_BYTES + len(item.payload if isinstance(item, LivePart) else item.inline)
+
+
+def is_urgent(item: Item) -> bool:
+    """A hint makes somebody begin, and a first part is what people wait for; what follows it is
+    read no faster than it comes."""
+    return not isinstance(item, LivePart) or item.seq == 1
 
 
 class Drops:
@@ -65,6 +72,7 @@ class Outbox:
         self._some = asyncio.Event()
         self._empty = asyncio.Event()
         self._empty.set()
+        self._urgent = asyncio.Event()
         self._closed = False
 
     def put(self, items: Sequence[Item]) -> None:
@@ -76,6 +84,8 @@ class Outbox:
         self._items.extend(items)
         for item in items:
             self._bytes += weight(item)
+            if is_urgent(item):
+                self._urgent.set()
         if self._is_full():
             self._fit()
         self._some.set()
@@ -96,6 +106,7 @@ class Outbox:
             everything, self._bytes = list(self._items), 0
             self._items.clear()
             self._some.clear()
+            self._urgent.clear()
             return everything
         batch: list[Item] = []
         size = 0
@@ -110,7 +121,15 @@ class Outbox:
         self._bytes -= size
         if not self._items:
             self._some.clear()
+            self._urgent.clear()
         return batch
+
+    async def lull(self, *, at_least_s: float, at_most_s: float) -> None:
+        """While more comes that can go out together; less long if somebody waits for it."""
+        await asyncio.sleep(at_least_s)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(at_most_s - at_least_s):
+                await self._urgent.wait()
 
     def sent(self) -> None:
         if not self._items:

@@ -113,11 +113,15 @@ def _event(line: bytes) -> EncodedEvent:
 
 
 def encode_data(data: JsonValue) -> bytes:
-    """JSON without line breaks, for readers: what is no character becomes U+FFFD."""
+    """JSON without line breaks, for readers: what is no character becomes U+FFFD.
+
+    A copy: what orjson gives holds on to its whole buffer, 4 KiB however little it says, and logs,
+    snapshots and mailboxes keep thousands of these.
+    """
     try:
-        return orjson.dumps(data)
+        return b"%b" % orjson.dumps(data)
     except TypeError:  # a lone surrogate, which history keeps and JSON cannot say
-        return orjson.dumps(_without_surrogates(data))
+        return b"%b" % orjson.dumps(_without_surrogates(data))
 
 
 def _without_surrogates(value: JsonValue) -> JsonValue:

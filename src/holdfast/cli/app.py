@@ -15,7 +15,7 @@ from holdfast.cli import database, organise, send, show, status, steer
 from holdfast.cli.admin import admin
 from holdfast.cli.approve import approve
 from holdfast.cli.attach import attach
-from holdfast.cli.bench.command import bench
+from holdfast.cli.bench.group import bench
 from holdfast.cli.chat import chat
 from holdfast.cli.completion import completion
 from holdfast.cli.context import context
@@ -34,7 +34,11 @@ from holdfast.cli.worker import worker
 from holdfast.cli.workspace import templates, workspace
 from holdfast.simulator.command import simulate
 
-app = typer.Typer(no_args_is_help=True, help="AI agent chats that never lose a turn.")
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",  # paragraphs are filled to the width of the terminal
+    help="AI agent chats that never lose a turn.",
+)
 
 WORK: Final = "Work"
 READ: Final = "Read"
@@ -82,7 +86,6 @@ SERVER: Final[dict[str, Callable[..., Any]]] = {
     "migrate": database.migrate,
     "verify": database.verify,
     "simulate": simulate,
-    "bench": bench,
 }
 
 
@@ -108,6 +111,7 @@ app.add_typer(context, name="context", rich_help_panel=ACCOUNT)
 app.command("completion", rich_help_panel=ACCOUNT)(completion)
 for name, command in SERVER.items():
     app.command(name, rich_help_panel=OPERATE)(command)
+app.add_typer(bench, name="bench", rich_help_panel=OPERATE)
 app.add_typer(admin, name="admin", rich_help_panel=OPERATE)
 
 

@@ -4,6 +4,7 @@ import asyncio
 import gc
 import logging
 import os
+import resource
 import signal
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import ExitStack, contextmanager
@@ -25,8 +26,12 @@ EXIT_CANNOT: Final = 1
 EXIT_WRONG_SETTINGS: Final = 2
 EXIT_BY_SIGNAL: Final = 128
 """And the signal's number, as shells count."""
-COLLECTED_AFTER: Final = (50_000, 20, 50)
-"""New objects before the youngest are looked at, and how often before the older ones are."""
+FILES_OPEN_MAX: Final = 65_536
+"""Each reader is one. Few enough for programs that close all that they might have inherited."""
+COLLECTED_AFTER: Final = (50_000, 5, 10)
+"""New objects before the youngest are looked at, and how often before the older ones are. A stream
+that is open at that moment is old from then on, and is part of a cycle when it ends: with 20 and 50
+a server held 3.5 MiB more after an hour of 12,000 chats (`holdfast bench soak`)."""
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -43,6 +48,7 @@ def run_process(
     except WrongSettings as wrong:
         say(str(wrong))
         raise typer.Exit(EXIT_WRONG_SETTINGS) from None
+    allow_files()
     secrets = settings.secrets()
     with logging_to(level=settings.log_level, style=settings.log_format, secrets=secrets):
         try:
@@ -60,6 +66,15 @@ def run_process(
         except Exception:  # noqa: BLE001 - told, and the process ends
             _LOG.exception("the %s failed", name)  # one line like every other, and redacted
             raise typer.Exit(EXIT_CANNOT) from None
+
+
+def allow_files() -> None:
+    """As many open ones as we may allow ourselves: where the limit is 1,024, as it mostly is, the
+    thousandth reader would be refused."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = FILES_OPEN_MAX if hard == resource.RLIM_INFINITY else min(FILES_OPEN_MAX, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def stopping_on_signals() -> asyncio.Event:

@@ -1,8 +1,9 @@
 """`holdfast prove`: attack our own promises on this machine, and say what became of them."""
 
 import asyncio
+from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -26,7 +27,7 @@ def prove(
     ] = True,
     seed: Annotated[int, typer.Option(help="What chance is drawn from.")] = 1,
     json: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the figures here.")
+        Path | None, typer.Option(metavar="FILE", help="Write the figures here, or add them.")
     ] = None,
     page: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the promises page here.")
@@ -35,12 +36,13 @@ def prove(
 ) -> None:
     """Attack Holdfast's own promises with real processes on this machine, and count what broke.
 
-    Needs PostgreSQL's server binaries (it starts servers of its own) and a Redis on
-    127.0.0.1:6379. Exit code 1: a promise broke, or a protection was missed by nobody.
+    Needs the server programs of PostgreSQL and Redis (or Valkey): it starts servers of its own.
+    Exit code 1: a promise broke, or a protection was missed by nobody.
     """
     from holdfast.prove.attack import Profile
     from holdfast.prove.attacks import ATTACKS
     from holdfast.prove.noticed import mutants as all_mutants
+    from holdfast.prove.proof import Proof
     from holdfast.prove.proof import prove as run
 
     if quick + full + soak > 1:
@@ -54,28 +56,58 @@ def prove(
         for attack in chosen:
             typer.echo(f"{attack.name:<17} {attack.promise}")
         return
-    taken_away = all_mutants() if mutants and not only else []
-    proof = asyncio.run(run(chosen, taken_away, profile, seed, _say))
-    _write(proof, json, page)
+    names = {attack.name for attack in chosen}
+    taken_away = [
+        each for each in all_mutants() if mutants and names & {*each.attack.split(" and ")}
+    ]
+    proof = Proof(profile, seed)
+    keep = _keeping(proof, json, page)
+    _run(run(chosen, taken_away, proof, _say, keep))
+    _sum_up(proof)
     raise typer.Exit(0 if proof.holds else 1)
+
+
+def _run(proving: Coroutine[Any, Any, None]) -> None:
+    """To its end, or until somebody ends it: nothing that it started is left behind."""
+    from holdfast.cli.exits import Exit
+    from holdfast.tasks import end_on_terminate
+
+    async def attended() -> None:
+        end_on_terminate()
+        await proving
+
+    try:
+        asyncio.run(attended())
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        raise typer.Exit(Exit.INTERRUPTED) from None
 
 
 def _say(said: str) -> None:
     typer.echo(said)
 
 
-def _write(proof: "Proof", json: Path | None, page: Path | None) -> None:
+def _keeping(proof: "Proof", json: Path | None, page: Path | None) -> Callable[[], None]:
     import orjson
 
-    from holdfast.prove.report import as_json, as_page
+    from holdfast.prove.report import as_page, read_report, with_proof
 
-    if json is not None:
-        json.write_bytes(orjson.dumps(as_json(proof), option=orjson.OPT_INDENT_2) + b"\n")
-    if page is not None:
-        page.write_text(as_page(proof), encoding="utf-8")
-    broken = sum(not each.held for each in proof.tried)
-    missed = [name for name, seen in proof.noticed.items() if not seen]
+    before = read_report(json)
+
+    def keep() -> None:
+        report = with_proof(before, proof)
+        if json is not None:
+            json.write_bytes(orjson.dumps(report, option=orjson.OPT_INDENT_2) + b"\n")
+        if page is not None:
+            page.write_text(as_page(report), encoding="utf-8")
+
+    return keep
+
+
+def _sum_up(proof: "Proof") -> None:
+    held = sum(each.held for each in proof.tried)
+    not_tried = [each.attack.name for each in proof.tried if each.found is None]
+    beside = f" Not tried: {', '.join(not_tried)}." if not_tried else ""
     typer.echo(
-        f"{len(proof.tried) - broken} of {len(proof.tried)} promises held;"
-        f" mutants noticed {len(proof.noticed) - len(missed)} of {len(proof.noticed)}."
+        f"{held} of {len(proof.tried)} promises held; mutants noticed"
+        f" {sum(proof.noticed.values())} of {len(proof.noticed)}.{beside}"
     )

@@ -1,6 +1,6 @@
 """History read from PostgreSQL."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from holdfast.db.codec import decode_json
@@ -15,6 +15,7 @@ from holdfast.ports.history import Changes, Head, OlderPath, Page
 PAGE: Final = load_query("page_of_history")
 CHANGES: Final = load_query("changes_since")
 HEADS: Final = load_query("heads")
+MOVED: Final = load_query("moved")
 OLDER_PATHS: Final = load_query("older_paths")
 QUEUED: Final = load_query("queued_message")
 
@@ -77,6 +78,17 @@ class PostgresHistory:
                 epoch=Epoch(row["epoch"]),
             )
             for row in await fetch_rows(self._pool, HEADS, chat_ids=chat_ids)
+        ]
+
+    async def moved(
+        self, known: Mapping[ChatId, Version]
+    ) -> Sequence[tuple[ChatId, Version | None]]:
+        rows = await fetch_rows(
+            self._pool, MOVED, chat_ids=list(known), versions=list(known.values())
+        )
+        return [
+            (ChatId(row["id"]), None if row["version"] is None else Version(row["version"]))
+            for row in rows
         ]
 
     async def older_paths(self, chat_id: ChatId, *, limit: int) -> Sequence[OlderPath]:

@@ -1,11 +1,13 @@
 """The pool of connections, and what it asks of the server before it serves anybody."""
 
-from collections.abc import AsyncGenerator
+import asyncio
+from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import asyncpg
+from typing_extensions import override
 
 from holdfast.db.queries import load_query
 from holdfast.domain.errors import HoldfastError
@@ -13,6 +15,9 @@ from holdfast.domain.errors import HoldfastError
 Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
 
 _REQUIRED: Final = {"fsync": {"on"}, "full_page_writes": {"on"}}
+_QUERIES_MAX: Final = 50_000
+_IDLE_S_MAX: Final = 300.0
+"""Of a connection, as the driver has them; then it is replaced."""
 _REFUSED: Final = {"synchronous_commit": {"off"}}
 
 
@@ -30,6 +35,8 @@ class PoolOptions:
     connections_max: int = 16
     connect_timeout_s: float = 5.0
     command_timeout_s: float = 10.0
+    wait_s: float = 10.0
+    """For a connection, while all are in use."""
     lock_timeout_ms: int = 5_000
     statement_timeout_ms: int = 15_000
     idle_in_transaction_ms: int = 5_000
@@ -38,14 +45,58 @@ class PoolOptions:
         assert 0 < self.connections_min <= self.connections_max
 
 
+class BoundedPool(asyncpg.Pool):
+    """The driver's, whose callers wait for ever when all connections are in use. Ours are told
+    after a while: else who asks last waits for all the statements before theirs."""
+
+    __slots__ = ("_wait_s",)
+
+    def __init__(self, *given: Any, wait_s: float, **more: Any) -> None:  # noqa: ANN401 - the driver's
+        super().__init__(*given, **more)
+        self._wait_s = wait_s
+
+    @override
+    def acquire(self, *, timeout: float | None = None) -> Any:
+        acquiring = super().acquire(timeout=timeout)
+        if timeout is None and self.get_idle_size() == 0:
+            return _Bounded(acquiring, self._wait_s)
+        return acquiring
+
+
+class _Bounded:
+    """Not the driver's own timeout, for which it makes a task, and another one when it releases."""
+
+    __slots__ = ("_acquiring", "_wait_s")
+
+    def __init__(self, acquiring: Any, wait_s: float) -> None:  # noqa: ANN401 - the driver's
+        self._acquiring = acquiring
+        self._wait_s = wait_s
+
+    async def __aenter__(self) -> Any:  # noqa: ANN401 - the driver's
+        async with asyncio.timeout(self._wait_s):
+            return await self._acquiring.__aenter__()
+
+    async def __aexit__(self, *raised: object) -> None:
+        await self._acquiring.__aexit__(*raised)
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        return self.__aenter__().__await__()
+
+
 @asynccontextmanager
 async def open_pool(url: str, options: PoolOptions | None = None) -> AsyncGenerator[Pool]:
     """A pool on a database that keeps its promises; refuses one that was told not to."""
     options = options or PoolOptions()
-    pool = asyncpg.create_pool(
+    pool = BoundedPool(
         url,
+        wait_s=options.wait_s,
         min_size=options.connections_min,
         max_size=options.connections_max,
+        max_queries=_QUERIES_MAX,
+        max_inactive_connection_lifetime=_IDLE_S_MAX,
+        loop=None,
+        connection_class=asyncpg.Connection,
+        record_class=asyncpg.Record,
         timeout=options.connect_timeout_s,
         # Without it a cut connection blocks its caller for as long as the kernel likes.
         command_timeout=options.command_timeout_s,

@@ -1,6 +1,6 @@
 """Reading history: by page, as of a version, and what changed since one."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -71,6 +71,13 @@ class History(Protocol):
 
     async def heads(self, chat_ids: Sequence[ChatId]) -> Sequence[Head]:
         """Of those that exist, in any order; one statement for all."""
+        ...
+
+    async def moved(
+        self, known: Mapping[ChatId, Version]
+    ) -> Sequence[tuple[ChatId, Version | None]]:
+        """Of these chats, those that stand elsewhere than somebody knows, and where (None: gone);
+        one statement for all."""
         ...
 
     async def older_paths(self, chat_id: ChatId, *, limit: int) -> Sequence[OlderPath]: ...

@@ -50,6 +50,8 @@ class Attack:
     unit: str
     sizes: Mapping[Profile, int]
     play: Callable[[Order], Awaitable[Found]]
+    alone: bool = False
+    """It stops what others play on, or counts what a busy machine would spoil."""
 
 
 @dataclass(frozen=True)
@@ -59,3 +61,5 @@ class Mutant:
     name: str
     attack: str
     notice: Callable[[], Awaitable[bool]]
+    alone: bool = False
+    """Nothing else may run beside it: it changes this very process, or counts seconds."""

@@ -5,8 +5,13 @@ from typing import Final
 
 from holdfast.agent.sandbox.bubblewrap import Ground
 from holdfast.prove.attack import Attack, CannotTry, Found, Order, Profile
+from holdfast.prove.borders.matrix import cross
+from holdfast.prove.clocks import jumps
 from holdfast.prove.commits import answers, crashes
 from holdfast.prove.hands import campaign as commands
+from holdfast.prove.limits import connections, disk
+from holdfast.prove.models.campaign import fail
+from holdfast.prove.network import abroad, storms, weather
 from holdfast.prove.stage.theatre import theatre
 from holdfast.prove.streams import campaign as streams
 from holdfast.prove.streams.stalled import stall
@@ -19,6 +24,7 @@ from holdfast.prove.walls.wall import open_wall
 SCENES_MAX: Final = 20
 TAKEOVER_MAX_S: Final = {"kill": 12.0, "term": 1.0}
 ESCAPES: Final = 60
+WAYS_IN: Final = 450
 
 
 def sizes(quick: int, full: int, soak: int) -> Mapping[Profile, int]:
@@ -80,6 +86,8 @@ async def escape(order: Order) -> Found:
         if not isinstance(wall.ground, Ground):
             raise CannotTry(str(wall.ground))
         report = await wall.check()
+    if not report.attacks:
+        raise CannotTry(report.escapes[0])  # no wall can be built here; it would be refused
     few = [f"only {report.attacks} were tried"] if report.attacks < order.count else []
     return Found(report.attacks, [*report.escapes, *few])
 
@@ -125,6 +133,7 @@ ATTACKS: Final = (
         "events checked",
         sizes(6_000, 110_000, 1_000_000),
         watch,
+        alone=True,
     ),
     Attack(
         "bus loss",
@@ -133,6 +142,7 @@ ATTACKS: Final = (
         "turns disturbed",
         sizes(1, 20, 200),
         lose_bus,
+        alone=True,
     ),
     Attack(
         "slow readers",
@@ -141,6 +151,7 @@ ATTACKS: Final = (
         "readers stalled",
         sizes(1, 10, 100),
         stall,
+        alone=True,
     ),
     Attack(
         "database crashes",
@@ -149,6 +160,7 @@ ATTACKS: Final = (
         "crashes",
         sizes(6, 200, 2_000),
         crashes.crash,
+        alone=True,
     ),
     Attack(
         "lost answers",
@@ -189,5 +201,74 @@ ATTACKS: Final = (
         "ways out tried",
         sizes(ESCAPES, ESCAPES, ESCAPES),
         escape,
+    ),
+    Attack(
+        "partitions",
+        "Whoever is cut off slows nobody, and overwrites nothing when it is back.",
+        "links of workers to the database, and of replicas to the bus and the database, taken down"
+        " in the middle of a turn and mended in the middle of the successor's",
+        "links cut",
+        sizes(5, 100, 1_000),
+        abroad.partition,
+    ),
+    Attack(
+        "bad lines",
+        "A bad line costs time, and nothing else.",
+        "lines to the database, the bus and the readers made slow, cut into slices of seven bytes,"
+        " dead for a while, and cut in the middle of an answer",
+        "troubles",
+        sizes(12, 1_200, 12_000),
+        weather.trouble,
+    ),
+    Attack(
+        "storms",
+        "When everybody comes back at once, nobody else waits for them.",
+        "hundreds of readers cut off at once and back at once, in the middle of what is said",
+        "connections lost",
+        sizes(600, 20_000, 200_000),
+        storms.storm,
+        alone=True,
+    ),
+    Attack(
+        "clock jumps",
+        "A wrong clock can neither steal a chat nor keep one.",
+        "wall clocks of workers and replicas that jump by hours and drift in the middle of turns",
+        "jumps",
+        sizes(12, 1_000, 10_000),
+        jumps.jump,
+    ),
+    Attack(
+        "full disks",
+        "What we cannot keep, we do not take.",
+        "the disk of PostgreSQL's data, and that of its log, filled while people talk",
+        "disks filled",
+        sizes(2, 40, 400),
+        disk.fill,
+    ),
+    Attack(
+        "used-up connections",
+        "Whoever cannot be served is told so, soon.",
+        "locks that every statement waits for, and every connection of the server taken by others",
+        "times used up",
+        sizes(2, 40, 400),
+        connections.exhaust,
+        alone=True,
+    ),
+    Attack(
+        "borders",
+        "What is not yours you can neither see nor touch.",
+        "every route, asked by a colleague, another organisation's admin, a key that may only read,"
+        " keys that expired or were revoked, and nobody",
+        "ways in tried",
+        sizes(WAYS_IN, WAYS_IN, WAYS_IN),
+        cross,
+    ),
+    Attack(
+        "failing models",
+        "A model that fails is asked again or named, and what it said and cost is kept, once.",
+        "every fault of the simulator on every wire, once and at every attempt, in whole turns",
+        "turns with a fault",
+        sizes(24, 420, 4_200),
+        fail,
     ),
 )

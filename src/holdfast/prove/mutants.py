@@ -1,11 +1,23 @@
 """Protections removed, one at a time, in the process that needs them: the harness must notice."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 Patch = Callable[[], None]
+
+
+@contextmanager
+def instead_of(where: Any, name: str, other: Any) -> Generator[None]:
+    """Where the protection stands in our own process: only for as long as it takes to notice."""
+    before = getattr(where, name)
+    setattr(where, name, other)
+    try:
+        yield
+    finally:
+        setattr(where, name, before)
 
 
 def _no_fence() -> None:
@@ -30,6 +42,15 @@ def _no_fence() -> None:
     Fence.check = lambda self, chat: None
     PostgresStore.commit = unfenced
     Lease.until_lost = for_ever
+
+
+def _no_fence_and_no_look() -> None:
+    """Whoever is cut off stands before one more wall: not answered, it looks whose chat it is
+    before it tries again."""
+    from holdfast.turn.turn import Turn
+
+    _no_fence()
+    Turn.holds = lambda self, chat: True
 
 
 def _publish_before_commit() -> None:
@@ -87,6 +108,46 @@ def _subscribe_after_snapshot() -> None:
 
     Feed.run = late
     Hub._poll = nothing  # pyright: ignore[reportPrivateUsage]
+
+
+def _no_resume() -> None:
+    """Whoever comes back begins anew, wherever it was."""
+    from holdfast.stream.hub import Hub
+
+    follow = Hub.follow
+    Hub.follow = lambda self, chat_id, after: follow(self, chat_id, None)
+
+
+def _each_for_itself() -> None:
+    """What a chat stands at is read again for everybody who asks."""
+    from holdfast.stream.feed import Feed
+
+    async def anew(self: Any, cursor: Any) -> Any:
+        async with self._lock:
+            return await self._refresh(), self.log.enter()
+
+    Feed.enter = anew
+
+
+def _own_clock() -> None:
+    """Whose lease has lapsed is reckoned by the wall clock of whoever asks."""
+    import time
+
+    from holdfast.db import leases
+
+    one, all_ = leases.fetch_row, leases.fetch_rows
+
+    def by_own(query: Any) -> Any:
+        now = f"to_timestamp({time.time()})"
+        return replace(query, text=query.text.replace("clock_timestamp()", now))
+
+    def row(pool: Any, query: Any, **values: Any) -> Any:
+        return one(pool, by_own(query), **values)
+
+    def rows(pool: Any, query: Any, **values: Any) -> Any:
+        return all_(pool, by_own(query), **values)
+
+    leases.fetch_row, leases.fetch_rows = row, rows
 
 
 def _stopped_on_hand_over() -> None:
@@ -150,14 +211,69 @@ def _void_calls_live_on() -> None:
     Driver._stop_void = nothing  # pyright: ignore[reportPrivateUsage]
 
 
+def _heartbeat_in_the_pool() -> None:
+    """A lease waits for a connection like everybody else."""
+    from collections.abc import AsyncGenerator
+    from contextlib import asynccontextmanager
+
+    from holdfast.bootstrap import adapters, server
+    from holdfast.db.leases import PostgresLeases
+    from holdfast.worker.heartbeat import on_this_loop
+
+    made: list[PostgresLeases] = []
+
+    def remembered(pool: Any) -> PostgresLeases:
+        made.append(PostgresLeases(pool))
+        return made[0]
+
+    @asynccontextmanager
+    async def shared(*_: object) -> AsyncGenerator[PostgresLeases]:
+        yield made[0]
+
+    adapters.PostgresLeases = remembered
+    adapters._open_leases = shared  # pyright: ignore[reportPrivateUsage]
+    assert server.assemble.__kwdefaults__ is not None
+    server.assemble.__kwdefaults__["beat_beside"] = on_this_loop
+
+
+def _half_replies() -> None:
+    """A stream that broke off is as good as one that ended."""
+    from holdfast.prove.half import half_finish
+    from holdfast.providers.stream import ModelStream
+
+    ModelStream._finish = half_finish()  # pyright: ignore[reportPrivateUsage]
+
+
+def _running_bill() -> None:
+    """Every reply costs what the turn has cost so far, so that the first is paid for twice."""
+    from holdfast.turn.replies import Replies
+
+    body, cost = Replies._body, dict[Any, int]()  # pyright: ignore[reportPrivateUsage]
+
+    def running(self: Any, turn: Any, reply: Any, parts: Any) -> Any:
+        made = body(self, turn, reply, parts)
+        chat_id, output = turn.chat.chat_id, (made.usage or {}).get("output", 0)
+        cost[chat_id] = cost.get(chat_id, 0) + output
+        return replace(made, usage={**(made.usage or {}), "output": cost[chat_id]})
+
+    Replies._body = running  # pyright: ignore[reportPrivateUsage]
+
+
 MUTANTS: Mapping[str, Patch] = {
+    "a running bill": _running_bill,
+    "half replies": _half_replies,
+    "heartbeat in the pool": _heartbeat_in_the_pool,
     "stopped on hand-over": _stopped_on_hand_over,
     "no key": _no_key,
     "no tombstone": _no_tombstone,
     "void calls live on": _void_calls_live_on,
     "parts only in memory": _forgetful_bus,
     "no fence": _no_fence,
+    "no fence, cut off": _no_fence_and_no_look,
     "tools re-run blindly": _tools_again,
     "publish before commit": _publish_before_commit,
+    "each for itself": _each_for_itself,
+    "leases by one's own clock": _own_clock,
+    "no resume": _no_resume,
     "subscribe after snapshot": _subscribe_after_snapshot,
 }

@@ -7,11 +7,26 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Final
 
+import asyncpg
+
 from holdfast.agent.sandbox.bubblewrap import Bubblewrap, Ground
-from holdfast.prove.attack import CannotTry, Mutant, Order
+from holdfast.agent.sandbox.check import CannotAttack
+from holdfast.db.pool import BoundedPool
+from holdfast.prove.attack import CannotTry, Found, Mutant, Order
+from holdfast.prove.borders.matrix import cross
+from holdfast.prove.borders.unguarded import UNGUARDED, unguarded
+from holdfast.prove.clocks import jumps
 from holdfast.prove.commits import answers
 from holdfast.prove.hands import stopping
 from holdfast.prove.hands import trials as commands
+from holdfast.prove.limits import connections, disk
+from holdfast.prove.limits.hopeful import hoping
+from holdfast.prove.models.campaign import fail
+from holdfast.prove.models.documented import documented
+from holdfast.prove.mutants import instead_of
+from holdfast.prove.network import weather
+from holdfast.prove.network.abroad import play_abroad
+from holdfast.prove.network.storms import ONE_OF_EACH, storm_on
 from holdfast.prove.stage.theatre import theatre
 from holdfast.prove.streams.cell import Run, cell
 from holdfast.prove.streams.stalled import QUIET
@@ -29,6 +44,7 @@ COMMANDS: Final[dict[str, tuple[commands.Blow, str, str]]] = {
     "stopped on hand-over": ("term", "after agent look", "not done to its end"),
     "no key": ("kill", "after agent start", "done twice"),
 }
+MODELS: Final = {"half replies": "0 retries", "a running bill": "tokens are noted"}
 
 
 def mutants() -> list[Mutant]:
@@ -40,6 +56,15 @@ def mutants() -> list[Mutant]:
         *(Mutant(name, "commands", _command(name)) for name in COMMANDS),
         Mutant("no tombstone", "commands", _tombstone),
         *(Mutant(f"wall: {name}", "escapes", _wall(name)) for name in BREACHES),
+        Mutant("no fence, cut off", "partitions", _cut_off),
+        Mutant("no resume", "bad lines", _bad_lines),
+        Mutant("each for itself", "storms", _storm),
+        Mutant("leases by one's own clock", "clock jumps", _clock),
+        Mutant("taken without being stored", "full disks", _hopeful),
+        Mutant("heartbeat in the pool", "used-up connections", _starved, alone=True),
+        Mutant("no end to waiting", "used-up connections", _endless, alone=True),
+        *(Mutant(name, "borders", _border(name), alone=True) for name in UNGUARDED),
+        *(Mutant(name, "failing models", _failing(name)) for name in MODELS),
     ]
 
 
@@ -93,7 +118,11 @@ async def _tombstone() -> bool:
 def _wall(name: str) -> Callable[[], Awaitable[bool]]:
     async def notice() -> bool:
         async with _standing() as wall:
-            return bool((await attacked_through(wall, BREACHES[name])).escapes)
+            try:
+                attacked = await attacked_through(wall, BREACHES[name])
+            except CannotAttack as why:
+                raise CannotTry(str(why)) from None
+            return bool(attacked.escapes)
 
     return notice
 
@@ -104,6 +133,64 @@ async def _standing() -> AsyncGenerator[Bubblewrap]:
         if not isinstance(wall.ground, Ground):
             raise CannotTry(str(wall.ground))
         yield wall
+
+
+async def _cut_off() -> bool:
+    found = await play_abroad("unfenced", Order(1, 1, _quietly))
+    return any("a zombie wrote" in sentence for sentence in found.violations)
+
+
+async def _bad_lines() -> bool:
+    found = Found(0)
+    async with theatre() as stage:
+        await weather.trouble_on(stage, "redis", Order(4, 1, _quietly), found, "no resume")
+    return any("begin anew" in sentence for sentence in found.violations)
+
+
+async def _storm() -> bool:
+    found, order = Found(0), Order(1, 1, _quietly)
+    async with theatre() as stage, cell(stage, "redis", ONE_OF_EACH, "each for itself") as place:
+        await storm_on(place, 1, order, found)
+    return any("reads for each" in sentence for sentence in found.violations)
+
+
+async def _clock() -> bool:
+    found = await jumps.jump(Order(12, 1, _quietly), "leases by one's own clock")
+    return any("taken over from" in sentence for sentence in found.violations)
+
+
+async def _hopeful() -> bool:
+    found = await disk.fill(Order(1, 1, _quietly), hoping)
+    return any("taken messages lost" in sentence for sentence in found.violations)
+
+
+async def _starved() -> bool:
+    found = await connections.exhaust(Order(1, 1, _quietly), "heartbeat in the pool")
+    return any("lost their lease" in sentence for sentence in found.violations)
+
+
+async def _endless() -> bool:
+    with instead_of(BoundedPool, "acquire", asyncpg.Pool.acquire):
+        found = await connections.exhaust(Order(1, 1, _quietly))
+    return any("only after" in sentence for sentence in found.violations)
+
+
+def _border(name: str) -> Callable[[], Awaitable[bool]]:
+    async def notice() -> bool:
+        with unguarded(name):
+            found = await cross(Order(1, 1, _quietly), only="colleague")
+        return any("colleague on" in sentence for sentence in found.violations)
+
+    return notice
+
+
+def _failing(name: str) -> Callable[[], Awaitable[bool]]:
+    async def notice() -> bool:
+        rows = [row for row in documented() if (row.fault, row.wire) == ("eof-mid", "chat")]
+        found = await fail(Order(1, 1, _quietly), rows, name)
+        return any(MODELS[name] in sentence for sentence in found.violations)
+
+    return notice
 
 
 def _quietly(_said: str) -> None:

@@ -1,84 +1,140 @@
-"""What a proof found: JSON for programs, a page for people."""
+"""What proofs found: figures for programs, and a page for people that is made of them.
+
+A file that is there is added to: an attack that is made again replaces what was told of it, and
+the others stay. So a proof of hours may be made in pieces, or go on after it was ended.
+"""
 
 import subprocess
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+import orjson
+
+from holdfast.prove.attacks import ATTACKS
+from holdfast.prove.noticed import mutants
 from holdfast.prove.proof import Proof, Tried
+
+Figures = dict[str, Any]
+ABOUT: Final = frozenset(
+    {"promise", "attack", "unit", "seed", "profile", "made_of", "date", "seconds", "count"}
+    | {"violations", "sentences", "not_tried"}
+)
+"""What is told of every attack; the rest are figures of its own."""
+NAMES: Final = {attack.name: attack.name.replace(" ", "_").replace("-", "") for attack in ATTACKS}
 
 
 def made_of() -> str:
-    """The version, and the commit where this is a clone."""
-    here = Path(__file__).parent
-    asked = ["git", "-C", str(here), "rev-parse", "--short", "HEAD"]
+    """The version; and the commit where this is a clone, marked if it was changed since."""
     try:
-        done = subprocess.run(asked, capture_output=True, text=True, check=True)
+        _git("ls-files", "--error-unmatch", Path(__file__).name)  # else the clone is of another
+        head, changed = _git("rev-parse", "--short", "HEAD"), _git("status", "--porcelain", "..")
     except (OSError, subprocess.CalledProcessError):
         return version("holdfast")
-    return f"{version('holdfast')}, commit {done.stdout.strip()}"
+    return f"{version('holdfast')}, commit {head}{'+' if changed else ''}"
 
 
-def as_json(proof: Proof) -> dict[str, Any]:
+def _git(*words: str) -> str:
+    asked = ["git", "-C", str(Path(__file__).parent), *words]
+    return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def read_report(file: Path | None) -> Figures:
+    """What is there; nothing if the file is not, or is no report."""
+    if file is None or not file.exists():
+        return {}
+    try:
+        found: Figures = orjson.loads(file.read_bytes())
+    except orjson.JSONDecodeError:
+        return {}
+    return found if "noticed" in found else {}
+
+
+def with_proof(before: Figures, proof: Proof) -> Figures:
+    tried = {NAMES[each.attack.name]: _one(each, proof) for each in proof.tried}
+    known = {**before.get("noticed", {}), **proof.noticed}
+    noticed = {each.name: known[each.name] for each in mutants() if each.name in known}
     return {
-        **{
-            each.attack.name.replace(" ", "_").replace("-", ""): _one(each, proof.seed)
-            for each in proof.tried
-        },
-        "mutants_total": len(proof.noticed),
-        "mutants_killed": sum(proof.noticed.values()),
-        "profile": proof.profile.value,
+        **{name: before[name] for name in NAMES.values() if name in before},
+        **tried,
+        "noticed": noticed,
+        "mutants_total": len(noticed),
+        "mutants_killed": sum(noticed.values()),
         "made_of": made_of(),
-        "date": f"{datetime.now(UTC):%Y-%m-%d}",
+        "date": _today(),
     }
 
 
-def _one(tried: Tried, seed: int) -> dict[str, Any]:
-    told: dict[str, Any] = {
+def _one(tried: Tried, proof: Proof) -> Figures:
+    told: Figures = {
         "promise": tried.attack.promise,
         "attack": tried.attack.attack,
         "unit": tried.attack.unit,
-        "seed": seed,
+        "seed": proof.seed,
+        "profile": proof.profile.value,
+        "made_of": made_of(),
+        "date": _today(),
+        "seconds": round(tried.seconds),
     }
     if tried.found is None:
         return {**told, "count": 0, "violations": 0, "not_tried": tried.why_not}
     found = tried.found
-    return {**told, "count": found.count, "violations": len(found.violations), **found.figures}
+    sentences = {"sentences": found.violations} if found.violations else {}
+    broken = {"violations": len(found.violations), **sentences}
+    return {**told, "count": found.count, **broken, **found.figures}
 
 
-def as_page(proof: Proof) -> str:
+def _today() -> str:
+    return f"{datetime.now(UTC):%Y-%m-%d}"
+
+
+def as_page(report: Figures) -> str:
     page = files("holdfast.prove").joinpath("promises.template.md").read_text(encoding="utf-8")
+    tried = {name: report[name] for name in NAMES.values() if name in report}
     return page.format(
-        made_of=made_of(),
-        date=f"{datetime.now(UTC):%Y-%m-%d}",
-        profile=proof.profile.value,
-        seed=proof.seed,
-        rows="\n".join(_row(each) for each in proof.tried),
-        killed=sum(proof.noticed.values()),
-        total=len(proof.noticed),
+        made_of=_all(tried, "made_of"),
+        date=_all(tried, "date"),
+        profile=_all(tried, "profile"),
+        seed=_all(tried, "seed"),
+        rows="\n".join(map(_row, tried.values())),
+        killed=report["mutants_killed"],
+        total=report["mutants_total"],
         mutants="\n".join(
-            f"| {name} | {'yes' if seen else '**no**'} |" for name, seen in proof.noticed.items()
+            f"| {name} | {'yes' if seen else '**no**'} |"
+            for name, seen in report["noticed"].items()
         ),
-        broken=_broken(proof),
+        broken=_broken(tried) or "None.",
+        without=", ".join(_without_mutant()),
     )
 
 
-def _row(tried: Tried) -> str:
-    attack, found = tried.attack, tried.found
-    if found is None:
-        return f"| **{attack.promise}** {attack.attack} | not tried: {tried.why_not} | |"
-    count = f"{found.count:,} {attack.unit}"
-    more = "".join(f"; {name.replace('_', ' ')} {value:g}" for name, value in found.figures.items())
-    return f"| **{attack.promise}** {attack.attack} | {count}{more} | {len(found.violations)} |"
+def _without_mutant() -> list[str]:
+    """Attacks of which no protection is taken away."""
+    missed = {name for each in mutants() for name in each.attack.split(" and ")}
+    return [attack.name for attack in ATTACKS if attack.name not in missed]
 
 
-def _broken(proof: Proof) -> str:
-    sentences = [
-        f"- {each.attack.name}: {sentence}"
-        for each in proof.tried
-        if each.found is not None
-        for sentence in each.found.violations
-    ]
-    return "\n".join(sentences) or "None."
+def _all(tried: Mapping[str, Figures], what: str) -> str:
+    """Nearly always one; several, if the report was made in pieces."""
+    return " and ".join(dict.fromkeys(str(each[what]) for each in tried.values()))
+
+
+def _row(told: Figures) -> str:
+    about = f"| **{told['promise']}** {told['attack']}"
+    if "not_tried" in told:
+        return f"{about} | not tried: {told['not_tried']} | |"
+    more = "".join(
+        f"; {name.replace('_', ' ')} {value:g}" for name, value in told.items() if name not in ABOUT
+    )
+    return f"{about} | {told['count']:,} {told['unit']}{more} | {told['violations']} |"
+
+
+def _broken(tried: Mapping[str, Figures]) -> str:
+    return "\n".join(
+        f"- {name.replace('_', ' ')}: {sentence}"
+        for name, told in tried.items()
+        for sentence in told.get("sentences", ())
+    )

@@ -4,6 +4,7 @@
 them: they become values there. What is wrong with them is said all at once, in sentences.
 """
 
+import re
 from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
@@ -79,6 +80,22 @@ def _origins(given: object) -> object:
     return tuple(origins)
 
 
+_HOST: Final = re.compile(
+    r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*(:\d{1,5})?"
+)
+
+
+def _hosts(given: object) -> object:
+    """Plain names, maybe with a port: they become part of a header and of a page."""
+    listed = given.split(",") if isinstance(given, str) else given
+    if not isinstance(listed, list | tuple):
+        return given
+    hosts = tuple(str(each).strip().lower() for each in cast("list[object]", listed))
+    if not all(_HOST.fullmatch(host) for host in hosts):
+        raise ValueError("should be hosts such as pictures.example, with commas between")
+    return hosts
+
+
 def _http(url: str) -> str:
     if url and (urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).netloc):
         raise ValueError("should be empty or an http(s) address such as http://localhost:4318")
@@ -101,7 +118,7 @@ class Settings(BaseSettings):
         description="The PostgreSQL database that holds everything acknowledged.",
     )
     database_connections_max: int = Field(
-        default=16,
+        default=7,
         ge=2,
         le=200,
         description="Connections that one replica may hold; a turn needs one for milliseconds."
@@ -110,7 +127,8 @@ class Settings(BaseSettings):
     database_command_timeout_s: float = Field(
         default=10.0,
         gt=0,
-        description="Seconds after which a statement that was not answered counts as unavailable.",
+        description="Seconds after which a statement that was not answered counts as unavailable,"
+        " and for which one waits for a connection at most.",
     )
 
     # The bus.
@@ -168,6 +186,12 @@ class Settings(BaseSettings):
         default=(),
         description="Where our own pages come from, as `https://chat.example`, with commas between:"
         " a browser's sign-in counts for no others. Empty: localhost, on the port.",
+    )
+    image_hosts: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_hosts)] = Field(
+        default=(),
+        description="Hosts whose pictures the page shows, over HTTPS, as `pictures.example`, with"
+        " commas between. Whoever has one learns who reads a chat, and a model can be talked into"
+        " telling it more. Pictures of all others are links.",
     )
     trusted_proxies: str = Field(
         default="127.0.0.1",

@@ -19,6 +19,9 @@ from holdfast.simulator.usage import InputUsage
 from holdfast.simulator.wires.base import Frame, Mark
 
 HUGE_PIECE: Final = b"x" * 65_536
+HELD_BYTES_MAX: Final = 16_384
+"""Of an answer without a pace, before it is written: a word at a time, half of the simulator's work
+would be system calls."""
 PING_EVERY_S: Final = 0.1
 SETTLE_S: Final = 0.02
 """Time for the bytes before a reset to leave: a reset may overtake what is still queued."""
@@ -89,7 +92,11 @@ class Delivery:
                 await self._pace(item)
                 data = self._encoder.frame(item)
                 self._entry.note(item.name or str(item.mark), data)
-                await sink.write(data)
+                if self._options.rate or len(self._held) > HELD_BYTES_MAX:
+                    await sink.write(self._held + data)
+                    self._held = b""
+                else:
+                    self._held += data  # nothing waits between this one and the next
                 self._bill(item)
                 continue
             if isinstance(item, Act):
@@ -144,6 +151,7 @@ class Delivery:
         if self._options.one_piece:
             self._held += data
             return
+        await self._flush(sink)
         await self._out(data, sink)
 
     async def _flush(self, sink: Sink) -> None:

@@ -23,7 +23,7 @@ class Options:
     latency_s: float = 0.0
     """Silence between the headers and the first event."""
     piece_bytes: int = 0
-    """Bytes per HTTP chunk; 0 is one event per chunk."""
+    """Bytes per HTTP chunk; 0 is one event per chunk, or, without a rate, as much as there is."""
     one_piece: bool = False
     """The whole stream as one HTTP chunk."""
     line: LineEnd = LineEnd.WIRE

@@ -10,7 +10,7 @@ from holdfast.simulator.jsons import JsonObject
 from holdfast.simulator.usage import InputUsage, Usage, bill
 
 ENTRIES_MAX: Final = 10_000
-BODIES_BYTES_MAX: Final = 256 * 1024 * 1024
+BODIES_BYTES_MAX: Final = 64 * 1024 * 1024
 """Bodies that are kept; older ones are forgotten first, their entries stay."""
 SENT_BYTES_MAX: Final = 32_768
 """How much of each answer is kept."""

@@ -80,7 +80,8 @@ class Feed:
         """The last part in the log; None: unknown, readers look to themselves."""
         self._facts: Chat | None = None
         self._lock = asyncio.Lock()
-        self._opened = asyncio.Event()
+        self._opening: asyncio.Event | None = asyncio.Event()
+        """None once it is open, or refused: thousands of feeds are, and need no event any more."""
         self._refusal: HoldfastError | None = None
         self._waiting: dict[asyncio.Future[None], None] = {}
         self.newest: Telling | None = None
@@ -116,7 +117,8 @@ class Feed:
 
     async def opened(self) -> None:
         """Returns once it is followed; raises `ChatNotFound` or `Unavailable` if it cannot be."""
-        await self._opened.wait()
+        if self._opening is not None:
+            await self._opening.wait()
         match self._refusal:
             case None:
                 pass
@@ -129,9 +131,9 @@ class Feed:
         self.closed = True
         self._forget_early()
         self._forget_snapshot()
-        if not self._opened.is_set():
+        if self._opening is not None:
             self._refusal = self._refusal or Unavailable("the server stops watching")
-            self._opened.set()
+            self._is_open()
         self._wake()
 
     def news(self) -> asyncio.Future[None]:
@@ -156,8 +158,13 @@ class Feed:
                 await self._refresh()
         except HoldfastError as error:
             self._refusal = error
-        self._opened.set()
+        self._is_open()
         return self._refusal is None
+
+    def _is_open(self) -> None:
+        opening, self._opening = self._opening, None
+        if opening is not None:
+            opening.set()
 
     # What the bus says.
 

@@ -110,6 +110,8 @@ _DROPPED: Final = "What the bus could not take: readers find it later, or see no
 _TOKENS: Final = "Tokens that providers billed."
 
 METRICS: Final[Sequence[Row]] = (
+    # The process.
+    _now("tasks", "loop.tasks", "Tasks of this process's event loop."),
     # The bus.
     _count("bus_sent", "bus.sent_hints", _SENT, kind="hint"),
     _count("bus_sent", "bus.sent_parts", _SENT, kind="part"),

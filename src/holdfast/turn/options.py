@@ -56,6 +56,8 @@ class ToolOptions:
 class TurnOptions:
     system: tuple[str, ...] = ()
     """The sections of the system prompt."""
+    default_model: str | None = None
+    """What the server's default is called, for those who read which model answered."""
     replies_max: int = 100
     """Replies of a model since somebody last spoke, before the turn fails."""
     page_messages_max: int = 500

@@ -172,7 +172,7 @@ class Replies:
             role=Role.ASSISTANT,
             parts=parts,
             ending=reply.ending,
-            model=turn.chat.model,
+            model=self._rules.name_of(turn.asked_model),
             effort=turn.chat.effort,
             usage=None if usage is None else usage.counts(),
             cost_micros=self._models.cost_micros(turn.asked_model, usage, self._clock.now()),
@@ -235,4 +235,6 @@ class Replies:
 
     def partial(self, turn: Turn, said: Said, ending: Ending) -> MessageBody:
         cost = self._models.cost_micros(turn.asked_model, said.usage, self._clock.now())
-        return partial_body(turn.chat, said, ending, cost)
+        # Of what somebody dead had said nobody knows whom it asked: what goes for the chat now.
+        model = self._rules.name_of(turn.asked_model or self._rules.model_of(turn.chat))
+        return partial_body(said, ending, model=model, effort=turn.chat.effort, cost_micros=cost)

@@ -22,6 +22,10 @@ class Rules:
         """None: the server's default."""
         return chat.model or self.current.of(chat.org_id).default_model
 
+    def name_of(self, model: str | None) -> str | None:
+        """What to write down of a model that was asked."""
+        return model or self.options.default_model
+
     def system_of(self, chat: Chat) -> tuple[str, ...]:
         instructions = self.current.of(chat.org_id).instructions
         return (*self.options.system, instructions) if instructions else self.options.system

@@ -108,14 +108,16 @@ class Opened:
     group: asyncio.TaskGroup = field(default_factory=asyncio.TaskGroup)
 
 
-def partial_body(chat: Chat, said: Said, ending: Ending, cost_micros: int | None) -> MessageBody:
+def partial_body(
+    said: Said, ending: Ending, *, model: str | None, effort: str | None, cost_micros: int | None
+) -> MessageBody:
     """What was said before an end that the model did not choose, as a message."""
     return MessageBody(
         role=Role.ASSISTANT,
         parts=said.parts,
         ending=ending,
-        model=chat.model,
-        effort=chat.effort,
+        model=model,
+        effort=effort,
         usage=None if said.usage is None else said.usage.counts(),
         cost_micros=cost_micros,
     )

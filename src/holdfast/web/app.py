@@ -102,6 +102,8 @@ def _routed(version: str) -> FastAPI:
         docs_url=None,  # its page would load scripts from somebody else's server
         redoc_url=None,
         redirect_slashes=False,
+        # Ours are in `telemetry/`. Asking whether to make these takes 2 % of each request.
+        telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     for prefix, router in _ROUTERS:
         app.include_router(router, prefix=prefix)
@@ -111,7 +113,9 @@ def _routed(version: str) -> FastAPI:
 def create_app(edge: Edge) -> FastAPI:
     app = _routed(edge.version)
     app.state.edge = edge
-    app.router.default = Page(app.router.default, files_in(STATIC))
+    app.router.default = Page(
+        app.router.default, files_in(STATIC), image_hosts=edge.options.image_hosts
+    )
     problems.install(app)
     options = edge.options
     app.add_middleware(

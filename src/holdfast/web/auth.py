@@ -159,7 +159,7 @@ async def _keyed(
 ) -> Keyed | None:
     if idempotency_key is None:
         return None
-    asked = f"{request.method} {request.url.path}\n".encode()
+    asked = f"{request.method} {request.scope['path']}\n".encode()
     digest = hashlib.sha256(asked + await request.body()).digest()
     return Keyed(ClientKey(idempotency_key), digest)
 

@@ -28,6 +28,8 @@ from holdfast.web.rates import Rates
 class WebOptions:
     own_origins: frozenset[str] = frozenset()
     """Where our own pages come from, as browsers say it; a cookie speaks for no others."""
+    image_hosts: tuple[str, ...] = ()
+    """Whose pictures the page shows."""
     body_bytes_max: int = 1 * 2**20
     body_s_max: float = 30.0
     """How long a body may take to arrive."""

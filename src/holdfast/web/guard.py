@@ -5,17 +5,25 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from holdfast.web.problems import BadRequest, Overloaded, problem, problem_of
 
-WIRE: Final = "holdfast.wire"
-"""In a request's scope: how a stream that has begun is written, past all the layers that look only
-at how an answer begins. Each of them would cost every event of every reader."""
+AFTER: Final = "holdfast.after"
+"""In a request's scope: what to do when all layers have returned that look only at how an answer
+begins. A stream goes on there for hours. Within them, each would cost every event of every reader,
+and together they would hold more memory for a reader that only waits than all the rest does."""
 _LOG: Final = logging.getLogger(__name__)
 _PROBES: Final = frozenset({"/healthz", "/readyz"})
+_OF_THE_WIRE: Final = frozenset(
+    {
+        *("type", "asgi", "http_version", "server", "client", "scheme", "method", "root_path"),
+        *("path", "raw_path", "query_string", "headers", "state", "extensions"),
+    }
+)
+"""In a scope: what the server put there, and looks at to the end."""
 _HEADERS: Final = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -24,6 +32,16 @@ _UNLESS_SAID: Final = (
     (b"cache-control", b"no-store"),
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
 )
+
+
+class After(Protocol):
+    """An answer that has begun, and goes on."""
+
+    async def go_on(self, receive: Receive, send: Send) -> None: ...
+
+    async def let_go(self) -> None:
+        """Of what it holds, whether it went on or not."""
+        ...
 
 
 class Guard:
@@ -47,7 +65,8 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        scope[WIRE] = send
+        after: list[After] = []
+        scope[AFTER] = after
         started = False
         # Probes are not counted: whoever is asked for much must not be taken for dead.
         counted = scope["path"] not in _PROBES
@@ -68,6 +87,9 @@ class Guard:
         self.under_way += counted
         try:
             await self._app(scope, self._bounded(scope, receive), sending)
+            for each in after:
+                _forget_layers(scope)
+                await each.go_on(receive, send)
         except Exception:
             name = self._new_name()
             _LOG.exception("unforeseen", extra={"error_id": name, "path": scope["path"]})
@@ -76,6 +98,8 @@ class Guard:
             await problem("internal", id=name)(scope, receive, sending)
         finally:
             self.under_way -= counted
+            for each in after:
+                await each.let_go()
 
     def _bounded(self, scope: Scope, receive: Receive) -> Receive:
         """The body's bytes, counted as they come: a length that was announced may be a lie."""
@@ -107,6 +131,12 @@ class Guard:
 
     def _too_large(self) -> BadRequest:
         return BadRequest("body_too_large", f"at most {self._bytes_max} bytes")
+
+
+def _forget_layers(scope: Scope) -> None:
+    """What they left in it would stay for as long as the stream goes on."""
+    for name in [name for name in scope if name not in _OF_THE_WIRE]:
+        del scope[name]
 
 
 def _complete(start: Message) -> None:

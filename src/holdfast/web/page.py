@@ -11,7 +11,7 @@ relative, and how many steps up they begin is seen from the path that was asked 
 
 import hashlib
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -28,6 +28,7 @@ NOT_BUILT: Final = (
 _INDEX: Final = "/index.html"
 _ASSETS: Final = "/assets/"
 _NONCE: Final = "HOLDFAST_NONCE"
+_IMAGE_HOSTS: Final = "HOLDFAST_IMAGE_HOSTS"
 _RELATIVE: Final = '="./'
 """How every address begins in `index.html` as it is built."""
 _MEDIA_TYPES: Final[Mapping[str, str]] = {
@@ -41,6 +42,8 @@ _MEDIA_TYPES: Final[Mapping[str, str]] = {
     ".wasm": "application/wasm",
     ".woff2": "font/woff2",
 }
+_OF_A_WORKER: Final = "default-src 'none'; script-src 'self'"
+"""What a script may load that runs as a worker, which has the policy of its own file."""
 _PACKED: Final[Mapping[str, str]] = {".br": "br", ".gz": "gzip"}  # the better one first
 
 
@@ -72,8 +75,9 @@ def files_in(folder: Path) -> dict[str, File]:
     return found
 
 
-def policy(nonce: str) -> str:
-    """What the page may load and run: its own files, and nothing that a model could name.
+def policy(nonce: str, image_hosts: Sequence[str] = ()) -> str:
+    """What the page may load and run: its own files, and nothing that a model could name but
+    pictures of the hosts that an administrator trusts.
 
     Styles by nonce are those that primitives make at run time. No `data:`, no other origin, no
     `eval`, and no string becomes a script (trusted types).
@@ -83,7 +87,7 @@ def policy(nonce: str) -> str:
             "default-src 'none'",
             "script-src 'self'",
             f"style-src 'self' 'nonce-{nonce}'",
-            "img-src 'self' blob:",
+            " ".join(("img-src 'self' blob:", *(f"https://{host}" for host in image_hosts))),
             "font-src 'self'",
             "connect-src 'self'",
             "worker-src 'self'",
@@ -104,12 +108,19 @@ class Page:
         otherwise: ASGIApp,
         files: Mapping[str, File],
         new_nonce: Callable[[], str] = lambda: secrets.token_urlsafe(18),
+        *,
+        image_hosts: Sequence[str] = (),
     ) -> None:
         self._otherwise = otherwise
         self._files = files
         self._new_nonce = new_nonce
+        self._image_hosts = image_hosts
         index = files.get(_INDEX)
-        self._index = None if index is None else index.content.decode()
+        self._index = (
+            None
+            if index is None
+            else index.content.decode().replace(_IMAGE_HOSTS, " ".join(image_hosts))
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         response = self._response(scope)
@@ -136,7 +147,10 @@ class Page:
             html,
             media_type=_MEDIA_TYPES[".html"],
             # Without a tag: a page from the cache would carry the nonce of another answer.
-            headers={"cache-control": "no-cache", "content-security-policy": policy(nonce)},
+            headers={
+                "cache-control": "no-cache",
+                "content-security-policy": policy(nonce, self._image_hosts),
+            },
         )
 
 
@@ -153,6 +167,8 @@ def _steps_up(scope: Scope) -> str:
 def _file(file: File, headers: Headers, *, forever: bool) -> Response:
     cache = "public, max-age=31536000, immutable" if forever else "no-cache"
     said = {"cache-control": cache, "etag": file.tag, "vary": "accept-encoding"}
+    if file.media_type == _MEDIA_TYPES[".js"]:
+        said["content-security-policy"] = _OF_A_WORKER
     if headers.get("if-none-match") == file.tag:
         return Response(status_code=304, headers=said)
     wanted = {

@@ -102,7 +102,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "last_admin": Kind(409, "An organisation keeps at least one admin."),
     "password_refused": Kind(422, "Nobody should have this as a password."),
     "precondition_failed": Kind(412, "Somebody was faster: it is not what `If-Match` names."),
-    "workspace_unusable": Kind(409, "The workspace cannot be used now; `detail` says why."),
+    "workspace_unusable": Kind(409, "The workspace cannot be used now."),
     "too_many_workspaces": Kind(409, "The chat's owner has as many workspaces as one may have."),
     "already_made": Kind(409, "Made before, under this key; its secret was shown then."),
     # What the server says.

@@ -23,7 +23,7 @@ from holdfast.stream.cursor import Cursor
 from holdfast.stream.follower import Follower
 from holdfast.stream.watcher import Watcher
 from holdfast.web.auth import Caller
-from holdfast.web.guard import WIRE
+from holdfast.web.guard import AFTER
 
 CLOSE_GONE: Final = 4404
 """The chat is gone, or the right to read it."""
@@ -118,31 +118,43 @@ async def _told(reader: Reader, events: AsyncIterator[Told], write: Write) -> bo
 
 class EventStream(Response):
     """Server-sent events. Not a `StreamingResponse`: what is followed is let go of here, on every
-    way out, and not when a generator happens to be collected."""
+    way out, and not when a generator happens to be collected.
+
+    Begins where it is called, so that a chat that is not there is a problem like any other, and
+    goes on in the guard, when nothing of the request is left but this."""
 
     media_type = "text/event-stream"
 
     def __init__(self, reader: Reader) -> None:
         super().__init__(status_code=200, headers=_HEADERS)
         self._reader = reader
+        self._following = reader.follow()
+        self._events: AsyncIterator[Told] | None = None
         del self.headers["content-length"]
 
     async def __call__(  # pyright: ignore[reportImplicitOverride] - 3.11
         self,
         scope: Scope,
-        receive: Receive,
+        receive: Receive,  # noqa: ARG002
         send: Send,
     ) -> None:
-        async with self._reader.follow() as events:
-            await send(
-                {
-                    "type": "http.response.start",
-                    "status": self.status_code,
-                    "headers": self.raw_headers,
-                }
-            )
-            wire = scope.get(WIRE, send)
-            await either(partial(self._write, events, wire), partial(_hung_up, receive))
+        scope[AFTER].append(self)  # first: it lets go, whatever happens from here on
+        self._events = await self._following.__aenter__()
+        await send(
+            {
+                "type": "http.response.start",
+                "status": self.status_code,
+                "headers": self.raw_headers,
+            }
+        )
+
+    async def go_on(self, receive: Receive, send: Send) -> None:
+        if self._events is not None:  # else it was refused, and a problem was the answer
+            await either(partial(self._write, self._events, send), partial(_hung_up, receive))
+
+    async def let_go(self) -> None:
+        if self._events is not None:
+            await self._following.__aexit__(None, None, None)
 
     async def _write(self, events: AsyncIterator[Told], send: Send) -> None:
         async def write(event: Told) -> None:

@@ -104,29 +104,53 @@ async def test_after_kill_9_the_turn_goes_on_to_its_end(folder: Path) -> None:
     assert running_in(folder) == []
 
 
-async def test_its_agents_end_with_it_but_not_by_its_death(folder: Path) -> None:
-    data = folder / "data"
+NAMED = {"templates": '[{"kind": "local", "name": "here", "start_s": 90}]'}
 
-    def agents() -> list[int]:
-        return [pid for pid in running_in(folder) if b"holdfast.agent" in command_line(pid)]
 
-    async with dev(data) as first:
-        chat_id = await first.client.new_chat("Hello.")
-        await first.client.until(chat_id, "idle")
-        for _ in range(30):  # each waits for a few seconds by itself
-            made = await first.client.ask("PUT", f"chats/{chat_id}/workspace", {}, raw=None)
-            if made.json["status"] == "running":
-                break
-        (agent,) = agents()
+@pytest.mark.parametrize("variables", [{}, NAMED], ids=["its own", "as templates say"])
+async def test_its_agents_end_with_it_but_not_by_its_death(
+    folder: Path, variables: dict[str, str]
+) -> None:
+    data, given = folder / "data", dict(variables)
+    if variables:
+        given["workspaces_folder"] = str(folder / "w")
+    async with dev(data, **given) as first:
+        agent = await an_agent(first, folder)
         first.process.kill()
         await first.process.wait()
-        assert agents() == [agent], "a crash ends no command"
+        assert agents_in(folder) == [agent], "a crash ends no command"
 
-    async with dev(data) as second:
-        assert agents() == [agent], "it goes on"
+    async with dev(data, **given) as second:
+        assert agents_in(folder) == [agent], "it goes on"
         code, errors = await second.end(signal.SIGINT)
         assert (code, errors) == (0, "Stopped.\n")
     assert running_in(folder) == []
+
+
+async def test_agents_of_a_database_that_others_may_use_go_on_without_it(
+    folder: Path, url: str
+) -> None:
+    shared = {**NAMED, "workspaces_folder": folder / "w", "database_url": url}
+    async with dev(folder / "data", **shared) as running:
+        agent = await an_agent(running, folder)
+        await running.end(signal.SIGINT)
+    assert agents_in(folder) == [agent]
+
+
+async def an_agent(running: Dev, folder: Path) -> int:
+    """Of a new chat's workspace."""
+    chat_id = await running.client.new_chat("Hello.")
+    await running.client.until(chat_id, "idle")
+    for _ in range(30):  # each waits for a few seconds by itself
+        made = await running.client.ask("PUT", f"chats/{chat_id}/workspace", {}, raw=None)
+        if made.json["status"] == "running":
+            break
+    (agent,) = agents_in(folder)
+    return agent
+
+
+def agents_in(folder: Path) -> list[int]:
+    return [pid for pid in running_in(folder) if b"holdfast.agent" in command_line(pid)]
 
 
 def command_line(pid: int) -> bytes:

@@ -1,9 +1,10 @@
 """`holdfast serve` and `holdfast admin create-first` as real processes."""
 
 import asyncio
+import resource
 import signal
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -11,6 +12,7 @@ import aiohttp
 import orjson
 import pytest
 
+from holdfast.cli.process import FILES_OPEN_MAX
 from tests.integration.cli.test_worker import ended, environment, models_of, ready
 from tests.support.database import temporary_database
 from tests.support.identity import PASSWORD
@@ -76,7 +78,19 @@ async def test_from_an_empty_database_to_an_answer_and_a_clean_end(cell: Replica
     assert key not in errors
 
 
-async def test_the_first_admin_may_come_from_the_settings(cell: Replicas) -> None:
+@pytest.fixture
+def few_files() -> Generator[None]:
+    """What is started meanwhile may open 200, and allow itself more, as is the rule elsewhere."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (200, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.usefixtures("few_files")
+async def test_the_first_admin_may_come_from_the_settings(
+    cell: Replicas,
+) -> None:
     settings = {
         "database_url": cell.database_url,
         "models": models_of(cell),
@@ -88,6 +102,8 @@ async def test_the_first_admin_may_come_from_the_settings(cell: Replicas) -> Non
         url = (await ready(process)).split()[-1]
         login = {"email": "ada@acme.example", "password": PASSWORD}
         assert (await Client(http, url).post("sign-ins", login)).status == 201
+        soft, hard = resource.prlimit(process.pid, resource.RLIMIT_NOFILE)
+        assert soft == (min(FILES_OPEN_MAX, hard) if hard >= 0 else FILES_OPEN_MAX) > 200
 
 
 async def test_a_port_that_is_taken_is_said_in_a_sentence(cell: Replicas) -> None:

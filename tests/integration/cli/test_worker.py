@@ -18,7 +18,7 @@ from aiohttp import web
 from typer.testing import CliRunner
 
 from holdfast.cli.app import app
-from holdfast.prove.stage.private_postgres import free_port
+from holdfast.prove.stage.ports import quiet_port
 from holdfast.settings import Settings
 from tests.support.builders import user
 from tests.support.replica import API_KEY, Replicas, ask, at_rest, replicas
@@ -86,7 +86,7 @@ async def test_it_becomes_ready_drives_and_ends_within_a_second(
 
 async def life_of_a_worker(cell: Replicas, number: signal.Signals) -> float:
     """It becomes ready, drives a turn, shows it in its metrics, and ends so long after a signal."""
-    port = free_port()
+    port = quiet_port()
     async with worker(
         database_url=cell.database_url,
         models=models_of(cell),
@@ -124,7 +124,7 @@ async def test_it_sends_its_traces(cell: Replicas) -> None:
     collector.router.add_post("/{path:.*}", take)
     runner = web.AppRunner(collector)
     await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", free_port())
+    site = web.TCPSite(runner, "127.0.0.1", quiet_port())
     await site.start()
     async with worker(
         database_url=cell.database_url, models=models_of(cell), otlp_endpoint=site.name

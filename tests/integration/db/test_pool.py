@@ -100,3 +100,14 @@ async def test_the_clock_tells_the_databases_time(pool: asyncpg.Pool) -> None:
     wrong = DatabaseClock(datetime(2000, 1, 1, tzinfo=UTC), 0.0)
     await wrong.sync(pool)
     assert abs(wrong.now() - clock.now()) < timedelta(seconds=1)
+
+
+async def test_nobody_waits_for_a_connection_longer_than_the_bound(template: str) -> None:
+    options = PoolOptions(connections_min=1, connections_max=1, wait_s=0.2)
+    look = Query.compile("select 1 as one")
+    async with temporary_database(template) as url, open_pool(url, options) as pool:
+        async with pool.acquire(), asyncio.timeout(5):
+            with pytest.raises(Unavailable):
+                await fetch_row(pool, look)
+        row = await fetch_row(pool, look)
+    assert row is not None

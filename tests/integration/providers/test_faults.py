@@ -11,6 +11,7 @@ import pytest
 import pytest_asyncio
 
 from holdfast.domain.chat import ErrorKind
+from holdfast.prove.models.outcomes import ODD, RACING
 from holdfast.prove.stage.simulator import simulator_process
 from holdfast.providers.errors import ProviderError
 from holdfast.providers.stream import ModelStream
@@ -19,8 +20,6 @@ from holdfast.simulator.faults import ABOUT, Fault, Place
 from scripts import generate_provider_faults
 from tests.support import provider_faults
 from tests.support.fault_table import (
-    ODD,
-    RACING,
     SPEECH,
     WHOLE,
     content,

@@ -9,13 +9,11 @@ import pytest
 
 from holdfast.domain.addresses import is_public
 from holdfast.domain.chat import ErrorKind
-from holdfast.domain.messages import Ending
-from holdfast.ports import models
+from holdfast.prove.half import half_finish
 from holdfast.providers import stream as stream_module
 from holdfast.providers.errors import ProviderError
 from holdfast.providers.stream import ModelStream
 from holdfast.providers.transport import Transport
-from holdfast.providers.types import Decoder
 from holdfast.simulator.faults import Fault
 from tests.requirements import requirement
 from tests.support import provider_faults
@@ -27,16 +25,7 @@ HANG_S = 6.0
 
 def end_not_required(patch: pytest.MonkeyPatch) -> None:
     """Whatever came before the connection ended is taken for the reply (P1)."""
-    intact = ModelStream._finish  # pyright: ignore[reportPrivateUsage]
-
-    def finish(self: Any, decoder: Decoder) -> None:
-        intact(self, decoder)
-        if self._error is not None and self._error.kind is ErrorKind.STREAM_CLOSED:
-            self._error = None
-            parts = self.partial()
-            self.final = models.Reply(parts=parts, ending=Ending.COMPLETE, usage=None, finish="")
-
-    patch.setattr(ModelStream, "_finish", finish)
+    patch.setattr(ModelStream, "_finish", half_finish())
 
 
 def no_silence_deadline(patch: pytest.MonkeyPatch) -> None:

@@ -61,6 +61,7 @@ async def test_a_message_on_one_replica_is_answered_by_another(cell: Replicas, b
             assert (await at_rest(api, chat.chat_id)).status is Status.IDLE
             assert (await texts(api.adapters, chat.chat_id))[1:] == [(Role.ASSISTANT, "well met")]
             assert worker.metrics.value("holdfast_worker_acquired_total") == 1
+            assert worker.metrics.value("holdfast_tasks") == len(asyncio.all_tasks())
             await until(lambda: worker.metrics.value("holdfast_bus_sent_total", kind="part") > 0)
             assert len(await redis.command("KEYS", "mine:*")) == (1 if bus == "redis" else 0)
 

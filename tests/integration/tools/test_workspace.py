@@ -202,6 +202,7 @@ async def test_files_are_written_read_edited_and_found(at_work: Hands) -> None:
 
     changes = [{"old": "return 1", "new": "return 2"}]
     edited = await at_work.says("edit_files", files=[{"path": "src/a.py", "changes": changes}])
+    assert edited.startswith("src/a.py: replaced in 1 place\n")
     assert "-    return 1\n+    return 2" in edited
     twice = await at_work.call("edit_files", files=[{"path": "src/a.py", "changes": changes}])
     assert twice.failed

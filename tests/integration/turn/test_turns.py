@@ -16,6 +16,7 @@ from holdfast.domain.ids import ChatId
 from holdfast.domain.messages import Ending, Role
 from holdfast.domain.parts import Reasoning, Text, ToolCall, ToolResult
 from holdfast.ports.models import Usage
+from holdfast.prove.models.documented import Documented, documented
 from holdfast.prove.stage.simulator import simulator_process
 from holdfast.providers.models import ConfiguredModels, ModelConfig
 from holdfast.providers.prices import Price
@@ -25,7 +26,6 @@ from holdfast.turn.nudges import Nudges
 from holdfast.turn.prompt import GO_ON
 from tests.requirements import requirement
 from tests.support.builders import user
-from tests.support.fault_page import Documented, documented
 from tests.support.model import FACTS, WIRE_NAMES, assistant
 from tests.support.provider_faults import DIRECTED, PATIENT, now
 from tests.support.simulated import endpoint_at
@@ -148,7 +148,7 @@ async def test_a_single_step_turn_costs_three_statements_here(turns: Turns) -> N
 async def test_every_fault_ends_a_turn_in_its_documented_state(turns: Turns, wire: str) -> None:
     """A fault that strikes once: what may pass is retried and ends well, the rest fails the turn
     with the kind that the page of faults names."""
-    rows = documented(wire)
+    rows = [row for row in documented() if row.wire == wire]
     assert {row.fault for row in rows} == set(Fault)
     wrong: list[str] = []
     room = asyncio.Semaphore(6)

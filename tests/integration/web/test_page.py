@@ -15,6 +15,7 @@ from tests.support.web import Answer, Cell, a_cell
 
 HTML: Final = "text/html,application/xhtml+xml,*/*;q=0.8"
 INDEX: Final = (
+    '<meta name="image-hosts" content="HOLDFAST_IMAGE_HOSTS" />'
     '<meta property="csp-nonce" nonce="HOLDFAST_NONCE">'
     '<script src="./assets/index-abc.js" nonce="HOLDFAST_NONCE"></script>'
 )
@@ -55,6 +56,8 @@ async def test_files_are_kept_as_long_as_they_hold_and_sent_packed(served: Cell)
     assert script.headers["content-type"] == "text/javascript; charset=utf-8"
     assert "immutable" in script.headers["cache-control"]
     assert script.headers["x-content-type-options"] == "nosniff"
+    policy = script.headers["content-security-policy"]
+    assert policy == "default-src 'none'; script-src 'self'", "for scripts that are workers"
 
     theme = await served.nobody.get("/theme.js")
     assert theme.headers["cache-control"] == "no-cache"
@@ -104,6 +107,20 @@ async def test_the_page_works_under_any_prefix_and_loads_its_own_files_only(serv
         assert rules["frame-ancestors"] == rules["base-uri"] == "'none'"
         assert "unsafe" not in policies[0]
         assert "http" not in policies[0]
+        assert '<meta name="image-hosts" content="" />' in page.raw.decode()
+
+
+async def test_pictures_come_from_the_hosts_that_an_administrator_names(
+    empty: Replicas, built: Path
+) -> None:
+    async with a_cell(empty, image_hosts="pictures.example,localhost:8443") as cell:
+        page = await cell.nobody.get("/", accept=HTML)
+    assert '<meta name="image-hosts" content="pictures.example localhost:8443" />' in (
+        page.raw.decode()
+    )
+    rules = dict(each.split(" ", 1) for each in page.headers["content-security-policy"].split("; "))
+    assert rules.pop("img-src") == ("'self' blob: https://pictures.example https://localhost:8443")
+    assert "http" not in str(rules), "for nothing else"
 
 
 def _nonce(page: Answer) -> str:

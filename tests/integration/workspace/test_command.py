@@ -11,7 +11,7 @@ import pytest
 from holdfast.domain.workspaces import WorkspaceStatus
 from holdfast.ports.workspaces import Template, WorkspaceUnusable
 from holdfast.prove.stage.folders import running_in
-from holdfast.prove.stage.private_postgres import free_port
+from holdfast.prove.stage.ports import quiet_port
 from holdfast.workspace.client import AgentClient, AgentRefused
 from holdfast.workspace.command import SAID_BYTES_MAX, Command, CommandOptions, run
 from holdfast.workspace.provisioning import ProvisionFailed, agent_token
@@ -53,7 +53,7 @@ def command(folder: Path, *, name: str = "anywhere", **more: Any) -> Command:
     verbs: dict[str, Any] = {
         verb: (str(script), verb) for verb in ("start", "stop", "status", "delete")
     }
-    env = {"PLACE": str(folder), "PORT": str(free_port()), "PYTHON": sys.executable}
+    env = {"PLACE": str(folder), "PORT": str(quiet_port()), "PYTHON": sys.executable}
     return Command(Template(name=name), CommandOptions(secret=SECRET, env=env, **{**verbs, **more}))
 
 

@@ -451,7 +451,7 @@ async def test_who_was_overtaken_and_deleted_leaves_nothing_behind(yard: Yard) -
         await (await yard.keeper(slow)).start(chat.chat_id)
     await until(lambda: "delete" in yard.asked)
     # Whoever wakes may begin a new one meanwhile: that is another folder.
-    await until(lambda: not running_in(yard.folder / first))
+    await until(lambda: first not in yard.folders and not running_in(yard.folder / first))
     starting.cancel()
     await asyncio.wait({starting})
     assert first not in yard.folders

@@ -1,12 +1,13 @@
 """What is dropped is counted each time and told of at most every ten seconds."""
 
+import asyncio
 import logging
 
 import pytest
 
 from holdfast.bus.options import BusOptions
 from holdfast.bus.outbox import WARNING_EVERY_S, Drops, Outbox
-from holdfast.ports.bus import BusCounters
+from holdfast.ports.bus import BusCounters, Hint, LivePart
 from tests.requirements import requirement
 from tests.support.builders import CHAT
 from tests.support.buses import hint, part
@@ -59,3 +60,36 @@ async def test_a_batch_that_comes_back_goes_first_and_still_fits() -> None:
     assert await outbox.take(wait_s=1) == [part(4), part(5)]
     assert await outbox.take(wait_s=0.01) == []
     assert counters.dropped_parts == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "early"), [(hint(1), True), (part(1), True), (part(2), False)], ids=str
+)
+async def test_only_what_somebody_waits_for_ends_a_lull_early(
+    said: Hint | LivePart, *, early: bool
+) -> None:
+    outbox = an_outbox(BusCounters())
+    loop = asyncio.get_running_loop()
+    loop.call_later(0.01, outbox.put, [said])
+    began_s = loop.time()
+    await outbox.lull(at_least_s=0.05, at_most_s=1.0)
+    took_s = loop.time() - began_s
+    assert took_s >= 0.05
+    assert (took_s < 0.9) is early
+
+
+async def test_what_was_taken_hurries_nobody() -> None:
+    outbox = an_outbox(BusCounters())
+    outbox.put([hint(1)])
+    await outbox.take(wait_s=1)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.05):
+            await outbox.lull(at_least_s=0.0, at_most_s=10.0)
+
+
+def test_a_crowd_shares_batches_and_who_comes_alone_does_not_wait() -> None:
+    options = BusOptions(tick_s=0.02, rest=3.0, crowd=8)
+    assert options.rest_after(0.004, 8) == options.rest_after(0.004, 500) == pytest.approx(0.012)
+    assert options.rest_after(0.004, 1) == pytest.approx(0.0015)
+    assert options.rest_after(0.004, 0) == 0.0, "a tick is long enough where nobody waits"
+    assert options.rest_after(1.0, 8) == options.tick_s

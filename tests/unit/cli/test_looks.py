@@ -100,3 +100,14 @@ def test_a_document_keeps_what_was_said_and_what_tools_did() -> None:
         "## Tools", "",
         "- `sh` failed with `` `x` ``",
     ]  # fmt: skip
+
+
+def test_what_a_tool_wrote_in_lines_is_exported_in_lines() -> None:
+    output = "exit code 0 after 0.1 s\n-a ``` b\n\n+a\n"
+    result = {"kind": "tool_result", "tool": "execute", "failed": False, "output": output}
+    said = {"role": "tool", "ending": "complete", "parts": [result]}
+
+    assert markdown({"chat_id": "c", "title": None}, [said]).splitlines()[6:] == [
+        "- `execute` gave:", "",
+        "  ````", "  exit code 0 after 0.1 s", "  -a ``` b", "", "  +a", "  ````",
+    ]  # fmt: skip

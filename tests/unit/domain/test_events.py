@@ -1,5 +1,6 @@
 """What readers are told: allow-listed, ordered, and at the same place from whichever side."""
 
+import tracemalloc
 from dataclasses import replace
 from typing import Any
 
@@ -118,6 +119,16 @@ def test_a_commit_that_is_too_long_is_left_out() -> None:
 def test_what_is_no_character_is_replaced_for_readers() -> None:
     data = encode_data({"\ud800": ["a\udfffb", 1, None]})
     assert orjson.loads(data) == {"\ufffd": ["a\ufffdb", 1, None]}
+
+
+def test_what_is_kept_for_readers_holds_no_more_than_it_says() -> None:
+    tracemalloc.start()
+    try:
+        kept = [encode_data({"status": "idle", "number": number}) for number in range(500)]
+        held = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert held < 200 * len(kept), "an encoder's buffer of 4 KiB stays with each"
 
 
 def test_every_kind_has_a_place_or_is_no_part_of_a_commit() -> None:

@@ -4,9 +4,10 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
+from genai_prices.data_snapshot import get_snapshot
 
 from holdfast.ports.models import Usage
-from holdfast.providers.prices import Price, cost_micros
+from holdfast.providers.prices import Price, by_list, cost_micros, plain_price
 
 AT = datetime(2026, 11, 1, tzinfo=UTC)
 
@@ -37,6 +38,27 @@ AT = datetime(2026, 11, 1, tzinfo=UTC)
 )
 def test_cost_from_the_list(usage: Usage, model: str | None, micros: int | None) -> None:
     assert cost_micros(usage, model, AT) == micros
+
+
+def test_plain_prices_are_the_lists() -> None:
+    """Of every model on the list: what we multiply is what it would have calculated."""
+    usages = [
+        Usage(input=1234, output=567),
+        Usage(input=300_001, cache_read=1001, cache_write_5m=77, cache_write_1h=13, output=9),
+        Usage(input=50, cache_write_1h=50, output=1, searches=3),
+    ]
+    seen = 0
+    for provider in get_snapshot().providers:
+        for model in provider.models:
+            price = plain_price(model.get_prices(AT))
+            if price is None or not model.is_match(model.id):
+                continue
+            for usage in usages:
+                listed = by_list(usage, provider.id, model.id, AT)
+                assert price.micros(usage) == listed, model.id
+            seen += 1
+
+    assert seen > 1000
 
 
 def test_long_prompts_cost_their_tier() -> None:

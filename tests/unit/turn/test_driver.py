@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -21,8 +22,18 @@ from holdfast.turn.options import TurnOptions
 from holdfast.turn.prompt import GO_ON
 from tests.requirements import requirement
 from tests.support.builders import asks, backoff, boundary, reply, results, system, user
-from tests.support.scripted import USAGE, End, Failed, Hold, ScriptedModels, call, calls, says
-from tests.support.stage import Effects, driving, staged, until, valid
+from tests.support.scripted import (
+    USAGE,
+    End,
+    Failed,
+    Hold,
+    Item,
+    ScriptedModels,
+    call,
+    calls,
+    says,
+)
+from tests.support.stage import QUICK, Effects, driving, staged, until, valid
 
 
 async def test_a_single_step_turn_costs_one_read_of_history_and_one_commit() -> None:
@@ -37,6 +48,18 @@ async def test_a_single_step_turn_costs_one_read_of_history_and_one_commit() -> 
         assert message.body.usage == USAGE.counts()
         assert message.body.cost_micros == 15
         assert message.body.model == "m1"
+
+
+@pytest.mark.parametrize(
+    "said", [says("Hi."), [TextDelta(0, "Half"), Failed(ErrorKind.AUTH, retryable=False)]]
+)
+async def test_an_answer_names_its_model_also_if_nobody_chose_one(said: list[Item]) -> None:
+    async with staged(said, options=replace(QUICK, default_model="m0")) as stage:
+        chat = await stage.turn(user("hello"))
+
+        assert [message.body.model for message in await stage.history(chat)] == [None, "m0"]
+        assert chat.model is None, "another default goes for what is said next"
+        assert [asked.model for asked in stage.models.asked] == [None]
 
 
 async def test_a_turn_with_tools_commits_once_per_step() -> None:

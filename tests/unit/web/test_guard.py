@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from holdfast.web.guard import Guard
+from holdfast.web.guard import AFTER, Guard
 from holdfast.web.problems import BadRequest
 from holdfast.web.rates import Rates, TooManyRequests
 
@@ -142,3 +143,68 @@ async def test_one_too_many_is_sent_away_unless_it_is_a_probe() -> None:
     assert [sent[0]["status"] for sent in inner] == [503, 200]
     assert (b"retry-after", b"1") in inner[0][0]["headers"]
     assert guard.under_way == 0
+
+
+class Noted:
+    """What goes on after the layers; notes what happens to it."""
+
+    def __init__(self, seen: list[str], *, fails: bool = False) -> None:
+        self._seen = seen
+        self._fails = fails
+
+    async def go_on(self, receive: Receive, send: Send) -> None:
+        self._seen.append("goes on")
+        if self._fails:
+            raise RuntimeError("unforeseen")
+
+    async def let_go(self) -> None:
+        self._seen.append("lets go")
+
+
+@pytest.mark.parametrize(
+    ("layer_fails", "fails", "seen"),
+    [
+        (False, False, ["begins", "layers are gone", "goes on", "lets go"]),
+        (True, False, ["begins", "layers are gone", "lets go"]),
+        (False, True, ["begins", "layers are gone", "goes on", "lets go"]),
+    ],
+    ids=["well", "a layer fails", "it fails"],
+)
+async def test_what_goes_on_does_so_without_the_layers_and_lets_go_on_every_way(
+    layer_fails: bool, fails: bool, seen: list[str]
+) -> None:
+    noted: list[str] = []
+    scopes: list[Scope] = []
+
+    async def app(scope: Scope, _receive: Receive, send: Send) -> None:
+        scope[AFTER].append(Noted(noted, fails=fails))
+        scope["endpoint"] = "large"
+        scopes.append(scope)
+        noted.append("begins")
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            if layer_fails:
+                raise RuntimeError("unforeseen")
+        finally:
+            noted.append("layers are gone")
+
+    guard = Guard(app, body_bytes_max=10, body_s_max=1, requests_max=1)
+    with pytest.raises(RuntimeError) if layer_fails or fails else nullcontext():
+        await ask(guard)
+    assert noted == seen
+    assert guard.under_way == 0
+    assert ("endpoint" in scopes[0]) is layer_fails, "what layers leave is forgotten"
+
+
+async def test_who_hangs_up_before_it_goes_on_is_let_go() -> None:
+    noted: list[str] = []
+
+    async def app(scope: Scope, _receive: Receive, _send: Send) -> None:
+        scope[AFTER].append(Noted(noted))
+        await asyncio.Event().wait()
+
+    guard = Guard(app, body_bytes_max=10, body_s_max=1, requests_max=1)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.05):
+            await ask(guard)
+    assert noted == ["lets go"]

@@ -22,31 +22,51 @@ function NotFound() {
   );
 }
 
+/** Told otherwise, the router would load the page anew once more: main.tsx has done so already. */
+function part<T>(load: () => Promise<T>): () => Promise<T> {
+  return () =>
+    load().catch((why: unknown) => {
+      throw new Error(`A part of the page is missing: ${why}`);
+    });
+}
+
 const root = createRootRoute({ component: Layout, notFoundComponent: NotFound });
 
 export const newChatRoute = createRoute({
   getParentRoute: () => root,
   path: "/",
-  component: lazyRouteComponent(() => import("./chat"), "NewChat"),
+  component: lazyRouteComponent(
+    part(() => import("./chat")),
+    "NewChat",
+  ),
 });
 
 export const chatRoute = createRoute({
   getParentRoute: () => root,
   path: "/chats/$chatId",
-  component: lazyRouteComponent(() => import("./chat"), "ChatPage"),
+  component: lazyRouteComponent(
+    part(() => import("./chat")),
+    "ChatPage",
+  ),
 });
 
 export const settingsRoute = createRoute({
   getParentRoute: () => root,
   path: "/settings",
-  component: lazyRouteComponent(() => import("./settings"), "Settings"),
+  component: lazyRouteComponent(
+    part(() => import("./settings")),
+    "Settings",
+  ),
 });
 
 /** Every state of every part, for those who change them. */
 const galleryRoute = createRoute({
   getParentRoute: () => root,
   path: "/dev/gallery",
-  component: lazyRouteComponent(() => import("@/gallery/gallery"), "Gallery"),
+  component: lazyRouteComponent(
+    part(() => import("@/gallery/gallery")),
+    "Gallery",
+  ),
 });
 
 export const router = createRouter({

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { onFrame } from "./frame";
+import type { Schedule } from "./frame";
 
 function becomes(state: "visible" | "hidden"): void {
   vi.spyOn(document, "visibilityState", "get").mockReturnValue(state);
@@ -20,8 +20,11 @@ function aMessage(): Promise<void> {
 
 describe("what has changed is told", () => {
   let frames: FrameRequestCallback[] = [];
-  beforeEach(() => {
+  let onFrame: Schedule;
+  beforeEach(async () => {
     frames = [];
+    vi.resetModules(); // no rest is left of the test before
+    ({ onFrame } = await import("./frame"));
     vi.useFakeTimers();
     vi.stubGlobal("requestAnimationFrame", (run: FrameRequestCallback) => frames.push(run));
   });
@@ -47,6 +50,17 @@ describe("what has changed is told", () => {
     for (let n = 0; n < 3; n++) await aMessage();
     onFrame(() => {});
     vi.advanceTimersByTime(299);
+    expect(frames).toHaveLength(1);
+    vi.advanceTimersByTime(1);
+    expect(frames).toHaveLength(2);
+  });
+
+  it("after half a second, however long the frame before took", async () => {
+    onFrame(() => vi.advanceTimersByTime(60_000)); // as of a machine that slept
+    frames[0]?.(0);
+    for (let n = 0; n < 3; n++) await aMessage();
+    onFrame(() => {});
+    vi.advanceTimersByTime(499);
     expect(frames).toHaveLength(1);
     vi.advanceTimersByTime(1);
     expect(frames).toHaveLength(2);

@@ -12,6 +12,8 @@ const HIDDEN_MS = 250;
 /** A frame may take so long; what it takes beyond is rested for, so many times. */
 const FRAME_MS = 24;
 const REST = 3;
+/** And no longer: a machine that slept, or had no time for us, has not drawn anything meanwhile. */
+const REST_MS_MAX = 500;
 
 let waiting: (() => void)[] = [];
 let restUntil = 0;
@@ -37,7 +39,8 @@ function tellAll(): void {
   for (const tell of all) tell();
   afterPaint(() => {
     const now = performance.now();
-    restUntil = now + REST * Math.max(0, now - began - FRAME_MS);
+    const beyond = Math.max(0, now - began - FRAME_MS);
+    restUntil = now + Math.min(REST * beyond, REST_MS_MAX);
   });
 }
 

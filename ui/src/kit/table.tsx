@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { words } from "@/words";
 
 interface TableProps {
   readonly label: string;
@@ -20,7 +21,7 @@ export function Table({ label, heads, children }: TableProps) {
           <tr className="border-line border-b bg-subtle">
             {heads.map((head) => (
               <th key={head} scope="col" className="h-8 px-3 font-medium text-meta text-muted">
-                {head === "" ? <span className="sr-only">Actions</span> : head}
+                {head === "" ? <span className="sr-only">{words.actions}</span> : head}
               </th>
             ))}
           </tr>

@@ -15,6 +15,9 @@ select xact_commit + xact_rollback as transactions
 from pg_stat_database
 where datname = current_database()
 
+-- live_parts --
+select count(*) from live_parts
+
 -- connections --
 select
     count(*) as open,

@@ -7,54 +7,59 @@ from typing import Annotated, Final, TypeAlias
 
 import typer
 
-_LOAD: Final = partial(typer.Option, rich_help_panel="Load")
-_SETUP: Final = partial(typer.Option, rich_help_panel="What is measured")
-_REPORT: Final = partial(typer.Option, rich_help_panel="Report")
+LOAD: Final = partial(typer.Option, rich_help_panel="Load")
+SETUP: Final = partial(typer.Option, rich_help_panel="What is measured")
+REPORT: Final = partial(typer.Option, rich_help_panel="Report")
 
-Chats: TypeAlias = Annotated[int, _LOAD(min=1, help="Chats, each with its own reader.")]
-Turns: TypeAlias = Annotated[int, _LOAD(min=1, help="Turns of each chat.")]
+Chats: TypeAlias = Annotated[int, LOAD(min=1, help="Chats, each with its own reader.")]
+Turns: TypeAlias = Annotated[int, LOAD(min=1, help="Turns of each chat.")]
 Storm: TypeAlias = Annotated[
     bool,
-    _LOAD(
+    LOAD(
         "--storm",
         help="Nobody speaks again before all have been answered; then everybody does at once.",
     ),
 ]
-Words: TypeAlias = Annotated[int, _LOAD(min=1, help="Words of each answer.")]
-Rate: TypeAlias = Annotated[float, _LOAD(min=0, help="Words per second of an answer; 0: at once.")]
-ToolCalls: TypeAlias = Annotated[int, _LOAD(min=0, help="Tool calls of each turn.")]
+Words: TypeAlias = Annotated[int, LOAD(min=1, help="Words of each answer.")]
+Rate: TypeAlias = Annotated[float, LOAD(min=0, help="Words per second of an answer; 0: at once.")]
+Think: TypeAlias = Annotated[
+    float, LOAD(min=0, help="Seconds for which a model is silent before it answers.")
+]
+ToolCalls: TypeAlias = Annotated[int, LOAD(min=0, help="Tool calls of each turn.")]
 Payload: TypeAlias = Annotated[
-    int, _LOAD(min=0, max=500_000, help="Bytes of padding in each message.")
+    int, LOAD(min=0, max=500_000, help="Bytes of padding in each message.")
 ]
 Connections: TypeAlias = Annotated[
-    int, _LOAD(min=1, help="Over which messages are sent to each replica.")
+    int, LOAD(min=1, help="Over which messages are sent to each replica.")
 ]
-Patience: TypeAlias = Annotated[float, _LOAD(min=1, help="Seconds in which something must happen.")]
-Replicas: TypeAlias = Annotated[int, _SETUP(min=1, help="Processes that serve people.")]
+Patience: TypeAlias = Annotated[float, LOAD(min=1, help="Seconds in which something must happen.")]
+Replicas: TypeAlias = Annotated[int, SETUP(min=1, help="Processes that serve people.")]
 Workers: TypeAlias = Annotated[
-    int, _SETUP(min=0, help="Processes that drive turns; 0: the replicas do.")
+    int, SETUP(min=0, help="Processes that drive turns; 0: the replicas do.")
 ]
-Bus: TypeAlias = Annotated[str, _SETUP(help="A Redis server; else PostgreSQL.")]
+Bus: TypeAlias = Annotated[str, SETUP(help="A Redis server; else PostgreSQL.")]
 Baseline: TypeAlias = Annotated[
-    int, _SETUP(min=0, help="Seconds of pgbench; 0: nothing to compare with.")
+    int, SETUP(min=0, help="Seconds of pgbench; 0: nothing to compare with.")
 ]
 Urls: TypeAlias = Annotated[
     list[str] | None,
-    _SETUP(help="A running server instead, by replica; its model must be the simulator."),
+    SETUP(help="A running server instead, by replica; its model must be the simulator."),
 ]
-Key: TypeAlias = Annotated[str, _SETUP(envvar="HOLDFAST_TOKEN", help="For that server.")]
-Model: TypeAlias = Annotated[str | None, _SETUP(help="Of that server; else its default.")]
-Json: TypeAlias = Annotated[Path | None, _REPORT(help="Write the figures here.")]
-Html: TypeAlias = Annotated[Path | None, _REPORT(help="Write a page with plots here.")]
+Key: TypeAlias = Annotated[str, SETUP(envvar="HOLDFAST_TOKEN", help="For that server.")]
+Model: TypeAlias = Annotated[str | None, SETUP(help="Of that server; else its default.")]
+Json: TypeAlias = Annotated[Path | None, REPORT(help="Write the figures here.")]
+Html: TypeAlias = Annotated[Path | None, REPORT(help="Write a page with plots here.")]
 
 
 def bench(
+    context: typer.Context,
     *,
     chats: Chats = 100,
     turns: Turns = 5,
     storm: Storm = False,
     words: Words = 10,
     rate: Rate = 0.0,
+    think: Think = 0.0,
     tools: ToolCalls = 0,
     payload: Payload = 0,
     connections: Connections = 16,
@@ -78,6 +83,9 @@ def bench(
     Exit codes: 0 all was right, 1 something was lost, doubled or out of order, or it could not be
     measured, 2 wrong usage.
     """
+    if context.invoked_subcommand is not None:
+        _refuse_options(context)
+        return
     # Here, not above: `holdfast --help` need not load a whole server.
     from holdfast.bench.load import Load
     from holdfast.cli.bench.measured import Wish, measured
@@ -87,7 +95,7 @@ def bench(
     load = Load(chats=chats, turns=turns, words=words, tools=tools, rate=rate, storm=storm)
     measured(
         Wish(
-            load=replace(load, payload_bytes=payload),
+            load=replace(load, payload_bytes=payload, think_s=think),
             replicas=replicas,
             workers=workers,
             bus_url=bus,
@@ -101,3 +109,13 @@ def bench(
             html=html,
         )
     )
+
+
+def _refuse_options(context: typer.Context) -> None:
+    """Those of `bench` itself mean nothing to its modes."""
+    for name in context.params:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise typer.BadParameter(
+                f"--{name} belongs behind `{context.invoked_subcommand}`, if it takes that."
+            )

@@ -3,12 +3,12 @@
 import asyncio
 import logging
 import tempfile
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 import orjson
 import typer
@@ -16,12 +16,13 @@ import uvloop
 
 from holdfast.bench.baselines import Engines
 from holdfast.bench.cell import Cell, Wanted, a_cell, allow_many_files
-from holdfast.bench.figures import Result, figures_of, lines
+from holdfast.bench.figures import figures_of, lines
 from holdfast.bench.load import Load
 from holdfast.bench.page import page_of
 from holdfast.bench.running import Target
+from holdfast.bench.told import Told
 from holdfast.bench.watch import Sources
-from holdfast.bench.whole import Asked, run_whole
+from holdfast.bench.whole import Asked, Telling, run_whole
 from holdfast.bootstrap.edge import create_first_with_key, open_identity
 from holdfast.cli.bench.progress import Progress
 from holdfast.cli.dev.folder import EMAIL
@@ -31,6 +32,7 @@ from holdfast.cli.process import say
 from holdfast.db.migrate import migrate
 from holdfast.domain.errors import HoldfastError
 from holdfast.settings import Role, WrongSettings, read_settings
+from holdfast.tasks import end_on_terminate
 
 FILES_BESIDE: Final = 500
 """That we and each server need, beside one for each reader."""
@@ -46,47 +48,61 @@ COUNTING: Final = "pg_stat_statements"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
     load: Load
-    replicas: int
-    workers: int
-    bus_url: str
-    baseline_s: int
-    urls: tuple[str, ...]
-    key: str
-    model: str | None
-    connections: int
-    patience_s: float
-    json: Path | None
-    html: Path | None
+    replicas: int = 1
+    workers: int = 1
+    bus_url: str = ""
+    baseline_s: int = 0
+    urls: tuple[str, ...] = ()
+    key: str = ""
+    model: str | None = None
+    connections: int = 16
+    patience_s: float = 60.0
+    json: Path | None = None
+    html: Path | None = None
 
 
-def measured(wish: Wish) -> None:
+Measure: TypeAlias = Callable[[Asked, Telling], Coroutine[Any, Any, Told]]
+
+
+async def measure_turns(asked: Asked, telling: Telling) -> Told:
+    result = await run_whole(asked, telling)
+    said = list(lines(result))
+    return Told(
+        passed=result.passed,
+        figures=figures_of(result),
+        lines=said,
+        page=page_of(result, "\n".join(said)),
+    )
+
+
+def measured(wish: Wish, measure: Measure = measure_turns) -> None:
     """Raises `typer.Exit` with the code that says how it went, if not well."""
     try:
         with Progress(wish.load) as progress:
-            result = uvloop.run(_run(wish, progress))
+            told = uvloop.run(_run(wish, measure, progress))
     except (HoldfastError, WrongSettings) as reason:
         say(str(reason))
         raise typer.Exit(Exit.FAILED) from None
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, asyncio.CancelledError):
         raise typer.Exit(Exit.INTERRUPTED) from None
-    _tell(wish, result)
-    if not result.passed:
+    _tell(wish, told)
+    if not told.passed:
         raise typer.Exit(Exit.FAILED)
 
 
-def _tell(wish: Wish, result: Result) -> None:
-    summary = "\n".join(lines(result))
-    typer.echo(summary)
+def _tell(wish: Wish, told: Told) -> None:
+    typer.echo("\n".join(told.lines))
     if wish.json is not None:
-        wish.json.write_bytes(orjson.dumps(figures_of(result), option=orjson.OPT_INDENT_2) + b"\n")
+        wish.json.write_bytes(orjson.dumps(told.figures, option=orjson.OPT_INDENT_2) + b"\n")
     if wish.html is not None:
-        wish.html.write_text(page_of(result, summary), encoding="utf-8")
+        wish.html.write_text(told.page, encoding="utf-8")
 
 
-async def _run(wish: Wish, progress: Progress) -> Result:
-    allow_many_files(wish.load.chats + FILES_BESIDE)
+async def _run(wish: Wish, measure: Measure, progress: Progress) -> Told:
+    allow_many_files(wish.load.watched + FILES_BESIDE)
+    end_on_terminate()
     async with _place(wish, progress) as asked:
-        return await run_whole(asked, progress.telling)
+        return await measure(asked, progress.telling)
 
 
 @asynccontextmanager
@@ -172,6 +188,8 @@ def _here(wish: Wish, cell: Cell, postgres: PrivatePostgres, folder: Path, key: 
         },
         engines=engines if wish.baseline_s else None,
         baseline_s=wish.baseline_s,
+        simulator_url=cell.simulators[0].url,
+        folder=folder,
     )
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -58,7 +58,7 @@ async def _run(settings: Settings, path: Path) -> None:
         url, database = await stack.enter_async_context(_database(settings, folder))
         logging.getLogger(migrate.__module__).setLevel(logging.ERROR)  # each one is a warning to it
         await migrate(url)
-        await stack.enter_async_context(_agents_ended(folder))
+        await stack.enter_async_context(_agents_ended(_own_workspaces(settings, folder)))
         models = await stack.enter_async_context(_models(settings))
         settings = settings.model_copy(
             update={
@@ -126,15 +126,25 @@ def _workspaces(settings: Settings, folder: Folder) -> dict[str, Any]:
     return {"templates": (template,), "workspaces_folder": folder.workspaces}
 
 
+def _own_workspaces(settings: Settings, folder: Folder) -> list[Path]:
+    """Where only this server's agents are. A folder that was named goes with the database, and one
+    that is not ours may have other servers."""
+    named = settings.workspaces_folder
+    if named is None or "database_url" in settings.model_fields_set:
+        return [folder.workspaces]
+    return [folder.workspaces, named.expanduser().absolute()]
+
+
 @asynccontextmanager
-async def _agents_ended(folder: Folder) -> AsyncGenerator[None]:
+async def _agents_ended(folders: Sequence[Path]) -> AsyncGenerator[None]:
     """Agents outlive servers, but whoever ends a trial wants nothing left of it. After a fault of
     ours they go on, and the next start finds them."""
     yield
-    try:
-        await asyncio.to_thread(end_agents, folder.workspaces)
-    except (OSError, ProvisionFailed) as error:
-        say(str(error))
+    for folder in folders:
+        try:
+            await asyncio.to_thread(end_agents, folder)
+        except (OSError, ProvisionFailed) as error:
+            say(str(error))
 
 
 async def _key(served: Served, folder: Folder) -> str | None:

@@ -36,7 +36,7 @@ def _part(part: Data) -> Iterator[str]:
             yield f"- called `{part['tool']}` {_code(compact(part['arguments']))}"
         case "tool_result":
             how = "failed with" if part["failed"] else "gave"
-            yield f"- `{part['tool']}` {how} {_code(compact(part['output']))}"
+            yield from _result(f"- `{part['tool']}` {how}", compact(part["output"]).strip())
         case "source":
             yield f"- <{part['url']}> {_one_line(part['title'])}"
         case "file_reference":
@@ -45,16 +45,29 @@ def _part(part: Data) -> Iterator[str]:
             yield f"- {kind} {_one_line(str(part.get('name', '')))}".rstrip()
 
 
+def _result(said: str, text: str) -> Iterator[str]:
+    """What a tool wrote in lines stays in lines: a diff on one line can be read by nobody."""
+    lines = text.splitlines()
+    if len(lines) < 2:
+        yield f"{said} {_code(text)}"
+        return
+    fence = "`" * max(3, _longest_run(text) + 1)
+    yield f"{said}:"
+    yield ""
+    yield from (f"  {line}".rstrip() for line in (fence, *lines, fence))
+
+
 def _code(text: str) -> str:
     """As inline code, whatever is in it: the fence is longer than any run of backticks inside."""
-    longest = max((len(run) for run in _runs(text)), default=0)
-    fence = "`" * (longest + 1)
+    fence = "`" * (_longest_run(text) + 1)
     gap = " " if text.startswith("`") or text.endswith("`") else ""
     return f"{fence}{gap}{_one_line(text)}{gap}{fence}"
 
 
-def _runs(text: str) -> list[str]:
-    return [run for run in "".join(c if c == "`" else " " for c in text).split() if run]
+def _longest_run(text: str) -> int:
+    """Of backticks."""
+    runs = "".join(c if c == "`" else " " for c in text).split()
+    return max(map(len, runs), default=0)
 
 
 def _one_line(text: str) -> str:

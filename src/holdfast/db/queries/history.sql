@@ -60,6 +60,14 @@ order by w.seq
 select id, version, history_version, status, worker_id, epoch from chats
 where id = any(:chat_ids::uuid[])
 
+-- moved --
+-- Nearly always nothing: thousands of chats are asked about at a time, and whoever asks would have
+-- to look at every row.
+select known.id, c.version
+from unnest(:chat_ids::uuid[], :versions::bigint[]) as known (id, version)
+left join chats as c on c.id = known.id
+where c.version is distinct from known.version
+
 -- older_paths --
 -- The histories that an edit or a restore left behind: as of which version, and what was hidden.
 select removed_revision - 1 as version, min(seq) as first_seq, count(*)::integer as messages

@@ -59,7 +59,7 @@ class Losing:
 
     async def create(self, outcome: Outcome, keyed: Keyed | None = None) -> Stamp | None:
         stamp = await self.inner.create(outcome, keyed)
-        self._answer(LOST_TO_PEOPLE)
+        self._answer(stamp, LOST_TO_PEOPLE)
         return stamp
 
     async def commit(
@@ -67,11 +67,12 @@ class Losing:
     ) -> Stamp | None:
         key = None if self.forgets_keys else keyed
         stamp = await self.inner.commit(outcome, fence=fence, keyed=key)
-        self._answer(LOST_TO_PEOPLE if fence is None else LOST_TO_WORKERS)
+        self._answer(stamp, LOST_TO_PEOPLE if fence is None else LOST_TO_WORKERS)
         return stamp
 
-    def _answer(self, share: float) -> None:
-        if self.chance.random() < share:
+    def _answer(self, stamp: Stamp | None, share: float) -> None:
+        """Lost or not; None: nothing was committed, so there is nothing to lose."""
+        if stamp is not None and self.chance.random() < share:
             self.lost += 1
             raise Unavailable("the answer was lost")
 
@@ -139,7 +140,7 @@ async def lose(order: Order, *, forgets_keys: bool = False) -> Found:
     """Answers to people and to workers, until so many are lost."""
     async with theatre() as stage:
         url = await stage.new_database()
-        settings = settings_for(url, "postgres", stage.simulator, role="all")
+        settings = settings_for(stage, url, "postgres", role="all")
         losing: list[Losing] = []
 
         def around(adapters: Adapters) -> Adapters:

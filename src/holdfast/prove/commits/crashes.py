@@ -6,6 +6,7 @@ told nothing asks again with the same key.
 
 import asyncio
 import random
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from uuid import uuid4
 
@@ -18,9 +19,10 @@ from holdfast.domain.messages import Message, Role
 from holdfast.domain.parts import Text
 from holdfast.ports.store import Keyed
 from holdfast.prove.attack import Found, Order
+from holdfast.prove.stage.asking import surely, whole
 from holdfast.prove.stage.people import ACTOR, user
 from holdfast.prove.stage.theatre import Theatre, theatre
-from holdfast.prove.streams.cell import Cell, Plan, cell, surely
+from holdfast.prove.streams.cell import Cell, Plan, cell
 from holdfast.prove.turns.trials import words
 
 CHATS = 8
@@ -61,7 +63,8 @@ async def _crash(stage: Theatre, place: Cell, order: Order) -> Found:
     found = Found(order.count, figures={"taken": sum(len(talk.taken) for talk in talks)})
     for talk in talks:
         await _check(place, talk, found)
-    found.violations += await _broken(place, talks)
+    url = str(place.settings["database_url"])
+    found.violations += await broken_rules(url, [talk.chat_id for talk in talks])
     return found
 
 
@@ -90,33 +93,31 @@ def _asked(token: str) -> str:
 
 
 async def _check(place: Cell, talk: Talk, found: Found) -> None:
-    history = await _whole(place, talk.chat_id)
+    history = await whole(place.server.adapters.history, talk.chat_id)
+    found.violations += differences(history, talk.taken, ANSWER)
+
+
+def differences(history: list[Message], taken: list[str], answer: str) -> Iterator[str]:
+    """Between a history and what its person was told is taken, by first words and in order."""
     said = [_text(message).split()[0] for message in history if message.body.role is Role.USER]
-    if said != talk.taken:
-        lost, doubled = set(talk.taken) - set(said), len(said) - len(set(said))
-        found.violations.append(f"{len(lost)} taken messages lost, {doubled} doubled, of {said}")
+    if said != taken:
+        lost, doubled = set(taken) - set(said), len(said) - len(set(said))
+        if lost:
+            yield f"{len(lost)} taken messages lost, of {said}"
+        if doubled:
+            yield f"{doubled} messages doubled, of {said}"
+        if not (lost or doubled):
+            yield f"messages out of order, or never taken: {said} instead of {taken}"
     for message in history:
-        if message.body.role is Role.ASSISTANT and _text(message) != ANSWER:
-            found.violations.append(f"an answer is not what the model said: {_text(message)!r}")
-
-
-async def _whole(place: Cell, chat_id: ChatId) -> list[Message]:
-    found: list[Message] = []
-    while True:
-        before = found[0].seq if found else None
-        history = place.server.adapters.history
-        page = await surely(lambda: history.page(chat_id, limit=200, before=before))  # noqa: B023
-        found = [*page.messages, *found]
-        if not page.messages or found[0].seq == 1:
-            return found
+        if message.body.role is Role.ASSISTANT and _text(message) != answer:
+            yield f"an answer is not what the model said: {_text(message)!r}"
 
 
 def _text(message: Message) -> str:
     return "".join(part.text for part in message.body.parts if isinstance(part, Text))
 
 
-async def _broken(place: Cell, talks: list[Talk]) -> list[str]:
-    url = str(place.settings["database_url"])
+async def broken_rules(url: str, chat_ids: list[ChatId]) -> list[str]:
     async with open_pool(url, PoolOptions(connections_min=1, connections_max=1)) as pool:
-        broken = await verify(pool, [talk.chat_id for talk in talks])
+        broken = await verify(pool, chat_ids)
     return [f"{each.rule} ({each.detail})" for each in broken]

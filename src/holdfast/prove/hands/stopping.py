@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +17,7 @@ from holdfast.prove.stage.people import ACTOR, user
 from holdfast.prove.turns.watching import Watching, watching
 
 PROMISED_S = 5.0
+AGAIN_S = 0.25
 TREES = {
     "plain": "sleep {}",
     "a pipeline": "sleep {} | sleep {}",
@@ -39,14 +40,19 @@ class Stops:
 
 
 def survivors(token: str) -> list[int]:
-    found: list[int] = []
+    return [pid for pid, words in _command_lines() if token.encode() in b" ".join(words)]
+
+
+def _sleeps(token: str) -> bool:
+    """The tree stands: something of it has begun to wait."""
+    return any({b"sleep", token.encode()} <= set(words) for _, words in _command_lines())
+
+
+def _command_lines() -> Iterator[tuple[int, list[bytes]]]:
     for path in Path("/proc").iterdir():
         if path.name.isdigit() and int(path.name) != os.getpid():
             with suppress(OSError):
-                words = (path / "cmdline").read_bytes().split(b"\0")
-                if b"sleep" in words and token.encode() in words:
-                    found.append(int(path.name))
-    return found
+                yield int(path.name), (path / "cmdline").read_bytes().split(b"\0")
 
 
 async def interrupt_tree(scene: Place, tree: str, stops: Stops) -> None:
@@ -57,9 +63,11 @@ async def interrupt_tree(scene: Place, tree: str, stops: Stops) -> None:
     async with watching(scene.server.hub, scene.chat_id) as seen:
         await scene.say(f"echo up {token}; {TREES[tree].replace('{}', token)}", wait_s=600)
         await seen.until(lambda: f"up {token}" in seen.tool_output, SETTLE_S)
-        await _until(lambda: bool(survivors(token)), SETTLE_S)
+        await _until(lambda: _sleeps(token), SETTLE_S)
+        assert _sleeps(token), "else nothing is shown"
         await interrupt(scene.server.ledger, ACTOR, scene.chat_id)
         stops.times_s.append(await _until(lambda: not survivors(token), PROMISED_S))
+        await asyncio.sleep(AGAIN_S)  # a child that was about to be born has been by now
         left = survivors(token)
         stops.survivors += len(left)
         if left:
@@ -82,8 +90,8 @@ async def edited_while_dead(scene: Place, tree: str) -> list[int]:
     async with watching(scene.server.hub, scene.chat_id) as seen:
         await scene.say(TREES[tree].replace("{}", token), wait_s=600)
         await victim.gone()
-        await _until(lambda: bool(survivors(token)), SETTLE_S)
-        assert survivors(token), "else nothing is shown"
+        await _until(lambda: _sleeps(token), SETTLE_S)
+        assert _sleeps(token), "else nothing is shown"
         asked = (await scene.history())[-2]
         done = await edit(scene.server.ledger, ACTOR, scene.chat_id, asked.seq, user("Never mind."))
         scene.successor.tell(do="open")

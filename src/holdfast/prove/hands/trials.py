@@ -25,6 +25,7 @@ from holdfast.db.verify import verify
 from holdfast.domain.ids import ChatId
 from holdfast.domain.messages import Message
 from holdfast.domain.parts import Synthetic, ToolResult
+from holdfast.prove.stage.asking import whole
 from holdfast.prove.stage.folders import running_in, short_folder
 from holdfast.prove.stage.people import ACTOR, ORG, OWNER, add_user, user
 from holdfast.prove.stage.theatre import Actor, Theatre
@@ -82,9 +83,8 @@ class Place:
         asked = f'{uuid4().hex} [[sim: call execute {arguments} | then | say "Done."]]'
         await send(self.server.ledger, ACTOR, self.chat_id, user(asked))
 
-    async def history(self) -> tuple[Message, ...]:
-        page = await self.server.adapters.history.page(self.chat_id, limit=200)
-        return page.messages
+    async def history(self) -> list[Message]:
+        return await whole(self.server.adapters.history, self.chat_id)
 
     async def last_result(self) -> ToolResult:
         parts = [part for message in await self.history() for part in message.body.parts]
@@ -108,7 +108,7 @@ async def place(
     with short_folder() as folder:
         templates = [{**TEMPLATE, "sandbox": wall}]
         more = {"templates": templates, "workspaces_folder": str(folder / "w"), **QUICK}
-        settings = settings_for(url, bus, theatre.simulator, **more)
+        settings = settings_for(theatre, url, bus, **more)
         watcher = Settings.model_validate({**settings, "role": "api"})
         async with (
             open_pool(url, PoolOptions(connections_min=1, connections_max=2)) as pool,
@@ -162,7 +162,9 @@ async def play(
             if struck and blow == "term":
                 victim.signal(signal.SIGTERM)
             if struck and blow == "agent":
-                for pid in scene.agents():
+                agents = scene.agents()
+                assert agents, "there is no agent to kill"
+                for pid in agents:
                     os.kill(pid, signal.SIGKILL)
             await seen.until(lambda: _is_answered(seen, before), SETTLE_S)
             verdict.wrong += seen.wrong

@@ -5,6 +5,7 @@ opens an edge and says on which port."""
 import asyncio
 import ctypes
 import gc
+import os
 import signal
 import socket
 from contextlib import suppress
@@ -16,7 +17,9 @@ import orjson
 
 from holdfast.bootstrap import Adapters, open_server
 from holdfast.prove.mutants import MUTANTS
+from holdfast.prove.stage import faketime
 from holdfast.prove.stage.edge import open_edge
+from holdfast.prove.stage.island import move_to
 from holdfast.prove.stage.probed_agent import probe_agent
 from holdfast.prove.stage.probes import (
     ProbedBus,
@@ -28,10 +31,13 @@ from holdfast.prove.stage.probes import (
     Probes,
 )
 from holdfast.settings import Settings
+from holdfast.stream.hub import Hub
 from holdfast.tools.testing import Testing
 
 
 def play(part: dict[str, Any]) -> None:
+    if part.get("clock"):
+        os.environ[faketime.FILE] = part["clock"]
     if part.get("mutant"):
         MUTANTS[part["mutant"]]()
     asyncio.run(_play(part))
@@ -51,6 +57,9 @@ async def _play(part: dict[str, Any]) -> None:
     if part.get("may_acquire", True):
         probes.may_acquire.set()
 
+    if part.get("island"):
+        # What we are told and tell goes on, whatever becomes of the island's links.
+        move_to(part["island"])
     if part.get("hands"):
         probe_agent(probes)
 
@@ -68,14 +77,14 @@ async def _play(part: dict[str, Any]) -> None:
 
     settings = Settings.model_validate(part["settings"])
     async with open_server(settings, around) as server, asyncio.TaskGroup() as tasks:
-        listening = tasks.create_task(_obey(hear, probes))
+        listening = tasks.create_task(_obey(hear, probes, server.hub))
         loop = asyncio.get_running_loop()
         for name in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(name, server.drain)
         await server.ready()
         port = 0
         if server.hub is not None:
-            edge = await open_edge(server.hub)
+            edge = await open_edge(server.hub, part.get("edge", "127.0.0.1"))
             port = edge.sockets[0].getsockname()[1]
         tell({"said": "ready", "port": port})
         await server.run()
@@ -93,7 +102,7 @@ def _rss_kb() -> int:
     return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
 
 
-async def _obey(hear: asyncio.StreamReader, probes: Probes) -> None:
+async def _obey(hear: asyncio.StreamReader, probes: Probes, hub: Hub | None) -> None:
     with suppress(ConnectionError):
         while line := await hear.readline():
             order: dict[str, Any] = orjson.loads(line)
@@ -113,6 +122,10 @@ async def _obey(hear: asyncio.StreamReader, probes: Probes) -> None:
                     probes.tell({"said": "count", "reached": probes.reached})
                 case "weigh":
                     probes.tell({"said": "weighs", "rss_kb": _rss_kb()})
+                case "tally":
+                    assert hub is not None, "whoever drives has no readers"
+                    counted = hub.counters
+                    probes.tell({"said": "tally", "reads": counted.reads, "polls": counted.polls})
                 case _:
                     raise AssertionError(order)
     # Whoever tells us what to do is gone: so are we.

@@ -18,7 +18,7 @@ KERNEL_BYTES = 16 * 1024
 never reads seems to cost nothing."""
 
 
-async def open_edge(hub: Hub) -> asyncio.Server:
+async def open_edge(hub: Hub, host: str) -> asyncio.Server:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         # Unavailable: the reader comes back.
         with suppress(ConnectionError, Unavailable):
@@ -35,7 +35,7 @@ async def open_edge(hub: Hub) -> asyncio.Server:
             finally:
                 writer.close()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    server = await asyncio.start_server(serve, host, 0)
     for each in server.sockets:  # whoever is accepted inherits it
         each.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, KERNEL_BYTES)
     return server

@@ -4,13 +4,14 @@ import asyncio
 import os
 import pwd
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from holdfast.prove.stage.ports import quiet_port
 
 
 @dataclass(slots=True)
@@ -23,6 +24,14 @@ class PrivatePostgres:
     async def start(self) -> None:
         await self._control("-o", self.serve, "-l", str(self.data.parent / "log"), "start")
         self.running = True
+
+    async def is_up(self) -> bool:
+        """Whether it runs at all: it may have given up by itself."""
+        try:
+            await self._control("status")
+        except subprocess.CalledProcessError:
+            return False
+        return True
 
     async def stop(self) -> None:
         """As a crash would: nothing is written out, unlogged tables are empty afterwards."""
@@ -42,38 +51,45 @@ def binary(name: str) -> str:
     return found
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+def servers_user() -> int | None:
+    """The server refuses to run as root; where we do, it runs as the system's postgres user."""
+    return pwd.getpwnam("postgres").pw_uid if os.geteuid() == 0 else None
 
 
 def _run(*command: str, data: Path) -> None:
-    # The server refuses to run as root; where tests do, it runs as the system's postgres user.
-    as_user = None
-    if os.geteuid() == 0:
-        as_user = pwd.getpwnam("postgres").pw_uid
+    as_user = servers_user()
+    if as_user is not None:
         os.chown(data, as_user, -1)
     subprocess.run(command, check=True, capture_output=True, user=as_user, cwd="/")
 
 
 @asynccontextmanager
-async def private_postgres(settings: Mapping[str, str]) -> AsyncGenerator[PrivatePostgres]:
+async def private_postgres(
+    settings: Mapping[str, str], listen: str = "127.0.0.1"
+) -> AsyncGenerator[PrivatePostgres]:
     """A running server with these settings; gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="holdfast-pg-") as folder:
-        data, port = Path(folder), free_port()
-        options = " ".join(f"-c {name}={value}" for name, value in settings.items())
-        serve = f"-p {port} -h 127.0.0.1 -k {data} {options}"
-        await asyncio.to_thread(
-            _run,
-            *(binary("initdb"), "-D", str(data / "db"), "-A", "trust", "-U", "postgres", "-N"),
-            data=data,
-        )
-        url = f"postgresql://postgres@127.0.0.1:{port}/postgres"
-        server = PrivatePostgres(url, data / "db", serve)
-        await server.start()
-        try:
+        async with postgres_in(Path(folder), settings, listen=listen) as server:
             yield server
-        finally:
-            if server.running:
-                await server.stop()
+
+
+@asynccontextmanager
+async def postgres_in(
+    folder: Path, settings: Mapping[str, str], *initdb: str, listen: str = "127.0.0.1"
+) -> AsyncGenerator[PrivatePostgres]:
+    """The same in a folder that is there."""
+    data, port = folder / "db", quiet_port()
+    options = " ".join(f"-c {name}={value}" for name, value in settings.items())
+    serve = f"-p {port} -h {listen} -k {folder} {options}"
+    make = (binary("initdb"), "-D", str(data), "-A", "trust", "-U", "postgres", "-N", *initdb)
+    await asyncio.to_thread(_run, *make, data=folder)
+    with (data / "pg_hba.conf").open("a") as trusted:
+        trusted.write("host all all samenet trust\n")
+    url = f"postgresql://postgres@127.0.0.1:{port}/postgres"
+    server = PrivatePostgres(url, data, serve)
+    await server.start()
+    try:
+        yield server
+    finally:
+        if server.running:
+            await server.stop()

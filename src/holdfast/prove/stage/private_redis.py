@@ -1,14 +1,12 @@
 """A Redis server or cluster of the test's own, for tests that cut, pause, stop or kill one."""
 
 import asyncio
-import random
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -16,16 +14,9 @@ from typing import Any, cast
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
+from holdfast.prove.stage.ports import quiet_port
+
 SLOTS = 16_384
-
-
-def quiet_port() -> int:
-    """A free port that no outgoing connection will take before the server does."""
-    for port in random.sample(range(10_000, 32_000), 100):
-        with socket.socket() as probe, suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            return port
-    raise OSError("no port is free")
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ armed the process does what it was told: dies, freezes, or holds its breath.
 import asyncio
 import os
 import signal
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -126,6 +126,11 @@ class ProbedHistory:
 
     async def heads(self, chat_ids: Sequence[ChatId]) -> Sequence[Head]:
         return await self._inner.heads(chat_ids)
+
+    async def moved(
+        self, known: Mapping[ChatId, Version]
+    ) -> Sequence[tuple[ChatId, Version | None]]:
+        return await self._inner.moved(known)
 
     async def older_paths(self, chat_id: ChatId, *, limit: int) -> Sequence[OlderPath]:
         return await self._inner.older_paths(chat_id, limit=limit)

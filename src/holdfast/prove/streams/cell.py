@@ -11,7 +11,7 @@ import signal
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 from uuid import uuid4
 
 import asyncpg
@@ -22,17 +22,17 @@ from holdfast.chats.create import create
 from holdfast.chats.send import send
 from holdfast.db.pool import PoolOptions, open_pool
 from holdfast.domain.chat import Status
-from holdfast.domain.errors import Unavailable
 from holdfast.domain.events import is_shown, message_json
 from holdfast.domain.ids import ChatId, ClientKey
 from holdfast.ports.store import Keyed
+from holdfast.prove.stage.asking import surely, whole
 from holdfast.prove.stage.people import ACTOR, ORG, OWNER, add_user, user
 from holdfast.prove.stage.private_postgres import PrivatePostgres
 from holdfast.prove.stage.private_redis import PrivateRedis, private_redis
 from holdfast.prove.stage.theatre import Actor, Theatre
 from holdfast.prove.streams.readers import SocketReader
 from holdfast.prove.turns.trials import BusKind, settings_for
-from holdfast.prove.turns.watching import Watching
+from holdfast.prove.turns.watching import Watching, text_of
 from holdfast.settings import Settings
 
 CUT_ALL_EVERY_S = 2.5
@@ -40,7 +40,6 @@ SLICE_BYTES = 97
 SETTLE_S = 60.0
 LONGER_S = 45.0
 QUICK: dict[str, Any] = {"lease_ttl_s": 4.0, "heartbeat_every_s": 1.0, "drain_s": 5.0}
-ANSWER = TypeVar("ANSWER")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,9 +138,11 @@ class Cell:
     mutant: str | None = None
     replicas: list[Actor] = field(default_factory=list[Actor])
     workers: list[Actor] = field(default_factory=list[Actor])
+    doors: dict[str, int] = field(default_factory=dict[str, int])
+    """Where readers of a replica knock instead of at its own port, by its name."""
 
     def ports(self) -> list[int]:
-        return [port_of(actor) for actor in self.replicas]
+        return [self.doors.get(actor.name) or port_of(actor) for actor in self.replicas]
 
     async def add_replica(self) -> None:
         settings = {**self.settings, "role": "api"}
@@ -164,11 +165,9 @@ class Cell:
 
     async def told(self, chat_id: ChatId) -> dict[int, dict[str, Any]]:
         """The stored history, as a reader should know it."""
-        history = self.server.adapters.history
-        page = await surely(lambda: history.page(chat_id, limit=500))
         return {
             message.seq: orjson.loads(orjson.dumps(message_json(message)))
-            for message in page.messages
+            for message in await whole(self.server.adapters.history, chat_id)
             if is_shown(message.body)
         }
 
@@ -188,22 +187,13 @@ def port_of(actor: Actor) -> int:
     return next(h.what["port"] for h in actor.heard if h.what.get("said") == "ready")
 
 
-async def surely(ask: Callable[[], Awaitable[ANSWER]]) -> ANSWER:
-    """As a client does it: while the database is away, ask again."""
-    async with asyncio.timeout(SETTLE_S):
-        while True:
-            with suppress(Unavailable):
-                return await ask()
-            await asyncio.sleep(0.1)
-
-
 @asynccontextmanager
 async def cell(
     theatre: Theatre, bus: BusKind, plan: Plan, mutant: str | None = None
 ) -> AsyncGenerator[Cell]:
     url = await theatre.new_database()
     async with private_redis() as redis:
-        settings = settings_for(url, bus, theatre.simulator, **QUICK)
+        settings = settings_for(theatre, url, bus, **QUICK)
         engine: Engine = PostgresEngine(theatre.postgres, url)
         if bus == "redis":
             settings["bus_url"] = redis.url
@@ -233,6 +223,9 @@ class Run:
     chats: list[ChatId] = field(default_factory=list[ChatId])
     readers: list[SocketReader] = field(default_factory=list[SocketReader])
     turns: int = 0
+    breaks: Callable[[], Awaitable[None]] | None = None
+    """What goes wrong, instead of the usual."""
+    asked: dict[ChatId, list[str]] = field(default_factory=dict[ChatId, list[str]])
 
     def __post_init__(self) -> None:
         self._chance = random.Random(self.plan.seed)
@@ -247,7 +240,7 @@ class Run:
                 late = number < self.plan.joining
                 after_s = self._chance.random() * self.plan.seconds * 0.9 if late else 0.0
                 others.append(tasks.create_task(self._read(number, after_s)))
-            breaking = tasks.create_task(self._break_things())
+            breaking = tasks.create_task(self._break_all())
             talks = [tasks.create_task(self._talk(chat_id)) for chat_id in self.chats]
             await asyncio.wait([breaking, *talks])
             tally = await self._settle()
@@ -266,10 +259,11 @@ class Run:
         return f"{uuid4().hex} [[sim: {told}]]"
 
     async def _begin(self) -> ChatId:
-        server, asked, key = self.place.server, user(self._words()), Keyed(_key(), b"begin")
+        server, words, key = self.place.server, self._words(), Keyed(_key(), b"begin")
         done = await surely(
-            lambda: create(server.ledger, server.adapters.ids, ACTOR, [asked], keyed=key)
+            lambda: create(server.ledger, server.adapters.ids, ACTOR, [user(words)], keyed=key)
         )
+        self.asked[done.chat.chat_id] = [words]
         return done.chat.chat_id
 
     async def _talk(self, chat_id: ChatId) -> None:
@@ -281,8 +275,9 @@ class Run:
             self.turns += 1
             if now() >= ends_at and (self._told_enough() or now() >= ends_at + LONGER_S):
                 return
-            asked, key = user(self._words()), Keyed(_key(), b"send")
-            await surely(lambda a=asked, k=key: send(ledger, ACTOR, chat_id, a, keyed=k))
+            words, key = self._words(), Keyed(_key(), b"send")
+            await surely(lambda w=words, k=key: send(ledger, ACTOR, chat_id, user(w), keyed=k))
+            self.asked[chat_id].append(words)
 
     def _told_enough(self) -> bool:
         return sum(reader.events for reader in self.readers) >= self.plan.events_min
@@ -312,6 +307,9 @@ class Run:
 
     # What goes wrong.
 
+    async def _break_all(self) -> None:
+        await (self._break_things() if self.breaks is None else self.breaks())
+
     async def _break_things(self) -> None:
         place, loop = self.place, asyncio.get_running_loop()
         began, round_s = loop.time(), self.plan.seconds / max(1, self.plan.rounds)
@@ -339,6 +337,8 @@ class Run:
                 tasks.create_task(_finish(reader, stored[reader.chat_id], self.plan.catch_up_s))
         for reader in self.readers:
             _count(reader, stored[reader.chat_id], tally)
+        for chat_id, told in stored.items():
+            _compare(self.asked[chat_id], told, tally)
         return tally
 
 
@@ -363,6 +363,14 @@ def _count(reader: SocketReader, told: dict[int, dict[str, Any]], tally: Tally) 
         tally.wrong.append(f"the end never came: {seen.status}, at {reader.cursor}")
     if any(seen.messages[seq] != told.get(seq) for seq in seen.messages):
         tally.wrong.append(f"a message is not the stored one, at {reader.cursor}")
+
+
+def _compare(asked: list[str], told: dict[int, dict[str, Any]], tally: Tally) -> None:
+    """What people said, and were told is taken: all of it, once, in order."""
+    said = [text_of(message) for _, message in sorted(told.items()) if message["role"] == "user"]
+    if said != asked:
+        lost, doubled = set(asked) - set(said), len(said) - len(set(said))
+        tally.wrong.append(f"{len(asked)} taken: {len(lost)} lost, {doubled} doubled, of {said}")
 
 
 def _key() -> ClientKey:

@@ -11,9 +11,10 @@ import asyncpg
 
 from holdfast.chats.create import create
 from holdfast.domain.messages import Message, MessageBody
+from holdfast.prove.stage.asking import surely
 from holdfast.prove.stage.people import ACTOR, user
 from holdfast.prove.stage.theatre import Heard
-from holdfast.prove.streams.cell import Cell, PostgresEngine, RedisEngine, surely
+from holdfast.prove.streams.cell import Cell, PostgresEngine, RedisEngine
 from holdfast.prove.turns.trials import words
 from holdfast.prove.turns.watching import Watching, watching
 from holdfast.stream.hub import Hub

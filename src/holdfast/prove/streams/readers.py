@@ -43,6 +43,8 @@ class SocketReader:
     chance: random.Random
     cut_every_bytes: int | None = 4_000
     slices_bytes: int | None = None
+    back_s: float = 0.2
+    """How long it stays away at most."""
     seen: Watching = field(default_factory=Watching)
     cursor: str = "-"
     events: int = 0
@@ -60,7 +62,7 @@ class SocketReader:
         while True:
             with suppress(ConnectionError, OSError):
                 await self._connect_and_read()
-            await asyncio.sleep(self.chance.random() * 0.2)
+            await asyncio.sleep(self.chance.random() * self.back_s)
 
     async def _connect_and_read(self) -> None:
         port = self.chance.choice(list(self.replicas()))

@@ -120,7 +120,8 @@ async def stall(order: Order) -> Found:
         async with theatre() as stage, cell(stage, "redis", QUIET) as place:
             alone, crowd = await measure(place)
         found.count += STALLED_ALONE + STALLED_CROWD
-        found.figures["kb_each"] = round(max(alone.kb_each, crowd.kb_each), 1)
+        each = max(alone.kb_each, crowd.kb_each, found.figures.get("kb_each", 0.0))
+        found.figures["kb_each"] = round(each, 1)
         for cost in (alone, crowd):
             found.violations += cost.wrong
             if cost.kb_each > KB_MAX:

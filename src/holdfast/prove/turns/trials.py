@@ -4,10 +4,10 @@ import asyncio
 import signal
 import time
 import traceback
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 from uuid import uuid4
 
 import orjson
@@ -28,14 +28,18 @@ from holdfast.prove.turns.watching import Watching, watching
 from holdfast.settings import Settings
 
 BusKind = Literal["postgres", "redis"]
-Blow = Literal["kill", "freeze", "term"]
-"""SIGKILL; SIGSTOP, woken in the middle of the successor's turn; SIGTERM."""
+Blow = Literal["kill", "freeze", "term", "cut"]
+"""SIGKILL; SIGSTOP, woken in the middle of the successor's turn; SIGTERM; its link to the database
+taken down, and mended in the middle of the successor's turn."""
 SETTLE_S = 45.0
 PATIENT = PoolOptions(
     connections_min=1, connections_max=2, connect_timeout_s=60.0, command_timeout_s=60.0
 )
 """Ours, to look: that we are busy is nobody's broken promise."""
-FIRST_EPOCH = 1
+ACTS: Final[Mapping[Blow, str]] = {"term": "tell", "cut": "hold"}
+"""What a worker does at its boundary, where it is not what becomes of it."""
+ZOMBIE_S: Final[Mapping[Blow, float]] = {"freeze": 0.5, "cut": 1.5}
+"""Whoever was cut off has connections to make."""
 TOOLS = ("record_once", "record_keyed", "record_repeatable")
 
 
@@ -63,6 +67,18 @@ class Verdict:
     once_repeated: int = 0
 
 
+@dataclass(frozen=True)
+class Elsewhere:
+    """Where a victim lives whose link can be cut: the world as it is seen from there."""
+
+    settings: dict[str, Any]
+    part: dict[str, Any]
+    cut: Callable[[], Awaitable[None]]
+    mend: Callable[[], Awaitable[None]]
+    back: Callable[[], Awaitable[list[str]]]
+    """Until the victim is at work again; what is wrong, if it is not."""
+
+
 @dataclass
 class Scene:
     """A database of its own, with somebody to send and watch, and a successor in the wings."""
@@ -73,6 +89,13 @@ class Scene:
     pool: Pool
     successor: Actor
     mutant: str | None = None
+    elsewhere: Elsewhere | None = None
+
+    async def engage_victim(self) -> Actor:
+        settings, part = self.settings, dict[str, Any]()
+        if self.elsewhere is not None:
+            settings, part = self.elsewhere.settings, self.elsewhere.part
+        return await self.theatre.engage("victim", settings, mutant=self.mutant, **part)
 
     async def begin(self) -> ChatId:
         key = Keyed(ClientKey(uuid4().hex), b"begin")
@@ -92,12 +115,12 @@ class Scene:
         return page.messages
 
 
-def settings_for(url: str, bus: BusKind, simulator: str, **more: Any) -> dict[str, Any]:
+def settings_for(theatre: Theatre, url: str, bus: BusKind, **more: Any) -> dict[str, Any]:
     model = {
         "name": "sim",
         "vendor": "simulator-anthropic",
         "model": "claude-sonnet-5",
-        "base_url": simulator,
+        "base_url": theatre.simulator,
         "api_key": "any",
     }
     found: dict[str, Any] = {
@@ -109,14 +132,16 @@ def settings_for(url: str, bus: BusKind, simulator: str, **more: Any) -> dict[st
         **more,
     }
     if bus == "redis":
-        found |= {"bus_url": "redis://127.0.0.1:6379/0", "bus_prefix": f"fault-{uuid4().hex}"}
+        found |= {"bus_url": theatre.redis, "bus_prefix": f"fault-{uuid4().hex}"}
     return found
 
 
 @asynccontextmanager
-async def scene(theatre: Theatre, bus: BusKind, mutant: str | None = None) -> AsyncGenerator[Scene]:
+async def scene(
+    theatre: Theatre, bus: BusKind, mutant: str | None = None, **more: Any
+) -> AsyncGenerator[Scene]:
     url = await theatre.new_database()
-    settings = settings_for(url, bus, theatre.simulator)
+    settings = settings_for(theatre, url, bus, **more)
     watcher = Settings.model_validate({**settings, "role": "api"})
     async with (
         open_pool(url, PATIENT) as pool,
@@ -136,17 +161,16 @@ async def play(
 ) -> Verdict:
     """Strike the first worker at a boundary; the successor goes on; check everything.
 
-    A frozen worker wakes when its successor has reached boundary `wake_at`, in mid-turn. `name`:
-    only boundaries that are called so are counted.
+    A frozen worker wakes, and a link is mended, when its successor has reached boundary `wake_at`,
+    in mid-turn. `name`: only boundaries that are called so are counted.
     """
     verdict = Verdict(boundary)
     successor = scene.successor
     successor.tell(do="close")
-    victim = await scene.theatre.engage("victim", scene.settings, mutant=scene.mutant)
-    act = "tell" if blow == "term" else blow
-    victim.tell(do="arm", at=boundary, act=act, name=name)
+    victim = await scene.engage_victim()
+    victim.tell(do="arm", at=boundary, act=ACTS.get(blow, blow), name=name)
     # Armed anew for every trial: what an earlier one did not reach must not hold this one up.
-    successor.tell(do="arm", at=wake_at if blow == "freeze" else 0, act="hold")
+    successor.tell(do="arm", at=wake_at if blow in ("freeze", "cut") else 0, act="hold")
     mark = len(successor.heard)
     seen_last: list[str] = []
     try:
@@ -160,11 +184,16 @@ async def play(
             if struck is not None and blow == "term":
                 struck = Heard(struck.what, time.monotonic())
                 victim.signal(signal.SIGTERM)
+            if struck is not None and scene.elsewhere is not None:
+                await scene.elsewhere.cut()
+                victim.tell(do="go_on")
             if struck is not None:
                 await _take_over(scene, victim, chat_id, seen, blow, struck, verdict, mark)
             await seen.until(lambda: _is_answered(seen), SETTLE_S)
             await _check(scene, chat_id, seen, verdict, handed_over=blow == "term")
             _check_zombie(chat_id, victim, successor.heard[mark:], verdict)
+            if struck is not None and scene.elsewhere is not None and not verdict.wrong:
+                verdict.wrong += await scene.elsewhere.back()
     except* TimeoutError as late:
         where = f"{_waits_of(late)}, {await _where(scene)}"
         verdict.wrong.append(f"stuck after {verdict.name}: {where}; a reader saw {seen_last[-20:]}")
@@ -212,24 +241,34 @@ async def _take_over(
 
     over = victim.says("drained") if blow == "term" else answered()
     await _first_of(scene.successor.until(acquired, mark), over)
-    if await _is_taken_over(scene, chat_id):
+    if await _is_taken_over(scene, chat_id, victim):
         taken = await scene.successor.until(acquired, mark)
         verdict.takeover_s = taken.at - struck.at
-        if blow == "freeze":  # to be woken in mid-turn, if it is long enough
+        if blow in ("freeze", "cut"):  # to be woken in mid-turn, if it is long enough
             await _first_of(scene.successor.says("reached", mark), answered())
-    if blow == "freeze":
+    if scene.elsewhere is not None:
+        await scene.elsewhere.mend()
+    if blow in ("freeze", "cut"):
         victim.signal(signal.SIGCONT)
         # Long enough for a zombie to try whatever it was about to do.
-        await asyncio.sleep(0.5)
+        await asyncio.sleep(ZOMBIE_S[blow])
         scene.successor.tell(do="go_on")
 
 
-async def _is_taken_over(scene: Scene, chat_id: ChatId) -> bool:
+async def _is_taken_over(scene: Scene, chat_id: ChatId, victim: Actor) -> bool:
     """It was, or it will be. Whoever is struck after its last commit, or finishes before it goes,
-    leaves nothing behind. The database knows: what the successor says may be heard too late."""
+    leaves nothing behind. The database knows: what the successor says may be heard too late.
+
+    A follow-up that came when the first turn was over is a turn of its own, and the victim's, too.
+    """
+    own = [
+        heard.what["epoch"]
+        for heard in victim.heard
+        if heard.what.get("said") == "acquired" and heard.what["chat"] == str(chat_id)
+    ]
     row = await scene.pool.fetchrow("select epoch, status from chats where id = $1", chat_id)
     assert row is not None
-    return row["epoch"] > FIRST_EPOCH or row["status"] != "idle"
+    return row["epoch"] > max(own, default=0) or row["status"] != "idle"
 
 
 def _waits_of(late: BaseExceptionGroup[TimeoutError]) -> list[str]:

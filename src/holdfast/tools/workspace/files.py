@@ -122,8 +122,12 @@ async def _edit(binding: Binding, run: Run, asked: Edit) -> ToolOutput:  # noqa:
         )
     )
     done = await binding.once(lambda agent: agent.edit(wanted))
-    told = [f"{shown(f.path)}: replaced in {f.replaced} places\n{f.diff}" for f in done.files]
+    told = [f"{shown(f.path)}: {_places(f.replaced)}\n{f.diff}" for f in done.files]
     return ToolOutput("\n".join(told).strip())
+
+
+def _places(count: int) -> str:
+    return "replaced in 1 place" if count == 1 else f"replaced in {count} places"
 
 
 class List(Arguments):

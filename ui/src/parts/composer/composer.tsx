@@ -5,6 +5,7 @@
 import { ArrowUp, Square } from "lucide-react";
 import { type ClipboardEvent, type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { Button } from "@/kit/button";
+import { cn } from "@/kit/classes";
 import type { WhenBusy } from "@/log/actions";
 import { textOf, useLog } from "@/log/store";
 import type { ComposerProps } from "../contract";
@@ -190,13 +191,14 @@ function Buttons({ standing, reason, stop, onSend }: ButtonsProps) {
           {standing === "stopping" ? "Stopping…" : "Stop"}
         </Button>
       )}
-      <div className="flex">
+      {/* As wide in both states: what is pressed does not move when a turn begins or ends. */}
+      <div className="flex sm:min-w-29">
         <Button
           type="submit"
           look="accent"
           aria-disabled={reason !== null}
           title={reason ?? (standing === "free" ? "Send" : "Send when the agent is free")}
-          className={standing === "free" ? undefined : "rounded-r-none"}
+          className={cn("flex-1", standing !== "free" && "rounded-r-none")}
         >
           <ArrowUp aria-hidden />
           <span className="max-sm:sr-only">{standing === "free" ? "Send" : "Queue"}</span>

@@ -1,64 +1,61 @@
-/**
- * The highlighter, in a chunk of its own: shiki's core with the browser's own regular expressions (no
- * WebAssembly, which our content security policy forbids), and one more chunk for each language.
- */
-import { createHighlighterCore, type HighlighterCore } from "shiki/core";
-import { createJavaScriptRegexEngine } from "shiki/engine/javascript";
+/** Asks the highlighter, which works in a thread of its own and begins with the first question. */
+import address from "./highlight-worker?worker&url";
 
 export interface Token {
   text: string;
   style: React.CSSProperties;
 }
+export interface Asked {
+  id: number;
+  code: string;
+  language: string;
+}
+/** `null`: it cannot be done. */
+export interface Told {
+  id: number;
+  lines: Token[][] | null;
+}
 
-const LANGUAGES: Readonly<Record<string, () => Promise<{ default: unknown }>>> = {
-  bash: () => import("shiki/langs/bash.mjs"),
-  css: () => import("shiki/langs/css.mjs"),
-  diff: () => import("shiki/langs/diff.mjs"),
-  docker: () => import("shiki/langs/docker.mjs"),
-  go: () => import("shiki/langs/go.mjs"),
-  html: () => import("shiki/langs/html.mjs"),
-  java: () => import("shiki/langs/java.mjs"),
-  javascript: () => import("shiki/langs/javascript.mjs"),
-  json: () => import("shiki/langs/json.mjs"),
-  markdown: () => import("shiki/langs/markdown.mjs"),
-  python: () => import("shiki/langs/python.mjs"),
-  rust: () => import("shiki/langs/rust.mjs"),
-  sql: () => import("shiki/langs/sql.mjs"),
-  toml: () => import("shiki/langs/toml.mjs"),
-  tsx: () => import("shiki/langs/tsx.mjs"),
-  typescript: () => import("shiki/langs/typescript.mjs"),
-  yaml: () => import("shiki/langs/yaml.mjs"),
-};
+let worker: Worker | null = null;
+let asked = 0;
+const waiting = new Map<number, (lines: Token[][] | null) => void>();
 
-let made: Promise<HighlighterCore> | null = null;
-
-function highlighter(): Promise<HighlighterCore> {
-  made ??= createHighlighterCore({
-    themes: [
-      import("shiki/themes/github-light-high-contrast.mjs"),
-      import("shiki/themes/github-dark-default.mjs"),
-    ],
-    langs: [],
-    engine: createJavaScriptRegexEngine({ forgiving: true }),
+function highlighter(): Worker {
+  if (worker !== null) return worker;
+  worker = new Worker(trusted(address), { type: "module" });
+  worker.addEventListener("message", ({ data: { id, lines } }: MessageEvent<Told>) => {
+    waiting.get(id)?.(lines);
+    waiting.delete(id);
   });
-  return made;
+  worker.addEventListener("error", () => {
+    for (const tell of waiting.values()) tell(null);
+    waiting.clear();
+    worker?.terminate();
+    worker = null;
+  });
+  return worker;
+}
+
+/** Our policy lets no string become a script; this one is the name of a file of ours. */
+function trusted(file: string): string {
+  const types = (globalThis as { trustedTypes?: TrustedTypes }).trustedTypes;
+  if (types === undefined) return file;
+  return types.createPolicy("highlighter", { createScriptURL: () => file }).createScriptURL("");
+}
+
+interface TrustedTypes {
+  createPolicy(
+    name: string,
+    rules: { createScriptURL: () => string },
+  ): { createScriptURL: (given: string) => string };
 }
 
 export async function tokenize(code: string, language: string): Promise<Token[][]> {
-  const core = await highlighter();
-  const load = LANGUAGES[language];
-  if (load === undefined) throw new Error(`There is no grammar for ${language}.`);
-  if (!core.getLoadedLanguages().includes(language)) {
-    await core.loadLanguage(
-      (await load()).default as Parameters<HighlighterCore["loadLanguage"]>[0],
-    );
-  }
-  const { tokens } = core.codeToTokens(code, {
-    lang: language,
-    themes: { light: "github-light-high-contrast", dark: "github-dark-default" },
-    defaultColor: false,
+  const id = ++asked;
+  const lines = await new Promise<Token[][] | null>((resolve) => {
+    waiting.set(id, resolve);
+    highlighter().postMessage({ id, code, language } satisfies Asked);
   });
-  return tokens.map((line) =>
-    line.map((token) => ({ text: token.content, style: token.htmlStyle as React.CSSProperties })),
-  );
+  if (lines === null) throw new Error(`There are no colours for ${language}.`);
+  return lines;
 }

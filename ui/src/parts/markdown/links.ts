@@ -23,6 +23,15 @@ export function safeAddress(address: string | null | undefined): URL | null {
   }
 }
 
+/**
+ * Whether a picture may be fetched: over HTTPS, from a host that an administrator trusts. The server
+ * writes these into the page, and into the policy that the browser holds it to.
+ */
+export function isShown(url: URL): boolean {
+  const told = document.querySelector<HTMLMetaElement>('meta[name="image-hosts"]')?.content ?? "";
+  return url.protocol === "https:" && told.split(" ").includes(url.host);
+}
+
 export function hostOf(address: string | null | undefined): string {
   return safeAddress(address)?.host ?? "unknown address";
 }

@@ -120,6 +120,54 @@ describe("hostile Markdown", () => {
   });
 });
 
+describe("pictures of a trusted host", () => {
+  const trust = (hosts: string) => {
+    const meta = document.createElement("meta");
+    meta.name = "image-hosts";
+    meta.content = hosts;
+    document.head.append(meta);
+  };
+  const fetched = (text: string, isLive = false) => {
+    const { container } = render(<Markdown text={text} isLive={isLive} />);
+    return [...container.querySelectorAll("img")].map((img) => img.getAttribute("src"));
+  };
+  afterEach(() => document.querySelector('meta[name="image-hosts"]')?.remove());
+
+  it("are shown, and tell their host nothing of where they stand", () => {
+    trust("a.example images.example:8443");
+    const { container } = render(<Markdown text="![tide](https://images.example:8443/t.png)" />);
+    const img = container.querySelector("img");
+    expect(img?.getAttribute("src")).toBe("https://images.example:8443/t.png");
+    expect(img?.getAttribute("alt")).toBe("tide");
+    expect(img?.getAttribute("referrerpolicy")).toBe("no-referrer");
+  });
+
+  it.each([
+    "https://b.example/t.png",
+    "https://sub.a.example/t.png",
+    "https://a.example.evil.example/t.png",
+    "https://a.example:8443/t.png",
+    "https://a.example@evil.example/t.png",
+    "http://a.example/t.png",
+    "//a.example/t.png",
+    "mailto:x@a.example",
+  ])("are no others: %s", (address) => {
+    trust("a.example");
+    expect(fetched(`![tide](${address})`)).toEqual([]);
+  });
+
+  it("are fetched by whole addresses only, never by what is half said", () => {
+    trust("a.example");
+    const text = "See ![tide](https://a.example/tide/low.png) there";
+    for (let at = 1; at <= text.length; at++) {
+      const whole = at > text.indexOf(")");
+      const wanted = whole ? ["https://a.example/tide/low.png"] : [];
+      expect(fetched(text.slice(0, at), true)).toEqual(wanted);
+      cleanup();
+    }
+  });
+});
+
 describe("addresses", () => {
   it.each(["https://a.example/x", "http://10.0.0.1:8080", "mailto:a@b.example"])(
     "%s may be a link",
@@ -155,4 +203,13 @@ describe("what is drawn", () => {
     const bare = (html: string) => html.replaceAll(/id="[^"]*"/g, "");
     expect(bare(container.innerHTML)).toBe(bare(whole));
   });
+});
+
+it("a paragraph too long to be parsed is shown as it was written", () => {
+  const sentence = "The tide comes in `twice` and *nobody* asked **it** to. ";
+  const { container } = render(<Markdown text={`${sentence.repeat(2_000)}\n\nAnd *then*.`} />);
+  const [long, short] = container.querySelectorAll("p");
+  expect(long?.textContent).toBe(sentence.repeat(2_000).trimEnd());
+  expect(long?.querySelector("em, code")).toBeNull();
+  expect(short?.querySelector("em")?.textContent).toBe("then");
 });

@@ -2,7 +2,8 @@
  * What a model or a person wrote, drawn block by block: only the block that grows is parsed again.
  *
  * Nothing that was written can load or run anything: no raw HTML (it is shown as the text that it
- * is), no images (a placeholder names the host), and only whole http and mail addresses are links.
+ * is), no images but those of trusted hosts (of others a placeholder names the host), and only whole
+ * http and mail addresses are links.
  *
  * react-markdown with our own split rather than streamdown: 48 KB against 151 KB gzipped, twice as
  * fast to mount, and code never passes through the parser.
@@ -14,7 +15,7 @@ import remarkGfm from "remark-gfm";
 import remend from "remend";
 import { type Block, extend, NOTHING, type Prose, type Split, source } from "./blocks";
 import { CodeBlock } from "./code-block";
-import { hostOf, safeAddress } from "./links";
+import { hostOf, isShown, safeAddress } from "./links";
 
 interface MarkdownProps {
   text: string;
@@ -71,6 +72,9 @@ const BlockView = memo(function BlockView({ block, definitions, isOpen }: BlockP
     const isWriting = isOpen && !block.closed;
     return <CodeBlock code={block.code} language={block.language} isWriting={isWriting} />;
   }
+  if (block.text.length > PARSED_MAX) {
+    return <p className="whitespace-pre-wrap wrap-anywhere">{block.text}</p>;
+  }
   const text = source(block, definitions);
   return (
     <ReactMarkdown
@@ -83,6 +87,11 @@ const BlockView = memo(function BlockView({ block, definitions, isOpen }: BlockP
   );
 }, isSameBlock);
 
+/**
+ * Characters of one paragraph, list or table; what is longer is shown as it was written. The parser
+ * takes time with the square of it: one of 110,000 held the page up for a quarter of a minute.
+ */
+const PARSED_MAX = 20_000;
 const PLUGINS = [remarkGfm];
 
 const COMPONENTS: Components = {
@@ -124,9 +133,11 @@ function Link({ href, children }: Pick<ComponentProps<"a">, "href" | "children">
   );
 }
 
-/** An image on another host is not fetched: whoever wrote the address would learn who reads this. */
+/** An image on a strange host is not fetched: whoever wrote the address would learn who reads this. */
 function Picture({ address, alt }: { address: string; alt: string }) {
   const url = safeAddress(address);
+  if (url !== null && isShown(url))
+    return <img src={url.href} alt={alt} title={alt} loading="lazy" referrerPolicy="no-referrer" />;
   const label = `Image${alt === "" ? "" : ` “${alt}”`} · ${hostOf(address)}`;
   return (
     <span className="picture">

@@ -1,5 +1,6 @@
-/** Colours for code, when they are there: the highlighter is a chunk of its own, fetched at first use. */
+/** Colours for code, when they are there: the highlighter is fetched at first use. */
 import { useEffect, useState } from "react";
+import { onFrame } from "@/kit/frame";
 import type { Token } from "./highlight";
 import { aliasOf } from "./languages";
 
@@ -23,7 +24,7 @@ export function useTokens(code: string | null, language: string): Lines | null {
       .then(({ tokenize }) => tokenize(code, grammar))
       .then((lines) => {
         keep(key, lines);
-        if (isHere) drawAgain((n) => n + 1);
+        onFrame(() => isHere && drawAgain((n) => n + 1)); // together with what is said meanwhile
       })
       .catch(() => {}); // in plain, then
     return () => {

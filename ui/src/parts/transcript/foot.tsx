@@ -105,10 +105,10 @@ interface Fact {
   atLength?: string;
 }
 
-/** What a turn took. A model that nobody named is the one that was standard at the time. */
+/** What a turn took. Answers from before models were always named may have none. */
 export function factsOf(ends: TurnEnd): Fact[] {
   const { usage } = ends;
-  const facts: Fact[] = [{ is: "model", said: ends.model ?? "standard model" }];
+  const facts: Fact[] = ends.model === null ? [] : [{ is: "model", said: ends.model }];
   const tokens = tokensOf(usage, "");
   const cached = usage.cache_read === undefined ? "" : ` (${count(usage.cache_read)} cached)`;
   if (tokens !== "") facts.push({ is: "tokens", said: tokens, atLength: tokensOf(usage, cached) });

@@ -1,0 +1,1 @@
+"""What is not yours: every route, tried by everybody who has no business there."""

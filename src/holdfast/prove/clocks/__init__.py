@@ -1,0 +1,1 @@
+"""Clocks that jump and drift under whoever drives."""

@@ -1,0 +1,1 @@
+"""Models that fail: every fault of the simulator, as whole turns."""
