@@ -4,7 +4,7 @@ import pytest
 from playwright.async_api import expect
 
 from tests.support.browser import PATIENCE_MS, Tab
-from tests.support.reading import shifted
+from tests.support.reading import settle, shifted
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.ui_item(12)]
 
@@ -32,6 +32,7 @@ async def test_nothing_shifts_from_the_start_of_a_turn_to_its_commit(tab: Tab) -
     for _ in range(3):
         field = tab.page.locator("[data-composer]")
         await field.fill(TURN)
+        await settle(tab.page)  # the field has grown with the text, which no press excuses
         async with shifted(tab.page) as shifts:
             await field.press("Enter")
             await expect(tab.page.get_by_role("button", name="Stop")).to_be_visible()

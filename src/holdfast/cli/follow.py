@@ -124,6 +124,7 @@ class Following:
     pressed_before: bool = False
     """Ctrl-C came while the message was still on its way."""
     _detached: bool = False
+    _interrupted: bool = False
     _told: bool = False
     """Whether the stream has said how the chat stands now, and not before the last message."""
 
@@ -154,15 +155,21 @@ class Following:
         self.sink.finish()
         if Rung.LEAVE in self.climbed:
             self._keeps_running()
+        elif self._interrupted and self._ending() != "interrupted":
+            # Before the first word there is no answer that could say so.
+            self.sink.note(f"{self.desk.screen.marks.rule} interrupted")
         if self.climbed:
             return Exit.DONE if self._detached else Exit.INTERRUPTED
         return self.ended()
 
     def ended(self) -> Exit:
-        view = self.chat.view
-        last = view.messages[-1] if view.messages else None
-        ending = None if last is None or last["role"] != "assistant" else last["ending"]
-        return exits.of_turn(self._status(), view.error, ending)
+        return exits.of_turn(self._status(), self.chat.view.error, self._ending())
+
+    def _ending(self) -> str | None:
+        """How the answer ended, if the history ends with one."""
+        messages = self.chat.view.messages
+        last = messages[-1] if messages else None
+        return None if last is None or last["role"] != "assistant" else last["ending"]
 
     def _status(self) -> str | None:
         """As the stream told it; if it had nothing to tell, as it was when we asked."""
@@ -223,6 +230,7 @@ class Following:
     async def _interrupt(self) -> None:
         with suppress(errors.Conflict):  # it ended by itself meanwhile
             await self.chat.interrupt()
+            self._interrupted = True
 
     def _reconnected(self) -> None:
         self.sink.note("reconnected")

@@ -19,7 +19,7 @@ from tests.support.replica import Replicas
 from tests.support.terminal import Cli
 from tests.support.web import OUR_ORIGIN, Cell, a_cell
 
-SLOW: Final = "words=4000 | rate=40"
+SLOW: Final = "count=kelp:4000 | rate=40"
 PAY: Final = 'call pay {"to": "Ada\\u202elugraB", "sum": 5, "note": "two\\nlines"}'
 SCRIPT: Final = parse_script(
     {
@@ -39,6 +39,7 @@ SCRIPT: Final = parse_script(
                 ' to its end, which is beyond any margin.\\n2. Sleep."',
             },
             {"when": {"prompt": "slowly"}, "do": SLOW},
+            {"when": {"prompt": "think first"}, "do": f"{SLOW} | latency=60000"},
             {"when": {"prompt": "look it up", "step": 0}, "do": 'call look_up {"word": "kelp"}'},
             {"when": {"prompt": "look it up", "step": 1}, "do": 'say "So it is."'},
             {"when": {"prompt": "pay", "step": 0}, "do": PAY},

@@ -73,6 +73,14 @@ async def lines_of(cli: Cli, *options: str) -> list[dict[str, Any]]:
     return [orjson.loads(line) for line in printed.splitlines()]
 
 
+async def until_a_word(lines: asyncio.StreamReader) -> bytes:
+    """All lines to the first with words of an answer, without which none would be committed."""
+    read = b""
+    while not words_in([orjson.loads(line) for line in read.splitlines()]):
+        read += await lines.readline()
+    return read
+
+
 async def test_two_attached_see_the_same_events(cli: Cli, server: Cell) -> None:
     chat_id = await server.admin.new_chat("speak slowly")
     async with (
@@ -82,7 +90,7 @@ async def test_two_attached_see_the_same_events(cli: Cli, server: Cell) -> None:
         assert one.stdout is not None
         assert other.stdout is not None
         async with asyncio.timeout(60):
-            first = [await each.stdout.readline() for each in (one, other) if each.stdout]
+            first = [await until_a_word(each.stdout) for each in (one, other) if each.stdout]
             await server.admin.post(f"chats/{chat_id}/interrupt")
             rest = [(await each.communicate())[0] for each in (one, other)]
     seen = [
@@ -115,6 +123,19 @@ async def test_ctrl_c_first_says_that_the_agent_keeps_running(cli: Cli, server: 
         assert await terminal.ended() == 130
         assert "interrupted" in terminal.text
     assert (await server.admin.get(f"chats/{chat_id}")).json["status"] == "idle"
+
+
+async def test_an_interrupt_is_told_also_before_the_first_word(cli: Cli, server: Cell) -> None:
+    """Where no answer is committed that could say how it ended."""
+    chat_id = await server.admin.new_chat("think first")
+    async with cli.on_terminal("attach", chat_id, columns=100) as terminal:
+        await terminal.until("think first")
+        terminal.press(CTRL_C)
+        await terminal.until("d detaches")
+        terminal.press(CTRL_C)
+        assert await terminal.ended() == 130
+        assert "— interrupted" in terminal.text
+    assert (await server.admin.get(f"chats/{chat_id}")).json["last_seq"] == 1
 
 
 async def test_without_a_terminal_ctrl_c_leaves_at_once(cli: Cli, server: Cell) -> None:

@@ -16,8 +16,7 @@ async def test_a_talk_by_hand(cli: Cli, server: Cell) -> None:
         terminal.press("half a line" + CTRL_C)  # gives up the line, not the talk
         await terminal.until("half a line\n›")
         terminal.press("speak slowly\r")
-        chat = (await server.admin.get("chats")).json["chats"][0]
-        await server.admin.until(chat["chat_id"], "running")
+        await terminal.until("kelp:1")
         terminal.press(CTRL_C)
         await terminal.until("d detaches")
         terminal.press(CTRL_C)
@@ -25,7 +24,8 @@ async def test_a_talk_by_hand(cli: Cli, server: Cell) -> None:
         terminal.press(CTRL_D)
         assert await terminal.ended() == 0
         assert "half a line" not in terminal.text.partition("— interrupted")[2]
-    assert (await server.admin.get(f"chats/{chat['chat_id']}")).json["last_seq"] == 4
+    chat = (await server.admin.get("chats")).json["chats"][0]
+    assert chat["last_seq"] == 4
 
 
 async def test_a_talk_from_a_pipe(cli: Cli, server: Cell) -> None:
