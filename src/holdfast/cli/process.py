@@ -29,9 +29,9 @@ EXIT_BY_SIGNAL: Final = 128
 FILES_OPEN_MAX: Final = 65_536
 """Each reader is one. Few enough for programs that close all that they might have inherited."""
 COLLECTED_AFTER: Final = (50_000, 5, 10)
-"""New objects before the youngest are looked at, and how often before the older ones are. A stream
-that is open at that moment is old from then on, and is part of a cycle when it ends: with 20 and 50
-a server held 3.5 MiB more after an hour of 12,000 chats (`holdfast bench soak`)."""
+"""New objects before the youngest are looked at, and how often before the older ones are. A turn
+and its readers leave no cycles, so there is little to find; what lives when the collector comes is
+old from then on, and as a cycle would stay for an hour."""
 _LOG: Final = logging.getLogger(__name__)
 
 

@@ -116,6 +116,7 @@ ATTACKS: Final = (
         "workers asked to leave",
         sizes(12, 210, 2_000),
         ask_to_leave,
+        alone=True,
     ),
     Attack(
         "interrupts",

@@ -30,8 +30,9 @@ from holdfast.providers.types import Object
 
 DEPTH_MAX: typing.Final = 100
 
-Handlers: TypeAlias = Mapping[str, Callable[[Object, list[Event]], None]]
-"""What a decoder does with which kind of event; others pass."""
+Handlers: TypeAlias = Mapping[str, Callable[[Any, Object, list[Event]], None]]
+"""What a decoder does with which kind of event; others pass. Functions, not bound methods: a
+decoder that kept those would be a cycle, and would stay until the collector comes to it."""
 
 
 class Slot:

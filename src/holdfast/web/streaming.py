@@ -199,5 +199,10 @@ async def either(*works: Callable[[], Awaitable[None]]) -> None:
                     task.cancel()
 
     running: list[asyncio.Task[None]] = []
-    async with asyncio.TaskGroup() as tasks:
-        running += [tasks.create_task(run(work)) for work in works]
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            running += [tasks.create_task(run(work)) for work in works]
+    finally:
+        # A cancelled task knows its exception, whose traceback knows this list: without an end to
+        # that, everything of an ended stream stays until the collector comes to it.
+        running.clear()

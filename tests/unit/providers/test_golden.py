@@ -1,5 +1,7 @@
 """A recorded turn of two steps comes back from the store and goes out again, byte for byte."""
 
+import gc
+import weakref
 from itertools import pairwise, permutations
 
 import pytest
@@ -143,3 +145,16 @@ def test_any_split_of_the_bytes_gives_the_same_parts(wire: str, cuts: list[int])
     feed(decoder, (data[a:b] for a, b in pairwise(edges)))
 
     assert decoder.final(NOW) == play(wire, data)
+
+
+@pytest.mark.parametrize("wire", WIRE_NAMES)
+def test_a_decoder_is_gone_with_the_reply_without_a_collector(wire: str) -> None:
+    decoder = decoder_for(wire)
+    feed(decoder, [recording(f"{wire}-1")])
+    known = weakref.ref(decoder)
+    gc.disable()
+    try:
+        del decoder
+        assert known() is None
+    finally:
+        gc.enable()

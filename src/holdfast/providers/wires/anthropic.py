@@ -9,7 +9,7 @@ an empty tool input means `{}`; `pause_turn` wants the same messages again; the 
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, Final, Literal, assert_never, cast
+from typing import Any, ClassVar, Final, Literal, assert_never, cast
 
 from holdfast.domain.ids import CallId
 from holdfast.domain.messages import Ending
@@ -234,15 +234,6 @@ class AnthropicDecoder:
         self.usage = Usage()
         self.counted = False
         self.ended = False
-        self._handlers: Handlers = {
-            "content_block_delta": self._delta,
-            "content_block_start": self._start,
-            "content_block_stop": self._stop_block,
-            "message_start": self._begin,
-            "message_delta": self._message_delta,
-            "message_stop": self._message_stop,
-            "error": self._fail,
-        }
 
     @property
     def closed(self) -> bool:
@@ -250,9 +241,9 @@ class AnthropicDecoder:
 
     def feed(self, name: str, data: Object | None) -> list[Event]:  # noqa: ARG002
         events: list[Event] = []
-        handle = self._handlers.get(data["type"]) if data else None
+        handle = self._HANDLERS.get(data["type"]) if data else None
         if handle is not None and data is not None:  # pings, and what is yet to be invented, pass
-            handle(data, events)
+            handle(self, data, events)
         return events
 
     def _begin(self, data: Object, events: list[Event]) -> None:
@@ -411,6 +402,16 @@ class AnthropicDecoder:
 
     def partial(self, now: datetime) -> tuple[Part, ...]:
         return self._reply.partial(now)
+
+    _HANDLERS: ClassVar[Handlers] = {
+        "content_block_delta": _delta,
+        "content_block_start": _start,
+        "content_block_stop": _stop_block,
+        "message_start": _begin,
+        "message_delta": _message_delta,
+        "message_stop": _message_stop,
+        "error": _fail,
+    }
 
 
 def _or(value: int | None, old: int) -> int:

@@ -6,7 +6,7 @@ from the one in `.added`. The end is `response.completed` or `response.incomplet
 """
 
 from datetime import datetime
-from typing import Any, assert_never, cast
+from typing import Any, ClassVar, assert_never, cast
 
 import orjson
 
@@ -190,22 +190,6 @@ class ResponsesDecoder:
         self._searches = 0
         self.usage = Usage()
         self.counted = False
-        self._handlers: Handlers = {
-            "response.output_text.delta": self._text,
-            "response.refusal.delta": self._text,
-            "response.reasoning_summary_text.delta": self._reasoning,
-            "response.reasoning_text.delta": self._reasoning,
-            "response.function_call_arguments.delta": self._arguments,
-            "response.reasoning_summary_part.added": self._summary_part,
-            "response.output_item.added": self._added,
-            "response.output_item.done": self._done,
-            "response.output_text.annotation.added": self._annotation,
-            "response.created": self._begin,
-            "response.completed": self._ended,
-            "response.incomplete": self._ended,
-            "response.failed": self._fail,
-            "error": self._fail,
-        }
 
     @property
     def ended(self) -> bool:
@@ -217,9 +201,9 @@ class ResponsesDecoder:
 
     def feed(self, name: str, data: Object | None) -> list[Event]:
         events: list[Event] = []
-        handle = self._handlers.get(data.get("type") or name) if data else None
+        handle = self._HANDLERS.get(data.get("type") or name) if data else None
         if handle is not None and data is not None:  # what says nothing new passes
-            handle(data, events)
+            handle(self, data, events)
         return events
 
     def _text(self, data: Object, events: list[Event]) -> None:
@@ -365,6 +349,23 @@ class ResponsesDecoder:
 
     def partial(self, now: datetime) -> tuple[Part, ...]:
         return self._reply.partial(now)
+
+    _HANDLERS: ClassVar[Handlers] = {
+        "response.output_text.delta": _text,
+        "response.refusal.delta": _text,
+        "response.reasoning_summary_text.delta": _reasoning,
+        "response.reasoning_text.delta": _reasoning,
+        "response.function_call_arguments.delta": _arguments,
+        "response.reasoning_summary_part.added": _summary_part,
+        "response.output_item.added": _added,
+        "response.output_item.done": _done,
+        "response.output_text.annotation.added": _annotation,
+        "response.created": _begin,
+        "response.completed": _ended,
+        "response.incomplete": _ended,
+        "response.failed": _fail,
+        "error": _fail,
+    }
 
 
 def _words(item: Object, key: str, separator: str = "") -> str:
