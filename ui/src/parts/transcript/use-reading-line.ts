@@ -30,12 +30,18 @@ export function useReadingLine(
     if (current === null) return;
     let line: Line | null = null;
     let isSplitting = false;
+    let next = 0;
 
     function remember(): void {
       if (current === null) return;
-      // Laid out anew since the list has measured it: what we know is from before, and needed now.
-      if (line?.row.isConnected && !isAsMeasured(line.row, list)) return;
-      line = now.current.mode === "reading" ? firstLine(current) : null;
+      cancelAnimationFrame(next);
+      // Laid out anew since the list has measured it: what we know is from before, and needed now. By
+      // the next frame it is measured, and nothing may scroll then that would have us look again.
+      if (line?.row.isConnected && !isAsMeasured(line.row, list)) {
+        next = requestAnimationFrame(remember);
+        return;
+      }
+      line = now.current.mode === "reading" ? firstLine(current, list) : null;
       list.shouldAdjustScrollPositionOnItemSizeChange = line === null ? undefined : isAbove;
     }
     /** Whether the scroll must make good what an item has grown. */
@@ -60,6 +66,7 @@ export function useReadingLine(
 
     current.addEventListener("scroll", remember, { passive: true });
     return () => {
+      cancelAnimationFrame(next);
       list.shouldAdjustScrollPositionOnItemSizeChange = undefined;
       current.removeEventListener("scroll", remember);
     };
@@ -71,12 +78,15 @@ function isAsMeasured(row: HTMLElement, list: List): boolean {
   return known === undefined || Math.abs(known - row.offsetHeight) < 1;
 }
 
-/** The first line of text whose middle is in sight. */
-function firstLine(scroller: HTMLElement): Line | null {
+/**
+ * The first line of text whose middle is in sight. Not of a row that reaches into sight only until the
+ * list has measured it: that belongs above, and all that follows would be pushed down by it.
+ */
+function firstLine(scroller: HTMLElement, list: List): Line | null {
   const edge = scroller.getBoundingClientRect().top;
   const rows = [...scroller.querySelectorAll<HTMLElement>("article")]
     .map((row) => ({ row, box: row.getBoundingClientRect() }))
-    .filter(({ box }) => box.bottom > edge)
+    .filter(({ row, box }) => box.bottom > edge && box.top + roomOf(row, list) > edge)
     .sort((one, other) => one.box.top - other.box.top);
   for (const { row, box } of rows) {
     const texts = document.createTreeWalker(row, NodeFilter.SHOW_TEXT);
@@ -87,6 +97,10 @@ function firstLine(scroller: HTMLElement): Line | null {
     }
   }
   return null;
+}
+
+function roomOf(row: HTMLElement, list: List): number {
+  return list.measurementsCache[Number(row.dataset.index)]?.size ?? row.offsetHeight;
 }
 
 /** Where in a text its first character below an edge stands: lines follow one another, so by halving. */
