@@ -39,14 +39,15 @@ async def freeze(order: Order) -> Found:
     return await _strike(order, "freeze")
 
 
-async def ask_to_leave(order: Order) -> Found:
-    return await _strike(order, "term")
+async def ask_to_leave(order: Order, mutant: str | None = None) -> Found:
+    return await _strike(order, "term", mutant)
 
 
-async def _strike(order: Order, blow: Blow) -> Found:
+async def _strike(order: Order, blow: Blow, mutant: str | None = None) -> Found:
     tasks = turns.tasks_of(order.seed, **{blow: order.count})
     async with theatre() as stage:
-        done = await turns.run(stage, tasks, min(SCENES_MAX, order.count), say=order.say)
+        scenes = min(SCENES_MAX, order.count)
+        done = await turns.run(stage, tasks, scenes, say=order.say, mutant=mutant)
     times = done.takeovers(blow)
     found = Found(done.struck(blow), done.wrong(), {"takeover_max_s": round(max(times), 2)})
     if (limit := TAKEOVER_MAX_S.get(blow)) is not None and max(times) > limit:

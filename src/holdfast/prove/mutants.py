@@ -1,6 +1,7 @@
 """Protections removed, one at a time, in the process that needs them: the harness must notice."""
 
 import asyncio
+import sys
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -259,7 +260,94 @@ def _running_bill() -> None:
     Replies._body = running  # pyright: ignore[reportPrivateUsage]
 
 
+def _no_hand_over() -> None:
+    """Whoever is asked to leave just goes: its chats wait until its lease lapses."""
+    from holdfast.worker.holding import Holding
+
+    async def asked(self: Any, draining: Any, acquiring: Any) -> None:
+        await draining.wait()
+
+    async def gone(self: Any, *, lost: bool) -> None:
+        await self._runners.stop()
+
+    Holding._hand_over = asked  # pyright: ignore[reportPrivateUsage]
+    Holding._stop = gone  # pyright: ignore[reportPrivateUsage]
+
+
+def _told_or_failed() -> None:
+    """What the bus cannot be told of has failed, although it is committed."""
+    from holdfast.bus.lossy import LossyBus
+    from holdfast.domain.errors import Unavailable
+
+    publish = LossyBus.publish
+
+    async def surely(self: Any, hints: Any) -> None:
+        if not self._sending:
+            raise Unavailable("the bus is not connected")
+        await publish(self, hints)
+
+    LossyBus.publish = surely
+
+
+def _all_is_kept_for_readers() -> None:
+    """What a reader has not taken is kept for it, however much that is."""
+    from holdfast.stream.log import Log
+
+    bounded = Log.__init__
+
+    def boundless(self: Any, length_max: int, bytes_max: int) -> None:
+        bounded(self, sys.maxsize, sys.maxsize)
+
+    Log.__init__ = boundless
+
+
+def _any_database() -> None:
+    """A server that may forget what it acknowledged is as good as any other."""
+    from holdfast.db import pool
+
+    pool.refuse_unsafe = never_refused
+
+
+async def never_refused(_pool: object) -> None:
+    """Whatever the database was told."""
+
+
+def _unknown_is_tried_again() -> None:
+    """A command of which nobody knows what it did is run once more."""
+    from holdfast.tools.workspace import execute
+
+    once = execute._run  # pyright: ignore[reportPrivateUsage]
+
+    async def again(binding: Any, run: Any, *rest: Any) -> Any:
+        output = await once(binding, run, *rest)
+        if not output.unknown:
+            return output
+        return await once(binding, replace(run, key=f"{run.key}.again"), *rest)
+
+    execute._run = again  # pyright: ignore[reportPrivateUsage]
+
+
+def _careless_agents() -> None:
+    """Agents that this server starts end the first process of a command, and not its tree."""
+    from holdfast.workspace.local import Local
+
+    spawn = Local._spawn  # pyright: ignore[reportPrivateUsage]
+    careless = (sys.executable, "-P", "-m", "holdfast.prove.hands.careless")
+
+    def instead(self: Any, place: Any) -> Any:
+        self._options = replace(self._options, agent=careless)
+        return spawn(self, place)
+
+    Local._spawn = instead  # pyright: ignore[reportPrivateUsage]
+
+
 MUTANTS: Mapping[str, Patch] = {
+    "no hand-over": _no_hand_over,
+    "told or failed": _told_or_failed,
+    "all is kept for readers": _all_is_kept_for_readers,
+    "any database will do": _any_database,
+    "unknown is tried again": _unknown_is_tried_again,
+    "only the first process": _careless_agents,
     "a running bill": _running_bill,
     "half replies": _half_replies,
     "heartbeat in the pool": _heartbeat_in_the_pool,

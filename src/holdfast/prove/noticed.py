@@ -11,23 +11,27 @@ import asyncpg
 
 from holdfast.agent.sandbox.bubblewrap import Bubblewrap, Ground
 from holdfast.agent.sandbox.check import CannotAttack
+from holdfast.db import pool
 from holdfast.db.pool import BoundedPool
 from holdfast.prove.attack import CannotTry, Found, Mutant, Order
+from holdfast.prove.attacks import ask_to_leave
 from holdfast.prove.borders.matrix import cross
 from holdfast.prove.borders.unguarded import UNGUARDED, unguarded
 from holdfast.prove.clocks import jumps
-from holdfast.prove.commits import answers
+from holdfast.prove.commits import answers, crashes
 from holdfast.prove.hands import stopping
 from holdfast.prove.hands import trials as commands
 from holdfast.prove.limits import connections, disk
 from holdfast.prove.limits.hopeful import hoping
 from holdfast.prove.models.campaign import fail
 from holdfast.prove.models.documented import documented
-from holdfast.prove.mutants import instead_of
+from holdfast.prove.mutants import instead_of, never_refused
 from holdfast.prove.network import weather
 from holdfast.prove.network.abroad import play_abroad
 from holdfast.prove.network.storms import ONE_OF_EACH, storm_on
+from holdfast.prove.stage.private_postgres import private_postgres
 from holdfast.prove.stage.theatre import theatre
+from holdfast.prove.streams import needless, stalled, without
 from holdfast.prove.streams.cell import Run, cell
 from holdfast.prove.streams.stalled import QUIET
 from holdfast.prove.turns import interrupts, trials
@@ -65,6 +69,12 @@ def mutants() -> list[Mutant]:
         Mutant("no end to waiting", "used-up connections", _endless, alone=True),
         *(Mutant(name, "borders", _border(name), alone=True) for name in UNGUARDED),
         *(Mutant(name, "failing models", _failing(name)) for name in MODELS),
+        Mutant("no hand-over", "hand-overs", _hand_over, alone=True),
+        Mutant("told or failed", "bus loss", _bus),
+        Mutant("all is kept for readers", "slow readers", _readers),
+        Mutant("any database will do", "database crashes", _database, alone=True),
+        Mutant("unknown is tried again", "agents", _agent),
+        Mutant("only the first process", "process trees", _tree),
     ]
 
 
@@ -191,6 +201,47 @@ def _failing(name: str) -> Callable[[], Awaitable[bool]]:
         return any(MODELS[name] in sentence for sentence in found.violations)
 
     return notice
+
+
+async def _hand_over() -> bool:
+    found = await ask_to_leave(Order(1, 1, _quietly), "no hand-over")
+    return any("taken over after" in sentence for sentence in found.violations)
+
+
+async def _bus() -> bool:
+    found, mutant = Found(0), "told or failed"
+    async with theatre() as stage, cell(stage, "redis", without.ONE_OF_EACH, mutant) as place:
+        usual = await needless.play(place, needless.nothing)
+        await without.take_away(place, usual, found)
+    return any("call ids or usage are others" in sentence for sentence in found.violations)
+
+
+async def _readers() -> bool:
+    found = await stalled.stall(Order(1, 1, _quietly), "all is kept for readers")
+    return any("that never reads costs" in sentence for sentence in found.violations)
+
+
+async def _database() -> bool:
+    forgetful = private_postgres({"synchronous_commit": "off"})
+    with instead_of(pool, "refuse_unsafe", never_refused):
+        found = await crashes.crash(Order(4, 2, _quietly), forgetful, "any database will do")
+    return any("taken messages lost" in sentence for sentence in found.violations)
+
+
+async def _agent() -> bool:
+    mutant, boundary = "unknown is tried again", "after agent look"
+    async with theatre() as stage, commands.place(stage, "postgres", mutant) as scene:
+        verdict = await commands.play(scene, "agent", 2, step_s=0.2, name=boundary)
+    return any("done twice" in sentence for sentence in verdict.wrong)
+
+
+async def _tree() -> bool:
+    stops, mutant = stopping.Stops(), "only the first process"
+    async with theatre() as stage, commands.place(stage, "postgres", mutant) as scene:
+        scene.kill_agents()  # a sound one; the next is started by somebody with the mutant
+        scene.successor.tell(do="open")
+        await stopping.interrupt_tree(scene, "a session of its own", stops)
+    return any("alive after" in sentence for sentence in stops.wrong)
 
 
 def _quietly(_said: str) -> None:

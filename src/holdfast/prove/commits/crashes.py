@@ -7,6 +7,7 @@ told nothing asks again with the same key.
 import asyncio
 import random
 from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from uuid import uuid4
 
@@ -21,6 +22,7 @@ from holdfast.ports.store import Keyed
 from holdfast.prove.attack import Found, Order
 from holdfast.prove.stage.asking import surely, whole
 from holdfast.prove.stage.people import ACTOR, user
+from holdfast.prove.stage.private_postgres import PrivatePostgres
 from holdfast.prove.stage.theatre import Theatre, theatre
 from holdfast.prove.streams.cell import Cell, Plan, cell
 from holdfast.prove.turns.trials import words
@@ -41,8 +43,13 @@ class Talk:
     taken: list[str] = field(default_factory=list[str])
 
 
-async def crash(order: Order) -> Found:
-    async with theatre() as stage, cell(stage, "postgres", CALM) as place:
+async def crash(
+    order: Order,
+    database: AbstractAsyncContextManager[PrivatePostgres] | None = None,
+    mutant: str | None = None,
+) -> Found:
+    """`database`: instead of the house's own."""
+    async with theatre(database=database) as stage, cell(stage, "postgres", CALM, mutant) as place:
         return await _crash(stage, place, order)
 
 

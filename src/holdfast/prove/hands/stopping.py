@@ -43,6 +43,13 @@ def survivors(token: str) -> list[int]:
     return [pid for pid, words in _command_lines() if token.encode() in b" ".join(words)]
 
 
+def _bury(left: list[int]) -> None:
+    """Counted as alive; they shall not outlive the trial."""
+    for pid in left:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
 def _sleeps(token: str) -> bool:
     """The tree stands: something of it has begun to wait."""
     return any({b"sleep", token.encode()} <= set(words) for _, words in _command_lines())
@@ -72,6 +79,7 @@ async def interrupt_tree(scene: Place, tree: str, stops: Stops) -> None:
         stops.survivors += len(left)
         if left:
             stops.wrong.append(f"{tree}: {len(left)} alive after {PROMISED_S} s")
+        _bury(left)
         await seen.until(lambda: _is_over(seen, before), SETTLE_S)
         stops.wrong += seen.wrong
     result = await scene.last_result()

@@ -93,6 +93,12 @@ class Place:
     def agents(self) -> list[int]:
         return [pid for pid in running_in(self.folder) if b"holdfast.agent" in _cmdline(pid)]
 
+    def kill_agents(self) -> None:
+        agents = self.agents()
+        assert agents, "there is no agent to kill"
+        for pid in agents:
+            os.kill(pid, signal.SIGKILL)
+
 
 def _cmdline(pid: int) -> bytes:
     with suppress(OSError):
@@ -162,10 +168,7 @@ async def play(
             if struck and blow == "term":
                 victim.signal(signal.SIGTERM)
             if struck and blow == "agent":
-                agents = scene.agents()
-                assert agents, "there is no agent to kill"
-                for pid in agents:
-                    os.kill(pid, signal.SIGKILL)
+                scene.kill_agents()
             await seen.until(lambda: _is_answered(seen, before), SETTLE_S)
             verdict.wrong += seen.wrong
         await _check(scene, token, before, verdict)

@@ -149,7 +149,8 @@ class Cell:
         self.replicas.append(await self.theatre.engage("api", settings, mutant=self.mutant))
 
     async def add_worker(self) -> None:
-        self.workers.append(await self.theatre.engage("worker", self.settings))
+        worker = await self.theatre.engage("worker", self.settings, mutant=self.mutant)
+        self.workers.append(worker)
 
     async def kill_worker(self) -> None:
         self.workers.pop(0).signal(signal.SIGKILL)

@@ -102,8 +102,8 @@ async def _phase(place: Cell, chats: int, stalled: int, rounds: int) -> Phase:
 
 async def measure(place: Cell, rounds: int = 5) -> tuple[Cost, Cost]:
     """What one costs that is alone with its chat, beside one that reads; and one of fifteen."""
-    usual = await _phase(place, 12, 0, rounds)
-    alone = await _phase(place, 12, STALLED_ALONE, rounds)
+    usual = await _phase(place, STALLED_ALONE, 0, rounds)
+    alone = await _phase(place, STALLED_ALONE, STALLED_ALONE, rounds)
     crowd = await _phase(place, 3, STALLED_CROWD, rounds)
     return _cost(usual, alone, STALLED_ALONE), _cost(usual, crowd, STALLED_CROWD)
 
@@ -113,11 +113,11 @@ def _cost(usual: Phase, burdened: Phase, stalled: int) -> Cost:
     return Cost(kb_each, usual.took_s, burdened.took_s, (*usual.wrong, *burdened.wrong))
 
 
-async def stall(order: Order) -> Found:
+async def stall(order: Order, mutant: str | None = None) -> Found:
     """Readers that never read: what each costs, and whether the others wait for them."""
     found = Found(0)
     for _ in range(order.count):
-        async with theatre() as stage, cell(stage, "redis", QUIET) as place:
+        async with theatre() as stage, cell(stage, "redis", QUIET, mutant) as place:
             alone, crowd = await measure(place)
         found.count += STALLED_ALONE + STALLED_CROWD
         each = max(alone.kb_each, crowd.kb_each, found.figures.get("kb_each", 0.0))

@@ -35,16 +35,20 @@ async def _once(place: Cell, found: Found) -> None:
     for disturb in DISTURBANCES:
         turn = await play(place, disturb)
         _note(found, disturb.__name__, [*_differences(turn, usual), *_dead(turn)])
-    async with needless.absent(place):
-        turn = await play(place, needless.nothing)
-    seen_live = ["something came over a bus that is not there"] if turn.seen.first_part_at else []
-    _note(found, "absent", [*_differences(turn, usual), *seen_live])
+    await take_away(place, usual, found)
     began = time.monotonic()
     turn = await play(place, needless.nothing)
     waited_s = turn.seen.first_part_at.get(6, began) - began
     slow = waited_s > usual.drove_s * SLOWER_MAX + BACK_S + MARGIN_S
     late = [f"live again only after {waited_s:.1f} s"] if slow else []
     _note(found, "back again", [*_differences(turn, usual), *late])
+
+
+async def take_away(place: Cell, usual: Turn, found: Found) -> None:
+    async with needless.absent(place):
+        turn = await play(place, needless.nothing)
+    seen_live = ["something came over a bus that is not there"] if turn.seen.first_part_at else []
+    _note(found, "absent", [*_differences(turn, usual), *seen_live])
 
 
 def _note(found: Found, what: str, sentences: list[str]) -> None:

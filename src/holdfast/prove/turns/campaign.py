@@ -78,6 +78,7 @@ async def run(
     *,
     within_s: float = math.inf,
     say: Say = _quietly,
+    mutant: str | None = None,
 ) -> Campaign:
     """All tasks, or as many as there is time for, on so many scenes side by side, half of them on
     each bus."""
@@ -86,7 +87,7 @@ async def run(
     queue = takewhile(lambda _: time.monotonic() < ends_s, iter(tasks))
 
     async def perform(bus: BusKind) -> None:
-        async with scene(stage, bus) as place:
+        async with scene(stage, bus, mutant) as place:
             await _all(place, queue, campaign, say)
 
     async with asyncio.TaskGroup() as group:
