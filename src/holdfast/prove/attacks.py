@@ -1,7 +1,7 @@
 """Every attack there is, with the promise that it tries to break and how often it is made."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from holdfast.agent.sandbox.bubblewrap import Ground
 from holdfast.prove.attack import Attack, CannotTry, Found, Order, Profile
@@ -39,15 +39,17 @@ async def freeze(order: Order) -> Found:
     return await _strike(order, "freeze")
 
 
-async def ask_to_leave(order: Order, mutant: str | None = None) -> Found:
-    return await _strike(order, "term", mutant)
+async def ask_to_leave(order: Order, mutant: str | None = None, **settings: Any) -> Found:
+    return await _strike(order, "term", mutant, **settings)
 
 
-async def _strike(order: Order, blow: Blow, mutant: str | None = None) -> Found:
+async def _strike(order: Order, blow: Blow, mutant: str | None = None, **settings: Any) -> Found:
     tasks = turns.tasks_of(order.seed, **{blow: order.count})
     async with theatre() as stage:
         scenes = min(SCENES_MAX, order.count)
-        done = await turns.run(stage, tasks, scenes, say=order.say, mutant=mutant)
+        done = await turns.run(
+            stage, tasks, scenes, say=order.say, mutant=mutant, settings=settings
+        )
     times = done.takeovers(blow)
     found = Found(done.struck(blow), done.wrong(), {"takeover_max_s": round(max(times), 2)})
     if (limit := TAKEOVER_MAX_S.get(blow)) is not None and max(times) > limit:

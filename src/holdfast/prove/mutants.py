@@ -21,6 +21,10 @@ def instead_of(where: Any, name: str, other: Any) -> Generator[None]:
         setattr(where, name, before)
 
 
+async def nothing(_self: object) -> None:
+    """In the place of what protects."""
+
+
 def _no_fence() -> None:
     """A writer proves nothing: whoever was taken over may still commit.
 
@@ -103,9 +107,6 @@ def _subscribe_after_snapshot() -> None:
                     await self._hear(each)
         finally:
             self.close()
-
-    async def nothing(self: Any) -> None:
-        pass
 
     Feed.run = late
     Hub._poll = nothing  # pyright: ignore[reportPrivateUsage]
@@ -274,21 +275,6 @@ def _no_hand_over() -> None:
     Holding._stop = gone  # pyright: ignore[reportPrivateUsage]
 
 
-def _told_or_failed() -> None:
-    """What the bus cannot be told of has failed, although it is committed."""
-    from holdfast.bus.lossy import LossyBus
-    from holdfast.domain.errors import Unavailable
-
-    publish = LossyBus.publish
-
-    async def surely(self: Any, hints: Any) -> None:
-        if not self._sending:
-            raise Unavailable("the bus is not connected")
-        await publish(self, hints)
-
-    LossyBus.publish = surely
-
-
 def _all_is_kept_for_readers() -> None:
     """What a reader has not taken is kept for it, however much that is."""
     from holdfast.stream.log import Log
@@ -302,14 +288,10 @@ def _all_is_kept_for_readers() -> None:
 
 
 def _any_database() -> None:
-    """A server that may forget what it acknowledged is as good as any other."""
+    """One that may forget what it acknowledged is as good as any other."""
     from holdfast.db import pool
 
-    pool.refuse_unsafe = never_refused
-
-
-async def never_refused(_pool: object) -> None:
-    """Whatever the database was told."""
+    pool.refuse_unsafe = nothing
 
 
 def _unknown_is_tried_again() -> None:
@@ -343,7 +325,6 @@ def _careless_agents() -> None:
 
 MUTANTS: Mapping[str, Patch] = {
     "no hand-over": _no_hand_over,
-    "told or failed": _told_or_failed,
     "all is kept for readers": _all_is_kept_for_readers,
     "any database will do": _any_database,
     "unknown is tried again": _unknown_is_tried_again,

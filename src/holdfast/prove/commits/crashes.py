@@ -7,7 +7,7 @@ told nothing asks again with the same key.
 import asyncio
 import random
 from collections.abc import Iterator
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field
 from uuid import uuid4
 
@@ -15,6 +15,7 @@ from holdfast.chats.create import create
 from holdfast.chats.send import send
 from holdfast.db.pool import PoolOptions, open_pool
 from holdfast.db.verify import verify
+from holdfast.domain.errors import ChatNotFound
 from holdfast.domain.ids import ChatId, ClientKey
 from holdfast.domain.messages import Message, Role
 from holdfast.domain.parts import Text
@@ -84,7 +85,15 @@ async def _begin(place: Cell) -> Talk:
 
 
 async def _talk(place: Cell, talk: Talk, done: asyncio.Event) -> None:
-    """Says something when it was answered, and now and then before: that waits in the queue."""
+    """Says something when it was answered, and now and then before: that waits in the queue.
+
+    With a chat that is gone nobody talks; what was taken is missed in the end.
+    """
+    with suppress(ChatNotFound):
+        await _talk_on(place, talk, done)
+
+
+async def _talk_on(place: Cell, talk: Talk, done: asyncio.Event) -> None:
     while not done.is_set():
         if len(talk.taken) % 3:
             await place.until_idle(talk.chat_id)

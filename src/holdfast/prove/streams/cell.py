@@ -22,6 +22,7 @@ from holdfast.chats.create import create
 from holdfast.chats.send import send
 from holdfast.db.pool import PoolOptions, open_pool
 from holdfast.domain.chat import Status
+from holdfast.domain.errors import ChatNotFound
 from holdfast.domain.events import is_shown, message_json
 from holdfast.domain.ids import ChatId, ClientKey
 from holdfast.ports.store import Keyed
@@ -177,7 +178,8 @@ class Cell:
         async with asyncio.timeout(within_s):
             while True:
                 loaded = await surely(lambda: store.load(chat_id))
-                assert loaded is not None
+                if loaded is None:
+                    raise ChatNotFound(chat_id)
                 if loaded.facts.chat.status not in (Status.RUNNING, Status.INTERRUPTING):
                     assert loaded.facts.chat.status is Status.IDLE, loaded.facts.chat
                     return

@@ -74,8 +74,11 @@ class Turn:
         return [
             self.seen.told_at[message.seq] - self.committed_at[message.revision]
             for message in self.history
-            if message.revision in self.committed_at
+            if message.revision in self.committed_at and message.seq in self.seen.told_at
         ]
+
+    def untold(self) -> list[int]:
+        return [message.seq for message in self.history if message.seq not in self.seen.told_at]
 
 
 @dataclass
@@ -110,7 +113,8 @@ async def play(place: Cell, disturb: Disturb) -> Turn:
         show = Play(place, server.hub, seen)
         disturbing = tasks.create_task(disturb(show))
         await place.until_idle(chat_id, TURN_S)
-        await seen.until_idle(6, POLL_S + MARGIN_S)
+        with suppress(TimeoutError):  # then it is told what is missing
+            await seen.until_idle(6, POLL_S + MARGIN_S)
         disturbing.cancel()
     own = [each for each in worker.heard[mark:] if each.what.get("chat") == str(chat_id)]
     page = await surely(lambda: server.adapters.history.page(chat_id, limit=100))

@@ -4,6 +4,7 @@ import asyncio
 import random
 import socket
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from uuid import uuid4
 
@@ -23,6 +24,7 @@ WINDOW_BYTES = 4_096
 """What the kernel takes for somebody who does not read."""
 
 STALLED_ALONE, STALLED_CROWD = 12, 45
+ROUNDS = 5
 KB_MAX = 300
 KERNEL_KB = 16
 QUIET = Plan(
@@ -73,7 +75,7 @@ def _stall(port: int, chat_id: ChatId) -> socket.socket:
     return lazy
 
 
-async def _phase(place: Cell, chats: int, stalled: int, rounds: int) -> Phase:
+async def _phase(place: Cell, chats: int, stalled: int) -> Phase:
     """Rounds of much text, read by one reader of each chat and by so many that never read."""
     ledger, ids, port = place.server.ledger, place.server.adapters.ids, port_of(place.replicas[0])
     chat_ids = [(await create(ledger, ids, ACTOR)).chat.chat_id for _ in range(chats)]
@@ -85,7 +87,7 @@ async def _phase(place: Cell, chats: int, stalled: int, rounds: int) -> Phase:
     async with asyncio.TaskGroup() as tasks:
         running = [tasks.create_task(reader.run()) for reader in readers]
         began = time.monotonic()
-        for number in range(1, rounds + 1):
+        for number in range(1, ROUNDS + 1):
             for chat_id in chat_ids:
                 await send(ledger, ACTOR, chat_id, user(_say()))
             for reader in readers:
@@ -100,12 +102,17 @@ async def _phase(place: Cell, chats: int, stalled: int, rounds: int) -> Phase:
     return Phase(took_s, weighs, wrong)
 
 
-async def measure(place: Cell, rounds: int = 5) -> tuple[Cost, Cost]:
+async def measure(place: Cell) -> tuple[Cost, Cost]:
     """What one costs that is alone with its chat, beside one that reads; and one of fifteen."""
-    usual = await _phase(place, STALLED_ALONE, 0, rounds)
-    alone = await _phase(place, STALLED_ALONE, STALLED_ALONE, rounds)
-    crowd = await _phase(place, 3, STALLED_CROWD, rounds)
-    return _cost(usual, alone, STALLED_ALONE), _cost(usual, crowd, STALLED_CROWD)
+    usual, alone = await measure_alone(place)
+    crowd = await _phase(place, 3, STALLED_CROWD)
+    return alone, _cost(usual, crowd, STALLED_CROWD)
+
+
+async def measure_alone(place: Cell) -> tuple[Phase, Cost]:
+    usual = await _phase(place, STALLED_ALONE, 0)
+    alone = await _phase(place, STALLED_ALONE, STALLED_ALONE)
+    return usual, _cost(usual, alone, STALLED_ALONE)
 
 
 def _cost(usual: Phase, burdened: Phase, stalled: int) -> Cost:
@@ -113,21 +120,25 @@ def _cost(usual: Phase, burdened: Phase, stalled: int) -> Cost:
     return Cost(kb_each, usual.took_s, burdened.took_s, (*usual.wrong, *burdened.wrong))
 
 
-async def stall(order: Order, mutant: str | None = None) -> Found:
+def wrong_with(cost: Cost) -> Iterator[str]:
+    yield from cost.wrong
+    if cost.kb_each > KB_MAX:
+        yield f"a reader that never reads costs {cost.kb_each:.0f} KB"
+    if cost.with_s > cost.without_s * 2 + 2:
+        yield f"others waited {cost.with_s:.1f} s for them"
+
+
+async def stall(order: Order) -> Found:
     """Readers that never read: what each costs, and whether the others wait for them."""
     found = Found(0)
     for _ in range(order.count):
-        async with theatre() as stage, cell(stage, "redis", QUIET, mutant) as place:
+        async with theatre() as stage, cell(stage, "redis", QUIET) as place:
             alone, crowd = await measure(place)
         found.count += STALLED_ALONE + STALLED_CROWD
         each = max(alone.kb_each, crowd.kb_each, found.figures.get("kb_each", 0.0))
         found.figures["kb_each"] = round(each, 1)
         for cost in (alone, crowd):
-            found.violations += cost.wrong
-            if cost.kb_each > KB_MAX:
-                found.violations.append(f"a reader that never reads costs {cost.kb_each:.0f} KB")
-            if cost.with_s > cost.without_s * 2 + 2:
-                found.violations.append(f"others waited {cost.with_s:.1f} s for them")
+            found.violations += wrong_with(cost)
         if crowd.kb_each <= KERNEL_KB:
             found.violations.append("the kernel took it all: nothing was measured")
     return found

@@ -1,6 +1,7 @@
 """The bus is emptied, paused, restarted and taken away: what is stored is the same, and nobody
 waits longer for it than for the next poll."""
 
+import math
 import time
 from collections.abc import Iterator
 from typing import get_args
@@ -62,7 +63,9 @@ def _differences(turn: Turn, usual: Turn) -> Iterator[str]:
     if [message.seq for message in turn.history] != [1, 2, 3, 4, 5, 6]:
         yield f"messages {[message.seq for message in turn.history]}"
     yield from turn.seen.wrong
-    if (told := max(turn.delays_s())) > POLL_S + MARGIN_S:
+    if untold := turn.untold():
+        yield f"messages {untold} were never told"
+    if (told := max(turn.delays_s(), default=0.0)) > POLL_S + MARGIN_S:
         yield f"told {told:.1f} s after the commit"
     if turn.drove_s > usual.drove_s * SLOWER_MAX + MARGIN_S:
         yield f"the turn took {turn.drove_s:.1f} s, {usual.drove_s:.1f} s without"
@@ -75,5 +78,5 @@ def _dead(turn: Turn) -> Iterator[str]:
         return
     due = max(turn.committed_at[turn.history[4].revision], turn.back_at) + BACK_S + MARGIN_S
     first = turn.seen.first_part_at[6]
-    if first > due or first >= turn.seen.told_at[6]:
+    if first > due or first >= turn.seen.told_at.get(6, math.inf):
         yield f"live again {first - due:.1f} s too late"

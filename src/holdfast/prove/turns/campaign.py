@@ -4,9 +4,11 @@ import asyncio
 import math
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import takewhile
+from types import MappingProxyType
+from typing import Any
 
 from holdfast.prove.attack import Say
 from holdfast.prove.stage.theatre import Theatre
@@ -79,6 +81,7 @@ async def run(
     within_s: float = math.inf,
     say: Say = _quietly,
     mutant: str | None = None,
+    settings: Mapping[str, Any] = MappingProxyType({}),
 ) -> Campaign:
     """All tasks, or as many as there is time for, on so many scenes side by side, half of them on
     each bus."""
@@ -87,7 +90,7 @@ async def run(
     queue = takewhile(lambda _: time.monotonic() < ends_s, iter(tasks))
 
     async def perform(bus: BusKind) -> None:
-        async with scene(stage, bus, mutant) as place:
+        async with scene(stage, bus, mutant, **settings) as place:
             await _all(place, queue, campaign, say)
 
     async with asyncio.TaskGroup() as group:
