@@ -62,4 +62,5 @@ class Mutant:
     attack: str
     notice: Callable[[], Awaitable[bool]]
     alone: bool = False
-    """Nothing else may run beside it: it changes this very process, or counts seconds."""
+    """Nothing else may run beside it: it changes this very process, stops what others play on, or
+    counts seconds."""

@@ -21,7 +21,7 @@ def instead_of(where: Any, name: str, other: Any) -> Generator[None]:
         setattr(where, name, before)
 
 
-async def nothing(_self: object) -> None:
+async def nothing(self: Any) -> None:
     """In the place of what protects."""
 
 
@@ -287,13 +287,6 @@ def _all_is_kept_for_readers() -> None:
     Log.__init__ = boundless
 
 
-def _any_database() -> None:
-    """One that may forget what it acknowledged is as good as any other."""
-    from holdfast.db import pool
-
-    pool.refuse_unsafe = nothing
-
-
 def _unknown_is_tried_again() -> None:
     """A command of which nobody knows what it did is run once more."""
     from holdfast.tools.workspace import execute
@@ -326,7 +319,6 @@ def _careless_agents() -> None:
 MUTANTS: Mapping[str, Patch] = {
     "no hand-over": _no_hand_over,
     "all is kept for readers": _all_is_kept_for_readers,
-    "any database will do": _any_database,
     "unknown is tried again": _unknown_is_tried_again,
     "only the first process": _careless_agents,
     "a running bill": _running_bill,

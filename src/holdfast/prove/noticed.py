@@ -11,7 +11,6 @@ import asyncpg
 
 from holdfast.agent.sandbox.bubblewrap import Bubblewrap, Ground
 from holdfast.agent.sandbox.check import CannotAttack
-from holdfast.db import pool
 from holdfast.db.pool import BoundedPool
 from holdfast.prove.attack import CannotTry, Found, Mutant, Order
 from holdfast.prove.attacks import ask_to_leave
@@ -19,6 +18,7 @@ from holdfast.prove.borders.matrix import cross
 from holdfast.prove.borders.unguarded import UNGUARDED, unguarded
 from holdfast.prove.clocks import jumps
 from holdfast.prove.commits import answers, crashes
+from holdfast.prove.commits.behind import answering_first
 from holdfast.prove.hands import stopping
 from holdfast.prove.hands import trials as commands
 from holdfast.prove.limits import connections, disk
@@ -29,7 +29,6 @@ from holdfast.prove.mutants import instead_of, nothing
 from holdfast.prove.network import weather
 from holdfast.prove.network.abroad import play_abroad
 from holdfast.prove.network.storms import ONE_OF_EACH, storm_on
-from holdfast.prove.stage.private_postgres import private_postgres
 from holdfast.prove.stage.theatre import theatre
 from holdfast.prove.streams import needless, stalled, without
 from holdfast.prove.streams.cell import QUICK, Run, cell
@@ -48,12 +47,6 @@ TURNS: Final[dict[str, tuple[trials.Blow, str, str]]] = {
 COMMANDS: Final[dict[str, tuple[commands.Blow, str, str]]] = {
     "stopped on hand-over": ("term", "after agent look", "not done to its end"),
     "no key": ("kill", "after agent start", "done twice"),
-}
-FORGETFUL: Final = {
-    "synchronous_commit": "off",
-    # Its log is written when there is time: a crash is sure to come before that.
-    "wal_writer_delay": "10s",
-    "wal_writer_flush_after": "1GB",
 }
 MODELS: Final = {"half replies": "0 retries", "a running bill": "tokens are noted"}
 
@@ -79,7 +72,7 @@ def mutants() -> list[Mutant]:
         Mutant("no hand-over", "hand-overs", _hand_over, alone=True),
         Mutant("no safety poll", "bus loss", _bus, alone=True),
         Mutant("all is kept for readers", "slow readers", _readers),
-        Mutant("any database will do", "database crashes", _database, alone=True),
+        Mutant("answered before it is stored", "database crashes", _database, alone=True),
         Mutant("unknown is tried again", "agents", _agent),
         Mutant("only the first process", "process trees", _tree),
     ]
@@ -232,9 +225,7 @@ async def _readers() -> bool:
 
 
 async def _database() -> bool:
-    with instead_of(pool, "refuse_unsafe", nothing):
-        forgetful = private_postgres(FORGETFUL)
-        found = await crashes.crash(Order(1, 1, _quietly), forgetful, "any database will do")
+    found = await crashes.crash(Order(3, 1, _quietly), answering_first)
     return any("taken messages lost" in sentence for sentence in found.violations)
 
 

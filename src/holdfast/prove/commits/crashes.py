@@ -7,23 +7,22 @@ told nothing asks again with the same key.
 import asyncio
 import random
 from collections.abc import Iterator
-from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field
 from uuid import uuid4
 
+from holdfast.bootstrap.server import as_they_are
 from holdfast.chats.create import create
 from holdfast.chats.send import send
 from holdfast.db.pool import PoolOptions, open_pool
 from holdfast.db.verify import verify
-from holdfast.domain.errors import ChatNotFound
 from holdfast.domain.ids import ChatId, ClientKey
 from holdfast.domain.messages import Message, Role
 from holdfast.domain.parts import Text
 from holdfast.ports.store import Keyed
 from holdfast.prove.attack import Found, Order
 from holdfast.prove.stage.asking import surely, whole
+from holdfast.prove.stage.door import Around
 from holdfast.prove.stage.people import ACTOR, user
-from holdfast.prove.stage.private_postgres import PrivatePostgres
 from holdfast.prove.stage.theatre import Theatre, theatre
 from holdfast.prove.streams.cell import Cell, Plan, cell
 from holdfast.prove.turns.trials import words
@@ -44,13 +43,8 @@ class Talk:
     taken: list[str] = field(default_factory=list[str])
 
 
-async def crash(
-    order: Order,
-    database: AbstractAsyncContextManager[PrivatePostgres] | None = None,
-    mutant: str | None = None,
-) -> Found:
-    """`database`: instead of the house's own."""
-    async with theatre(database=database) as stage, cell(stage, "postgres", CALM, mutant) as place:
+async def crash(order: Order, around: Around = as_they_are) -> Found:
+    async with theatre() as stage, cell(stage, "postgres", CALM, around=around) as place:
         return await _crash(stage, place, order)
 
 
@@ -85,15 +79,7 @@ async def _begin(place: Cell) -> Talk:
 
 
 async def _talk(place: Cell, talk: Talk, done: asyncio.Event) -> None:
-    """Says something when it was answered, and now and then before: that waits in the queue.
-
-    With a chat that is gone nobody talks; what was taken is missed in the end.
-    """
-    with suppress(ChatNotFound):
-        await _talk_on(place, talk, done)
-
-
-async def _talk_on(place: Cell, talk: Talk, done: asyncio.Event) -> None:
+    """Says something when it was answered, and now and then before: that waits in the queue."""
     while not done.is_set():
         if len(talk.taken) % 3:
             await place.until_idle(talk.chat_id)

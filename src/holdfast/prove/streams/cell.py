@@ -18,15 +18,16 @@ import asyncpg
 import orjson
 
 from holdfast.bootstrap import Server, open_server
+from holdfast.bootstrap.server import as_they_are
 from holdfast.chats.create import create
 from holdfast.chats.send import send
 from holdfast.db.pool import PoolOptions, open_pool
 from holdfast.domain.chat import Status
-from holdfast.domain.errors import ChatNotFound
 from holdfast.domain.events import is_shown, message_json
 from holdfast.domain.ids import ChatId, ClientKey
 from holdfast.ports.store import Keyed
 from holdfast.prove.stage.asking import surely, whole
+from holdfast.prove.stage.door import Around
 from holdfast.prove.stage.people import ACTOR, ORG, OWNER, add_user, user
 from holdfast.prove.stage.private_postgres import PrivatePostgres
 from holdfast.prove.stage.private_redis import PrivateRedis, private_redis
@@ -150,8 +151,7 @@ class Cell:
         self.replicas.append(await self.theatre.engage("api", settings, mutant=self.mutant))
 
     async def add_worker(self) -> None:
-        worker = await self.theatre.engage("worker", self.settings, mutant=self.mutant)
-        self.workers.append(worker)
+        self.workers.append(await self.theatre.engage("worker", self.settings))
 
     async def kill_worker(self) -> None:
         self.workers.pop(0).signal(signal.SIGKILL)
@@ -178,8 +178,7 @@ class Cell:
         async with asyncio.timeout(within_s):
             while True:
                 loaded = await surely(lambda: store.load(chat_id))
-                if loaded is None:
-                    raise ChatNotFound(chat_id)
+                assert loaded is not None
                 if loaded.facts.chat.status not in (Status.RUNNING, Status.INTERRUPTING):
                     assert loaded.facts.chat.status is Status.IDLE, loaded.facts.chat
                     return
@@ -192,8 +191,13 @@ def port_of(actor: Actor) -> int:
 
 @asynccontextmanager
 async def cell(
-    theatre: Theatre, bus: BusKind, plan: Plan, mutant: str | None = None
+    theatre: Theatre,
+    bus: BusKind,
+    plan: Plan,
+    mutant: str | None = None,
+    around: Around = as_they_are,
 ) -> AsyncGenerator[Cell]:
+    """`around`: what stands around the adapters of whoever sends."""
     url = await theatre.new_database()
     async with private_redis() as redis:
         settings = settings_for(theatre, url, bus, **QUICK)
@@ -204,7 +208,7 @@ async def cell(
         async with open_pool(url, PoolOptions(connections_min=1, connections_max=2)) as pool:
             await add_user(pool, ORG, OWNER)
         sender = Settings.model_validate({**settings, "role": "api"})
-        async with open_server(sender) as server:
+        async with open_server(sender, around) as server:
             place = Cell(theatre, settings, server, engine, mutant)
             for _ in range(plan.replicas):
                 await place.add_replica()
