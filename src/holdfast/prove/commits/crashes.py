@@ -49,11 +49,12 @@ async def crash(order: Order, around: Around = as_they_are) -> Found:
 
 
 async def _crash(stage: Theatre, place: Cell, order: Order) -> Found:
-    chance, done = random.Random(order.seed), asyncio.Event()
+    chance, talking, done = random.Random(order.seed), asyncio.Event(), asyncio.Event()
     talks = [await _begin(place) for _ in range(CHATS)]
     async with asyncio.TaskGroup() as tasks:
         for talk in talks:
-            tasks.create_task(_talk(place, talk, done))
+            tasks.create_task(_talk(place, talk, talking, done))
+        await talking.wait()
         for number in range(1, order.count + 1):
             await asyncio.sleep(chance.uniform(*BETWEEN_S))
             await stage.postgres.stop()
@@ -78,7 +79,7 @@ async def _begin(place: Cell) -> Talk:
     return Talk(made.chat.chat_id, [token])
 
 
-async def _talk(place: Cell, talk: Talk, done: asyncio.Event) -> None:
+async def _talk(place: Cell, talk: Talk, talking: asyncio.Event, done: asyncio.Event) -> None:
     """Says something when it was answered, and now and then before: that waits in the queue."""
     while not done.is_set():
         if len(talk.taken) % 3:
@@ -87,6 +88,7 @@ async def _talk(place: Cell, talk: Talk, done: asyncio.Event) -> None:
         asked, key = user(_asked(token)), Keyed(ClientKey(token), b"send")
         await surely(lambda: send(place.server.ledger, ACTOR, talk.chat_id, asked, keyed=key))  # noqa: B023
         talk.taken.append(token)
+        talking.set()
     await place.until_idle(talk.chat_id)
 
 
