@@ -12,7 +12,7 @@ import pytest
 from holdfast.prove.attack import Profile
 from holdfast.prove.attacks import ATTACKS
 from holdfast.prove.noticed import mutants
-from holdfast.prove.report import NAMES
+from holdfast.prove.report import NAMES, without_mutant
 from tests.requirements import requirement
 
 SEED = os.environ.get("HOLDFAST_TEST_SEED", "1")
@@ -63,7 +63,11 @@ async def test_the_quick_proof_holds(tmp_path: Path) -> None:
 def test_every_mutant_belongs_to_an_attack_that_there_is() -> None:
     names = {attack.name for attack in ATTACKS}
     assert all(set(each.attack.split(" and ")) <= names for each in mutants())
-    assert len(mutants()) >= 29
+    assert len(mutants()) >= 40
+
+
+def test_every_attack_is_shown_to_notice_something() -> None:
+    assert without_mutant() == []
 
 
 def test_the_full_profile_is_what_we_publish() -> None:

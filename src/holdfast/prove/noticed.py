@@ -19,10 +19,10 @@ from holdfast.prove.borders.unguarded import UNGUARDED, unguarded
 from holdfast.prove.clocks import jumps
 from holdfast.prove.commits import answers, crashes
 from holdfast.prove.commits.behind import answering_first
+from holdfast.prove.commits.hopeful import hoping
 from holdfast.prove.hands import stopping
 from holdfast.prove.hands import trials as commands
 from holdfast.prove.limits import connections, disk
-from holdfast.prove.limits.hopeful import hoping
 from holdfast.prove.models.campaign import fail
 from holdfast.prove.models.documented import documented
 from holdfast.prove.mutants import instead_of, nothing

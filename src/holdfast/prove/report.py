@@ -107,11 +107,17 @@ def as_page(report: Figures) -> str:
             for name, seen in report["noticed"].items()
         ),
         broken=_broken(tried) or "None.",
-        without=", ".join(_without_mutant()),
+        without=_without(),
     )
 
 
-def _without_mutant() -> list[str]:
+def _without() -> str:
+    if missing := without_mutant():
+        return f"No protection is taken away for: {', '.join(missing)}."
+    return "There is at least one for every attack."
+
+
+def without_mutant() -> list[str]:
     """Attacks of which no protection is taken away."""
     missed = {name for each in mutants() for name in each.attack.split(" and ")}
     return [attack.name for attack in ATTACKS if attack.name not in missed]

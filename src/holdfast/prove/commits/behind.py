@@ -18,7 +18,7 @@ from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId
 from holdfast.domain.outcome import Outcome
 from holdfast.ports.store import JUST_THE_CHAT, Asking, Keyed, Loaded, Stamp
-from holdfast.prove.limits.hopeful import Hopeful
+from holdfast.prove.commits.hopeful import Hopeful
 
 LOOKS: Final = 30
 LOOK_EVERY_S: Final = 0.05
