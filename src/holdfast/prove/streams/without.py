@@ -65,6 +65,8 @@ def _differences(turn: Turn, usual: Turn) -> Iterator[str]:
     yield from turn.seen.wrong
     if untold := turn.untold():
         yield f"messages {untold} were never told"
+    elif not turn.seen.is_idle:
+        yield "the end of the turn was never told"
     if (told := max(turn.delays_s(), default=0.0)) > POLL_S + MARGIN_S:
         yield f"told {told:.1f} s after the commit"
     if turn.drove_s > usual.drove_s * SLOWER_MAX + MARGIN_S:
