@@ -168,6 +168,10 @@ def statements(size: Size) -> dict[str, tuple[Query, dict[str, Any]]]:
     ring = UUID(int=(0x7000_A000 << 48) + size.users // 2)
     found: dict[str, tuple[Query, dict[str, Any]]] = {
         "load": (store.LOAD, {**one, "target": 3, "client_key": "key"}),
+        "load many": (
+            store.LOAD_MANY,
+            {"chat_ids": [CHAT, RUNNING_CHAT], "targets": [3, None], "client_keys": ["key", None]},
+        ),
         "load past": (store.LOAD_PAST, {**one, "version": 5}),
         "load origin": (store.LOAD_ORIGIN, {**one, "version": last, "upto": last}),
         "fork": (store.FORK, _fork(size)),
@@ -177,6 +181,10 @@ def statements(size: Size) -> dict[str, tuple[Query, dict[str, Any]]]:
         ),
         "page": (history.PAGE, {**one, "before": last, "limit": 50, "as_of": None}),
         "page as of": (history.PAGE, {**one, "before": last, "limit": 50, "as_of": 7}),
+        "pages": (
+            history.PAGES,
+            {"chat_ids": [CHAT, RUNNING_CHAT], "as_ofs": [last, last], "limit": 50},
+        ),
         "changes": (history.CHANGES, {**one, "version": last - 2, "limit": 100, "as_of": None}),
         "heads": (history.HEADS, {"chat_ids": [one["chat_id"], RUNNING_CHAT]}),
         "moved": (

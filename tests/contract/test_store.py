@@ -1,5 +1,6 @@
 """What every store promises: compare and set, all of an outcome or nothing of it."""
 
+import asyncio
 from uuid import UUID
 
 import pytest
@@ -28,9 +29,11 @@ from holdfast.domain.commands import (
 from holdfast.domain.decide import decide
 from holdfast.domain.errors import ChatNotFound, CommandRefused, FenceStale, KeyReused
 from holdfast.domain.fence import Fence
-from holdfast.domain.ids import CallId, ChatId, OrgId, QueuedId, Seq, UserId, Version
+from holdfast.domain.ids import CallId, ChatId, ClientKey, OrgId, QueuedId, Seq, UserId, Version
 from holdfast.domain.messages import Ending, Role
 from holdfast.domain.parts import Need, Text, ToolResult
+from holdfast.ports.history import Page
+from holdfast.ports.store import Asking
 from tests.requirements import requirement
 from tests.support.builders import (
     NOW,
@@ -430,3 +433,55 @@ async def test_a_commit_tells_of_its_messages_as_they_are_stored(world: World) -
     stored = await world.read(made.chat_id)
 
     assert [*one.messages, *two.messages] == list(stored[1:])
+
+
+async def test_chats_that_are_loaded_in_the_same_instant_do_not_mix(world: World) -> None:
+    """Each with its own key and its own message to be edited; one that is not there is nobody's."""
+    chats = [await world.create(user(f"hello {number}")) for number in range(3)]
+    await world.do(chats[1].chat_id, SendMessage(user("once")), key="k1")
+    nobody = ChatId(UUID(int=7))
+    asked = [
+        (chats[0].chat_id, Asking(key=ClientKey("k1"))),
+        (chats[1].chat_id, Asking(key=ClientKey("k1"))),
+        (nobody, Asking(target=Seq(1))),
+        (chats[2].chat_id, Asking(target=Seq(1))),
+        (chats[1].chat_id, Asking(target=Seq(9))),
+    ]
+
+    found = await asyncio.gather(*(world.store.load(*each) for each in asked))
+
+    assert found == [await world.store.load(*each) for each in asked]
+    assert [None if each is None else each.facts.chat.chat_id for each in found] == [
+        None if chat_id == nobody else chat_id for chat_id, _ in asked
+    ]
+    assert [each is not None and each.receipt is not None for each in found] == [
+        *(False, True, False, False, False)
+    ]
+    assert [each is not None and each.facts.target is not None for each in found] == [
+        *(False, False, False, True, False)
+    ]
+
+
+async def test_histories_that_are_read_in_the_same_instant_do_not_mix(world: World) -> None:
+    """Each as of its version, cut to its limit; of an edit neither too much nor too little."""
+    one = await world.create(*(user(f"one {number}") for number in range(4)))
+    other = await world.create(user("other"))
+    edited = await world.do(other.chat_id, EditMessage(Seq(1), user("another")))
+    asked = [
+        (one.chat_id, 10, one.version),
+        (other.chat_id, 10, other.version),
+        (one.chat_id, 2, one.version),
+        (other.chat_id, 10, edited.chat.version),
+        (ChatId(UUID(int=7)), 10, Version(3)),
+    ]
+
+    async def page(chat_id: ChatId, limit: int, as_of: Version) -> Page:
+        return await world.history.page(chat_id, limit=limit, as_of=as_of)
+
+    found = await asyncio.gather(*(page(*each) for each in asked))
+
+    assert found == [await page(*each) for each in asked]
+    assert [len(each.messages) for each in found] == [4, 1, 2, 1, 0]
+    assert [each.before for each in found] == [None, None, Seq(3), None, None]
+    assert found[1].messages[0].body.parts == (Text("other"),)
+    assert found[3].messages[0].body.parts == (Text("another"),)

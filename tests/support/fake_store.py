@@ -172,9 +172,9 @@ class FakeStore:
         before: Seq | None = None,
         as_of: Version | None = None,
     ) -> Page:
-        history = [
-            m for m in self._records[chat_id].as_of(as_of) if before is None or m.seq < before
-        ]
+        record = self._records.get(chat_id)
+        known = [] if record is None else record.as_of(as_of)
+        history = [m for m in known if before is None or m.seq < before]
         messages = tuple(history[-limit:])
         more = len(messages) == limit and messages[0].seq > 1
         return Page(messages, messages[0].seq if more else None)

@@ -20,6 +20,7 @@ from holdfast.bus.options import BusOptions
 from holdfast.bus.queries import block_names as bus_names
 from holdfast.bus.queries import load_query as load_bus_query
 from holdfast.db.queries import block_names, load_query
+from holdfast.db.store import LOAD, LOAD_MANY
 from holdfast.domain.chat import Chat
 from holdfast.domain.commands import SendMessage
 from holdfast.domain.events import EventKind
@@ -39,8 +40,11 @@ BACKGROUND: Final = frozenset(
         *("heads", "moved", "database_time", "durability", "applied_migrations", "types"),
     }
 )
-NAMES: Final = {load_query(name).text: name for name in block_names() if name[:7] != "commit_"} | {
-    load_bus_query(name).text: name for name in bus_names()
+NAMES: Final = {
+    **{load_query(name).text: name for name in block_names() if name[:7] != "commit_"},
+    **{load_bus_query(name).text: name for name in bus_names()},
+    LOAD.text: "load_chat",
+    LOAD_MANY.text: "load_chats",
 }
 TYPES: Final = ("typeinfo_tree", "set_config('jit'")
 """What asyncpg asks about the types of a statement's parameters, once on each connection."""

@@ -1,6 +1,7 @@
 """History read from PostgreSQL."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from holdfast.db.codec import decode_json
@@ -8,11 +9,14 @@ from holdfast.db.pool import Pool
 from holdfast.db.queries import load_query
 from holdfast.db.rows import message_from_row, queued_from_row
 from holdfast.db.store import SEQ_MAX, VERSION_MAX, fetch_row, fetch_rows
+from holdfast.db.together import Together
 from holdfast.domain.chat import QueuedMessage, Status
 from holdfast.domain.ids import ChatId, Epoch, QueuedId, Seq, Version, WorkerId
+from holdfast.domain.messages import Message
 from holdfast.ports.history import Changes, Head, OlderPath, Page
 
 PAGE: Final = load_query("page_of_history")
+PAGES: Final = load_query("pages_of_histories")
 CHANGES: Final = load_query("changes_since")
 HEADS: Final = load_query("heads")
 MOVED: Final = load_query("moved")
@@ -20,9 +24,18 @@ OLDER_PATHS: Final = load_query("older_paths")
 QUEUED: Final = load_query("queued_message")
 
 
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    chat_id: ChatId
+    limit: int
+    before: Seq | None
+    as_of: Version | None
+
+
 class PostgresHistory:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
+        self._pages = Together(self._page, self._newest)
 
     async def page(
         self,
@@ -32,17 +45,41 @@ class PostgresHistory:
         before: Seq | None = None,
         as_of: Version | None = None,
     ) -> Page:
+        wanted = _Wanted(chat_id, limit, before, as_of)
+        # What runners of one acquire ask for, all in the same instant.
+        if before is None and as_of is not None:
+            return await self._pages.ask(wanted)
+        return await self._page(wanted)
+
+    async def _page(self, wanted: "_Wanted") -> Page:
+        before = wanted.before
         rows = await fetch_rows(
             self._pool,
             PAGE,
-            chat_id=chat_id,
+            chat_id=wanted.chat_id,
             before=SEQ_MAX if before is None else min(before, SEQ_MAX),
-            limit=limit,
-            as_of=None if as_of is None else min(as_of, VERSION_MAX),
+            limit=wanted.limit,
+            as_of=_version(wanted.as_of),
         )
-        messages = tuple(message_from_row(row) for row in reversed(rows))
-        more = len(messages) == limit and messages[0].seq > 1
-        return Page(messages, messages[0].seq if more else None)
+        return _page_of([message_from_row(row) for row in reversed(rows)], wanted.limit)
+
+    async def _newest(self, wanted: Sequence["_Wanted"]) -> list[Page]:
+        limit = max(each.limit for each in wanted)
+        rows = await fetch_rows(
+            self._pool,
+            PAGES,
+            chat_ids=[each.chat_id for each in wanted],
+            as_ofs=[_version(each.as_of) for each in wanted],
+            limit=limit,
+        )
+        found = [list[Message]() for _ in wanted]
+        for row in rows:
+            place: int = row["place"]
+            found[place - 1].append(message_from_row(row))
+        return [
+            _page_of(messages[-each.limit :], each.limit)
+            for each, messages in zip(wanted, found, strict=True)
+        ]
 
     async def changes_since(
         self, chat_id: ChatId, version: Version, *, limit: int, as_of: Version | None = None
@@ -53,7 +90,7 @@ class PostgresHistory:
             chat_id=chat_id,
             version=min(version, VERSION_MAX),
             limit=limit,
-            as_of=None if as_of is None else min(as_of, VERSION_MAX),
+            as_of=_version(as_of),
         )
         if not rows:
             return None
@@ -101,3 +138,12 @@ class PostgresHistory:
     async def queued(self, chat_id: ChatId, queued_id: QueuedId) -> QueuedMessage | None:
         row = await fetch_row(self._pool, QUEUED, chat_id=chat_id, queued_id=queued_id)
         return None if row is None else queued_from_row(row, decode_json(row["parts"]))
+
+
+def _version(number: Version | None) -> Version | None:
+    return None if number is None else Version(min(number, VERSION_MAX))
+
+
+def _page_of(messages: Sequence[Message], limit: int) -> Page:
+    more = len(messages) == limit and messages[0].seq > 1
+    return Page(tuple(messages), messages[0].seq if more else None)

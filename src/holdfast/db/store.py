@@ -1,5 +1,7 @@
 """Facts in, outcomes out: each commit is one statement, compare and set."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import chain, product
 from typing import Any, Final, TypeVar
@@ -21,6 +23,7 @@ from holdfast.db.rows import (
     rest_parameters,
     tools_to_json,
 )
+from holdfast.db.together import Together
 from holdfast.domain.chat import Chat, Facts, Origin, Past, Target
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.fence import Fence
@@ -29,7 +32,8 @@ from holdfast.domain.messages import Role
 from holdfast.domain.outcome import Answer, Outcome, Taken
 from holdfast.ports.store import JUST_THE_CHAT, Asking, Created, Keyed, Loaded, Receipt, Stamp, Upto
 
-LOAD: Final = load_query("load_chat")
+LOAD: Final = load_query("load_begin", "load_one_end")
+LOAD_MANY: Final = load_query("load_begin", "load_many_end")
 LOAD_PAST: Final = load_query("load_past")
 LOAD_ORIGIN: Final = load_query("load_origin")
 CREATE: Final = load_query("create_chat_begin", "create_messages_end")
@@ -42,16 +46,29 @@ VERSION_MAX: Final = 2**63 - 1
 Number = TypeVar("Number", bound=int)
 
 
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    chat_id: ChatId
+    asking: Asking
+
+    @property
+    def target(self) -> Seq | None:
+        return within(self.asking.target, SEQ_MAX)
+
+    @property
+    def client_key(self) -> str | None:
+        return None if self.asking.key is None else escape(self.asking.key)
+
+
 class PostgresStore:
-    """The store on PostgreSQL. Holds no state but the pool."""
+    """The store on PostgreSQL. Holds no state but the pool, and who asks at this moment."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
+        self._loads = Together(self._load_one, self._load_many)
 
     async def load(self, chat_id: ChatId, asking: Asking = JUST_THE_CHAT) -> Loaded | None:
-        key = None if asking.key is None else escape(asking.key)
-        target = within(asking.target, SEQ_MAX)
-        row = await fetch_row(self._pool, LOAD, chat_id=chat_id, target=target, client_key=key)
+        row = await self._loads.ask(_Wanted(chat_id, asking))
         if row is None:
             return None
         chat = chat_from_row(row)
@@ -62,6 +79,28 @@ class PostgresStore:
             origin=await self._load_origin(chat, asking.origin),
         )
         return Loaded(facts, _receipt(row))
+
+    async def _load_one(self, wanted: "_Wanted") -> Row | None:
+        return await fetch_row(
+            self._pool,
+            LOAD,
+            chat_id=wanted.chat_id,
+            target=wanted.target,
+            client_key=wanted.client_key,
+        )
+
+    async def _load_many(self, wanted: Sequence["_Wanted"]) -> list[Row | None]:
+        rows = await fetch_rows(
+            self._pool,
+            LOAD_MANY,
+            chat_ids=[each.chat_id for each in wanted],
+            targets=[each.target for each in wanted],
+            client_keys=[each.client_key for each in wanted],
+        )
+        found: list[Row | None] = [None] * len(wanted)
+        for row in rows:
+            found[row["place"] - 1] = row
+        return found
 
     async def _load_past(self, chat_id: ChatId, version: Version | None) -> Past | None:
         if version is None:

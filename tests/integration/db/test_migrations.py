@@ -7,8 +7,8 @@ import asyncpg
 import pytest
 
 from holdfast.db.migrate import migrate, roll_back
-from holdfast.db.queries import block_names, load_query
-from holdfast.db.store import commit_query, every_commit
+from holdfast.db.queries import Query, block_names, load_query
+from holdfast.db.store import LOAD, LOAD_MANY, commit_query, every_commit
 from tests.support.database import MIGRATIONS, temporary_database
 
 CATALOGUE = """
@@ -70,6 +70,12 @@ STATEMENTS = sorted(name for name in block_names() if not PART.fullmatch(name))
 async def test_every_statement_fits_the_schema(pool: asyncpg.Pool, name: str) -> None:
     async with pool.acquire() as connection:
         await connection.prepare(load_query(name).text)
+
+
+@pytest.mark.parametrize("query", [LOAD, LOAD_MANY], ids=["one", "many"])
+async def test_a_load_fits_the_schema(pool: asyncpg.Pool, query: Query) -> None:
+    async with pool.acquire() as connection:
+        await connection.prepare(query.text)
 
 
 @pytest.mark.parametrize("blocks", every_commit())

@@ -1,6 +1,6 @@
 -- Facts of one chat, and its change. Every block is one statement.
 
--- load_chat --
+-- load_begin --
 -- The facts, the message that an edit names, and the receipt of a repeated request.
 select
     c.id, c.org_id, c.owner_id, c.status, c.archived_at is not null as archived, c.version,
@@ -21,10 +21,21 @@ select
     t.role as target_role, t.removed_revision is not null as target_removed,
     r.digest as receipt_digest, r.version as receipt_version, r.seq as receipt_seq,
     r.queued_id as receipt_queued_id
+
+-- load_one_end --
 from chats as c
 left join messages as t on t.chat_id = c.id and t.seq = :target
 left join receipts as r on r.chat_id = c.id and r.client_key = :client_key
 where c.id = :chat_id
+
+-- load_many_end --
+-- Each for itself; `place` says whose answer a row is.
+, asked.place
+from unnest(:chat_ids::uuid[], :targets::integer[], :client_keys::text[])
+    with ordinality as asked (chat_id, target, client_key, place)
+inner join chats as c on c.id = asked.chat_id
+left join messages as t on t.chat_id = c.id and t.seq = asked.target
+left join receipts as r on r.chat_id = c.id and r.client_key = asked.client_key
 
 -- load_past --
 -- What a restore must know of the history as of a version (see domain/chat.py, Past).

@@ -14,6 +14,22 @@ where chat_id = :chat_id and seq < :before
 order by seq desc
 limit :limit
 
+-- pages_of_histories --
+-- The newest messages of several histories, each as of a version; `place` says whose a row is.
+select
+    asked.place, m.seq, m.revision, m.removed_revision, m.epoch, m.role, m.ending, m.visibility,
+    m.format, m.parts, m.model, m.effort, m.author_id, m.usage, m.cost_micros, m.copied_from,
+    m.created_at
+from unnest(:chat_ids::uuid[], :as_ofs::bigint[]) with ordinality as asked (chat_id, as_of, place)
+cross join lateral (
+    select * from messages as m
+    where m.chat_id = asked.chat_id and m.revision <= asked.as_of
+        and (m.removed_revision is null or m.removed_revision > asked.as_of)
+    order by m.seq desc
+    limit :limit
+) as m
+order by asked.place, m.seq
+
 -- changes_since --
 -- What was written or hidden after a version and up to another (null: now), oldest first, and the
 -- version that this leads to. Revisions never fall along seq, so what is new is the end of the
