@@ -13,10 +13,10 @@ INTEGRATION := "--dist loadfile --no-loadscope-reorder --ignore tests/integratio
 _default:
     @just --list
 
-# Real processes, browsers and clocks on a shared machine are late now and then: what fails is told, and
-# tried once more, alone. What fails twice is wrong.
+# Real processes, browsers and clocks on a shared machine are late now and then: what fails is told in a
+# line, and tried once more, alone. What fails twice is wrong, and is told at length.
 _twice processes tests:
-    uv run pytest -n {{ processes }} {{ tests }} \
+    uv run pytest -n {{ processes }} --tb=line {{ tests }} \
         || uv run pytest -n 0 --last-failed --last-failed-no-failures none {{ tests }}
 
 # All that is checked without running it; both halves at once, since either keeps one core busy.
