@@ -10,6 +10,7 @@ from holdfast.db.store import fetch_rows
 from holdfast.domain.ids import ChatId
 
 VERIFY: Final = load_query("verify")
+AT_ONCE: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,15 @@ class Violation:
 
 
 async def verify(pool: Pool, chat_ids: Sequence[ChatId] | None = None) -> list[Violation]:
-    """What is wrong in these chats (None: in all). Reads every message: not for a hot path."""
+    """What is wrong in these chats (None: in all). Reads every message: not for a hot path, and of
+    thousands of chats in pieces, each of which a pool's patience is enough for."""
+    if chat_ids is None:
+        return await _verify(pool, None)
+    pieces = range(0, len(chat_ids), AT_ONCE)
+    found = [await _verify(pool, chat_ids[at : at + AT_ONCE]) for at in pieces]
+    return [violation for each in found for violation in each]
+
+
+async def _verify(pool: Pool, chat_ids: Sequence[ChatId] | None) -> list[Violation]:
     rows = await fetch_rows(pool, VERIFY, chat_ids=chat_ids)
     return [Violation(ChatId(row["chat_id"]), row["rule"], row["detail"]) for row in rows]

@@ -163,7 +163,8 @@ async def lose(order: Order, *, forgets_keys: bool = False) -> Found:
                 server.drain()
                 await running
             wrong = await post.check()
-            wrong += [f"{each.rule} ({each.detail})" for each in await verify(pool)]
+            broken = await verify(pool, list(post.taken))
+            wrong += [f"{each.rule} ({each.detail})" for each in broken]
     messages = sum(map(len, post.taken.values()))
     return Found(losing[0].lost, wrong, {"messages": messages, "chats": len(post.taken)})
 
