@@ -29,13 +29,24 @@ left join receipts as r on r.chat_id = c.id and r.client_key = :client_key
 where c.id = :chat_id
 
 -- load_many_end --
--- Each for itself; `place` says whose answer a row is.
+-- Each for itself; `place` says whose answer a row is. The limits keep it so: a plan that was made while
+-- the tables were small would else join by reading all of them, and be kept while they grow.
 , asked.place
 from unnest(:chat_ids::uuid[], :targets::integer[], :client_keys::text[])
     with ordinality as asked (chat_id, target, client_key, place)
-inner join chats as c on c.id = asked.chat_id
-left join messages as t on t.chat_id = c.id and t.seq = asked.target
-left join receipts as r on r.chat_id = c.id and r.client_key = asked.client_key
+cross join lateral (
+    select * from chats where chats.id = asked.chat_id limit 1
+) as c
+left join lateral (
+    select m.role, m.removed_revision from messages as m
+    where m.chat_id = asked.chat_id and m.seq = asked.target
+    limit 1
+) as t on true
+left join lateral (
+    select k.digest, k.version, k.seq, k.queued_id from receipts as k
+    where k.chat_id = asked.chat_id and k.client_key = asked.client_key
+    limit 1
+) as r on true
 
 -- load_past --
 -- What a restore must know of the history as of a version (see domain/chat.py, Past).
