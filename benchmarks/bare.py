@@ -14,8 +14,8 @@ from holdfast.db.queries import Query
 from holdfast.db.rows import Row
 from holdfast.db.store import LOAD, SEQ_MAX, commit_query
 
-SEND: Final = commit_query("commit_receipt", "commit_message")
-FINISH: Final = commit_query("commit_message")
+SEND: Final = commit_query("commit_kept", "commit_receipt", "commit_message")
+FINISH: Final = commit_query("commit_kept", "commit_message")
 PARTS: Final = '[{"kind":"text","text":"hello, this is what is said"}]'
 
 COMMON: Final[dict[str, Any]] = {

@@ -139,7 +139,8 @@ FACTS: Final[dict[str, Any]] = {
     "last_queued_id": 3, "queue_length": 0, "owes_reply": True, "compactable": True,
     "compaction_requested": False, "open_calls": "[]", "attempt": 0, "attempts_forgiven": 0,
     "model": None, "effort": None, "error": None, "backoff": None, "awaiting": None,
-    "awaiting_until": None, "tools": None, "releases": False, "touches": True, "lists": True,
+    "awaiting_until": None, "tools": None, "releases": False, "taker": WORKER,
+    "touches": True, "lists": True,
     "fence_worker": None,
     "fence_epoch": None,
     "client_key": "new", "digest": b"", "answer_seq": 1, "answer_queued_id": None, "format": 1,
@@ -215,7 +216,7 @@ def _fork(size: Size) -> dict[str, Any]:
     last = size.messages_per_chat
     return FACTS | {
         "chat_id": UUID(int=9), "org_id": ORG, "owner_id": _owner(size, 77), "status": "idle",
-        "owes_reply": False, "history_version": 1, "last_seq": last, "tools": "[]",
+        "owes_reply": False, "history_version": 1, "last_seq": last, "tools": "[]", "taker": None,
         "source_id": CHAT, "source_version": last, "upto": last,
     }  # fmt: skip
 

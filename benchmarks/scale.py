@@ -127,13 +127,13 @@ def soak(found: Mapping[str, Any]) -> Figures:
     return figures
 
 
+STORM = ("--storm", "--chats", "600", "--turns", "5", "--baseline", "0")
+TWO = ("--replicas", "2", "--workers", "0")
+"""Two processes that serve and drive: one for each core."""
 PARTS = {
     "turns": Part(("--chats", "5000", "--turns", "10", "--baseline", "15"), turns),
-    "storm": Part(("--storm", "--chats", "600", "--turns", "5", "--baseline", "0"), storm),
-    "storm_thinking": Part(
-        ("--storm", "--chats", "600", "--turns", "5", "--baseline", "0", "--think", "1"),
-        storm_thinking,
-    ),
+    "storm": Part(STORM, storm),
+    "storm_thinking": Part((*STORM, "--think", "1"), storm_thinking),
     "people": Part(
         (
             *("--chats", "200", "--turns", "3", "--baseline", "0"),
@@ -141,7 +141,7 @@ PARTS = {
         ),
         people,
     ),
-    "latency": Part(("latency", "--streams", "100"), latency),
+    "latency": Part(("latency", "--streams", "100", *TWO), latency),
     "idle": Part(("idle", "--readers", "10000"), idle),
     "growth": Part(("growth", "--turns", "30"), growth),
     "soak": Part(("soak", "--minutes", "60"), soak, asked_for=True),

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from holdfast.chats.ledger import Ledger
+from holdfast.chats.resting import Resting
 from holdfast.domain import commands as c
 from holdfast.domain.chat import Chat, Status
 from holdfast.domain.errors import (
@@ -81,7 +82,7 @@ class ChatMachine(RuleBasedStateMachine):
     async def begin(self) -> None:
         world = self.world
         self.store = FaultyStore(world.store)
-        world.ledger = Ledger(self.store, world.hints, world.clock)
+        world.ledger = Ledger(self.store, world.hints, world.clock, resting=Resting())
         self.chats = [(await world.create(user("first"))).chat_id for _ in range(2)]
         await self.add_worker()
 

@@ -40,7 +40,7 @@ def change_commit(
 
     def changed(*blocks: str) -> Query:
         query = intact(*blocks)
-        if block not in ("commit_begin", *blocks):
+        if block not in blocks:
             return query
         assert query.source.count(old) == 1, f"{block} has changed: {old!r} is no longer there"
         return Query.compile(query.source.replace(old, new))
@@ -52,7 +52,7 @@ def no_fence(patch: pytest.MonkeyPatch) -> None:
     """A worker that was taken over may go on writing."""
     old = "(:fence_worker::uuid is null or (worker_id = :fence_worker and epoch = :fence_epoch))"
     new = "(:fence_worker::uuid is null or :fence_epoch::bigint is not null)"
-    change_commit(patch, "commit_begin", old, new)
+    change_commit(patch, "commit_kept", old, new)
 
     def check(fence: Fence, chat: Chat) -> None:
         if chat.history_version != fence.history_version:
@@ -96,14 +96,14 @@ def receipt_not_read(patch: pytest.MonkeyPatch) -> None:
 def no_expected_version(patch: pytest.MonkeyPatch) -> None:
     """A decision on old facts overwrites what came meanwhile."""
     old, new = "version = :expected_version\n", "version >= :expected_version\n"
-    change_commit(patch, "commit_begin", old, new)
+    change_commit(patch, "commit_kept", old, new)
 
 
 def owner_from_snapshot(patch: pytest.MonkeyPatch) -> None:
     """A commit of a person's writes the owner that it saw, not the one there is."""
-    old = "worker_id = case when not :releases then worker_id end,"
-    new = "worker_id = case when not :releases then :fence_worker::uuid end,"
-    change_commit(patch, "commit_begin", old, new)
+    old = "worker_id = case when not :releases then worker_id end"
+    new = "worker_id = case when not :releases then :fence_worker::uuid end"
+    change_commit(patch, "commit_kept", old, new)
 
 
 def lost_synthetic_result(patch: pytest.MonkeyPatch) -> None:
@@ -157,8 +157,8 @@ def epoch_stands_still(patch: pytest.MonkeyPatch) -> None:
 
 def release_forgotten(patch: pytest.MonkeyPatch) -> None:
     """A turn ends and its worker still owns the chat."""
-    old = "case when not :releases then worker_id end,"
-    change_commit(patch, "commit_begin", old, "case when not :releases or true then worker_id end,")
+    old = "case when not :releases then worker_id end"
+    change_commit(patch, "commit_kept", old, "case when not :releases or true then worker_id end")
 
 
 def results_of_others_accepted(patch: pytest.MonkeyPatch) -> None:

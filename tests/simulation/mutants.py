@@ -16,6 +16,7 @@ from holdfast.stream.hub import Hub
 from holdfast.turn import driver
 from holdfast.worker import acquirer
 from holdfast.worker.heartbeat import Lease
+from holdfast.worker.places import TakenPlace
 from tests.support.fake_store import FakeStore
 
 Patch = tuple[object, str, object]
@@ -126,6 +127,15 @@ def _parts_in_memory() -> list[Patch]:
     return [(LossyBus, "read_live", nothing)]
 
 
+def _taken_in_doubt_and_kept() -> list[Patch]:
+    """A chat is ours by a commit whose answer got lost, and nobody looks after it."""
+
+    def forget(place: TakenPlace, _chat: object) -> None:
+        place.leave()
+
+    return [(TakenPlace, "doubt", forget)]
+
+
 MUTANTS: Mapping[str, Callable[[], list[Patch]]] = {
     "no fence": _no_fence,
     "no self-fencing": _no_self_fencing,
@@ -136,6 +146,7 @@ MUTANTS: Mapping[str, Callable[[], list[Patch]]] = {
     "no safety poll": _no_safety_poll,
     "no acquire timer": _no_acquire_timer,
     "parts only in memory": _parts_in_memory,
+    "taken in doubt and kept": _taken_in_doubt_and_kept,
 }
 
 

@@ -78,6 +78,11 @@ class Replica:
         return self.server.hub
 
     @property
+    def speaks(self) -> bool:
+        """Whether what it publishes goes out at once."""
+        return self.bus._sending  # pyright: ignore[reportPrivateUsage]
+
+    @property
     def polls(self) -> bool:
         """As often as it should: after a failure it does so less often for a while."""
         return self.hub.counters.failed_reads == 0

@@ -235,6 +235,9 @@ class World:
         for replica in self.replicas:
             replica.hang_up()
         await asyncio.sleep(LINGER_S + 0.2)
+        # What broke in the storm may come back only now: until it does, its hints wait.
+        while not all(r.speaks for r in self.replicas if r.up):  # noqa: ASYNC110 - virtual time
+            await asyncio.sleep(0.1)
         found = self._found_by_poll()
         for person in self.people:
             fresh = Reader(self, "late reader", person.chat_id, stays=True)

@@ -201,7 +201,8 @@ class Tab:
             self.foreign.append(url)
 
     def content(self) -> None:
-        assert [each for each in self.complaints if self.excused not in each] == []
+        left = [each for each in self.complaints if self.excused not in each]
+        assert left == [], "\n".join(left)
         assert self.foreign == []
 
 

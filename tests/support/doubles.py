@@ -1,10 +1,14 @@
-"""A clock that is set by hand, identifiers that repeat, hints that are kept."""
+"""A clock that is set by hand, identifiers that repeat, hints that are kept, room without end."""
 
 import random
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from holdfast.domain.chat import Chat
 from holdfast.domain.ids import RANDOM_BITS, ChatId, WorkerId, uuid7
+from holdfast.domain.messages import Message
+from holdfast.domain.outcome import Outcome
 from holdfast.ports.bus import Hint
 from tests.support.builders import NOW
 
@@ -41,3 +45,29 @@ class KeptHints:
 
     async def publish(self, hints: Sequence[Hint]) -> None:
         self.published.extend(hints)
+
+
+@dataclass
+class AlwaysRoom:
+    """Places that are never short, and what became of each."""
+
+    worker_id: WorkerId
+    open: bool = True
+    filled: list[tuple[Outcome, tuple[Message, ...]]] = field(
+        default_factory=list[tuple[Outcome, tuple[Message, ...]]]
+    )
+    left: int = 0
+    doubted: list[Chat] = field(default_factory=list[Chat])
+
+    def place(self, chat_id: ChatId) -> "AlwaysRoom | None":
+        assert chat_id is not None
+        return self if self.open else None
+
+    def fill(self, outcome: Outcome, messages: tuple[Message, ...]) -> None:
+        self.filled.append((outcome, messages))
+
+    def leave(self) -> None:
+        self.left += 1
+
+    def doubt(self, chat: Chat) -> None:
+        self.doubted.append(chat)

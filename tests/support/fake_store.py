@@ -70,7 +70,9 @@ class FakeStore:
         chat = outcome.chat
         if keyed is not None and await self.find_created(chat.owner_id, keyed.key) is not None:
             return None
-        record = self._records[chat.chat_id] = Record(chat, created_by=keyed)
+        if outcome.taker is not None and not self._is_alive(outcome.taker):
+            return None
+        record = self._records[chat.chat_id] = Record(outcome.before, created_by=keyed)
         return self._apply(record, outcome)
 
     async def find_created(self, owner_id: UserId, key: ClientKey) -> Created | None:
@@ -90,12 +92,19 @@ class FakeStore:
         owner = (record.chat.worker_id, record.chat.epoch)
         if fence is not None and owner != (fence.worker_id, fence.epoch):
             return None
+        if outcome.taker is not None and not (
+            record.chat.worker_id is None and self._is_alive(outcome.taker)
+        ):
+            return None
         if keyed is not None:
+            if keyed.key in record.receipts:
+                return None
             record.receipts[keyed.key] = Receipt(keyed.digest, outcome.answer)
         return self._apply(record, outcome)
 
     def _apply(self, record: Record, outcome: Outcome) -> Stamp:
-        chat, stamp = outcome.chat, Stamp(record.chat.epoch, self._clock.now())
+        chat, taken = outcome.chat, outcome.taker is not None
+        stamp = Stamp(Epoch(record.chat.epoch + taken), self._clock.now())
         if outcome.hidden_from is not None:
             self._hide(record, outcome.hidden_from, chat.version)
         if outcome.restored is not None:
@@ -114,8 +123,8 @@ class FakeStore:
         ]
         record.promoted |= {left.queued_id for left in outcome.left if left.seq is not None}
         record.queued |= {queued.queued_id: queued for queued in outcome.queued}
-        worker_id = None if outcome.releases else record.chat.worker_id
-        record.chat = replace(chat, worker_id=worker_id, epoch=record.chat.epoch)
+        worker_id = None if outcome.releases else outcome.taker or record.chat.worker_id
+        record.chat = replace(chat, worker_id=worker_id, epoch=stamp.epoch)
         if chat.status not in {Status.RUNNING, Status.INTERRUPTING}:
             record.runnable_since = None
         elif record.runnable_since is None:
@@ -341,7 +350,8 @@ class FakeStore:
         self._leases[worker_id] = self._clock.now() - timedelta(seconds=1)
 
     def _is_alive(self, worker_id: WorkerId | None) -> bool:
-        return worker_id is not None and self._leases[worker_id] > self._clock.now()
+        until = None if worker_id is None else self._leases.get(worker_id)
+        return until is not None and until > self._clock.now()
 
 
 def _target(record: Record, seq: Seq | None) -> Target | None:

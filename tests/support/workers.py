@@ -27,6 +27,7 @@ from holdfast.ports.store import Store
 from holdfast.turn.nudges import Nudges
 from holdfast.worker.heartbeat import Beside, Heartbeat, in_own_thread, on_this_loop
 from holdfast.worker.options import LeaseTimings, WorkerOptions
+from holdfast.worker.places import WorkerPlaces
 from holdfast.worker.runners import Drive
 from holdfast.worker.worker import Ports, Worker
 from tests.support.builders import ORG, OWNER, reply, user
@@ -243,7 +244,8 @@ class Cell:
                 yield line
 
         async with self.buses.open() as bus:
-            ledger = Ledger(self.store, bus, self.clock)
+            places = WorkerPlaces()
+            ledger = Ledger(self.store, bus, self.clock, places)
             script = Script(self.store, ledger, length_s)
             worker = Worker(
                 drive or script.drive,
@@ -251,14 +253,17 @@ class Cell:
                 Heartbeat(open_leases, beside or self.beside),
                 random.Random(self.seed).random,
                 options or WorkerOptions(),
+                places,
             )
             async with worker:
                 yield Replica(worker, line, bus, script)
 
-    async def send(self, *, owner: UserId = OWNER, silently: bool = False) -> Chat:
-        """A new chat with a message; `silently`: the hint is lost."""
+    async def send(
+        self, *, owner: UserId = OWNER, silently: bool = False, at: Replica | None = None
+    ) -> Chat:
+        """A new chat with a message; `silently`: the hint is lost; `at`: who serves us drives."""
         hints: Hints = KeptHints() if silently else self.bus
-        ledger = Ledger(self.store, hints, self.clock)
+        ledger = at.script.ledger if at is not None else Ledger(self.store, hints, self.clock)
         chat = Chat(chat_id=self.ids.new_chat_id(), org_id=ORG, owner_id=owner)
         return (await ledger.create(chat, Create((user(),)))).chat
 

@@ -7,6 +7,7 @@ from typing import Protocol
 from uuid import UUID
 
 from holdfast.chats.ledger import Commit, Ledger
+from holdfast.chats.resting import Resting
 from holdfast.db.history import PostgresHistory
 from holdfast.db.leases import PostgresLeases
 from holdfast.db.pool import Pool
@@ -81,7 +82,7 @@ class World:
     ids: SeededIds = field(default_factory=SeededIds)
 
     def __post_init__(self) -> None:
-        self.ledger = Ledger(self.store, self.hints, self.clock)
+        self.ledger = Ledger(self.store, self.hints, self.clock, resting=Resting())
 
     async def create(self, *messages: MessageBody, owner: UserId = OWNER, org: OrgId = ORG) -> Chat:
         chat = Chat(chat_id=self.ids.new_chat_id(), org_id=org, owner_id=owner)

@@ -19,25 +19,28 @@ now: Final = time.perf_counter
 
 
 class _Voice:
-    """Asks over a connection of its own, and reads what it is told."""
+    """Asks over a connection of its own, and reads what it is told. With every question it sends
+    the talk so far, as whoever speaks to a model must."""
 
-    __slots__ = ("_asked_s", "_number", "_run", "_said", "_told_s", "stream", "turn")
+    __slots__ = ("_asked_s", "_number", "_run", "_said", "_talk", "_told_s", "stream", "turn")
 
     def __init__(self, run: "DirectRun", number: int) -> None:
         self._run = run
         self._number = number
         self._asked_s = self._told_s = 0.0
         self._said = ""
+        self._talk: list[dict[str, str]] = []
         self.turn = 0
         self.stream = AnswerStream(self, self._ended)
 
     def ask(self) -> None:
         self.turn += 1
-        said = {"role": "user", "content": self._run.load.prompt(self._number, self.turn)}
+        prompt = self._run.load.prompt(self._number, self.turn)
+        self._talk.append({"role": "user", "content": prompt})
         body: dict[str, Any] = {"model": MODEL, "max_tokens": TOKENS_MAX, "stream": True}
         self._said = ""
         self._asked_s, self._told_s = now(), 0.0
-        request = orjson.dumps({**body, "messages": [said]})
+        request = orjson.dumps({**body, "messages": self._talk})
         self.stream.ask(post("/v1/messages", "any", request, more=HEADERS))
 
     def event(self, kind: bytes, data: bytes) -> None:
@@ -56,6 +59,7 @@ class _Voice:
         if self._said != self._run.load.answer(self._number, self.turn):
             self.cut(f"turn {self.turn} says {self._said[:80]!r}")
         else:
+            self._talk.append({"role": "assistant", "content": self._said})
             self._run.is_done(self)
 
     def cut(self, reason: str) -> None:

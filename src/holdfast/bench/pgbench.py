@@ -57,7 +57,7 @@ def send() -> str:
         "history_version": ":version::bigint + 1", "queue_version": ":queue_version::bigint",
         "last_seq": seq, "attempt": "0", "owes_reply": "true", "m_seq": seq, "m_role": "'user'",
     }  # fmt: skip
-    return fill(commit_query("commit_receipt", "commit_message"), values)
+    return fill(commit_query("commit_kept", "commit_receipt", "commit_message"), values)
 
 
 def read() -> str:
@@ -78,7 +78,7 @@ def finish() -> str:
         "queue_version": seen("queue_version", "bigint"), "last_seq": seq, "attempt": "0",
         "owes_reply": "false", "m_seq": seq, "m_role": "'assistant'",
     }  # fmt: skip
-    return fill(commit_query("commit_message"), values)
+    return fill(commit_query("commit_kept", "commit_message"), values)
 
 
 def acquire() -> str:

@@ -12,14 +12,17 @@ from holdfast.bootstrap.adapters import Adapters, open_adapters
 from holdfast.bootstrap.observed import Watch
 from holdfast.bootstrap.options import ServerOptions, server_options
 from holdfast.chats.ledger import Ledger
+from holdfast.chats.resting import Resting
 from holdfast.settings import Settings
 from holdfast.stream.hub import Hub
 from holdfast.stream.watching import Watching
 from holdfast.telemetry.logs import bound
 from holdfast.telemetry.metrics import Metrics, numbers_of
 from holdfast.turn.driver import Driver
+from holdfast.turn.memory import Memory
 from holdfast.turn.reading import Reading
 from holdfast.worker.heartbeat import Beside, Heartbeat, in_own_thread
+from holdfast.worker.places import WorkerPlaces
 from holdfast.worker.tenure import Chance
 from holdfast.worker.worker import Ports, Worker
 
@@ -115,7 +118,11 @@ def assemble(
         models=watch.models(adapters.models),
         tools=watch.tools(adapters.tools),
     )
-    ledger = Ledger(seen.store, seen.bus, seen.clock)
+    places = WorkerPlaces()  # nobody offers any where nobody drives
+    # What is remembered is of use only to who both ends turns and is spoken to.
+    both = options.serves and options.drives
+    resting = Resting() if both else None
+    ledger = Ledger(seen.store, seen.bus, seen.clock, places, resting)
     metrics.bind("bus", lambda: numbers_of(seen.bus.counters))
     hub = watching = worker = None
     if options.serves:
@@ -125,23 +132,14 @@ def assemble(
             watching = Watching(adapters.people.listing, seen.bus, options.watch)
             metrics.bind("watch", lambda: numbers_of(watching.counters))
     if options.drives:
-        driver = Driver(
-            ledger,
-            Reading(seen.store, seen.history),
-            seen.bus,
-            seen.models,
-            seen.tools,
-            options.turn,
-            clock=seen.clock,
-            chance=chance,
-            settings=seen.settings,
-        )
+        driver = _driver(seen, ledger, options, chance, Memory() if both else None)
         worker = Worker(
             watch.drive(driver.drive),
             Ports(seen.leases, seen.history, seen.bus, ledger),
             Heartbeat(seen.open_leases, beat_beside),
             chance,
             options.worker,
+            places,
         )
         metrics.bind("turn", lambda: numbers_of(driver.counters))
         metrics.bind("worker", lambda: numbers_of(worker.counters))
@@ -154,6 +152,23 @@ def assemble(
         hub=hub,
         watching=watching,
         worker=worker,
+    )
+
+
+def _driver(
+    seen: Adapters, ledger: Ledger, options: ServerOptions, chance: Chance, memory: Memory | None
+) -> Driver:
+    return Driver(
+        ledger,
+        Reading(seen.store, seen.history),
+        seen.bus,
+        seen.models,
+        seen.tools,
+        options.turn,
+        clock=seen.clock,
+        chance=chance,
+        settings=seen.settings,
+        memory=memory,
     )
 
 

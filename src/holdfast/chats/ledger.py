@@ -1,16 +1,21 @@
 """The one door: load the facts, decide, commit if nothing moved meanwhile, then hint.
 
+Where a worker lives in the same process and has room, a commit that makes a chat runnable gives it
+to that worker at once, in the same statement; else whoever hears the hint acquires it.
+
 Nothing is held while Python thinks: no transaction, no row lock. Whoever was overtaken loads and
 decides again, a bounded number of times.
 """
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import UnionType
 from typing import Final, assert_never
 from weakref import WeakValueDictionary
 
+from holdfast.chats.resting import Resting
 from holdfast.chats.telling import hint_of
 from holdfast.domain.audit import AuditEntry
 from holdfast.domain.chat import Chat, Facts
@@ -23,12 +28,15 @@ from holdfast.domain.commands import (
     FromPeople,
     FromWorker,
     Restore,
+    SendMessage,
 )
 from holdfast.domain.decide import decide_all
+from holdfast.domain.driving import may_be_taken, taken_by
 from holdfast.domain.errors import (
     ChangedMeanwhile,
     ChatBusy,
     ChatNotFound,
+    CommandRefused,
     KeyReused,
     VersionNotFound,
 )
@@ -38,9 +46,12 @@ from holdfast.domain.messages import Message
 from holdfast.domain.outcome import Answer, Outcome
 from holdfast.ports.bus import Hints
 from holdfast.ports.clock import Clock
+from holdfast.ports.places import NoPlaces, Place, Places
 from holdfast.ports.store import Asking, Keyed, Loaded, Receipt, Stamp, Store, Upto
 
 COMMIT_TRIES_MAX: Final = 20
+ROUNDS_FIRST: Final = 2
+"""Of the loop, before whoever sent is answered: in these the model is asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +89,19 @@ class Commit:
 
 
 class Ledger:
-    def __init__(self, store: Store, hints: Hints, clock: Clock) -> None:
+    def __init__(
+        self,
+        store: Store,
+        hints: Hints,
+        clock: Clock,
+        places: Places | None = None,
+        resting: Resting | None = None,
+    ) -> None:
         self._store = store
         self._hints = hints
         self._clock = clock
+        self._places = places or NoPlaces()
+        self._resting = Resting(chats_max=0) if resting is None else resting
         self._turns: WeakValueDictionary[ChatId, asyncio.Lock] = WeakValueDictionary()
 
     async def create(self, chat: Chat, command: Create, *, keyed: Keyed | None = None) -> Commit:
@@ -108,7 +128,12 @@ class Ledger:
 
     async def _create(self, facts: Facts, command: Create | Fork, keyed: Keyed | None) -> Commit:
         outcome = decide_all(facts, (command,), self._clock.now())
-        stamp = await self._store.create(outcome, keyed)
+        create = self._store.create
+        if (place := self._place(outcome)) is not None and (
+            commit := await self._take(outcome, place, lambda taken: create(taken, keyed))
+        ):
+            return commit
+        stamp = await create(outcome, keyed)
         if stamp is not None:
             return await self._tell(outcome, stamp, by_owner=False)
         assert keyed is not None, "only a key makes a chat exist already"
@@ -153,13 +178,25 @@ class Ledger:
             )
         ):
             return commit
+        take = isinstance(by, Actor)
+        if (
+            take
+            and expected is None
+            and all(isinstance(command, SendMessage) for command in commands)
+            and (rests := self._resting.recall(chat_id)) is not None
+        ):
+            # What is refused here may be lawful by now: whoever loads decides.
+            with suppress(CommandRefused):
+                facts = Loaded(Facts(chat=rests))
+                if commit := await self._try(facts, commands, by, keyed, None, audit, take=take):
+                    return commit
         asking = _asking(commands, keyed)
 
-        async def again() -> Commit | None:
+        async def again(*, take: bool = False) -> Commit | None:
             loaded = await self._load(chat_id, asking)
-            return await self._try(loaded, commands, by, keyed, expected, audit)
+            return await self._try(loaded, commands, by, keyed, expected, audit, take=take)
 
-        if commit := await again():
+        if commit := await again(take=take):
             return commit
         # Overtaken. From here on the contenders in this process go one at a time: without that,
         # n of them would need n² tries between them.
@@ -183,8 +220,13 @@ class Ledger:
         keyed: Keyed | None,
         expected: Collection[Version] | None,
         audit: AuditEntry | None,
+        *,
+        take: bool = False,
     ) -> Commit | None:
-        """One round of deciding and committing; None if somebody was faster."""
+        """One round of deciding and committing; None if somebody was faster.
+
+        `take`: acquired at once, if it may be. Not for ever: a lease that has lapsed refuses as
+        somebody faster does."""
         chat = loaded.facts.chat
         _check_right(chat, by)
         if keyed is not None and loaded.receipt is not None:
@@ -198,10 +240,39 @@ class Ledger:
         fence = by if isinstance(by, Fence) else None
         if audit is not None:
             outcome = replace(outcome, audit=audit)
-        stamp = await self._store.commit(outcome, fence=fence, keyed=keyed)
+        commit = self._store.commit
+        if take and (place := self._place(outcome)) is not None:
+            return await self._take(outcome, place, lambda taken: commit(taken, keyed=keyed))
+        stamp = await commit(outcome, fence=fence, keyed=keyed)
         if stamp is None:
             return None
         return await self._tell(outcome, stamp, by_owner=fence is not None)
+
+    def _place(self, outcome: Outcome) -> Place | None:
+        return self._places.place(outcome.chat.chat_id) if may_be_taken(outcome) else None
+
+    async def _take(
+        self,
+        outcome: Outcome,
+        place: Place,
+        write: Callable[[Outcome], Awaitable[Stamp | None]],
+    ) -> Commit | None:
+        """The same commit, by which the worker of this process acquires the chat."""
+        taken = taken_by(outcome, place.worker_id)
+        try:
+            stamp = await write(taken)
+            if stamp is None:
+                place.leave()
+                return None
+            commit = await self._tell(taken, stamp, by_owner=True)
+        except BaseException:
+            # Not answered, or whoever asked hung up: it may be ours, and nobody drives it.
+            place.doubt(taken.chat)
+            raise
+        place.fill(taken, commit.messages)  # told before it is driven: its order is kept
+        for _ in range(ROUNDS_FIRST):
+            await asyncio.sleep(0)
+        return commit
 
     async def _tell(self, outcome: Outcome, stamp: Stamp, *, by_owner: bool) -> Commit:
         chat = outcome.chat
@@ -215,6 +286,7 @@ class Ledger:
             )
             for appended in outcome.appended
         )
+        self._resting.note(chat)
         # After the commit on purpose: a hint about a change that did not happen would be a lie.
         # publish() never raises, by its port's contract: the change is committed, polling finds it.
         await self._hints.publish((hint_of(outcome, messages, by_owner=by_owner),))

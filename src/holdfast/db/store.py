@@ -40,6 +40,7 @@ CREATE: Final = load_query("create_chat_begin", "create_messages_end")
 FORK: Final = load_query("create_chat_begin", "fork_messages_end")
 FIND_CREATED: Final = load_query("find_created")
 AUDITED: Final = ("commit_audit", "audit_append")
+RECEIPTS_KEY: Final = "receipts_pkey"
 SEQ_MAX: Final = 2**31 - 1
 VERSION_MAX: Final = 2**63 - 1
 
@@ -136,6 +137,8 @@ class PostgresStore:
             compactable=chat.compactable,
             model=None if chat.model is None else escape(chat.model),
             effort=None if chat.effort is None else escape(chat.effort),
+            taker=outcome.taker,
+            attempt=chat.attempt,
             tools=tools_to_json(chat.tools),
             client_key=None if keyed is None else escape(keyed.key),
             digest=None if keyed is None else keyed.digest,
@@ -160,12 +163,13 @@ class PostgresStore:
             "fence_worker": None if fence is None else fence.worker_id,
             "fence_epoch": None if fence is None else fence.epoch,
             "releases": outcome.releases,
+            "taker": outcome.taker,
             "touches": fence is None and _speaks(outcome),
             "lists": outcome.lists,
             "tools": None if chat.tools == before.tools else tools_to_json(chat.tools),
             **facts_parameters(chat),
         }
-        blocks: list[str] = []
+        blocks = ["commit_kept" if outcome.taker is None else "commit_taken"]
         if keyed is not None:
             blocks.append("commit_receipt")
             parameters |= _receipt_parameters(keyed, outcome.answer)
@@ -181,7 +185,13 @@ class PostgresStore:
         if outcome.audit is not None:
             blocks += AUDITED
             parameters |= audit_parameters(outcome.audit)
-        row = await fetch_row(self._pool, commit_query(*blocks), **parameters)
+        try:
+            row = await fetch_row(self._pool, commit_query(*blocks), **parameters)
+        except asyncpg.UniqueViolationError as error:
+            # Whoever decided without a load could not know of the receipt.
+            if keyed is None or error.constraint_name != RECEIPTS_KEY:
+                raise
+            return None
         return None if row is None else _stamp(row)
 
 
@@ -193,6 +203,7 @@ def commit_query(*blocks: str) -> Query:
 def every_commit() -> list[tuple[str, ...]]:
     """The blocks of each form that a commit can take, for those who check them all."""
     forms = product(
+        (("commit_kept",), ("commit_taken",)),
         ((), ("commit_receipt",)),
         ((), ("commit_message",), ("commit_messages",)),
         ((), ("commit_rest",)),

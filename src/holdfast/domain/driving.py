@@ -1,5 +1,6 @@
 """What the commands of a worker do, once they are lawful."""
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -22,7 +23,9 @@ from holdfast.domain.errors import (
     NotYetExpired,
     ReplyOwed,
 )
+from holdfast.domain.ids import Epoch, WorkerId
 from holdfast.domain.messages import MessageBody, Role
+from holdfast.domain.outcome import Outcome
 from holdfast.domain.parts import Synthetic
 
 RUNNABLE: Final = frozenset({Status.RUNNING, Status.INTERRUPTING})
@@ -37,6 +40,28 @@ def begun_by_acquiring(chat: Chat) -> bool:
     will, once the wait is over. An interrupt is no attempt.
     """
     return chat.status is Status.RUNNING and chat.backoff is None
+
+
+def may_be_taken(outcome: Outcome) -> bool:
+    """Whether what makes this chat runnable may acquire it in the same commit.
+
+    Only of a chat at rest: nobody can have acquired it since, for that needs a version between.
+    """
+    before, chat = outcome.before, outcome.chat
+    at_rest = before.worker_id is None and before.status not in RUNNABLE
+    return at_rest and begun_by_acquiring(chat)
+
+
+def taken_by(outcome: Outcome, worker_id: WorkerId) -> Outcome:
+    """The same, and acquired: as if somebody did so right behind it, but in one version."""
+    assert may_be_taken(outcome), "somebody may be driving it"
+    chat = replace(
+        outcome.chat,
+        worker_id=worker_id,
+        epoch=Epoch(outcome.chat.epoch + 1),
+        attempt=outcome.chat.attempt + 1,
+    )
+    return replace(outcome, chat=chat)
 
 
 def begin_attempt(draft: Draft, _command: BeginAttempt, _now: datetime) -> None:

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from holdfast.domain.audit import AuditEntry
 from holdfast.domain.chat import Chat, Past, QueuedMessage, Status
-from holdfast.domain.ids import NO_VERSION, ChatId, QueuedId, Seq, Version
+from holdfast.domain.ids import NO_VERSION, ChatId, QueuedId, Seq, Version, WorkerId
 from holdfast.domain.messages import MessageBody
 
 
@@ -77,6 +77,11 @@ class Outcome:
     releases: bool = False
     audit: AuditEntry | None = None
     """What the audit log is told with it: in the same statement, so exactly once or not at all."""
+
+    @property
+    def taker(self) -> WorkerId | None:
+        """Who acquires the chat with this commit (see driving.taken_by)."""
+        return self.chat.worker_id if self.before.worker_id is None else None
 
     @property
     def lists(self) -> bool:

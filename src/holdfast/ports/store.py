@@ -84,5 +84,6 @@ class Store(Protocol):
     async def commit(
         self, outcome: Outcome, *, fence: Fence | None = None, keyed: Keyed | None = None
     ) -> Stamp | None:
-        """Commit all of an outcome, or nothing and None: the version moved on, or the fence did."""
+        """Commit all of an outcome, or nothing and None: the version moved on, the fence did, the
+        taker's lease has lapsed, or the key was used before."""
         ...

@@ -15,7 +15,7 @@ def hasty_try(pause_s: float) -> Callable[..., Any]:
     """In the place of `Ledger._try`; the pause is for what was told to leave the process."""
     try_ = Ledger._try  # pyright: ignore[reportPrivateUsage]
 
-    async def hasty(self: Any, loaded: Any, commands: Any, by: Any, *rest: Any) -> Any:
+    async def hasty(self: Any, loaded: Any, commands: Any, by: Any, *rest: Any, **more: Any) -> Any:
         outcome = decide_all(loaded.facts, commands, self._clock.now())
         messages = [
             Message(
@@ -31,6 +31,6 @@ def hasty_try(pause_s: float) -> Callable[..., Any]:
         await self._hints.publish((hint_of(outcome, messages, by_owner=by_owner),))
         if pause_s:
             await asyncio.sleep(pause_s)
-        return await try_(self, loaded, commands, by, *rest)
+        return await try_(self, loaded, commands, by, *rest, **more)
 
     return hasty

@@ -27,6 +27,7 @@ from holdfast.providers.types import AwsAuth, Endpoint, HeaderAuth, NoAuth, Requ
 CONNECTIONS_MAX: Final = 2_000
 CONNECT_S: Final = 10.0
 READ_BYTES: Final = 64 * 1024
+PIECE_BYTES: Final = 64 * 1024
 PORTS_ALLOWED: Final = frozenset({443, 8443})
 USER_AGENT: Final = "holdfast"
 
@@ -90,11 +91,17 @@ class Transport:
             _check_url(url)
         return await session.post(
             url,
-            data=BytesIO(request.body),  # sent piece by piece: images make prompts large
+            data=_in_pieces(request.body),
             headers=authorised(request, endpoint, self.now()),
             allow_redirects=False,
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=silence_s),
         )
+
+
+def _in_pieces(body: bytes) -> bytes | BytesIO:
+    """What is large, as images are, is sent piece by piece, and others have their turns between
+    them; what is not, in one with its headers."""
+    return body if len(body) <= PIECE_BYTES else BytesIO(body)
 
 
 def _check_url(url: URL) -> None:

@@ -127,6 +127,12 @@ METRICS: Final[Sequence[Row]] = (
     _now("worker_chats_driven", "worker.driven", "Chats that this worker drives."),
     _now("worker_capacity", "server.capacity", "Chats that this worker may drive at once."),
     _count("worker_acquired", "worker.acquired", "Chats acquired."),
+    _count("worker_taken", "worker.taken", "Of these, by the very commit that made them runnable."),
+    _count(
+        "worker_taken_in_doubt",
+        "worker.taken_in_doubt",
+        "Such commits whose answer got lost; the chats were released.",
+    ),
     _count("worker_released", "worker.released", "Chats given back."),
     _count("worker_lost", "worker.lost", "Chats that passed on while they were driven."),
     _count("worker_crashed", "worker.crashed", "Chats whose driver failed by a fault of ours."),

@@ -41,6 +41,7 @@ from holdfast.turn.attention import Nudged
 from holdfast.turn.commits import Commits, Moved
 from holdfast.turn.counters import TurnCounters
 from holdfast.turn.generate import Generation, unique_calls
+from holdfast.turn.memory import Memory
 from holdfast.turn.nudges import Nudges
 from holdfast.turn.options import TurnOptions
 from holdfast.turn.prompt import Prompt
@@ -75,6 +76,7 @@ class Driver:
         clock: Clock,
         chance: Callable[[], float],
         settings: CurrentSettings | None = None,
+        memory: Memory | None = None,
     ) -> None:
         self.counters = TurnCounters()
         self._reading = reading
@@ -82,6 +84,7 @@ class Driver:
         self._tools = tools
         self._options = options
         self._clock = clock
+        self._memory = Memory(bytes_max=0) if memory is None else memory
         self._commits = Commits(ledger, reading, clock, options, self.counters)
         self._runs = ToolRuns(reading, bus, models, options, self.counters)
         generation = Generation(reading, bus, models, options, self.counters)
@@ -96,8 +99,11 @@ class Driver:
         stayed away longer than anybody's patience.
         """
         turn = Turn(chat, nudges)
+        turn.prompt = self._memory.recall(chat, nudges.told)
         while turn.is_ours and not turn.let_go:
             await self._drive_turn(turn)
+        if turn.prompt is not None and turn.prompt.fits(turn.chat):
+            self._memory.keep(chat.chat_id, turn.prompt)
         return turn.chat
 
     async def _drive_turn(self, turn: Turn) -> None:

@@ -7,12 +7,15 @@ import asyncio
 
 from holdfast.domain.chat import Chat, Status
 from holdfast.domain.ids import NO_VERSION, Version
+from holdfast.turn.memory import Addition
 
 
 class Nudges:
     """One per driven chat: the worker nudges, the driver looks up from its work."""
 
-    def __init__(self, chat: Chat) -> None:
+    def __init__(self, chat: Chat, told: Addition | None = None) -> None:
+        """`told`: what the commit said by which the chat was acquired, if it was by one."""
+        self.told = told
         self._known = chat
         self._heard = NO_VERSION
         self._doubted = False

@@ -15,20 +15,36 @@ GO_ON: Final = (
 _GO_ON: Final = MessageBody(role=Role.USER, parts=(Text(GO_ON),), visibility=Visibility.MODEL)
 
 
+MESSAGE_BYTES: Final = 1_000
+"""About what a message costs beside its words."""
+
+
 class Prompt:
     """The messages of one history version, from its newest boundary on."""
 
     def __init__(self, messages: Sequence[Message], history_version: Version) -> None:
-        self._messages = list(messages)
-        self.history_version = history_version
+        self._messages: list[Message] = []
+        self._bytes = 0
+        self._weighed = 0
+        self.extend(messages, history_version)
 
     def fits(self, chat: Chat) -> bool:
         return self.history_version == chat.history_version
 
     def extend(self, messages: Sequence[Message], history_version: Version) -> None:
-        """What we committed ourselves on top of this history."""
-        self._messages += messages
+        """What was committed on top of this history."""
+        for message in messages:
+            if message.body.role is Role.BOUNDARY:  # what is before it, no prompt says any more
+                self._messages, self._bytes, self._weighed = [], 0, 0
+            self._messages.append(message)
         self.history_version = history_version
+
+    def weigh(self) -> int:
+        """In bytes, about. Each message once, and none before somebody asks."""
+        for message in self._messages[self._weighed :]:
+            self._bytes += MESSAGE_BYTES + sum(map(_weight, message.body.parts))
+        self._weighed = len(self._messages)
+        return self._bytes
 
     @property
     def bodies(self) -> list[MessageBody]:
@@ -90,3 +106,11 @@ def _breaks_off(body: MessageBody) -> bool:
 
 def _speaks(part: Part) -> bool:
     return isinstance(part, Text) and bool(part.text.strip())
+
+
+def _weight(part: Part) -> int:
+    match part:
+        case Text(text, None):
+            return len(text)
+        case _:
+            return len(repr(part))

@@ -29,6 +29,11 @@ class Acquirer:
         self._stopped = False
         self._asked_s = 0.0
 
+    @property
+    def wanted(self) -> bool:
+        """Chats may be waiting for somebody, as far as we know."""
+        return self._wanted
+
     def hear(self, hint: Hint) -> None:
         """A chat waits. While there is no room only an interrupt is worth a statement (L80); the
         others are remembered as a wish, and wait for room."""
@@ -85,7 +90,7 @@ class Acquirer:
             self._wanted, self._urgent = self._wanted and not limit, False
             self._asked_s = now_s()
             tenure.counters.acquires += 1
-            with self._runners.expecting():
+            with self._runners.expecting(limit):
                 async with asyncio.timeout(tenure.options.statement_timeout_s):
                     chats = await tenure.leases.acquire(
                         tenure.worker_id, limit=limit, ring_start=self._ring.start()

@@ -5,9 +5,11 @@ import logging
 from collections.abc import AsyncIterator
 from typing import Final
 
+from holdfast.domain.ids import ChatId
 from holdfast.ports.bus import Gap, Hint
 from holdfast.worker.acquirer import Acquirer
 from holdfast.worker.heartbeat import Lease
+from holdfast.worker.places import TakenPlace
 from holdfast.worker.releases import Releases
 from holdfast.worker.runners import Runners
 from holdfast.worker.sync import Sweeper, Sync
@@ -24,6 +26,13 @@ class Holding:
         self._releases = releases
         self._acquirer = Acquirer(tenure, runners)
 
+    def place(self, chat_id: ChatId) -> TakenPlace | None:
+        """While others may be waiting, only what their acquire would leave over."""
+        spare = self._tenure.options.acquire_batch_max if self._acquirer.wanted else 0
+        if not self._runners.takes(chat_id, spare=spare):
+            return None
+        return TakenPlace(chat_id, self._tenure, self._runners, self._releases)
+
     async def run(
         self,
         news: AsyncIterator[Hint | Gap],
@@ -39,7 +48,10 @@ class Holding:
             loops = [
                 acquiring,
                 tasks.create_task(self._follow(news), name="worker's news"),
-                tasks.create_task(self._releases.run(self._runners.is_driven), name="releases"),
+                tasks.create_task(
+                    self._releases.run(self._runners.is_driven, self._runners.is_coming),
+                    name="releases",
+                ),
                 tasks.create_task(sync.run(), name="sync"),
                 tasks.create_task(sweeper.expire(), name="sweep"),
                 tasks.create_task(sweeper.forget(), name="forgetting"),
@@ -82,6 +94,7 @@ class Holding:
         self._acquirer.stop()
         self._runners.let_go()
         await asyncio.wait({acquiring}, timeout=options.statement_timeout_s)
+        await self._runners.settled(options.statement_timeout_s)
         await self._runners.finished(options.drain_s)
         try:
             async with asyncio.timeout(options.statement_timeout_s):

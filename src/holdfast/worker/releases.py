@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from holdfast.chats.telling import hint_of_release
 from holdfast.domain.chat import Chat
@@ -11,6 +11,9 @@ from holdfast.domain.ids import ChatId
 from holdfast.worker.tenure import Tenure, jittered, log_failure
 
 _LOG: Final = logging.getLogger(__name__)
+
+
+Known: TypeAlias = Callable[[ChatId], bool]
 
 
 class Releases:
@@ -23,6 +26,9 @@ class Releases:
 
     def __len__(self) -> int:
         return len(self._waiting)
+
+    def __contains__(self, chat_id: ChatId) -> bool:
+        return chat_id in self._waiting
 
     @property
     def waiting(self) -> dict[ChatId, Chat]:
@@ -38,23 +44,29 @@ class Releases:
         """Until nothing waits to be released."""
         await self._none.wait()
 
-    async def run(self, is_driven: Callable[[ChatId], bool]) -> None:
+    async def run(self, is_driven: Known, is_coming: Known) -> None:
         """Until cancelled; what fails is tried again, for as long as the lease lasts."""
         options, chance = self._tenure.options, self._tenure.chance
         while True:
             await self._some.wait()
             await asyncio.sleep(options.release_batch_s)
             try:
-                await self._release(is_driven)
+                await self._release(is_driven, is_coming)
             except Exception as error:  # noqa: BLE001 - tried again
                 log_failure(_LOG, "releasing failed", error)
                 await asyncio.sleep(jittered(options.retry_s, chance))
 
-    async def _release(self, is_driven: Callable[[ChatId], bool]) -> None:
+    async def _release(self, is_driven: Known, is_coming: Known) -> None:
+        """What a commit under way may give us waits for its end: the commit may fail, and then it
+        is to be released as it was."""
         tenure = self._tenure
-        async with tenure.owning:
+        async with tenure.giving_back():
             # Finished, acquired again and driven anew before its old runner was done: keep it.
-            batch = {i: chat for i, chat in self._waiting.items() if not is_driven(i)}
+            batch = {
+                i: chat
+                for i, chat in self._waiting.items()
+                if not is_driven(i) and not is_coming(i)
+            }
             released: Sequence[ChatId] = ()
             if batch:
                 async with asyncio.timeout(tenure.options.statement_timeout_s):

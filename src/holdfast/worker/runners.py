@@ -10,8 +10,9 @@ from typing import Final, TypeAlias
 from holdfast.domain.chat import Chat
 from holdfast.domain.errors import FenceStale, Unavailable
 from holdfast.domain.ids import ChatId
-from holdfast.ports.bus import Hint
+from holdfast.ports.bus import GAP, Gap, Hint
 from holdfast.ports.history import Head
+from holdfast.turn.memory import Addition
 from holdfast.turn.nudges import Nudges
 from holdfast.worker.releases import Releases
 from holdfast.worker.tenure import Tenure, wait_at_most
@@ -46,16 +47,62 @@ class Runners:
             Runner, None
         ] = {}  # in order: a set of them would not repeat in a simulation
         self._driven: dict[ChatId, Runner] = {}
+        self._coming: dict[ChatId, Hint | Gap | None] = {}
+        """Chats that a commit under way gives us, and what was heard of each meanwhile."""
         self._early: dict[ChatId, Hint] | None = None
+        self._asked_for = 0
         self._leaving = asyncio.Event()
+        self._settled = asyncio.Event()
+        self._settled.set()
+        self._stopped = False
 
     @property
     def room(self) -> int:
         """Below zero if interrupts came on top."""
-        return self._tenure.options.capacity - len(self._all) - len(self._releases)
+        held = len(self._all) + len(self._coming) + len(self._releases)
+        return self._tenure.options.capacity - held
 
     def is_driven(self, chat_id: ChatId) -> bool:
         return chat_id in self._driven
+
+    def is_coming(self, chat_id: ChatId) -> bool:
+        return chat_id in self._coming
+
+    @property
+    def kept(self) -> list[ChatId]:
+        """What is ours as far as we know, or about to be."""
+        return [*self._driven, *self._coming]
+
+    def takes(self, chat_id: ChatId, *, spare: int) -> bool:
+        """Whether a commit may give us this chat now, and so many places are left for others.
+
+        Not while we give chats back: the statement could come behind the commit, and undo it.
+        """
+        return (
+            self.room > max(spare, self._asked_for)
+            and not self._stopped
+            and not self._leaving.is_set()
+            and not self._tenure.gives_back
+            and chat_id not in self._releases
+            and chat_id not in self._driven
+            and chat_id not in self._coming
+        )
+
+    def expect(self, chat_id: ChatId) -> None:
+        self._coming[chat_id] = None
+        self._settled.clear()
+
+    def settle(self, chat_id: ChatId) -> Hint | Gap | None:
+        """Its commit is no longer under way; what was heard of it meanwhile."""
+        hint = self._coming.pop(chat_id, None)
+        if not self._coming:
+            self._settled.set()
+            self._tenure.roused.set()  # there may be room
+        return hint
+
+    async def settled(self, within_s: float) -> None:
+        """Until no commit is under way that gives us a chat, or the time is up."""
+        await wait_at_most(within_s, self._settled)
 
     @property
     def chats(self) -> dict[ChatId, Chat]:
@@ -63,26 +110,36 @@ class Runners:
         return {chat_id: runner.chat for chat_id, runner in self._driven.items()}
 
     @contextmanager
-    def expecting(self) -> Generator[None]:
-        """While an acquire is under way: hints about chats that are about to be ours are kept."""
-        self._early = {}
+    def expecting(self, limit: int) -> Generator[None]:
+        """While an acquire of so many is under way: their places are kept, and so are hints about
+        chats that are about to be ours."""
+        self._early, self._asked_for = {}, limit
         try:
             yield
         finally:
-            self._early = None
+            self._early, self._asked_for = None, 0
 
-    def start(self, chat: Chat) -> None:
+    def start(
+        self, chat: Chat, told: Addition | None = None, heard: Hint | Gap | None = None
+    ) -> None:
+        """`told`: what the commit said that gave it to us; `heard`: what others did since."""
+        if self._stopped:
+            return  # the lease is over, and with it all that was ours
         if self._leaving.is_set():
             self._releases.put(chat)  # the answer to the last acquire before we were drained
             return
         # A chat may have finished, been sent a message and been acquired again before its old
         # runner is done: from here on the new one is meant.
-        runner = Runner(chat, Nudges(chat))
+        runner = Runner(chat, Nudges(chat, told))
         self._all[runner] = None
         self._driven[chat.chat_id] = runner
         self._tenure.counters.driven += 1
-        if self._early is not None and (hint := self._early.get(chat.chat_id)) is not None:
-            self.hear(hint)
+        if self._early is not None:
+            heard = heard or self._early.get(chat.chat_id)
+        if isinstance(heard, Gap):
+            runner.nudges.doubt()
+        elif heard is not None:
+            self.hear(heard)
         runner.task = self._group.create_task(self._run(runner), name=f"runner {chat.chat_id}")
 
     def hear(self, hint: Hint) -> None:
@@ -90,10 +147,13 @@ class Runners:
         runner = self._driven.get(hint.chat_id)
         if runner is not None:
             runner.nudges.hear(hint.version, hint.history_version, hint.status)
+        elif hint.chat_id in self._coming:
+            self._coming[hint.chat_id] = self._coming[hint.chat_id] or hint
         elif self._early is not None and len(self._early) < EARLY_HINTS_MAX:
             self._early[hint.chat_id] = hint
 
     def doubt(self) -> None:
+        self._coming = dict.fromkeys(self._coming, GAP)
         for runner in self._all:
             runner.nudges.doubt()
 
@@ -130,6 +190,7 @@ class Runners:
 
     async def stop(self) -> None:
         """At once: whoever drives on after the lease only wastes what it does."""
+        self._stopped = True
         tasks = self._tasks()
         for task in tasks:
             task.cancel()

@@ -35,12 +35,12 @@ class Sync:
                 await self._release_strangers()
 
     async def _release_strangers(self) -> None:
-        """An acquire took effect and its answer was lost: the chats are ours, our lease is alive,
-        and nobody drives them. Without this they would wait for as long as we live (S7)."""
+        """An acquire, or a commit that gave us a chat, took effect and its answer was lost: the
+        chats are ours, our lease is alive, and nobody drives them. Without this they would
+        wait for as long as we live (S7)."""
         tenure = self._tenure
-        async with tenure.owning:
-            kept = list(self._runners.asked())
-            released = await tenure.leases.release_all_but(tenure.worker_id, kept)
+        async with tenure.giving_back():
+            released = await tenure.leases.release_all_but(tenure.worker_id, self._runners.kept)
         if released:
             _LOG.warning("released %d chats that were acquired without an answer", len(released))
             tenure.counters.released += len(released)

@@ -2,8 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 from uuid import UUID
@@ -29,6 +29,7 @@ class Tenure:
     answer of an acquire would otherwise give away what we have just been given.
     `roused`: there may be room, or a reason to acquire.
     `doubtful_until_s`: an acquire was not answered; until then chats may turn out to be ours.
+    `gives_back`: a statement is under way that releases.
     """
 
     worker_id: WorkerId
@@ -40,6 +41,16 @@ class Tenure:
     owning: asyncio.Lock = field(default_factory=asyncio.Lock)
     roused: asyncio.Event = field(default_factory=asyncio.Event)
     doubtful_until_s: float = 0.0
+    gives_back: bool = False
+
+    @asynccontextmanager
+    async def giving_back(self) -> AsyncGenerator[None]:
+        async with self.owning:
+            self.gives_back = True
+            try:
+                yield
+            finally:
+                self.gives_back = False
 
 
 def now_s() -> float:

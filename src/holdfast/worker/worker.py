@@ -20,6 +20,7 @@ from holdfast.tasks import Crew
 from holdfast.worker.heartbeat import Heartbeat, Lease
 from holdfast.worker.holding import Holding
 from holdfast.worker.options import WorkerCounters, WorkerOptions
+from holdfast.worker.places import WorkerPlaces
 from holdfast.worker.releases import Releases
 from holdfast.worker.runners import Drive, Runners
 from holdfast.worker.sync import Sweeper, Sync
@@ -59,12 +60,15 @@ class Worker:
         heartbeat: Heartbeat,
         chance: Chance,
         options: WorkerOptions = WorkerOptions(),  # noqa: B008 - frozen
+        places: WorkerPlaces | None = None,
     ) -> None:
+        """`places`: where to offer room to who commits in this process."""
         self._drive = drive
         self._ports = ports
         self._heartbeat = heartbeat
         self._chance = chance
         self._options = options
+        self._places = places or WorkerPlaces()
         self.counters = WorkerCounters()
         self._worker_id: WorkerId | None = None
         self._draining = asyncio.Event()
@@ -138,6 +142,7 @@ class Worker:
         ):
             self._worker_id = lease.worker_id
             try:
-                await holding.run(news, sync, sweeper, self._draining)
+                with self._places.offered(holding.place):
+                    await holding.run(news, sync, sweeper, self._draining)
             finally:
                 self._worker_id = None

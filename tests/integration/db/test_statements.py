@@ -5,13 +5,16 @@ from dataclasses import dataclass
 
 import pytest
 
+from holdfast.chats.ledger import Ledger
+from holdfast.chats.resting import Resting
 from holdfast.db.pool import PoolOptions, open_pool
 from holdfast.domain.commands import CommitStep, EditMessage, FinishTurn, Restore, SendMessage
 from holdfast.domain.ids import Seq, Version
 from tests.support.builders import ORG, OWNER, asks, reply, results, user
 from tests.support.database import add_user, temporary_database
+from tests.support.doubles import AlwaysRoom
 from tests.support.wire import WireTap, tapped
-from tests.support.world import TTL, World, postgres_world
+from tests.support.world import ACTOR, TTL, World, postgres_world
 
 TEN = [f"c{n}" for n in range(10)]
 
@@ -44,14 +47,23 @@ async def test_the_counter_counts(tapped_world: Tapped) -> None:
     assert before > 0, "the pool asked about durability, and users were added"
 
 
-async def test_a_send_to_an_idle_chat_costs_two(tapped_world: Tapped) -> None:
+async def test_a_send_to_a_chat_that_we_left_at_rest_costs_one(tapped_world: Tapped) -> None:
     world = tapped_world.world
     chat = await world.create()
     before = tapped_world.tap.statements
     await world.do(chat.chat_id, SendMessage(user()), key="k")
-    assert tapped_world.since(before) == 2
+    assert tapped_world.since(before) == 1
     await world.do(chat.chat_id, SendMessage(user()), key="k")
-    assert tapped_world.since(before) == 3, "a repeat is answered from the receipt"
+    assert tapped_world.since(before) == 2, "a repeat is answered from the receipt"
+
+
+async def test_a_send_to_a_chat_of_others_costs_two(tapped_world: Tapped) -> None:
+    world = tapped_world.world
+    chat = await world.create()
+    stranger = Ledger(world.store, world.hints, world.clock)
+    before = tapped_world.tap.statements
+    await stranger.transact(chat.chat_id, SendMessage(user()), by=ACTOR)
+    assert tapped_world.since(before) == 2
 
 
 async def test_acquiring_costs_one_for_a_batch(tapped_world: Tapped) -> None:
@@ -88,7 +100,7 @@ async def test_a_heartbeat_costs_one_whatever_is_driven(tapped_world: Tapped) ->
     assert tapped_world.since(before) == 1
 
 
-async def test_a_whole_turn_with_watching_nobody_costs_four(tapped_world: Tapped) -> None:
+async def test_a_whole_turn_with_watching_nobody_costs_three(tapped_world: Tapped) -> None:
     world = tapped_world.world
     chat = await world.create()
     worker = await world.a_worker()
@@ -96,7 +108,20 @@ async def test_a_whole_turn_with_watching_nobody_costs_four(tapped_world: Tapped
     await world.do(chat.chat_id, SendMessage(user()))
     (acquired,) = await world.acquire(worker)
     await world.drive(acquired, CommitStep((reply(),)), FinishTurn())
-    assert tapped_world.since(before) == 4
+    assert tapped_world.since(before) == 3
+
+
+async def test_a_turn_that_is_taken_costs_two(tapped_world: Tapped) -> None:
+    world = tapped_world.world
+    worker = await world.a_worker()
+    places, resting = AlwaysRoom(worker), Resting()
+    world.ledger = Ledger(world.store, world.hints, world.clock, places, resting)
+    chat = await world.create()
+    before = tapped_world.tap.statements
+    taken = await world.do(chat.chat_id, SendMessage(user()))
+    assert taken.chat.worker_id == worker
+    await world.drive(taken.chat, CommitStep((reply(),)), FinishTurn())
+    assert tapped_world.since(before) == 2
 
 
 async def test_an_edit_costs_two_and_a_restore_three(tapped_world: Tapped) -> None:

@@ -30,6 +30,7 @@ def latency(
     rate: Pace = 30.0,
     turns: Several = 3,
     rounds: Rounds = 2,
+    replicas: given.Replicas = 1,
     workers: given.Workers = 1,
     bus: given.Bus = "",
     json: given.Json = None,
@@ -45,7 +46,7 @@ def latency(
     from holdfast.cli.bench.measured import Wish, measured
 
     load = Load(chats=streams, turns=turns, words=words, rate=rate)
-    wish = Wish(load=load, workers=workers, bus_url=bus, json=json, html=html)
+    wish = Wish(load=load, replicas=replicas, workers=workers, bus_url=bus, json=json, html=html)
     measured(wish, lambda asked, telling: measure_latency(asked, telling.stage, rounds))
 
 

@@ -110,18 +110,22 @@ select
 from reply
 
 -- create_chat_begin --
--- A repeat of the same key inserts nothing: the first chat is the answer (find_created).
+-- A repeat of the same key inserts nothing: the first chat is the answer (find_created). Nor does a taker
+-- whose lease has lapsed.
 with created as (
     insert into chats (
         id, org_id, owner_id, status, version, history_version, queue_version, last_seq,
         last_queued_id, queue_length, owes_reply, compactable, compaction_requested, open_calls,
-        epoch, attempt, attempts_forgiven, model, effort, tools, runnable_since, client_key, client_digest
+        worker_id, epoch, attempt, attempts_forgiven, model, effort, tools, runnable_since, client_key,
+        client_digest
     )
-    values (
+    select
         :chat_id, :org_id, :owner_id, :status, 1, :history_version, 0, :last_seq, 0, 0, :owes_reply,
-        :compactable, false, '[]', 0, 0, 0, :model, :effort, :tools,
-        case when :status = 'running' then clock_timestamp() end, :client_key, :digest
-    )
+        :compactable, false, '[]', :taker::uuid, case when :taker::uuid is null then 0 else 1 end, :attempt,
+        0, :model, :effort, :tools, case when :status = 'running' then clock_timestamp() end, :client_key,
+        :digest
+    where :taker::uuid is null
+        or exists (select from workers as w where w.id = :taker and w.lease_until > clock_timestamp())
     on conflict (owner_id, client_key) do nothing
     returning id, epoch, version
 )
@@ -170,7 +174,6 @@ where owner_id = :owner_id and client_key = :client_key
 -- Compare and set. No row back: somebody was faster, or the fence is stale. The commit is put
 -- together from this block, those of the next ones that an outcome needs, and commit_end: most
 -- commits write one message or none, and what is not in a statement need not be planned or run.
--- The owner is released or left alone, never set: the snapshot may be older than an acquisition.
 with moved as (
     update chats set
         version = version + 1,
@@ -185,7 +188,6 @@ with moved as (
         compactable = :compactable,
         compaction_requested = :compaction_requested,
         open_calls = :open_calls,
-        worker_id = case when not :releases then worker_id end,
         attempt = :attempt,
         attempts_forgiven = :attempts_forgiven,
         model = :model,
@@ -203,9 +205,22 @@ with moved as (
         touched_at = case when :touches then clock_timestamp() else touched_at end,
         changed_in = case
             when :lists then pg_current_xact_id()::text::bigint else changed_in
-        end
+        end,
+
+-- commit_kept --
+-- The owner is released or left alone, never set: the snapshot may be older than an acquisition.
+        worker_id = case when not :releases then worker_id end
     where id = :chat_id and version = :expected_version
         and (:fence_worker::uuid is null or (worker_id = :fence_worker and epoch = :fence_epoch))
+    returning id, epoch, version
+)
+
+-- commit_taken --
+-- Acquired by the commit itself: of a chat at rest, by a worker whose own lease is alive.
+        worker_id = :taker,
+        epoch = epoch + 1
+    where id = :chat_id and version = :expected_version and worker_id is null
+        and exists (select from workers as w where w.id = :taker and w.lease_until > clock_timestamp())
     returning id, epoch, version
 )
 
