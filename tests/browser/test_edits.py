@@ -128,5 +128,5 @@ async def test_a_version_that_cannot_be_restored_says_why(tab: Tab) -> None:
     await expect(saying(tab, "blue")).to_be_visible(timeout=PATIENCE_MS)
     await tab.page.route("**/restore", lambda route: route.fulfill(status=409, body="{}"))
     await go_back(tab, "1 older version")
-    await expect(tab.page.get_by_text("The server answered 409")).to_be_visible()
+    await expect(tab.page.get_by_text("The server answered 409.", exact=True)).to_be_visible()
     await answered(tab, chat_id, "blue")

@@ -1,11 +1,12 @@
 """A tab that is older than its server: one reload, by itself, and the draft is kept."""
 
+import asyncio
 import re
 import shutil
 from pathlib import Path
 
 import pytest
-from playwright.async_api import BrowserContext, Page, expect
+from playwright.async_api import BrowserContext, Page, Route, expect
 
 from holdfast.web.page import STATIC
 from tests.support.browser import PATIENCE_MS, Site, Tab, open_tab
@@ -15,6 +16,7 @@ pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.ui_item(22)]
 NAMED_BY_CONTENT = re.compile(r"-([\w-]{8})\.(js|css|woff2)$")
 TEXTS = {".js", ".css", ".html", ".json"}
 DRAFT = "half a sent"
+LOADS_LATE_S = 0.3
 
 
 def next_version(folder: Path) -> None:
@@ -56,6 +58,17 @@ async def upgraded(site: Site, folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     await site.up()
 
 
+async def slow_to_load(page: Page) -> None:
+    """Between a reload and the new page there is time in which the old one could say something."""
+
+    async def late(route: Route) -> None:
+        if route.request.is_navigation_request():
+            await asyncio.sleep(LOADS_LATE_S)
+        await route.continue_()
+
+    await page.route("**", late)
+
+
 async def test_an_old_tab_is_loaded_anew_once_and_its_draft_is_kept(
     tab: Tab, context: BrowserContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -67,6 +80,8 @@ async def test_an_old_tab_is_loaded_anew_once_and_its_draft_is_kept(
     await expect(other.page.locator("[data-composer]")).to_be_visible()
     await upgraded(site, tmp_path / "next", monkeypatch)
 
+    for each in (page, other.page):
+        await slow_to_load(each)
     loads = Loads(page)
     await page.locator("[data-composer]").fill(DRAFT)
     await page.keyboard.press("Control+k")  # a part that comes when it is first asked for

@@ -5,6 +5,7 @@ import { Dialog as Radix } from "radix-ui";
 import { lazy, Suspense, useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { Button } from "@/kit/button";
 import { useFocusBack } from "@/kit/focus";
+import { part } from "@/kit/part";
 import { chatList } from "@/log/list";
 import { words } from "@/words";
 import { ConnectionBar } from "./connection-bar";
@@ -15,8 +16,8 @@ import { useSharing } from "./sharing-state";
 import { Shortcuts, toComposer, useFloating, useShortcuts } from "./shortcuts";
 import { Sidebar } from "./sidebar";
 
-const Palette = lazy(() => import("./palette"));
-const Sharing = lazy(() => import("./sharing"));
+const Palette = lazy(() => part(() => import("./palette")));
+const Sharing = lazy(() => part(() => import("./sharing")));
 const wide = matchMedia("(min-width: 1000px)");
 
 function useWide(): boolean {

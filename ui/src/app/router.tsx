@@ -7,6 +7,7 @@ import {
   lazyRouteComponent,
 } from "@tanstack/react-router";
 import { BASE } from "@/api/client";
+import { part } from "@/kit/part";
 import { Blank } from "@/kit/state";
 import { words } from "@/words";
 import { Broken } from "./broken";
@@ -22,21 +23,13 @@ function NotFound() {
   );
 }
 
-/** Told otherwise, the router would load the page anew once more: main.tsx has done so already. */
-function part<T>(load: () => Promise<T>): () => Promise<T> {
-  return () =>
-    load().catch((why: unknown) => {
-      throw new Error(`A part of the page is missing: ${why}`);
-    });
-}
-
 const root = createRootRoute({ component: Layout, notFoundComponent: NotFound });
 
 export const newChatRoute = createRoute({
   getParentRoute: () => root,
   path: "/",
   component: lazyRouteComponent(
-    part(() => import("./chat")),
+    () => part(() => import("./chat")),
     "NewChat",
   ),
 });
@@ -45,7 +38,7 @@ export const chatRoute = createRoute({
   getParentRoute: () => root,
   path: "/chats/$chatId",
   component: lazyRouteComponent(
-    part(() => import("./chat")),
+    () => part(() => import("./chat")),
     "ChatPage",
   ),
 });
@@ -54,7 +47,7 @@ export const settingsRoute = createRoute({
   getParentRoute: () => root,
   path: "/settings",
   component: lazyRouteComponent(
-    part(() => import("./settings")),
+    () => part(() => import("./settings")),
     "Settings",
   ),
 });
@@ -64,7 +57,7 @@ const galleryRoute = createRoute({
   getParentRoute: () => root,
   path: "/dev/gallery",
   component: lazyRouteComponent(
-    part(() => import("@/gallery/gallery")),
+    () => part(() => import("@/gallery/gallery")),
     "Gallery",
   ),
 });

@@ -1,6 +1,7 @@
 /** Colours for code, when they are there: the highlighter is fetched at first use. */
 import { useEffect, useState } from "react";
 import { onFrame } from "@/kit/frame";
+import { part } from "@/kit/part";
 import type { Token } from "./highlight";
 import { aliasOf } from "./languages";
 
@@ -20,7 +21,7 @@ export function useTokens(code: string | null, language: string): Lines | null {
   useEffect(() => {
     if (key === null || code === null || grammar === null || kept.has(key)) return;
     let isHere = true;
-    void import("./highlight")
+    void part(() => import("./highlight"))
       .then(({ tokenize }) => tokenize(code, grammar))
       .then((lines) => {
         keep(key, lines);

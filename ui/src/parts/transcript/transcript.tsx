@@ -1,5 +1,6 @@
 /** The transcript of an open chat: the log's rows as items, and what their state asks for. */
 import { lazy, Suspense, useCallback, useMemo, useRef, useState } from "react";
+import { part } from "@/kit/part";
 import { useLog, useRows } from "@/log/store";
 import { Chat, type ChatContext } from "../context";
 import type { TranscriptProps } from "../contract";
@@ -13,7 +14,7 @@ import { AwayTranscript, EmptyTranscript, LoadingTranscript } from "./states";
 import { type Goal, Timeline } from "./timeline";
 import { versionsBySeq } from "./versions";
 
-const FindBar = lazy(() => import("./find-bar"));
+const FindBar = lazy(() => part(() => import("./find-bar")));
 
 export function Transcript(props: TranscriptProps) {
   const { log, actions, models, mayWrite, paths = [], authors = NOBODY } = props;
