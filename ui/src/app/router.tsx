@@ -28,38 +28,26 @@ const root = createRootRoute({ component: Layout, notFoundComponent: NotFound })
 export const newChatRoute = createRoute({
   getParentRoute: () => root,
   path: "/",
-  component: lazyRouteComponent(
-    () => part(() => import("./chat")),
-    "NewChat",
-  ),
+  component: lazyRouteComponent(() => part(() => import("./chat")), "NewChat"),
 });
 
 export const chatRoute = createRoute({
   getParentRoute: () => root,
   path: "/chats/$chatId",
-  component: lazyRouteComponent(
-    () => part(() => import("./chat")),
-    "ChatPage",
-  ),
+  component: lazyRouteComponent(() => part(() => import("./chat")), "ChatPage"),
 });
 
 export const settingsRoute = createRoute({
   getParentRoute: () => root,
   path: "/settings",
-  component: lazyRouteComponent(
-    () => part(() => import("./settings")),
-    "Settings",
-  ),
+  component: lazyRouteComponent(() => part(() => import("./settings")), "Settings"),
 });
 
 /** Every state of every part, for those who change them. */
 const galleryRoute = createRoute({
   getParentRoute: () => root,
   path: "/dev/gallery",
-  component: lazyRouteComponent(
-    () => part(() => import("@/gallery/gallery")),
-    "Gallery",
-  ),
+  component: lazyRouteComponent(() => part(() => import("@/gallery/gallery")), "Gallery"),
 });
 
 export const router = createRouter({
