@@ -30,7 +30,7 @@ COMMON: Final[dict[str, Any]] = {
 
 
 async def _fetch(pool: Pool, query: Query, values: dict[str, Any]) -> Row | None:
-    return await pool.fetchrow(query.text, *[values[name] for name in query.names])
+    return await pool.fetchrow(query.text, *query.values(values))
 
 
 async def turn(pool: Pool, chat_id: UUID, worker_id: UUID, key: str, ring: UUID) -> int:
@@ -54,7 +54,7 @@ async def turn(pool: Pool, chat_id: UUID, worker_id: UUID, key: str, ring: UUID)
     if row is None:
         return 0
     page = {"chat_id": row["id"], "before": SEQ_MAX, "as_of": None, "limit": HISTORY_READ}
-    await pool.fetch(PAGE.text, *[page[name] for name in PAGE.names])
+    await pool.fetch(PAGE.text, *PAGE.values(page))
     version, seq = row["version"], row["last_seq"]
     facts = COMMON | {
         "chat_id": row["id"], "expected_version": version, "fence_worker": worker_id,

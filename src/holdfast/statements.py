@@ -5,6 +5,7 @@ Beside `db` and `bus`, not in one of them: each has statements, and neither know
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
@@ -29,6 +30,10 @@ class Query:
         names = tuple(dict.fromkeys(_PARAMETER.findall(source)))
         text = _PARAMETER.sub(lambda found: f"${names.index(found[1]) + 1}", source)
         return cls(source, cast(LiteralString, text), names)
+
+    def values(self, parameters: Mapping[str, object]) -> list[object]:
+        """Those that the statement has, in its order."""
+        return [parameters[name] for name in self.names]
 
 
 class Statements:

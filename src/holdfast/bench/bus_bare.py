@@ -72,7 +72,7 @@ class BarePostgres:
                 "channels": [f"holdfast:{chat.hex}" for chat, _, _ in batch],
                 "notes": [f"p 1 1 {seq}\n{payload.decode()}" for _, seq, payload in batch],
             }
-            await connection.fetch(FLUSH.text, *[given[name] for name in FLUSH.names])
+            await connection.fetch(FLUSH.text, *FLUSH.values(given))
 
         try:
             async with ticking(flush) as publisher:

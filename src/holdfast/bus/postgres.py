@@ -239,7 +239,7 @@ class PostgresReceiver:
 
 
 async def _fetch(connection: Connection, query: Query, **parameters: object) -> list[Any]:
-    return await connection.fetch(query.text, *[parameters[name] for name in query.names])
+    return await connection.fetch(query.text, *query.values(parameters))
 
 
 def _channel(topic: Topic) -> str:

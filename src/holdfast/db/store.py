@@ -1,4 +1,8 @@
-"""Facts in, outcomes out: each commit is one statement, compare and set."""
+"""Facts in, outcomes out: each commit is one statement, compare and set.
+
+In a crowd several of them share a transaction (`lanes`). Whoever locks several chats does so in the
+order of their ids, here and in leases.sql: else two of them could wait for one another.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +14,7 @@ import asyncpg
 
 from holdfast.db.audit_entry import audit_parameters
 from holdfast.db.codec import escape
+from holdfast.db.lanes import Lanes
 from holdfast.db.pool import Pool
 from holdfast.db.queries import Query, load_query
 from holdfast.db.rows import (
@@ -61,12 +66,26 @@ class _Wanted:
         return None if self.asking.key is None else escape(self.asking.key)
 
 
+@dataclass(frozen=True, slots=True)
+class _Commit:
+    chat_id: ChatId
+    query: Query
+    values: list[object]
+
+
 class PostgresStore:
     """The store on PostgreSQL. Holds no state but the pool, and who asks at this moment."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._loads = Together(self._load_one, self._load_many)
+        self._commits = Lanes(
+            self._commit_one,
+            self._commit_many,
+            kind=lambda commit: commit.query.text,
+            subject=lambda commit: commit.chat_id,
+            undone=(asyncpg.PostgresError,),
+        )
 
     async def load(self, chat_id: ChatId, asking: Asking = JUST_THE_CHAT) -> Loaded | None:
         row = await self._loads.ask(_Wanted(chat_id, asking))
@@ -185,14 +204,38 @@ class PostgresStore:
         if outcome.audit is not None:
             blocks += AUDITED
             parameters |= audit_parameters(outcome.audit)
+        query = commit_query(*blocks)
+        commit = _Commit(before.chat_id, query, query.values(parameters))
+        # The audit has an order of its own, by a lock that its commits would keep for one another.
+        ask = self._commits.ask if outcome.audit is None else self._commit_one
         try:
-            row = await fetch_row(self._pool, commit_query(*blocks), **parameters)
+            row = await ask(commit)
         except asyncpg.UniqueViolationError as error:
             # Whoever decided without a load could not know of the receipt.
             if keyed is None or error.constraint_name != RECEIPTS_KEY:
                 raise
             return None
         return None if row is None else _stamp(row)
+
+    async def _commit_one(self, commit: _Commit) -> Row | None:
+        try:
+            return await self._pool.fetchrow(commit.query.text, *commit.values)
+        except FAULTS as error:
+            raise _unavailable(error) from error
+
+    async def _commit_many(self, commits: Sequence[_Commit]) -> list[Row | None]:
+        ordered = sorted(commits, key=lambda commit: commit.chat_id)
+        try:
+            async with self._pool.acquire() as connection:
+                rows = await connection.fetchmany(
+                    commits[0].query.text, [commit.values for commit in ordered]
+                )
+        except asyncpg.LockNotAvailableError:
+            raise  # of one of them, and the others need not wait for it
+        except FAULTS as error:
+            raise _unavailable(error) from error
+        found = {row["id"]: row for row in rows}
+        return [found.get(commit.chat_id) for commit in commits]
 
 
 @cache
@@ -229,14 +272,14 @@ FAULTS: Final = (
 
 async def fetch_row(pool: Pool, query: Query, **parameters: object) -> Row | None:
     try:
-        return await pool.fetchrow(query.text, *[parameters[name] for name in query.names])
+        return await pool.fetchrow(query.text, *query.values(parameters))
     except FAULTS as error:
         raise _unavailable(error) from error
 
 
 async def fetch_rows(pool: Pool, query: Query, **parameters: object) -> list[Any]:
     try:
-        return await pool.fetch(query.text, *[parameters[name] for name in query.names])
+        return await pool.fetch(query.text, *query.values(parameters))
     except FAULTS as error:
         raise _unavailable(error) from error
 

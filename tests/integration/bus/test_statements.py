@@ -23,9 +23,7 @@ async def test_a_latecomers_read_follows_the_key_and_never_sorts(pool: asyncpg.P
     known = {"chat_id": CHAT, "history_version": 7, "attempt": 1, "after_seq": 0, "upto_seq": 9}
     async with pool.acquire() as connection:
         await connection.execute("set enable_seqscan = off")
-        rows = await connection.fetch(
-            "explain " + query.text, *[known[name] for name in query.names]
-        )
+        rows = await connection.fetch("explain " + query.text, *query.values(known))
     plan = "\n".join(row[0] for row in rows)
     assert plan.count("Index Cond") == 3
     assert "Seq Scan" not in plan

@@ -308,4 +308,4 @@ with moved as (
 , changed as (select from moved)
 
 -- commit_end --
-select epoch, statement_timestamp() as at from moved
+select id, epoch, statement_timestamp() as at from moved

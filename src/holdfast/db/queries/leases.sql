@@ -12,21 +12,36 @@ where id = :worker_id and lease_until > clock_timestamp()
 returning lease_until, clock_timestamp() as at
 
 -- leave_worker --
-with released as (
-    update chats set worker_id = null where worker_id = :worker_id returning id
+-- Chats are locked in the order of their ids, here and below: see store.py.
+with owned as materialized (
+    select id from chats where worker_id = :worker_id order by id for update
+), released as (
+    update chats set worker_id = null
+    where id = any(array(select id from owned)) and worker_id = :worker_id
+    returning id
 ), left_ as (
     update workers set lease_until = least(lease_until, clock_timestamp()) where id = :worker_id
 )
 select id from released
 
 -- release_chats --
+with owned as materialized (
+    select id from chats
+    where worker_id = :worker_id and id = any(:chat_ids::uuid[])
+    order by id for update
+)
 update chats set worker_id = null
-where worker_id = :worker_id and id = any(:chat_ids::uuid[])
+where id = any(array(select id from owned)) and worker_id = :worker_id
 returning id
 
 -- release_all_but --
+with owned as materialized (
+    select id from chats
+    where worker_id = :worker_id and id <> all(:kept::uuid[])
+    order by id for update
+)
 update chats set worker_id = null
-where worker_id = :worker_id and id <> all(:kept::uuid[])
+where id = any(array(select id from owned)) and worker_id = :worker_id
 returning id
 
 -- forget_workers --
