@@ -127,11 +127,11 @@ def soak(found: Mapping[str, Any]) -> Figures:
     return figures
 
 
-STORM = ("--storm", "--chats", "600", "--turns", "5", "--baseline", "0")
 TWO = ("--replicas", "2", "--workers", "0")
 """Two processes that serve and drive: one for each core."""
+STORM = ("--storm", "--chats", "600", "--turns", "5", "--baseline", "0", *TWO)
 PARTS = {
-    "turns": Part(("--chats", "5000", "--turns", "10", "--baseline", "15"), turns),
+    "turns": Part(("--chats", "5000", "--turns", "10", "--baseline", "15", *TWO), turns),
     "storm": Part(STORM, storm),
     "storm_thinking": Part((*STORM, "--think", "1"), storm_thinking),
     "people": Part(

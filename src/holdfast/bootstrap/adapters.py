@@ -51,7 +51,7 @@ from holdfast.providers.models import ConfiguredModels
 from holdfast.providers.prices import load_prices
 from holdfast.providers.transport import open_transport
 from holdfast.settings import Settings
-from holdfast.telemetry.metrics import Metrics
+from holdfast.telemetry.metrics import Metrics, numbers_of
 from holdfast.tools.builtin import Builtin
 from holdfast.tools.client import ClientTools
 from holdfast.tools.toolbox import Combined
@@ -124,8 +124,10 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
                 offered, pool, clock, ids, metrics, owned_max=settings.workspaces_per_user_max
             )
         )
+        store = PostgresStore(pool)
+        metrics.bind("commits", lambda: numbers_of(store.commits))
         yield Adapters(
-            store=PostgresStore(pool),
+            store=store,
             history=PostgresHistory(pool),
             leases=PostgresLeases(pool),
             bus=bus,

@@ -30,6 +30,15 @@ Question = TypeVar("Question")
 Answer = TypeVar("Answer")
 
 
+@dataclass(slots=True)
+class LaneCounters:
+    """`waiting`: now. `together`: what went with others; `apart`: of these, once more alone."""
+
+    waiting: int = 0
+    together: int = 0
+    apart: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class _Waiting(Generic[Question, Answer]):
     question: Question
@@ -58,6 +67,7 @@ class Lanes(Generic[Question, Answer]):
         self._kind = kind
         self._subject = subject
         self._undone = undone
+        self.counters = LaneCounters()
         self._taken = 0
         self._waiting: dict[Hashable, deque[_Waiting[Question, Answer]]] = {}
         self._opener: asyncio.TimerHandle | None = None
@@ -76,9 +86,11 @@ class Lanes(Generic[Question, Answer]):
         self._waiting.setdefault(self._kind(question), deque()).append(waiting)
         if self._opener is None:
             self._opener = loop.call_later(STUCK_S, self._open)
+        self.counters.waiting += 1
         try:
             return await answer
         finally:
+            self.counters.waiting -= 1
             del answer, waiting  # else an error would know itself by this frame
 
     def _is_free(self) -> None:
@@ -144,9 +156,11 @@ class Lanes(Generic[Question, Answer]):
             self._is_free()
 
     async def _together(self, batch: list[_Waiting[Question, Answer]]) -> None:
+        self.counters.together += len(batch)
         try:
             answers = await self._many([each.question for each in batch])
         except self._undone:
+            self.counters.apart += len(batch)
             # All at once: one of them may have to wait for something, and the others need not.
             async with asyncio.TaskGroup() as tasks:
                 for each in batch:

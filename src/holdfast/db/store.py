@@ -14,7 +14,7 @@ import asyncpg
 
 from holdfast.db.audit_entry import audit_parameters
 from holdfast.db.codec import escape
-from holdfast.db.lanes import Lanes
+from holdfast.db.lanes import LaneCounters, Lanes
 from holdfast.db.pool import Pool
 from holdfast.db.queries import Query, load_query
 from holdfast.db.rows import (
@@ -86,6 +86,10 @@ class PostgresStore:
             subject=lambda commit: commit.chat_id,
             undone=(asyncpg.PostgresError,),
         )
+
+    @property
+    def commits(self) -> LaneCounters:
+        return self._commits.counters
 
     async def load(self, chat_id: ChatId, asking: Asking = JUST_THE_CHAT) -> Loaded | None:
         row = await self._loads.ask(_Wanted(chat_id, asking))

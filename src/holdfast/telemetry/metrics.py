@@ -123,6 +123,11 @@ METRICS: Final[Sequence[Row]] = (
     # The database.
     _now("database_connections", "pool.idle", "Connections of the pool.", state="idle"),
     _now("database_connections", "pool.used", "Connections of the pool.", state="used"),
+    _now("commits_waiting", "commits.waiting", "Commits that are made as soon as others are done."),
+    _count(
+        "commits_together", "commits.together", "Commits that shared a transaction with others."
+    ),
+    _count("commits_apart", "commits.apart", "Of these, made once more alone: one was refused."),
     # The worker.
     _now("worker_chats_driven", "worker.driven", "Chats that this worker drives."),
     _now("worker_capacity", "server.capacity", "Chats that this worker may drive at once."),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from holdfast.db import lanes as module
-from holdfast.db.lanes import LANES, TOGETHER_MAX, Lanes
+from holdfast.db.lanes import LANES, TOGETHER_MAX, LaneCounters, Lanes
 from holdfast.domain.errors import Unavailable
 
 
@@ -82,9 +82,11 @@ async def test_who_waits_for_a_lane_goes_together_and_each_gets_its_own(
 ) -> None:
     tasks = await crowd(lanes, 6, 4, 8)
     assert len(database.statements) == LANES
+    assert lanes.counters == LaneCounters(waiting=3)
     database.gate.set()
     assert await asyncio.gather(*tasks) == [60, 40, 80]
     assert database.statements[LANES:] == [[6, 4, 8]]
+    assert lanes.counters == LaneCounters(together=3)
 
 
 async def test_no_more_go_together_than_the_first_can_wait_for(
@@ -117,6 +119,7 @@ async def test_a_no_to_one_of_them_is_nobody_elses(
     assert (two, six) == (20, 60)
     assert isinstance(four, RefusedError)
     assert sorted(number for number in database.stored if number < 1000) == [2, 6]
+    assert lanes.counters == LaneCounters(together=3, apart=3)
 
 
 async def test_where_nobody_knows_everybody_hears_so_and_nothing_is_tried_again(
