@@ -12,6 +12,7 @@ nothing of all was done, and each goes again alone and hears its own answer.
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Hashable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
@@ -20,12 +21,16 @@ from holdfast.domain.errors import Unavailable
 LANES: Final = 3
 TOGETHER_MAX: Final = 16
 """More would make the first wait for all the others."""
+WEIGHT_MAX: Final = 64 * 1024
+"""Bytes that go together. The driver sends as much without a pause: were it to pause in mid-way,
+the rows of those that went first would stay locked for as long as this process thinks."""
 STUCK_S: Final = 0.25
 """No lane has come free for so long: those that hold them wait for something that concerns only
-them (a row that somebody has locked), so another is opened."""
+them (a row that somebody has locked), and no longer count."""
 WAIT_S: Final = 10.0
 """For a lane. Whoever waits for longer is told that nothing was done."""
 
+Way = TypeVar("Way")
 Question = TypeVar("Question")
 Answer = TypeVar("Answer")
 
@@ -43,47 +48,63 @@ class LaneCounters:
 class _Waiting(Generic[Question, Answer]):
     question: Question
     subject: Hashable
+    weight: int
     until: float
     answer: "asyncio.Future[Answer]"
 
 
-class Lanes(Generic[Question, Answer]):
-    """`kind`: only questions of one kind go together. `subject`: and only one of each subject.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manners(Generic[Question]):
+    """What may go together: of one kind, one of each subject, of so much weight.
 
-    `undone`: errors by which nothing of what went together was done.
+    `undone`: an error by which nothing of what went together was done.
     """
 
+    kind: Callable[[Question], Hashable]
+    subject: Callable[[Question], Hashable]
+    weight: Callable[[Question], int]
+    undone: Callable[[Exception], bool]
+
+
+class Lanes(Generic[Way, Question, Answer]):
     def __init__(
         self,
-        one: Callable[[Question], Awaitable[Answer]],
-        many: Callable[[Sequence[Question]], Awaitable[Sequence[Answer]]],
-        *,
-        kind: Callable[[Question], Hashable],
-        subject: Callable[[Question], Hashable],
-        undone: tuple[type[Exception], ...],
+        enter: Callable[[], AbstractAsyncContextManager[Way]],
+        one: Callable[[Way, Question], Awaitable[Answer]],
+        many: Callable[[Way, Sequence[Question]], Awaitable[Sequence[Answer]]],
+        manners: Manners[Question],
     ) -> None:
+        self._enter = enter
         self._one = one
         self._many = many
-        self._kind = kind
-        self._subject = subject
-        self._undone = undone
+        self._manners = manners
         self.counters = LaneCounters()
-        self._taken = 0
+        self._taken: set[object] = set()
         self._waiting: dict[Hashable, deque[_Waiting[Question, Answer]]] = {}
         self._opener: asyncio.TimerHandle | None = None
         self._under_way: set[asyncio.Task[None]] = set()
 
     async def ask(self, question: Question) -> Answer:
-        if self._taken < LANES and not self._waiting:
-            self._taken += 1
-            try:
-                return await self._one(question)
-            finally:
-                self._is_free()
-        loop = asyncio.get_running_loop()
+        if self._waiting or len(self._taken) >= LANES:
+            return await self._wait(question)
+        lane = self._take()
+        try:
+            async with self._enter() as way:
+                return await self._one(way, question)
+        finally:
+            self._give_back(lane)
+
+    async def _wait(self, question: Question) -> Answer:
+        loop, manners = asyncio.get_running_loop(), self._manners
         answer: asyncio.Future[Answer] = loop.create_future()
-        waiting = _Waiting(question, self._subject(question), loop.time() + WAIT_S, answer)
-        self._waiting.setdefault(self._kind(question), deque()).append(waiting)
+        waiting = _Waiting(
+            question,
+            manners.subject(question),
+            manners.weight(question),
+            loop.time() + WAIT_S,
+            answer,
+        )
+        self._waiting.setdefault(manners.kind(question), deque()).append(waiting)
         if self._opener is None:
             self._opener = loop.call_later(STUCK_S, self._open)
         self.counters.waiting += 1
@@ -93,93 +114,131 @@ class Lanes(Generic[Question, Answer]):
             self.counters.waiting -= 1
             del answer, waiting  # else an error would know itself by this frame
 
-    def _is_free(self) -> None:
-        self._taken -= 1
+    # The lanes.
+
+    def _take(self) -> object:
+        lane = object()
+        self._taken.add(lane)
+        return lane
+
+    def _give_back(self, lane: object) -> None:
+        self._taken.discard(lane)  # unless it was stuck, and no longer counted
         if self._opener is not None:
             self._opener.cancel()
             self._opener = None
-        while self._waiting and self._taken < LANES:
+        if not self._waiting:
+            return
+        if len(self._taken) < LANES:
+            self._start()
+        self._opener = asyncio.get_running_loop().call_later(STUCK_S, self._open)
+
+    def _open(self) -> None:
+        """Nobody came back for a while: others go on, as far as the pool has connections."""
+        self._opener = None
+        self._taken.clear()
+        for _ in range(min(LANES, sum(map(len, self._waiting.values())))):
             self._start()
         if self._waiting:
             self._opener = asyncio.get_running_loop().call_later(STUCK_S, self._open)
 
-    def _open(self) -> None:
-        """Nobody came back for a while: one lane more than there are, for those who wait."""
-        self._opener = None
-        self._start()
-        if self._waiting:
-            self._opener = asyncio.get_running_loop().call_later(STUCK_S, self._open)
-
     def _start(self) -> None:
-        """Those who wait longest of the kind whose turn it is."""
-        batch = self._next()
-        if not batch:
-            return
-        self._taken += 1
         # A task of its own: whoever waits may leave without taking the others' answers along.
-        task = asyncio.get_running_loop().create_task(self._go(batch), name="commits")
+        task = asyncio.get_running_loop().create_task(self._go(self._take()), name="commits")
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
 
+    # What goes in one.
+
+    async def _go(self, lane: object) -> None:
+        apart: list[_Waiting[Question, Answer]] = []
+        try:
+            try:
+                async with self._enter() as way:
+                    # Only now: whoever left meanwhile is not asked for, and others have come.
+                    apart = await self._tell(way, self._next())
+            except Exception as error:  # noqa: BLE001 - there is no way: it is for whoever waits
+                _fail(self._next(), error)
+            # Without the connection, of which each now needs one. All at once: one of them may
+            # have to wait for something, and the others need not.
+            async with asyncio.TaskGroup() as tasks:
+                for each in apart:
+                    tasks.create_task(self._alone(each))
+        finally:
+            _fail(apart, Unavailable("the database was not waited for"))  # told to end
+            self._give_back(lane)
+
     def _next(self) -> list[_Waiting[Question, Answer]]:
-        kind = next(iter(self._waiting))
-        queue = self._waiting.pop(kind)
+        """Those who wait longest, of the kind whose turn it is."""
+        kind = next(iter(self._waiting), None)
+        queue = self._waiting.pop(kind, None)
+        if queue is None:
+            return []
         now = asyncio.get_running_loop().time()
         batch: dict[Hashable, _Waiting[Question, Answer]] = {}
         later: list[_Waiting[Question, Answer]] = []
+        weight = 0
         while queue and len(batch) < TOGETHER_MAX:
-            each = queue.popleft()
+            each = queue[0]
             if each.answer.done():
-                continue  # it left before its turn
-            if each.until < now:
-                each.answer.set_exception(Unavailable("too much is waiting for the database"))
+                pass  # it left before its turn
+            elif each.until < now:
+                _fail([each], Unavailable("too much is waiting for the database"))
+            elif batch and weight + each.weight > WEIGHT_MAX:
+                break
             elif each.subject in batch:
                 later.append(each)
             else:
                 batch[each.subject] = each
+                weight += each.weight
+            queue.popleft()
         queue.extendleft(reversed(later))
         if queue:
             self._waiting[kind] = queue  # at the end: the other kinds come first
         return [*batch.values()]
 
-    async def _go(self, batch: list[_Waiting[Question, Answer]]) -> None:
+    async def _tell(
+        self, way: Way, batch: list[_Waiting[Question, Answer]]
+    ) -> list[_Waiting[Question, Answer]]:
+        """Those that have to go again, each alone."""
         try:
             if len(batch) == 1:
-                await self._alone(batch[0])
+                answers = [await self._one(way, batch[0].question)]
+            elif batch:
+                self.counters.together += len(batch)
+                answers = await self._many(way, [each.question for each in batch])
             else:
-                await self._together(batch)
-        finally:
-            for each in batch:  # if this task itself was told to end
-                if not each.answer.done():
-                    each.answer.set_exception(Unavailable("the database was not waited for"))
-            batch.clear()  # else an error would know itself by this frame
-            self._is_free()
-
-    async def _together(self, batch: list[_Waiting[Question, Answer]]) -> None:
-        self.counters.together += len(batch)
-        try:
-            answers = await self._many([each.question for each in batch])
-        except self._undone:
-            self.counters.apart += len(batch)
-            # All at once: one of them may have to wait for something, and the others need not.
-            async with asyncio.TaskGroup() as tasks:
-                for each in batch:
-                    tasks.create_task(self._alone(each))
-        except Exception as error:  # noqa: BLE001 - nobody knows: everybody hears so
-            for each in batch:
-                if not each.answer.done():
-                    each.answer.set_exception(error)
+                return []
+        except Exception as error:  # noqa: BLE001 - it is for whoever waits
+            if len(batch) > 1 and self._manners.undone(error):
+                self.counters.apart += len(batch)
+                return batch
+            _fail(batch, error)
+        except BaseException:
+            _fail(batch, Unavailable("the database was not waited for"))
+            raise
         else:
             for each, answer in zip(batch, answers, strict=True):
                 if not each.answer.done():
                     each.answer.set_result(answer)
+        return []
 
     async def _alone(self, each: _Waiting[Question, Answer]) -> None:
         try:
-            answer = await self._one(each.question)
+            async with self._enter() as way:
+                if not each.answer.done():  # else it left: nobody would know what became of it
+                    answer = await self._one(way, each.question)
+                    if not each.answer.done():
+                        each.answer.set_result(answer)
         except Exception as error:  # noqa: BLE001 - it is for whoever waits
-            if not each.answer.done():
-                each.answer.set_exception(error)
-        else:
-            if not each.answer.done():
-                each.answer.set_result(answer)
+            _fail([each], error)
+        finally:
+            del each  # else an error would know itself by this frame
+
+
+def _fail(waiting: list[_Waiting[Question, Answer]], error: Exception) -> None:
+    """Tell them, unless they know. None of them is kept: the error would know itself by frames."""
+    while waiting:
+        answer = waiting.pop().answer
+        if not answer.done():
+            answer.set_exception(error)
+        del answer

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import asyncpg
 from typing_extensions import override
@@ -12,7 +12,11 @@ from typing_extensions import override
 from holdfast.db.queries import load_query
 from holdfast.domain.errors import HoldfastError
 
+if TYPE_CHECKING:
+    from asyncpg.pool import PoolConnectionProxy
+
 Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
+Connection: TypeAlias = "PoolConnectionProxy[asyncpg.Record]"
 
 _REQUIRED: Final = {"fsync": {"on"}, "full_page_writes": {"on"}}
 _QUERIES_MAX: Final = 50_000

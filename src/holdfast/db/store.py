@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain, product
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 import asyncpg
 
 from holdfast.db.audit_entry import audit_parameters
 from holdfast.db.codec import escape
-from holdfast.db.lanes import LaneCounters, Lanes
-from holdfast.db.pool import Pool
+from holdfast.db.lanes import LaneCounters, Lanes, Manners
+from holdfast.db.pool import Connection, Pool
 from holdfast.db.queries import Query, load_query
 from holdfast.db.rows import (
     Row,
@@ -79,13 +79,7 @@ class PostgresStore:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._loads = Together(self._load_one, self._load_many)
-        self._commits = Lanes(
-            self._commit_one,
-            self._commit_many,
-            kind=lambda commit: commit.query.text,
-            subject=lambda commit: commit.chat_id,
-            undone=(asyncpg.PostgresError,),
-        )
+        self._commits = Lanes(pool.acquire, _commit_one, _commit_many, MANNERS)
 
     @property
     def commits(self) -> LaneCounters:
@@ -210,10 +204,15 @@ class PostgresStore:
             parameters |= audit_parameters(outcome.audit)
         query = commit_query(*blocks)
         commit = _Commit(before.chat_id, query, query.values(parameters))
-        # The audit has an order of its own, by a lock that its commits would keep for one another.
-        ask = self._commits.ask if outcome.audit is None else self._commit_one
         try:
-            row = await ask(commit)
+            if outcome.audit is None:
+                row = await self._commits.ask(commit)
+            else:
+                # Its order is a lock of its own, which commits would keep for one another.
+                async with self._pool.acquire() as connection:
+                    row = await _commit_one(connection, commit)
+        except FAULTS as error:
+            raise _unavailable(error) from error
         except asyncpg.UniqueViolationError as error:
             # Whoever decided without a load could not know of the receipt.
             if keyed is None or error.constraint_name != RECEIPTS_KEY:
@@ -221,25 +220,47 @@ class PostgresStore:
             return None
         return None if row is None else _stamp(row)
 
-    async def _commit_one(self, commit: _Commit) -> Row | None:
-        try:
-            return await self._pool.fetchrow(commit.query.text, *commit.values)
-        except FAULTS as error:
-            raise _unavailable(error) from error
 
-    async def _commit_many(self, commits: Sequence[_Commit]) -> list[Row | None]:
-        ordered = sorted(commits, key=lambda commit: commit.chat_id)
-        try:
-            async with self._pool.acquire() as connection:
-                rows = await connection.fetchmany(
-                    commits[0].query.text, [commit.values for commit in ordered]
-                )
-        except asyncpg.LockNotAvailableError:
-            raise  # of one of them, and the others need not wait for it
-        except FAULTS as error:
-            raise _unavailable(error) from error
-        found = {row["id"]: row for row in rows}
-        return [found.get(commit.chat_id) for commit in commits]
+async def _commit_one(connection: Connection, commit: _Commit) -> Row | None:
+    return await connection.fetchrow(commit.query.text, *commit.values)
+
+
+async def _commit_many(connection: Connection, commits: Sequence[_Commit]) -> list[Row | None]:
+    ordered = sorted(commits, key=lambda commit: commit.chat_id)
+    rows = await connection.fetchmany(commits[0].query.text, [commit.values for commit in ordered])
+    found = {row["id"]: row for row in rows}
+    return [found.get(commit.chat_id) for commit in commits]
+
+
+def _weight(commit: _Commit) -> int:
+    """Of what it says, which is most of it."""
+    return sum(_length(value) for value in commit.values)
+
+
+def _length(value: object) -> int:
+    match value:
+        case str() | bytes():
+            return len(value)
+        case list():
+            return sum(map(_length, cast("list[object]", value)))
+        case _:
+            return 0
+
+
+def _undone(error: Exception) -> bool:
+    """The server said no, so it kept nothing. A lock that did not come is one commit's; for those
+    that went with it there is no reason to give up."""
+    if isinstance(error, asyncpg.LockNotAvailableError):
+        return True
+    return isinstance(error, asyncpg.PostgresError) and not isinstance(error, FAULTS)
+
+
+MANNERS: Final[Manners[_Commit]] = Manners(
+    kind=lambda commit: commit.query.text,
+    subject=lambda commit: commit.chat_id,
+    weight=_weight,
+    undone=_undone,
+)
 
 
 @cache

@@ -95,11 +95,10 @@ class Live:
 
     def _added(self, size: int) -> None:
         self._bytes += size
-        if self._bytes >= self._options.bytes_max:
+        if self._bytes >= self._options.bytes_max or self._next_at <= self._loop.time():
             self._due.set()
         elif self._timer is None:
-            at = max(self._next_at, self._loop.time())
-            self._timer = self._loop.call_at(at, self._due.set)
+            self._timer = self._loop.call_at(self._next_at, self._due.set)
 
     async def run(self) -> None:
         """Send parts as they fall due, until cancelled."""

@@ -39,9 +39,10 @@ class WorkerOptions:
     forget_after_s: float = 3600.0
 
     statement_timeout_s: float = 5.0
-    lost_answer_s: float = 20.0
-    """How long after an acquire without an answer it may still take effect: longer than the
-    database lets a statement run."""
+    lost_answer_s: float = 260.0
+    """How long after an acquire or a commit without an answer it may still take effect: longer than
+    the database lets those statements run that share a transaction (db/lanes.py), one by one. Until
+    then each sync asks for what is ours and not driven, which is one statement."""
     retry_s: float = 0.25
     crash_pause_s: float = 1.0
     """Before a chat is released whose driver failed: a poisoned one must not spin."""

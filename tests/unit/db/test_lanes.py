@@ -1,14 +1,17 @@
 """A crowd's commits: a few at a time, the rest together, and to each its own answer."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 import pytest
 
 from holdfast.db import lanes as module
-from holdfast.db.lanes import LANES, TOGETHER_MAX, LaneCounters, Lanes
+from holdfast.db.lanes import LANES, TOGETHER_MAX, WEIGHT_MAX, LaneCounters, Lanes, Manners
 from holdfast.domain.errors import Unavailable
+
+HEAVY = {208, 310}
 
 
 class RefusedError(Exception):
@@ -24,11 +27,17 @@ class Database:
     refused: set[int] = field(default_factory=set[int])
     away: bool = False
     gate: asyncio.Event = field(default_factory=asyncio.Event)
+    connections: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(50))
 
-    async def one(self, number: int) -> int:
-        return (await self.many([number]))[0]
+    @asynccontextmanager
+    async def enter(self) -> AsyncGenerator[None]:
+        async with self.connections:
+            yield
 
-    async def many(self, numbers: Sequence[int]) -> list[int]:
+    async def one(self, way: None, number: int) -> int:
+        return (await self.many(way, [number]))[0]
+
+    async def many(self, _way: None, numbers: Sequence[int]) -> list[int]:
         self.statements.append([*numbers])
         await self.gate.wait()
         if self.away:
@@ -45,31 +54,31 @@ def database() -> Database:
 
 
 @pytest.fixture
-def lanes(database: Database) -> Lanes[int, int]:
+def lanes(database: Database) -> Lanes[None, int, int]:
     """Even and odd numbers do not go together, nor do two with the same last two digits."""
-    return Lanes(
-        database.one,
-        database.many,
+    manners: Manners[int] = Manners(
         kind=lambda number: number % 2,
         subject=lambda number: number % 100,
-        undone=(RefusedError,),
+        weight=lambda number: WEIGHT_MAX if number in HEAVY else 1,
+        undone=lambda error: isinstance(error, RefusedError),
     )
+    return Lanes(database.enter, database.one, database.many, manners)
 
 
-async def asked(lanes: Lanes[int, int], *numbers: int) -> "list[asyncio.Task[int]]":
+async def asked(lanes: Lanes[None, int, int], *numbers: int) -> "list[asyncio.Task[int]]":
     tasks = [asyncio.create_task(lanes.ask(number)) for number in numbers]
     await asyncio.sleep(0)
     return tasks
 
 
-async def crowd(lanes: Lanes[int, int], *numbers: int) -> "list[asyncio.Task[int]]":
+async def crowd(lanes: Lanes[None, int, int], *numbers: int) -> "list[asyncio.Task[int]]":
     """Those before whom all lanes are taken, by numbers that nobody else has."""
     await asked(lanes, *(1001 + 2 * lane for lane in range(LANES)))
     return await asked(lanes, *numbers)
 
 
 async def test_on_a_calm_server_each_goes_at_once_and_alone(
-    database: Database, lanes: Lanes[int, int]
+    database: Database, lanes: Lanes[None, int, int]
 ) -> None:
     tasks = await asked(lanes, *range(LANES))
     assert database.statements == [[number] for number in range(LANES)]
@@ -78,7 +87,7 @@ async def test_on_a_calm_server_each_goes_at_once_and_alone(
 
 
 async def test_who_waits_for_a_lane_goes_together_and_each_gets_its_own(
-    database: Database, lanes: Lanes[int, int]
+    database: Database, lanes: Lanes[None, int, int]
 ) -> None:
     tasks = await crowd(lanes, 6, 4, 8)
     assert len(database.statements) == LANES
@@ -90,7 +99,7 @@ async def test_who_waits_for_a_lane_goes_together_and_each_gets_its_own(
 
 
 async def test_no_more_go_together_than_the_first_can_wait_for(
-    database: Database, lanes: Lanes[int, int]
+    database: Database, lanes: Lanes[None, int, int]
 ) -> None:
     numbers = [*range(0, 4 * TOGETHER_MAX, 2)]
     tasks = await crowd(lanes, *numbers)
@@ -100,7 +109,7 @@ async def test_no_more_go_together_than_the_first_can_wait_for(
 
 
 async def test_kinds_and_the_same_subject_stay_apart_and_in_order(
-    database: Database, lanes: Lanes[int, int]
+    database: Database, lanes: Lanes[None, int, int]
 ) -> None:
     tasks = await crowd(lanes, 2, 3, 102, 4, 202)
     database.gate.set()
@@ -110,7 +119,7 @@ async def test_kinds_and_the_same_subject_stay_apart_and_in_order(
 
 
 async def test_a_no_to_one_of_them_is_nobody_elses(
-    database: Database, lanes: Lanes[int, int]
+    database: Database, lanes: Lanes[None, int, int]
 ) -> None:
     database.refused = {4}
     tasks = await crowd(lanes, 2, 4, 6)
@@ -123,7 +132,7 @@ async def test_a_no_to_one_of_them_is_nobody_elses(
 
 
 async def test_where_nobody_knows_everybody_hears_so_and_nothing_is_tried_again(
-    database: Database, lanes: Lanes[int, int]
+    database: Database, lanes: Lanes[None, int, int]
 ) -> None:
     tasks = await crowd(lanes, 2, 4)
     database.away = True
@@ -134,7 +143,7 @@ async def test_where_nobody_knows_everybody_hears_so_and_nothing_is_tried_again(
 
 
 async def test_whoever_leaves_takes_nobody_along(
-    database: Database, lanes: Lanes[int, int]
+    database: Database, lanes: Lanes[None, int, int]
 ) -> None:
     two, four, six = await crowd(lanes, 2, 4, 6)
     two.cancel()
@@ -156,21 +165,79 @@ async def test_whoever_leaves_takes_nobody_along(
     assert database.stored[-2:] == [2, 4]
 
 
-async def test_lanes_that_nobody_gives_back_do_not_stop_the_others(
-    database: Database, lanes: Lanes[int, int], monkeypatch: pytest.MonkeyPatch
+async def test_lanes_that_nobody_gives_back_do_not_slow_the_others(
+    database: Database, lanes: Lanes[None, int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "STUCK_S", 0.02)
-    await crowd(lanes)
-    database.gate = asyncio.Event()
+    monkeypatch.setattr(module, "STUCK_S", 0.05)
+    stuck = await asked(lanes, *(1001 + 2 * lane for lane in range(LANES)))
+    locked, database.gate = database.gate, asyncio.Event()
+    database.gate.set()
+    numbers = range(2, 100 * TOGETHER_MAX, 2)
+    began = asyncio.get_running_loop().time()
+    async with asyncio.timeout(5):
+        await asyncio.gather(*(lanes.ask(number) for number in numbers))
+        await asyncio.gather(*(lanes.ask(number) for number in (2, 4, 6)))
+    assert asyncio.get_running_loop().time() - began < 0.5, "one wait for all, not for each"
+    locked.set()
+    assert await asyncio.gather(*stuck) == [10010, 10030, 10050]
+
+
+async def test_what_is_heavy_goes_alone(database: Database, lanes: Lanes[None, int, int]) -> None:
+    tasks = await crowd(lanes, 2, 4, 208, 310, 6)
+    database.gate.set()
+    await asyncio.gather(*tasks)
+    assert database.statements[LANES:] == [[2, 4], [208], [310], [6]]
+
+
+async def test_a_no_is_heard_also_where_there_are_few_connections(
+    database: Database, lanes: Lanes[None, int, int]
+) -> None:
+    """Whoever goes again alone needs one, and nobody keeps another one meanwhile."""
+    database.refused = {4}
+    database.connections = asyncio.Semaphore(1)
+    tasks = await crowd(lanes, 2, 4, 6)
     database.gate.set()
     async with asyncio.timeout(5):
-        for number in (2, 4):
-            (task,) = await asked(lanes, number)
-            assert await task == 10 * number
+        told = await asyncio.gather(*tasks, return_exceptions=True)
+    assert [type(each) for each in told] == [int, RefusedError, int]
+
+
+async def test_whoever_left_is_not_tried_again_alone(
+    database: Database, lanes: Lanes[None, int, int]
+) -> None:
+    database.refused = {4}
+    two, four, six = await crowd(lanes, 2, 4, 6)
+    lanes_back, database.gate = database.gate, asyncio.Event()
+    lanes_back.set()
+    for _ in range(10):  # the lanes come back, and the three begin
+        await asyncio.sleep(0)
+    assert database.statements[-1] == [2, 4, 6]
+    two.cancel()
+    database.gate.set()
+    assert await six == 60
+    with pytest.raises(RefusedError):
+        await four
+    assert [2] not in database.statements
+
+
+async def test_where_there_is_no_way_whoever_waits_is_told(
+    database: Database, lanes: Lanes[None, int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tasks = await crowd(lanes, 2, 4)
+
+    @asynccontextmanager
+    async def closed() -> AsyncGenerator[None]:
+        raise OSError("no connection")
+        yield
+
+    monkeypatch.setattr(lanes, "_enter", closed)
+    database.gate.set()
+    told = await asyncio.gather(*tasks, return_exceptions=True)
+    assert [type(each) for each in told] == [OSError, OSError]
 
 
 async def test_whoever_waits_too_long_is_told_and_nothing_is_done(
-    database: Database, lanes: Lanes[int, int], monkeypatch: pytest.MonkeyPatch
+    database: Database, lanes: Lanes[None, int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "WAIT_S", 0.0)
     (task,) = await crowd(lanes, 2)

@@ -14,7 +14,7 @@ returning lease_until, clock_timestamp() as at
 -- leave_worker --
 -- Chats are locked in the order of their ids, here and below: see store.py.
 with owned as materialized (
-    select id from chats where worker_id = :worker_id order by id for update
+    select id from chats where worker_id = :worker_id order by id for no key update
 ), released as (
     update chats set worker_id = null
     where id = any(array(select id from owned)) and worker_id = :worker_id
@@ -28,7 +28,7 @@ select id from released
 with owned as materialized (
     select id from chats
     where worker_id = :worker_id and id = any(:chat_ids::uuid[])
-    order by id for update
+    order by id for no key update
 )
 update chats set worker_id = null
 where id = any(array(select id from owned)) and worker_id = :worker_id
@@ -38,7 +38,7 @@ returning id
 with owned as materialized (
     select id from chats
     where worker_id = :worker_id and id <> all(:kept::uuid[])
-    order by id for update
+    order by id for no key update
 )
 update chats set worker_id = null
 where id = any(array(select id from owned)) and worker_id = :worker_id
