@@ -32,6 +32,7 @@ WAITS_S_MAX: Final = 2 * (STATEMENT_S + STATEMENT_S) + 1.5
 LOCKED_S: Final = 6.5
 """Longer than a lease (4 s) and than anybody may wait."""
 TAKEN_S: Final = 1.0
+SITTING_S: Final = 0.5
 CONNECTIONS: Final = 60
 OURS_MAX: Final = 3 * (POOL + 2 + 1)
 """Of a replica and two workers: the pool, the bus, the heartbeat."""
@@ -62,7 +63,11 @@ class Strangers:
             "select pg_terminate_backend(pid) from pg_stat_activity"
             " where backend_type = 'client backend' and application_name <> ''"
         )
-        await self._sit_down()
+        # They go one by one, and whoever sees a seat free first has it.
+        ends_s = time.monotonic() + SITTING_S
+        while time.monotonic() < ends_s:
+            await self._sit_down()
+            await asyncio.sleep(0.02)
 
     async def _sit_down(self) -> None:
         with suppress(asyncpg.TooManyConnectionsError):
