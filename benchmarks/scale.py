@@ -39,6 +39,7 @@ def turns(found: Mapping[str, Any]) -> Figures:
         "ratio_to_pgbench": found["ratios"]["turns_to_pgbench"],
         "pgbench_turns_per_s": round(found["baselines"]["pgbench_turns_per_s"], 1),
         "cpu_ms_per_turn": used["all"],
+        "cpu_ms_worker": 0.0,  # unless there is one
         **{f"cpu_ms_{part.replace(' ', '_')}": ms for part, ms in used.items() if part != "all"},
         "statements_per_turn": found["statements_per_turn"],
         "bus_operations_per_turn": found["bus_operations_per_turn"],
