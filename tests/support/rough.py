@@ -1,5 +1,6 @@
 """Ways to make the bus and the store worse, and to count what is read of them."""
 
+import asyncio
 import random
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -109,6 +110,8 @@ class RoughBus:
         self.given = 0
         """Hints and parts to be sent so far."""
         self.lost = 0
+        self.hangs = False
+        """What was said live is asked for, and never answered."""
 
     @property
     def counters(self) -> BusCounters:
@@ -140,6 +143,8 @@ class RoughBus:
     async def read_live(
         self, chat_id: ChatId, episode: Episode, after_seq: int = 0
     ) -> Sequence[LivePart]:
+        if self.hangs:
+            await asyncio.Event().wait()
         return await self._bus.read_live(chat_id, episode, after_seq)
 
 

@@ -56,6 +56,14 @@ class Sources:
     """Set when the bus may have lost something: let the poll look now."""
     later: Later
     """To do something after so many seconds, in a task of the hub's."""
+    patience: "Patience"
+
+
+@dataclass(slots=True)
+class Patience:
+    """With a bus that hangs; shared, since thousands of chats would else wait for it in turn."""
+
+    again_at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,6 +332,7 @@ class Feed:
         if self.version not in {NO_VERSION, chat.version}:
             before = self._episode
             missed = await self._missed(chat, self.version, None)
+            await self._hear_out(chat)
             self._tell(missed or bundles.to_begin_anew(chat, self.version))
             self._facts = chat
             if self._episode != before:
@@ -335,6 +344,32 @@ class Feed:
             self._episode, self._spent = bundles.episode_of(chat), bundles.is_spent(chat)
         self._facts = chat
         return chat
+
+    async def _hear_out(self, chat: Chat) -> None:
+        """Tell the rest of an answer that these facts end.
+
+        The race: its last parts and the hint of its commit are on their way (this process stood
+        still, or the bus did), and the poll finds the commit first. Whoever has seen the beginning
+        would see the rest at one go. It is in the live log; but a bus that hangs is not waited for,
+        or what was committed would come late (R1), and so would it behind a rest that is long.
+        """
+        options, patience = self._from.options, self._from.patience
+        now = asyncio.get_running_loop().time()
+        goes_on = bundles.episode_of(chat) == self._episode and not bundles.is_spent(chat)
+        if goes_on or self._spent or self._seq == 0 or not self.log.readers:
+            return
+        if now < patience.again_at:
+            return
+        try:
+            rest = await self._read_live(
+                self._episode, self._seq or 0, within_s=options.poll_grace_s
+            )
+        except Unavailable:
+            patience.again_at = now + options.retry_max_s
+            return
+        if 2 * sum(len(part.payload) for part in rest) <= options.log_bytes_max:
+            for part in rest:
+                self._say(part)
 
     async def _load(self) -> Chat:
         self._from.counters.reads += 1
@@ -434,13 +469,15 @@ class Feed:
             size += said[-1].weight
         return said, False
 
-    async def _read_live(self, episode: Episode, seq: int) -> Sequence[LivePart]:
+    async def _read_live(
+        self, episode: Episode, seq: int, *, within_s: float | None = None
+    ) -> Sequence[LivePart]:
         """The race: a bus that hangs would hold the lock, or a reader, for as long as its own
         patience lasts, and what was committed meanwhile would wait behind words that may never
         come. So no longer than the poll takes to find it (R1)."""
         self._from.counters.live_reads += 1
         try:
-            async with asyncio.timeout(self._from.options.poll_every_s):
+            async with asyncio.timeout(within_s or self._from.options.poll_every_s):
                 return await self._from.bus.read_live(self.chat_id, episode, seq)
         except TimeoutError as late:
             raise Unavailable("the bus did not say in time what was said") from late

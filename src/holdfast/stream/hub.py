@@ -17,7 +17,7 @@ from holdfast.ports.bus import Bus
 from holdfast.ports.history import History
 from holdfast.ports.store import Store
 from holdfast.stream.cursor import Cursor
-from holdfast.stream.feed import Feed, Sources
+from holdfast.stream.feed import Feed, Patience, Sources
 from holdfast.stream.follower import Follower
 from holdfast.stream.options import HubOptions, StreamCounters
 from holdfast.tasks import Crew
@@ -47,7 +47,7 @@ class Hub:
         self._doubt = asyncio.Event()
         self._group = Crew()
         self._sources = Sources(
-            store, history, bus, self._options, self._counters, self._doubt, self._later
+            store, history, bus, self._options, self._counters, self._doubt, self._later, Patience()
         )
         self._watches: dict[ChatId, _Watch] = {}
         self._poll_task: asyncio.Task[None] | None = None

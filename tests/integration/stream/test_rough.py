@@ -1,6 +1,8 @@
 """Durable state alone decides: whatever happens to hints, parts, the bus or the store."""
 
 import asyncio
+from contextlib import AsyncExitStack
+from dataclasses import replace
 
 import pytest
 
@@ -27,6 +29,10 @@ from tests.support.streams import (
 
 LOST = Weather(lost=1.0)
 ROUGH = Weather(lost=0.3, twice=0.3, late=0.4)
+
+
+def in_calm(bus: Bus) -> Bus:
+    return RoughBus(bus, Weather())
 
 
 @requirement("L57", "R1")
@@ -179,6 +185,51 @@ async def test_a_preview_whose_beginning_is_lost_is_withheld(stage: Stage) -> No
         await late.until(lambda r: r.status == "idle")
         assert late.parts == []
         assert one.hub.counters.live_reads == reads, "asked once, not for every part"
+
+
+@requirement("L58")
+async def test_of_an_answer_that_the_poll_finds_the_rest_is_told_before_its_message(
+    stage: Stage,
+) -> None:
+    chat = await stage.create(user())
+    running = await stage.acquire(chat.chat_id)
+    async with (
+        stage.replica(around=in_calm) as one,
+        recording(one.hub, chat.chat_id) as reader,
+    ):
+        await stage.say(running, 2)
+        await reader.until(lambda r: len(r.parts) == 2)
+        assert isinstance(one.bus, RoughBus)
+        one.bus.weather = LOST
+        await stage.say(running, 3)
+        await stage.flushed()
+        await stage.drive(running, CommitStep((reply(),)), FinishTurn())
+        await reader.until(lambda r: r.status == "idle")
+        assert one.hub.counters.found_by_poll >= 1
+        assert reader.parts == [(1, seq) for seq in range(1, 6)]
+        check_order(reader.events)
+
+
+async def test_a_bus_that_hangs_keeps_no_crowd_of_chats_from_its_messages(stage: Stage) -> None:
+    chats = [await stage.acquire((await stage.create(user())).chat_id) for _ in range(20)]
+    options = replace(QUICK, poll_every_s=1.0, poll_grace_s=0.2, reads_max=1)
+    async with AsyncExitStack() as stack:
+        one = await stack.enter_async_context(stage.replica(options, in_calm))
+        readers = [
+            await stack.enter_async_context(recording(one.hub, chat.chat_id)) for chat in chats
+        ]
+        for chat, reader in zip(chats, readers, strict=True):
+            await stage.say(chat, 1)
+            await reader.until(lambda r: len(r.parts) == 1)
+        assert isinstance(one.bus, RoughBus)
+        one.bus.weather, one.bus.hangs = LOST, True
+        for chat in chats:
+            await stage.say(chat, 1)
+            await stage.drive(chat, CommitStep((reply(),)), FinishTurn())
+        reads = one.hub.counters.live_reads
+        for reader in readers:
+            await reader.until(lambda r: r.status == "idle")
+        assert one.hub.counters.live_reads - reads <= 4, "one waits for the bus, not each in turn"
 
 
 async def test_a_chat_that_is_gone_ends_its_readers(stage: Stage) -> None:
