@@ -124,7 +124,7 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
                 offered, pool, clock, ids, metrics, owned_max=settings.workspaces_per_user_max
             )
         )
-        store = PostgresStore(pool)
+        store = PostgresStore(pool, wait_s=settings.database_command_timeout_s)
         metrics.bind("commits", lambda: numbers_of(store.commits))
         yield Adapters(
             store=store,

@@ -27,8 +27,6 @@ the rows of those that went first would stay locked for as long as this process 
 STUCK_S: Final = 0.25
 """No lane has come free for so long: those that hold them wait for something that concerns only
 them (a row that somebody has locked), and no longer count."""
-WAIT_S: Final = 10.0
-"""For a lane. Whoever waits for longer is told that nothing was done."""
 
 Way = TypeVar("Way")
 Question = TypeVar("Question")
@@ -73,11 +71,15 @@ class Lanes(Generic[Way, Question, Answer]):
         one: Callable[[Way, Question], Awaitable[Answer]],
         many: Callable[[Way, Sequence[Question]], Awaitable[Sequence[Answer]]],
         manners: Manners[Question],
+        *,
+        wait_s: float,
     ) -> None:
+        """`wait_s`: for a lane. Whoever waits for longer is told that nothing was done."""
         self._enter = enter
         self._one = one
         self._many = many
         self._manners = manners
+        self._wait_s = wait_s
         self.counters = LaneCounters()
         self._taken: set[object] = set()
         self._waiting: dict[Hashable, deque[_Waiting[Question, Answer]]] = {}
@@ -101,7 +103,7 @@ class Lanes(Generic[Way, Question, Answer]):
             question,
             manners.subject(question),
             manners.weight(question),
-            loop.time() + WAIT_S,
+            loop.time() + self._wait_s,
             answer,
         )
         self._waiting.setdefault(manners.kind(question), deque()).append(waiting)

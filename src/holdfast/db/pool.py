@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
 Connection: TypeAlias = "PoolConnectionProxy[asyncpg.Record]"
 
+WAIT_S: Final = 10.0
 _REQUIRED: Final = {"fsync": {"on"}, "full_page_writes": {"on"}}
 _QUERIES_MAX: Final = 50_000
 _IDLE_S_MAX: Final = 300.0
@@ -39,7 +40,7 @@ class PoolOptions:
     connections_max: int = 16
     connect_timeout_s: float = 5.0
     command_timeout_s: float = 10.0
-    wait_s: float = 10.0
+    wait_s: float = WAIT_S
     """For a connection, while all are in use."""
     lock_timeout_ms: int = 5_000
     statement_timeout_ms: int = 15_000

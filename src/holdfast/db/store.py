@@ -15,7 +15,7 @@ import asyncpg
 from holdfast.db.audit_entry import audit_parameters
 from holdfast.db.codec import escape
 from holdfast.db.lanes import LaneCounters, Lanes, Manners
-from holdfast.db.pool import Connection, Pool
+from holdfast.db.pool import WAIT_S, Connection, Pool
 from holdfast.db.queries import Query, load_query
 from holdfast.db.rows import (
     Row,
@@ -76,10 +76,10 @@ class _Commit:
 class PostgresStore:
     """The store on PostgreSQL. Holds no state but the pool, and who asks at this moment."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, *, wait_s: float = WAIT_S) -> None:
         self._pool = pool
         self._loads = Together(self._load_one, self._load_many)
-        self._commits = Lanes(pool.acquire, _commit_one, _commit_many, MANNERS)
+        self._commits = Lanes(pool.acquire, _commit_one, _commit_many, MANNERS, wait_s=wait_s)
 
     @property
     def commits(self) -> LaneCounters:

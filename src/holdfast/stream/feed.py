@@ -14,23 +14,22 @@ Whatever changes the feed happens under its lock, so a read and a hint never ove
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Final
 
 from holdfast.chats.telling import decode_inline
 from holdfast.domain.chat import Chat
 from holdfast.domain.errors import ChatNotFound, HoldfastError, Unavailable
 from holdfast.domain.ids import NO_VERSION, ChatId, Version
-from holdfast.ports.bus import Bus, Episode, Gap, Hint, LivePart, News
-from holdfast.ports.history import Changes, History
-from holdfast.ports.store import Store
+from holdfast.ports.bus import Episode, Gap, Hint, LivePart, News
+from holdfast.ports.history import Changes
 from holdfast.stream import bundle as bundles
 from holdfast.stream.bundle import Bundle
 from holdfast.stream.cursor import Cursor
 from holdfast.stream.events import StreamEvent, part_data
 from holdfast.stream.log import Log, Said
-from holdfast.stream.options import HubOptions, StreamCounters
+from holdfast.stream.sources import Sources
 
 WARNING_EVERY_S: Final = 10.0
 SNAPSHOT_KEPT_S: Final = 1.0
@@ -38,32 +37,6 @@ EARLY_MAX: Final = 64
 """News that a feed keeps while it waits for what comes before them; more, and it reads."""
 _LOG_BEFORE_PAUSE: Final = 64
 _LOG: Final = logging.getLogger(__name__)
-
-
-Later: TypeAlias = Callable[[float, Callable[[], Coroutine[Any, Any, None]]], asyncio.TimerHandle]
-
-
-@dataclass(frozen=True, slots=True)
-class Sources:
-    """Where feeds read, shared by all of a hub."""
-
-    store: Store
-    history: History
-    bus: Bus
-    options: HubOptions
-    counters: StreamCounters
-    doubt: asyncio.Event
-    """Set when the bus may have lost something: let the poll look now."""
-    later: Later
-    """To do something after so many seconds, in a task of the hub's."""
-    patience: "Patience"
-
-
-@dataclass(slots=True)
-class Patience:
-    """With a bus that hangs; shared, since thousands of chats would else wait for it in turn."""
-
-    again_at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,10 @@ from holdfast.ports.bus import Bus
 from holdfast.ports.history import History
 from holdfast.ports.store import Store
 from holdfast.stream.cursor import Cursor
-from holdfast.stream.feed import Feed, Patience, Sources
+from holdfast.stream.feed import Feed
 from holdfast.stream.follower import Follower
 from holdfast.stream.options import HubOptions, StreamCounters
+from holdfast.stream.sources import Patience, Sources
 from holdfast.tasks import Crew
 
 GAPS_COME_TOGETHER_S: Final = 0.02

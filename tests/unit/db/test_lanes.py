@@ -55,6 +55,10 @@ def database() -> Database:
 
 @pytest.fixture
 def lanes(database: Database) -> Lanes[None, int, int]:
+    return lanes_to(database)
+
+
+def lanes_to(database: Database) -> Lanes[None, int, int]:
     """Even and odd numbers do not go together, nor do two with the same last two digits."""
     manners: Manners[int] = Manners(
         kind=lambda number: number % 2,
@@ -62,7 +66,7 @@ def lanes(database: Database) -> Lanes[None, int, int]:
         weight=lambda number: WEIGHT_MAX if number in HEAVY else 1,
         undone=lambda error: isinstance(error, RefusedError),
     )
-    return Lanes(database.enter, database.one, database.many, manners)
+    return Lanes(database.enter, database.one, database.many, manners, wait_s=10.0)
 
 
 async def asked(lanes: Lanes[None, int, int], *numbers: int) -> "list[asyncio.Task[int]]":
@@ -239,7 +243,7 @@ async def test_where_there_is_no_way_whoever_waits_is_told(
 async def test_whoever_waits_too_long_is_told_and_nothing_is_done(
     database: Database, lanes: Lanes[None, int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "WAIT_S", 0.0)
+    monkeypatch.setattr(lanes, "_wait_s", 0.0)
     (task,) = await crowd(lanes, 2)
     await asyncio.sleep(0.01)
     database.gate.set()
