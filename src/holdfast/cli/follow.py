@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, aclosing, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
 import orjson
 
@@ -124,7 +124,8 @@ class Following:
     pressed_before: bool = False
     """Ctrl-C came while the message was still on its way."""
     _detached: bool = False
-    _interrupted: bool = False
+    _ran: bool = False
+    """Whether the stream has shown it running: what it then rests on, this turn has led to."""
     _told: bool = False
     """Whether the stream has said how the chat stands now, and not before the last message."""
 
@@ -155,21 +156,31 @@ class Following:
         self.sink.finish()
         if Rung.LEAVE in self.climbed:
             self._keeps_running()
-        elif self._interrupted and self._ending() != "interrupted":
-            # Before the first word there is no answer that could say so.
+        elif self._is_unanswered():
+            # Whoever it was that interrupted it, there is no answer that could say so.
             self.sink.note(f"{self.desk.screen.marks.rule} interrupted")
         if self.climbed:
             return Exit.DONE if self._detached else Exit.INTERRUPTED
         return self.ended()
 
     def ended(self) -> Exit:
-        return exits.of_turn(self._status(), self.chat.view.error, self._ending())
+        ending = "interrupted" if self._is_unanswered() else self._ending()
+        return exits.of_turn(self._status(), self.chat.view.error, ending)
 
     def _ending(self) -> str | None:
         """How the answer ended, if the history ends with one."""
-        messages = self.chat.view.messages
-        last = messages[-1] if messages else None
+        last = self._last()
         return None if last is None or last["role"] != "assistant" else last["ending"]
+
+    def _is_unanswered(self) -> bool:
+        """Interrupted before the first word: the turn is over, and somebody's message is last."""
+        last = self._last()
+        asked = last is not None and last["role"] in {"user", "tool"}
+        return self._ran and self._status() == "idle" and asked
+
+    def _last(self) -> dict[str, Any] | None:
+        messages = self.chat.view.messages
+        return messages[-1] if messages else None
 
     def _status(self) -> str | None:
         """As the stream told it; if it had nothing to tell, as it was when we asked."""
@@ -225,12 +236,12 @@ class Following:
         async with aclosing(stream) as events:
             async for event in events:
                 self._told = self._told or event.kind == "status"
+                self._ran = self._ran or self._status() in {"running", "interrupting"}
                 self.sink.event(event)
 
     async def _interrupt(self) -> None:
         with suppress(errors.Conflict):  # it ended by itself meanwhile
             await self.chat.interrupt()
-            self._interrupted = True
 
     def _reconnected(self) -> None:
         self.sink.note("reconnected")

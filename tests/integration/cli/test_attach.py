@@ -138,6 +138,27 @@ async def test_an_interrupt_is_told_also_before_the_first_word(cli: Cli, server:
     assert (await server.admin.get(f"chats/{chat_id}")).json["last_seq"] == 1
 
 
+async def test_an_interrupt_by_somebody_else_is_told_also_before_the_first_word(
+    cli: Cli, server: Cell
+) -> None:
+    chat_id = await server.admin.new_chat("think first")
+    async with (
+        cli.started("attach", chat_id, "--jsonl") as piped,
+        cli.on_terminal("attach", chat_id, columns=100) as terminal,
+    ):
+        await terminal.until("think first")
+        assert piped.stdout is not None
+        async with asyncio.timeout(60):
+            while b"running" not in await piped.stdout.readline():
+                pass
+        await server.admin.post(f"chats/{chat_id}/interrupt")
+        assert await terminal.ended() == 3
+        assert "— interrupted" in terminal.text
+        async with asyncio.timeout(60):
+            await piped.communicate()
+        assert piped.returncode == 3
+
+
 async def test_without_a_terminal_ctrl_c_leaves_at_once(cli: Cli, server: Cell) -> None:
     chat_id = await server.admin.new_chat("speak slowly")
     async with cli.started("attach", chat_id, "--jsonl") as process, asyncio.timeout(60):
@@ -197,6 +218,8 @@ async def test_a_server_killed_in_mid_answer_is_survived(template: str, tmp_path
                 await first.wait()
                 async with a_server(cell, port):
                     await terminal.until("reconnected")
+                    # Else there is no answer yet that could be kept.
+                    events += await until_parts(piped, 1, attempt=2)
                     await cli.told("interrupt", chat_id)
                     code = await terminal.ended()
                     seen = terminal.text
@@ -229,12 +252,18 @@ async def log_in(cli: Cli, url: str) -> None:
     assert re.search(r'token = "hf_', kept.read_text())
 
 
-async def until_parts(process: asyncio.subprocess.Process, number: int) -> list[dict[str, Any]]:
+async def until_parts(
+    process: asyncio.subprocess.Process, number: int, *, attempt: int = 1
+) -> list[dict[str, Any]]:
+    """Read so many parts of this attempt, or of a later one."""
     events: list[dict[str, Any]] = []
+    parts = 0
     assert process.stdout is not None
     async with asyncio.timeout(60):
-        while sum(each["event"] == "part" for each in events) < number:
+        while parts < number:
             events.append(orjson.loads(await process.stdout.readline()))
+            last = events[-1]
+            parts += last["event"] == "part" and last["data"]["attempt"] >= attempt
     return events
 
 

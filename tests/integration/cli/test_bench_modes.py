@@ -129,6 +129,9 @@ async def a_place(template: str) -> AsyncGenerator[Place]:
         yield Place(Target(urls=[cell.admin.url], key=key, patience_s=20), url)
 
 
+ANSWERS = "select count(*) from messages where role = 'assistant'"
+
+
 @pytest.mark.parametrize("taken", ["turn", "word"])
 async def test_a_turn_that_is_lost_behind_a_vanished_reader_is_found(
     template: str, taken: str
@@ -144,8 +147,10 @@ async def test_a_turn_that_is_lost_behind_a_vanished_reader_is_found(
 
         async def go(_: LoadRun) -> None:
             await run.receive()
-            await asyncio.sleep(2)  # those who vanished did so in mid-answer
             database = cast(Any, await asyncpg.connect(place.database_url))
+            async with asyncio.timeout(60):  # those who vanished did so in mid-answer
+                while await database.fetchval(ANSWERS) < load.chats:
+                    await asyncio.sleep(0.1)
             done = await database.execute(statement, run.chat_ids[1])
             await database.close()
             assert done.endswith(" 1"), done
