@@ -136,7 +136,7 @@ ANSWERS = "select count(*) from messages where role = 'assistant'"
 async def test_a_turn_that_is_lost_behind_a_vanished_reader_is_found(
     template: str, taken: str
 ) -> None:
-    load = Load(chats=4, turns=1, words=20, rate=40)
+    load = Load(chats=4, turns=1, words=20, rate=10)
     statement = {
         "turn": "delete from messages where chat_id = $1 and role = 'assistant'",
         "word": "update messages set parts = replace(parts::text, ':2 ', ' ')::json"
@@ -149,7 +149,7 @@ async def test_a_turn_that_is_lost_behind_a_vanished_reader_is_found(
             await run.receive()
             database = cast(Any, await asyncpg.connect(place.database_url))
             async with asyncio.timeout(60):  # those who vanished did so in mid-answer
-                while await database.fetchval(ANSWERS) < load.chats:
+                while await database.fetchval(ANSWERS) < load.chats:  # noqa: ASYNC110
                     await asyncio.sleep(0.1)
             done = await database.execute(statement, run.chat_ids[1])
             await database.close()
