@@ -26,6 +26,7 @@ def machine_settings(examples: int, *, random: bool = False) -> settings:
         derandomize=not random,
         database=None,
         print_blob=True,
+        report_multiple_bugs=False,
         phases=[Phase.generate],
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     )
