@@ -24,7 +24,9 @@ from holdfast.bench.whole import Asked
 from holdfast.db.pool import Pool, PoolOptions, open_pool
 
 WARM_UP_SHARE: Final = 1 / 3
-"""Of the run: pools fill, and the live log is kept for up to 20 minutes."""
+"""Of the run: pools fill, and the live log is kept for up to 20 minutes. More, until what is
+remembered has reached its bound."""
+FULL: Final = 0.98
 ONE_MORE: Final = 1.9
 """By which the line of something rises that steps up by one: a connection, say, that is kept from
 when two were needed at once. Less is no growth."""
@@ -37,6 +39,8 @@ MIB: Final = 2**20
 class Moment:
     at_s: float
     values: Mapping[str, float]
+    remembered: Mapping[str, float] = field(default_factory=dict[str, float])
+    """What memory is spent on by design, up to a bound."""
 
 
 @dataclass(slots=True)
@@ -54,9 +58,19 @@ class Soak:
             for name in names
         }
 
+    def warm_s(self) -> float:
+        """When pools and memories were full."""
+        began_s = self.moments[0].at_s if self.moments else 0.0
+        full_s = 0.0
+        for name in self.moments[0].remembered if self.moments else ():
+            most = max(each.remembered[name] for each in self.moments)
+            full = next(each for each in self.moments if each.remembered[name] >= FULL * most)
+            full_s = max(full_s, full.at_s - began_s)
+        return max(self.minutes * 60 * WARM_UP_SHARE, full_s)
+
     def slopes(self) -> dict[str, Slope]:
         """After the warm-up."""
-        from_s = self.minutes * 60 * WARM_UP_SHARE
+        from_s = self.warm_s()
         return {
             name: slope_of([point for point in points if point[0] >= from_s], _rise_min(name))
             for name, points in self.series().items()
@@ -87,6 +101,7 @@ class Scales:
 
     async def weigh(self) -> Moment:
         values: Counter[str] = Counter()
+        remembered: Counter[str] = Counter()
         weights: dict[str, float] = {}
         for (part, pid), url in self._processes:
             counted = await scrape([url])
@@ -95,10 +110,12 @@ class Scales:
             weights[f"{part} files"] = open_files(pid)
             for name in ("stream_readers", "stream_chats_followed", "bus_chats_watched"):
                 values[name.replace("_", " ")] += int(summed(counted, f"holdfast_{name}"))
+            for name in ("chats", "histories_bytes"):
+                remembered[name] += int(summed(counted, f"holdfast_remembered_{name}"))
         row = await self._pool.fetchrow(load_query("connections").text)
         assert row is not None, "a count is always one row"
         held = {"database connections": row["open"], "bus entries": await self._entries()}
-        return Moment(time.perf_counter(), {**weights, **held, **values})
+        return Moment(time.perf_counter(), {**weights, **held, **values}, remembered)
 
     async def _entries(self) -> int:
         if self._bus_url:
@@ -176,6 +193,7 @@ def told(soak: Soak) -> Told:
         "histories_checked": outcome.histories,
         "wrong": outcome.wrong,
         "growing": growing,
+        "warm_after_s": round(soak.warm_s()),
         "slopes": {name: _figures(slope) for name, slope in soak.slopes().items()},
         "series": soak.series(),
     }
@@ -201,7 +219,10 @@ def _lines(soak: Soak) -> Iterator[str]:
         f"{run.came:,} chats in {soak.minutes:g} minutes, {run.load.all_turns:,} turns;"
         f" {run.vanished:,} readers vanished in the middle of an answer"
     )
-    yield "After the warm-up: level, change in an hour, and how sure that is"
+    yield (
+        f"After the warm-up of {soak.warm_s() / 60:.0f} minutes: level, change in an hour, and how"
+        " sure that is"
+    )
     for name, slope in soak.slopes().items():
         said = {None: "too short to say", True: "GROWS", False: "flat"}[slope.grows]
         yield (

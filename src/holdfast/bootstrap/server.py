@@ -121,7 +121,9 @@ def assemble(
     places = WorkerPlaces()  # nobody offers any where nobody drives
     # What is remembered is of use only to who both ends turns and is spoken to.
     both = options.serves and options.drives
-    resting = Resting() if both else None
+    resting = Resting() if both else Resting(chats_max=0)
+    memory = Memory() if both else Memory(bytes_max=0)
+    metrics.bind("remembered", lambda: {"chats": len(resting), "bytes": memory.bytes})
     ledger = Ledger(seen.store, seen.bus, seen.clock, places, resting)
     metrics.bind("bus", lambda: numbers_of(seen.bus.counters))
     hub = watching = worker = None
@@ -132,7 +134,7 @@ def assemble(
             watching = Watching(adapters.people.listing, seen.bus, options.watch)
             metrics.bind("watch", lambda: numbers_of(watching.counters))
     if options.drives:
-        driver = _driver(seen, ledger, options, chance, Memory() if both else None)
+        driver = _driver(seen, ledger, options, chance, memory)
         worker = Worker(
             watch.drive(driver.drive),
             Ports(seen.leases, seen.history, seen.bus, ledger),

@@ -128,6 +128,13 @@ METRICS: Final[Sequence[Row]] = (
         "commits_together", "commits.together", "Commits that shared a transaction with others."
     ),
     _count("commits_apart", "commits.apart", "Of these, made once more alone: one was refused."),
+    # What is remembered where one process serves and drives; bounded.
+    _now("remembered_chats", "remembered.chats", "Chats at rest whose next message needs no load."),
+    _now(
+        "remembered_histories_bytes",
+        "remembered.bytes",
+        "About what the histories weigh that the next turn need not read.",
+    ),
     # The worker.
     _now("worker_chats_driven", "worker.driven", "Chats that this worker drives."),
     _now("worker_capacity", "server.capacity", "Chats that this worker may drive at once."),

@@ -43,6 +43,10 @@ class Memory:
     def __len__(self) -> int:
         return len(self._prompts)
 
+    @property
+    def bytes(self) -> int:
+        return self._bytes
+
     def recall(self, chat: Chat, told: Addition | None) -> Prompt | None:
         """The history of this chat as it now is, if it is known. Given away: a prompt grows with
         the turn, and belongs to one runner."""

@@ -1,0 +1,38 @@
+"""When a soak begins to judge what grows."""
+
+from holdfast.bench.load import Load
+from holdfast.bench.running import Target
+from holdfast.bench.soak import Moment, Soak
+from holdfast.bench.visits import VisitRun
+
+MINUTES = 60
+BOUND = 10_000
+FILLS_UNTIL_MIN = 30
+
+
+def a_soak(*, leaks_per_min: float, remembers: bool) -> Soak:
+    """Memory that is spent on what is remembered, up to its bound; and what leaks on top."""
+    run = VisitRun(Load(chats=2, turns=1, words=4), Target(urls=["http://127.0.0.1:1"], key=""), 60)
+    soak = Soak(MINUTES, run, {})
+    for minute in range(MINUTES):
+        kept = min(1.0, minute / FILLS_UNTIL_MIN)
+        memory = 80 + 50 * kept + leaks_per_min * minute + minute % 2
+        remembered = {"chats": BOUND * kept} if remembers else {"chats": 0.0}
+        soak.moments.append(Moment(60.0 * minute, {"server memory": memory}, remembered))
+    return soak
+
+
+async def test_what_is_remembered_up_to_a_bound_does_not_grow() -> None:
+    soak = a_soak(leaks_per_min=0.0, remembers=True)
+    assert soak.warm_s() == 60 * FILLS_UNTIL_MIN
+    assert soak.growing() == []
+
+
+async def test_what_leaks_beside_it_does() -> None:
+    assert a_soak(leaks_per_min=0.5, remembers=True).growing() == ["server memory"]
+
+
+async def test_where_nothing_is_remembered_a_third_is_enough() -> None:
+    soak = a_soak(leaks_per_min=0.5, remembers=False)
+    assert soak.warm_s() == MINUTES * 60 / 3
+    assert soak.growing() == ["server memory"]
