@@ -16,7 +16,7 @@ from holdfast.bench.processes import open_files, own_bytes
 from holdfast.bench.queries import load_query
 from holdfast.bench.running import LoadRun
 from holdfast.bench.scrape import scrape, summed
-from holdfast.bench.slopes import Slope, slope_of
+from holdfast.bench.slopes import SPAN_MIN_S, Slope, slope_of
 from holdfast.bench.told import Told
 from holdfast.bench.visits import VisitRun
 from holdfast.bench.watch import Sources
@@ -58,23 +58,29 @@ class Soak:
             for name in names
         }
 
+    @property
     def warm_s(self) -> float:
-        """When pools and memories were full."""
+        return self.minutes * 60 * WARM_UP_SHARE
+
+    def full_s(self) -> float:
+        """When what is remembered stood at what it came to; 0: nothing is."""
         began_s = self.moments[0].at_s if self.moments else 0.0
         full_s = 0.0
         for name in self.moments[0].remembered if self.moments else ():
             most = max(each.remembered[name] for each in self.moments)
             full = next(each for each in self.moments if each.remembered[name] >= FULL * most)
             full_s = max(full_s, full.at_s - began_s)
-        return max(self.minutes * 60 * WARM_UP_SHARE, full_s)
+        return full_s
 
     def slopes(self) -> dict[str, Slope]:
-        """After the warm-up."""
-        from_s = self.warm_s()
-        return {
-            name: slope_of([point for point in points if point[0] >= from_s], _rise_min(name))
-            for name, points in self.series().items()
-        }
+        """After the warm-up; of memory, after what is remembered is full."""
+        slopes: dict[str, Slope] = {}
+        for name, points in self.series().items():
+            memory = name.endswith("memory")
+            from_s = max(self.warm_s, self.full_s()) if memory else self.warm_s
+            after = [point for point in points if point[0] >= from_s]
+            slopes[name] = slope_of(after, 0.0 if memory else ONE_MORE)
+        return slopes
 
     @property
     def right(self) -> bool:
@@ -82,11 +88,14 @@ class Soak:
         return not outcome.wrong and outcome.histories == self.run.load.chats
 
     def growing(self) -> list[str]:
-        return [name for name, slope in self.slopes().items() if slope.grows]
-
-
-def _rise_min(name: str) -> float:
-    return 0.0 if name.endswith("memory") else ONE_MORE
+        """Memory that cannot be judged, in a run that is long enough for it, is still being filled
+        by what is remembered: that may never end, so it counts."""
+        long_enough = self.minutes * 60 - self.warm_s >= SPAN_MIN_S
+        return [
+            name
+            for name, slope in self.slopes().items()
+            if slope.grows or (slope.grows is None and long_enough)
+        ]
 
 
 class Scales:
@@ -193,7 +202,7 @@ def told(soak: Soak) -> Told:
         "histories_checked": outcome.histories,
         "wrong": outcome.wrong,
         "growing": growing,
-        "warm_after_s": round(soak.warm_s()),
+        "full_after_s": round(soak.full_s()),
         "slopes": {name: _figures(slope) for name, slope in soak.slopes().items()},
         "series": soak.series(),
     }
@@ -219,12 +228,14 @@ def _lines(soak: Soak) -> Iterator[str]:
         f"{run.came:,} chats in {soak.minutes:g} minutes, {run.load.all_turns:,} turns;"
         f" {run.vanished:,} readers vanished in the middle of an answer"
     )
-    yield (
-        f"After the warm-up of {soak.warm_s() / 60:.0f} minutes: level, change in an hour, and how"
-        " sure that is"
-    )
+    yield "After the warm-up: level, change in an hour, and how sure that is"
+    if soak.full_s() > soak.warm_s:
+        yield f"What is remembered was full after {soak.full_s() / 60:.0f} min; memory from then on"
+    growing = soak.growing()
     for name, slope in soak.slopes().items():
         said = {None: "too short to say", True: "GROWS", False: "flat"}[slope.grows]
+        if slope.grows is None and name in growing:
+            said = "STILL FILLING: ask for more minutes, or more chats in each"
         yield (
             f"  {name:<22} {slope.level:>10,.1f} {slope.per_hour:>+10,.2f}"
             f" ± {slope.unsure_per_hour:<10,.2f} {said}"

@@ -3,6 +3,7 @@
 Scripts look at the code, people at the one sentence on stderr. Nobody gets a traceback.
 """
 
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final
 
@@ -80,6 +81,11 @@ def of_turn(status: str | None, error: dict[str, Any] | None, ending: str | None
             return Exit.NEEDS_ACTION
         case _:
             return Exit.DONE if ending in (None, "complete") else Exit.NEEDS_ACTION
+
+
+def rests_unanswered(status: str | None, messages: Sequence[Mapping[str, Any]]) -> bool:
+    """Interrupted before the first word: the turn is over, and somebody's message is last."""
+    return status == "idle" and bool(messages) and messages[-1]["role"] in {"user", "tool"}
 
 
 def one_line(text: str) -> str:

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, aclosing, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
 
 import orjson
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from holdfast.sdk.events import Event
 
 Form: TypeAlias = Literal["live", "jsonl", "json", "quiet"]
+RUNS: Final = frozenset({"running", "interrupting"})
 NOT_TOLD: Final = frozenset({"ping"})
 """Of the connection, not of the chat."""
 
@@ -124,6 +125,7 @@ class Following:
     pressed_before: bool = False
     """Ctrl-C came while the message was still on its way."""
     _detached: bool = False
+    _interrupted: bool = False
     _ran: bool = False
     """Whether the stream has shown it running: what it then rests on, this turn has led to."""
     _told: bool = False
@@ -156,8 +158,7 @@ class Following:
         self.sink.finish()
         if Rung.LEAVE in self.climbed:
             self._keeps_running()
-        elif self._is_unanswered():
-            # Whoever it was that interrupted it, there is no answer that could say so.
+        elif (self._interrupted or self._is_unanswered()) and not self._says_so():
             self.sink.note(f"{self.desk.screen.marks.rule} interrupted")
         if self.climbed:
             return Exit.DONE if self._detached else Exit.INTERRUPTED
@@ -169,18 +170,19 @@ class Following:
 
     def _ending(self) -> str | None:
         """How the answer ended, if the history ends with one."""
-        last = self._last()
+        messages = self.chat.view.messages
+        last = messages[-1] if messages else None
         return None if last is None or last["role"] != "assistant" else last["ending"]
 
     def _is_unanswered(self) -> bool:
-        """Interrupted before the first word: the turn is over, and somebody's message is last."""
-        last = self._last()
-        asked = last is not None and last["role"] in {"user", "tool"}
-        return self._ran and self._status() == "idle" and asked
+        return self._ran and exits.rests_unanswered(self._status(), self.chat.view.messages)
 
-    def _last(self) -> dict[str, Any] | None:
-        messages = self.chat.view.messages
-        return messages[-1] if messages else None
+    def _says_so(self) -> bool:
+        """Whether the turn has an answer that says that it was interrupted, as it was shown."""
+        for message in reversed(self.chat.view.messages):
+            if message["role"] in {"user", "assistant"}:
+                return message["ending"] == "interrupted"
+        return False
 
     def _status(self) -> str | None:
         """As the stream told it; if it had nothing to tell, as it was when we asked."""
@@ -233,21 +235,23 @@ class Following:
 
     async def _read(self, until: Literal["settled"] | None, after: str | None) -> None:
         stream = self.chat.stream(after=after, until=until, on_reconnect=self._reconnected)
+        self._ran = self._status() in RUNS
         async with aclosing(stream) as events:
             async for event in events:
                 self._told = self._told or event.kind == "status"
-                self._ran = self._ran or self._status() in {"running", "interrupting"}
+                self._ran = self._ran or self._status() in RUNS
                 self.sink.event(event)
 
     async def _interrupt(self) -> None:
         with suppress(errors.Conflict):  # it ended by itself meanwhile
             await self.chat.interrupt()
+            self._interrupted = True
 
     def _reconnected(self) -> None:
         self.sink.note("reconnected")
 
     def _runs(self) -> bool:
-        return not self._told or self._status() in ("running", "interrupting")
+        return not self._told or self._status() in RUNS
 
     def _keeps_running(self) -> None:
         if self._runs():

@@ -82,7 +82,7 @@ def wait(
     """
 
     async def work(desk: "Desk") -> Exit | None:
-        from holdfast.cli.exits import of_turn
+        from holdfast.cli.exits import of_turn, rests_unanswered
         from holdfast.cli.render.live import asked_for
 
         found = await desk.chat(chat)
@@ -93,6 +93,8 @@ def wait(
         except TimeoutError:
             raise Stop("It did not happen in time; nothing was stopped.", Exit.TIMEOUT) from None
         ending = reply.messages[-1].ending if reply.messages else None
+        if rests_unanswered(reply.status, found.view.messages):
+            ending = "interrupted"
         error = None if reply.error is None else reply.error.model_dump(mode="json")
         code = of_turn(reply.status, error, ending)
         if json:

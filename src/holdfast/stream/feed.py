@@ -170,9 +170,11 @@ class Feed:
             return
         if hint.version > self.version + 1 and self._keep(hint):
             return
-        inline = decode_inline(hint.inline) if hint.version == self.version + 1 else None
+        next_one = hint.version == self.version + 1
+        inline = decode_inline(hint.inline) if next_one else None
         if inline is None or hint.history_version < self._episode.history_version:
-            await self._try_refresh()
+            # What was said before it was heard before it.
+            await self._try_refresh(heard_out=next_one)
             return
         self._from.counters.commits += 1
         self._tell(bundles.of_hint(hint, inline, self._episode, spent=self._spent))
@@ -282,14 +284,14 @@ class Feed:
                 await self._try_refresh()
                 await self._hear_early()
 
-    async def _try_refresh(self) -> None:
+    async def _try_refresh(self, *, heard_out: bool = False) -> None:
         """Read, or let it be for now: whatever is missed, the poll will find (R1)."""
         now = asyncio.get_running_loop().time()
         if now < self._read_again_at:
             return
         options = self._from.options
         try:
-            await self._refresh()
+            await self._refresh(heard_out=heard_out)
             self._pause_s = 0.0
         except ChatNotFound:
             self.close()
@@ -299,19 +301,22 @@ class Feed:
             self._read_again_at = now + self._pause_s
             _LOG.info("cannot read chat %s for its readers: %s", self.chat_id, error)
 
-    async def _refresh(self) -> Chat:
+    async def _refresh(self, *, heard_out: bool = False) -> Chat:
         """Bring the feed to what the store says, with one read that all readers share."""
         chat = await self._load()
         if self.version not in {NO_VERSION, chat.version}:
             before = self._episode
             missed = await self._missed(chat, self.version, None)
-            await self._hear_out(chat)
+            if not heard_out:
+                await self._hear_out(chat)
             self._tell(missed or bundles.to_begin_anew(chat, self.version))
             self._facts = chat
             if self._episode != before:
                 # What was said before we heard of the episode; if nobody reads, whoever comes will.
                 self._seq = 0 if self.log.readers else None
-                await self._fill()
+                if self._from.patience.is_left():
+                    with self._from.patience.spent():
+                        await self._fill()
         elif self.version == NO_VERSION:
             self.version = chat.version
             self._episode, self._spent = bundles.episode_of(chat), bundles.is_spent(chat)
@@ -324,25 +329,24 @@ class Feed:
         The race: its last parts and the hint of its commit are on their way (this process stood
         still, or the bus did), and the poll finds the commit first. Whoever has seen the beginning
         would see the rest at one go. It is in the live log; but a bus that hangs is not waited for,
-        or what was committed would come late (R1), and so would it behind a rest that is long.
+        or what was committed would come late (R1), and nobody shall be too slow for a long rest.
         """
-        options, patience = self._from.options, self._from.patience
-        now = asyncio.get_running_loop().time()
         goes_on = bundles.episode_of(chat) == self._episode and not bundles.is_spent(chat)
         if goes_on or self._spent or self._seq == 0 or not self.log.readers:
             return
-        if now < patience.again_at:
+        if not self._from.patience.is_left():
             return
         try:
-            rest = await self._read_live(
-                self._episode, self._seq or 0, within_s=options.poll_grace_s
-            )
+            with self._from.patience.spent():
+                rest = await self._read_live(
+                    self._episode, self._seq or 0, within_s=self._from.options.poll_grace_s
+                )
         except Unavailable:
-            patience.again_at = now + options.retry_max_s
             return
-        if 2 * sum(len(part.payload) for part in rest) <= options.log_bytes_max:
+        if self.log.has_room(list(map(_said, rest))):
             for part in rest:
-                self._say(part)
+                if self._seq is None or part.seq == self._seq + 1:
+                    self._say(part)
 
     async def _load(self) -> Chat:
         self._from.counters.reads += 1
@@ -450,7 +454,9 @@ class Feed:
         come. So no longer than the poll takes to find it (R1)."""
         self._from.counters.live_reads += 1
         try:
-            async with asyncio.timeout(within_s or self._from.options.poll_every_s):
+            async with asyncio.timeout(
+                self._from.options.poll_every_s if within_s is None else within_s
+            ):
                 return await self._from.bus.read_live(self.chat_id, episode, seq)
         except TimeoutError as late:
             raise Unavailable("the bus did not say in time what was said") from late

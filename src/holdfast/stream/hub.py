@@ -48,7 +48,14 @@ class Hub:
         self._doubt = asyncio.Event()
         self._group = Crew()
         self._sources = Sources(
-            store, history, bus, self._options, self._counters, self._doubt, self._later, Patience()
+            store=store,
+            history=history,
+            bus=bus,
+            options=self._options,
+            counters=self._counters,
+            doubt=self._doubt,
+            later=self._later,
+            patience=Patience(self._options.poll_every_s / 4, self._options.poll_every_s),
         )
         self._watches: dict[ChatId, _Watch] = {}
         self._poll_task: asyncio.Task[None] | None = None

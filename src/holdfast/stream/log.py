@@ -6,6 +6,7 @@ itself behind the start (R5, L64). Nobody is asked, nobody waits.
 """
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TypeAlias
@@ -60,6 +61,11 @@ class Log:
 
     def has_lost(self, position: int) -> bool:
         return position < self._start
+
+    def has_room(self, items: Sequence[Item]) -> bool:
+        """For these and one more, without dropping what somebody has yet to take."""
+        weight = self._bytes + sum(item.weight for item in items)
+        return len(self) + len(items) < self._length_max and weight <= self._bytes_max
 
     def append(self, item: Item) -> None:
         if self.readers == 0:

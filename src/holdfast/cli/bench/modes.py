@@ -117,8 +117,8 @@ def soak(
 
     People begin chats, watch and speak, and half of them vanish in the middle of an answer. Memory,
     tasks, files, connections and what the bus keeps are weighed now and then; after a third of the
-    time, and once what is remembered by design is full, a line through the samples must not rise.
-    Every answer is checked, and every history at the end, of those who vanished, too.
+    time a line through the samples must not rise; of memory, once what is remembered is full. Every
+    answer is checked, and every history at the end, of those who vanished, too.
 
     Exit codes: 0 all was right and nothing grows, 1 else, 2 wrong usage.
     """
