@@ -4,7 +4,7 @@ import asyncio
 import signal
 import time
 import traceback
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
@@ -349,21 +349,27 @@ def _check_effects(scene: Scene, history: tuple[Message, ...], verdict: Verdict)
 
 
 def _check_zombie(chat_id: ChatId, victim: Actor, successor: list[Heard], verdict: Verdict) -> None:
-    """No commit of the victim's comes after the version at which its successor took over (S4)."""
-    taken = [
-        h.what["version"]
-        for h in successor
-        if h.what.get("said") == "acquired" and h.what["chat"] == str(chat_id)
-    ]
-    if not taken:
-        return
-    late = [
-        h.what["version"]
-        for h in victim.heard
-        if h.what.get("said") == "committed"
-        and h.what["chat"] == str(chat_id)
-        and h.what["version"] >= min(taken)
-    ]
+    late = late_commits(chat_id, victim.heard, successor)
     verdict.zombie_commits += len(late)
     if late:
         verdict.wrong.append(f"a zombie wrote versions {late}")
+
+
+def late_commits(chat_id: ChatId, victim: Sequence[Heard], successor: Sequence[Heard]) -> list[int]:
+    """Versions that the victim wrote with an epoch of before its successor took over, once it had
+    (S4). On a busy machine the successor may lose its lease, too, and the victim take the chat
+    back: what it writes then has an epoch of its own."""
+
+    def said(heard: Sequence[Heard], what: str) -> list[dict[str, Any]]:
+        own = [h.what for h in heard if h.what.get("said") == what]
+        return [each for each in own if each["chat"] == str(chat_id)]
+
+    return [
+        commit["version"]
+        for commit in said(victim, "committed")
+        if any(
+            commit["version"] >= taken["version"]
+            and (commit["epoch"] is None or commit["epoch"] < taken["epoch"])
+            for taken in said(successor, "acquired")
+        )
+    ]
