@@ -44,7 +44,7 @@ async def test_a_turn_is_told_part_by_part_then_as_a_message(stage: Stage) -> No
 async def test_contiguous_hints_cause_no_read(stage: Stage) -> None:
     chat = await stage.create(user())
     async with (
-        stage.replica() as one,
+        stage.replica(NEVER_POLLS) as one,
         recording(one.hub, chat.chat_id) as reader,
     ):
         await reader.until(lambda r: r.seqs == [1] and r.status == "running")
