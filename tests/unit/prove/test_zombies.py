@@ -3,6 +3,8 @@
 from typing import Any
 from uuid import UUID
 
+import pytest
+
 from holdfast.domain.ids import ChatId
 from holdfast.prove.stage.theatre import Heard
 from holdfast.prove.turns.trials import late_commits
@@ -32,8 +34,9 @@ def test_what_is_written_with_an_epoch_that_is_over_is_late() -> None:
     assert late_commits(CHAT, victim, [acquired(2, 5)]) == [5, 7]
 
 
-def test_so_is_what_is_written_with_none() -> None:
-    assert late_commits(CHAT, [committed(None, 6)], [acquired(2, 5)]) == [6]
+@pytest.mark.parametrize("epoch", [None, 2])
+def test_so_is_what_is_written_with_none_or_with_the_successors(epoch: int | None) -> None:
+    assert late_commits(CHAT, [acquired(1, 2), committed(epoch, 6)], [acquired(2, 5)]) == [6]
 
 
 def test_who_takes_the_chat_back_writes_lawfully_until_it_is_taken_again() -> None:

@@ -356,20 +356,20 @@ def _check_zombie(chat_id: ChatId, victim: Actor, successor: list[Heard], verdic
 
 
 def late_commits(chat_id: ChatId, victim: Sequence[Heard], successor: Sequence[Heard]) -> list[int]:
-    """Versions that the victim wrote with an epoch of before its successor took over, once it had
-    (S4). On a busy machine the successor may lose its lease, too, and the victim take the chat
-    back: what it writes then has an epoch of its own."""
+    """Versions that the victim wrote once its successor had taken over (S4). On a busy machine the
+    successor may lose its lease, too, and the victim take the chat back: that epoch is its own."""
 
     def said(heard: Sequence[Heard], what: str) -> list[dict[str, Any]]:
         own = [h.what for h in heard if h.what.get("said") == what]
         return [each for each in own if each["chat"] == str(chat_id)]
 
+    own = {each["epoch"] for each in said(victim, "acquired")}
     return [
         commit["version"]
         for commit in said(victim, "committed")
         if any(
             commit["version"] >= taken["version"]
-            and (commit["epoch"] is None or commit["epoch"] < taken["epoch"])
+            and (commit["epoch"] not in own or commit["epoch"] < taken["epoch"])
             for taken in said(successor, "acquired")
         )
     ]
