@@ -1,6 +1,7 @@
 """The pool of connections, and what it asks of the server before it serves anybody."""
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -91,6 +92,7 @@ class _Bounded:
 @asynccontextmanager
 async def open_pool(url: str, options: PoolOptions | None = None) -> AsyncGenerator[Pool]:
     """A pool on a database that keeps its promises; refuses one that was told not to."""
+    logging.getLogger(asyncpg.pool.__name__).addFilter(_in_one_line)
     options = options or PoolOptions()
     pool = BoundedPool(
         url,
@@ -142,6 +144,15 @@ async def refuse_unsafe(pool: Pool) -> None:
                 f"PostgreSQL runs with {name}={setting}: it may lose what it acknowledged. "
                 f"Set {name}=on; Holdfast does not start without it."
             )
+
+
+def _in_one_line(record: logging.LogRecord) -> bool:
+    """The driver looks for a database that is away, and tells each time with its whole way into
+    the socket that it is not there. The reason is enough, for who reads logs in an outage."""
+    if record.exc_info and (error := record.exc_info[1]) is not None:
+        record.msg, record.args = f"{record.getMessage()}: {error!r}", ()
+        record.exc_info = None
+    return True
 
 
 async def _leave_as_is(_connection: object) -> None:

@@ -38,6 +38,25 @@ async def test_a_database_that_may_forget_is_refused(template: str) -> None:
                 raise AssertionError("opened")
 
 
+async def test_a_database_that_is_away_is_told_in_one_line(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The driver, which looks for it all the time, would tell thirty lines each time."""
+    async with temporary_database() as url:
+        name = url.rsplit("/", 1)[1]
+        async with open_pool(url, PoolOptions(connections_min=1, connections_max=1)):
+            await on_server(f'alter database "{name}" with allow_connections false')
+            await on_server(
+                f"select pg_terminate_backend(pid) from pg_stat_activity where datname = '{name}'"
+            )
+            async with asyncio.timeout(5):
+                while not caplog.records:  # noqa: ASYNC110 - the driver's own time
+                    await asyncio.sleep(0.05)
+    told = caplog.records[0]
+    assert (told.name, told.exc_info) == ("asyncpg.pool", None)
+    assert "not currently accepting connections" in told.getMessage()
+
+
 async def test_checking_out_a_connection_costs_no_statement(template: str) -> None:
     async with (
         temporary_database(template) as url,

@@ -31,6 +31,10 @@ WAITS_S_MAX: Final = 2 * (STATEMENT_S + STATEMENT_S) + 1.5
 """For a connection and for the statement, to know who asks and to answer; and a busy machine."""
 LOCKED_S: Final = 6.5
 """Longer than a lease (4 s) and than anybody may wait."""
+CUT_OFF: Final = """
+    select pg_terminate_backend(pid) from pg_stat_activity
+    where backend_type = 'client backend' and application_name <> ''
+"""
 TAKEN_S: Final = 1.0
 SITTING_S: Final = 0.5
 CONNECTIONS: Final = 60
@@ -59,15 +63,12 @@ class Strangers:
         first = await asyncpg.connect(self.url)
         self.seats.append(first)
         await self._sit_down()
-        await first.execute(
-            "select pg_terminate_backend(pid) from pg_stat_activity"
-            " where backend_type = 'client backend' and application_name <> ''"
-        )
-        # They go one by one, and whoever sees a seat free first has it.
+        # They go one by one, and whoever sees a seat free first has it: also one of ours, again.
         ends_s = time.monotonic() + SITTING_S
         while time.monotonic() < ends_s:
-            await self._sit_down()
+            await first.execute(CUT_OFF)
             await asyncio.sleep(0.02)
+            await self._sit_down()
 
     async def _sit_down(self) -> None:
         with suppress(asyncpg.TooManyConnectionsError):
