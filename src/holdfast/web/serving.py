@@ -31,7 +31,9 @@ class ServingOptions:
 def bind(options: ServingOptions) -> socket.socket:
     """A socket that is heard on once the app is served; raises `OSError`."""
     family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
-    bound = socket.socket(family, socket.SOCK_STREAM)
+    # The protocol by its name: only then does asyncio's own loop send small writes at once, on all
+    # that is accepted. Else an answer's body waits until its headers are acknowledged, 40 ms.
+    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if sys.platform == "linux":

@@ -1,6 +1,7 @@
 """The bus is emptied, paused, restarted and taken away: what is stored is the same, and nobody
 waits longer for it than for the next poll."""
 
+import asyncio
 import math
 import time
 from collections.abc import Iterator
@@ -20,13 +21,19 @@ DISTURBANCES = (needless.emptied, needless.paused, needless.restarted)
 
 
 async def lose_bus(order: Order) -> Found:
+    """Both kinds at once: each mostly waits, for the pace of words and for the next poll."""
     found = Found(0)
-    for bus in get_args(BusKind):
-        async with theatre() as stage, cell(stage, bus, ONE_OF_EACH) as place:
-            for number in range(1, order.count + 1):
-                await _once(place, found)
-                order.say(f"{bus}: {number} rounds")
+    async with asyncio.TaskGroup() as tasks:
+        for bus in get_args(BusKind):
+            tasks.create_task(_lose(bus, order, found))
     return found
+
+
+async def _lose(bus: BusKind, order: Order, found: Found) -> None:
+    async with theatre() as stage, cell(stage, bus, ONE_OF_EACH) as place:
+        for number in range(1, order.count + 1):
+            await _once(place, found)
+            order.say(f"{bus}: {number} rounds")
 
 
 async def _once(place: Cell, found: Found) -> None:
