@@ -105,7 +105,7 @@ class Line:
         self._slow: dict[Handle, float] = {}
 
     def hurry(self) -> None:
-        """What is still on its way arrives now."""
+        """Statements and answers that are still on their way arrive now."""
         self.cut_until_s = 0.0
         loop = asyncio.get_running_loop()
         slow, self._slow = self._slow, {}
@@ -141,7 +141,7 @@ class Line:
                 self._see(self.process.name, name)
             if not fate.answered:
                 result = Unavailable(f"{name} was not answered")
-            if fate.after_s:
+            if fate.after_s and not self.weather.calm:
                 self._later(fate.after_s, _tell, answer, result)
             else:
                 _tell(answer, result)
