@@ -80,6 +80,19 @@ describe("the status region", () => {
     expect(broken.assertive).toBe("The turn failed. The provider is busy.");
   });
 
+  it("waits for the call to wait before it says so", () => {
+    const early = { ...going("rm x", "running"), phase: "awaiting" } as Foot;
+    expect(
+      told(
+        [
+          [1001, items(early)],
+          [1002, items(going("rm x", "awaiting"))],
+        ],
+        { ...IDLE, turn: 1, is: "going", at: 1000 },
+      ),
+    ).toEqual([null, "Waits for you: Wants to run rm x, waits for you"]);
+  });
+
   it("does not tell a chat's past when it is opened", () => {
     expect(
       told(

@@ -63,6 +63,8 @@ function running(told: Told, foot: Extract<Foot, { is: "going" }>, now: number):
   const { what, phase } = foot;
   if (what === null || what.state === "writing" || what.id === told.call) return silent;
   if (phase === "awaiting") {
+    // The status may come a frame before the calls that wait; until then the call seems to run.
+    if (what.state !== "awaiting") return silent;
     return {
       told: { ...told, call: what.id, at: now },
       polite: null,
