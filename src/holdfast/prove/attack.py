@@ -23,6 +23,8 @@ class Order:
     count: int
     seed: int
     say: Say
+    patience: float = 1.0
+    """What a promised time is multiplied by: 1 for a proof, more for a test on a busy machine."""
 
 
 @dataclass

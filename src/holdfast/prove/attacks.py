@@ -52,7 +52,8 @@ async def _strike(order: Order, blow: Blow, mutant: str | None = None, **setting
         )
     times = done.takeovers(blow)
     found = Found(done.struck(blow), done.wrong(), {"takeover_max_s": round(max(times), 2)})
-    if (limit := TAKEOVER_MAX_S.get(blow)) is not None and max(times) > limit:
+    limit = TAKEOVER_MAX_S.get(blow)
+    if limit is not None and max(times) > limit * order.patience:
         found.violations.append(f"taken over after {max(times):.2f} s, {limit:.0f} s at most")
     return found
 

@@ -104,7 +104,7 @@ class Client:
         """The events of one's list."""
         return self.stream("", after)
 
-    async def until(self, chat_id: str, *statuses: str, within_s: float = 20) -> dict[str, Any]:
+    async def until(self, chat_id: str, *statuses: str, within_s: float = 60) -> dict[str, Any]:
         """The chat, once it stands so."""
         async with asyncio.timeout(within_s):
             while True:

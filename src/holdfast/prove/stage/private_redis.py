@@ -38,7 +38,7 @@ class PrivateRedis:
         self.process = await asyncio.to_thread(
             subprocess.Popen[bytes], command, stdout=subprocess.DEVNULL
         )
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while True:
                 if await self._answers():
                     return
@@ -127,7 +127,7 @@ class PrivateCluster:
         await self.until_agreed()
 
     async def until_agreed(self) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while True:
                 if all([await self._is_ready(node) for node in self.nodes]):
                     return

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Final
 
-START_S: Final = 30
+START_S: Final = 60
 STOP_S: Final = 10
 
 

@@ -25,7 +25,7 @@ from holdfast.prove.stage.private_redis import private_redis
 from holdfast.prove.stage.recorder import Recorder, recording
 from holdfast.prove.stage.simulator import simulator_process
 
-WAIT_S = 60.0
+WAIT_S = 120.0
 NOT_YET = 0
 """No pid: a signal to it would be one to everybody in our own group."""
 

@@ -61,11 +61,13 @@ class Task:
 
 
 def tasks_of(seed: int, **counts: int) -> list[Task]:
-    """So many of each blow, at boundaries spread evenly and then shuffled by the seed."""
+    """So many of each blow. The seed chooses the boundaries; none is struck again before every
+    other one has been struck."""
     chance = random.Random(seed)
     blows: list[Blow] = ["kill", "freeze", "term"]
+    boundaries = chance.sample(range(1, BOUNDARIES + 1), BOUNDARIES)
     tasks = [
-        Task(blow, 1 + number % BOUNDARIES, chance.randrange(1, BOUNDARIES // 2))
+        Task(blow, boundaries[number % BOUNDARIES], chance.randrange(1, BOUNDARIES // 2))
         for blow in blows
         for number in range(counts.get(blow, 0))
     ]

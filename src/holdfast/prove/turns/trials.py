@@ -31,7 +31,7 @@ BusKind = Literal["postgres", "redis"]
 Blow = Literal["kill", "freeze", "term", "cut"]
 """SIGKILL; SIGSTOP, woken in the middle of the successor's turn; SIGTERM; its link to the database
 taken down, and mended in the middle of the successor's turn."""
-SETTLE_S = 45.0
+SETTLE_S = 120.0
 PATIENT = PoolOptions(
     connections_min=1, connections_max=2, connect_timeout_s=60.0, command_timeout_s=60.0
 )
