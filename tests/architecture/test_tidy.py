@@ -21,6 +21,8 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 FILE_LINES_MAX: Final = 500
 FUNCTION_LINES_MAX: Final = 60
 ADR_LINES_MAX: Final = 40
+LONG_S: Final = 30
+"""Who sleeps for that long waits to be killed or cancelled."""
 
 OUR_WORD_FOR: Final[Mapping[str, str]] = {
     # The right-hand column of the glossary, as far as a word there has no honest other use.
@@ -170,6 +172,41 @@ def unfinished_work(source: Source) -> Iterator[str]:
             yield source.says(number, f"open an issue instead: {line.strip()}")
 
 
+def fixed_sleeps(source: Source) -> Iterator[str]:
+    """A test waits for a condition, in a loop, and not for a time that some machine is too slow
+    for. Virtual time may pass, and what never ends by itself may sleep for long."""
+    if "virtual" in source.text or "/simulation/" in source.path or _is_virtual(source.path):
+        return
+    if "sleep(" not in source.text and "wait_for_timeout(" not in source.text:
+        return
+    lines = source.text.splitlines()
+    polling = {
+        inner
+        for loop in ast.walk(source.tree)
+        if isinstance(loop, ast.While | ast.For | ast.AsyncFor)
+        for inner in ast.walk(loop)
+    }
+    for node in ast.walk(source.tree):
+        match node:
+            case ast.Call(func=ast.Attribute(attr="sleep" | "wait_for_timeout" as name), args=[s]):
+                said = "".join(lines[max(node.lineno - 4, 0) : node.lineno])
+                is_long = isinstance(s, ast.Constant) and not 0 < float(str(s.value)) < LONG_S
+                if (
+                    (name != "sleep" or not is_long)
+                    and node not in polling
+                    and "# Real time:" not in said
+                ):
+                    yield source.says(node.lineno, "a fixed sleep: wait for a condition")
+            case _:
+                pass
+
+
+def _is_virtual(path: str) -> bool:
+    """Whether the tests of this folder run in virtual time."""
+    conftest = (ROOT / path).with_name("conftest.py")
+    return conftest.is_file() and "virtual" in conftest.read_text(encoding="utf-8")
+
+
 EVERYWHERE: Final = ("src", "tests", "scripts")
 RULES: Final[Mapping[Rule, tuple[str, ...]]] = {
     long_files: EVERYWHERE,
@@ -178,6 +215,7 @@ RULES: Final[Mapping[Rule, tuple[str, ...]]] = {
     foreign_words: ("src",),
     stray_sql: ("src",),
     unfinished_work: ("src",),
+    fixed_sleeps: ("tests",),
 }
 
 SAMPLES: Final[list[tuple[Rule, str]]] = [
@@ -196,9 +234,15 @@ SAMPLES: Final[list[tuple[Rule, str]]] = [
     (stray_sql, "q = f'update chats set x = {x}'"),
     (stray_sql, "q = 'delete from chats'"),
     (unfinished_work, "x = 1  # TODO: more"),
+    (fixed_sleeps, "async def test_it():\n    await asyncio.sleep(0.3)"),
+    (fixed_sleeps, "async def test_it(tab):\n    await tab.page.wait_for_timeout(400)"),
 ]
 
 INNOCENT: Final = '''"""Select the newest from what they sent; update it, then set it aside."""
+
+async def until(done):
+    while not done():
+        await asyncio.sleep(0.01)
 
 class StepBoundary:
     def truncatable(self, chat, parts, model):

@@ -1,4 +1,4 @@
-"""One server and one browser for the tests of a file, a browser profile for each test."""
+"""One browser for a test process, one server for a file, a browser profile for each test."""
 
 import os
 from collections.abc import AsyncGenerator, Generator
@@ -27,19 +27,19 @@ def another_page() -> Generator[None]:
         yield
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def site(template: str) -> AsyncGenerator[Site]:
     async with a_site_of_its_own(template) as site:
         yield site
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def browser() -> AsyncGenerator[Browser]:
     async with chromium() as browser:
         yield browser
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def context(browser: Browser, site: Site) -> AsyncGenerator[BrowserContext]:
     """Afterwards no tab may have broken the policy, complained, or asked another origin."""
     context = await browser.new_context(viewport={"width": 1280, "height": 800})
@@ -48,7 +48,7 @@ async def context(browser: Browser, site: Site) -> AsyncGenerator[BrowserContext
     site.content()
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def tab(context: BrowserContext, site: Site) -> Tab:
     """Signed in."""
     tab = await open_tab(context, site)

@@ -3,6 +3,8 @@
     uv run python -m tests.browser.mutants            all of them
     uv run python -m tests.browser.mutants letters    those whose name has this in it
 
+With `--canary` the page as it is is not tested before: another stage of the gate does that.
+
 No file of ours is touched: the page's sources are copied, changed and built beside, and one test is
 run before what came of it. That test must fail, and must pass before the page as it is. A mutant
 whose text is no longer there is wrong, too: whoever moves a protection moves its mutant.
@@ -178,10 +180,10 @@ async def verdict(mutant: Mutant) -> str:
     return f"caught: {why[:70]}" if code == FAILED else "SURVIVED"
 
 
-async def main(wanted: str) -> int:
+async def main(wanted: str, *, is_canary: bool) -> int:
     chosen = [mutant for mutant in MUTANTS if wanted in mutant.name]
     wrong = 0 if chosen else 1
-    for test in dict.fromkeys(mutant.test for mutant in chosen):
+    for test in dict.fromkeys(mutant.test for mutant in chosen if not is_canary):
         code, said = await run_test(test)
         if code != 0:
             wrong += 1
@@ -194,4 +196,6 @@ async def main(wanted: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(asyncio.run(main(" ".join(sys.argv[1:]))))
+    canary = "--canary" in sys.argv
+    words = [word for word in sys.argv[1:] if word != "--canary"]
+    sys.exit(asyncio.run(main(" ".join(words), is_canary=canary)))

@@ -12,11 +12,19 @@ from tests.support.browser import PATIENCE_MS, Site, Tab, open_tab
 from tests.support.numbered import NUMBERS, counting, messages_of, numbers_of, whole
 from tests.support.terminal import Cli
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 def composer(tab: Tab) -> Locator:
     return tab.page.locator("[data-composer]")
+
+
+async def draft_is_saved(tab: Tab, chat_id: str, text: str) -> None:
+    """In the storage that all tabs of a profile share, as this tab reads it."""
+    await tab.page.wait_for_function(
+        "([chat, text]) => localStorage.getItem(`holdfast.draft.${chat}`)?.includes(text)",
+        arg=[chat_id, text],
+    )
 
 
 @pytest.fixture
@@ -30,12 +38,13 @@ async def user_messages(tab: Tab) -> list[str]:
 
 
 @requirement("F07", "L62")
+@pytest.mark.essential
 @pytest.mark.ui_item(5)
 async def test_two_tabs_and_the_command_line_agree(
     tab: Tab, context: BrowserContext, site: Site, cli: Cli
 ) -> None:
     """All three speak, some of them while the agent works."""
-    chat_id = await tab.new_chat(counting(30, 300))
+    chat_id = await tab.new_chat(counting(20, 300))
     other = await open_tab(context, site)
     await other.go(f"/chats/{chat_id}")
     for each in (tab, other):
@@ -54,7 +63,7 @@ async def test_two_tabs_and_the_command_line_agree(
     await site.admin.until(chat_id, "idle")
     stored = await messages_of(site.admin, chat_id)
     order = [each["parts"][0]["text"] for each in stored if each["role"] == "user"]
-    assert order == [counting(30, 300), *says]
+    assert order == [counting(20, 300), *says]
     assert await user_messages(tab) == await user_messages(other) == order
     assert followed == [each["seq"] for each in stored], "once, and in the same order"
     assert await numbers_of(tab) == await numbers_of(other) == NUMBERS[:300]
@@ -82,6 +91,7 @@ async def until_answer(attached: asyncio.subprocess.Process, text: str) -> list[
     raise AssertionError(f"it ended without {text!r}")
 
 
+@pytest.mark.essential
 @pytest.mark.ui_item(5)
 async def test_a_draft_is_of_one_chat_and_of_one_tab_and_survives(
     tab: Tab, context: BrowserContext, site: Site
@@ -93,7 +103,8 @@ async def test_a_draft_is_of_one_chat_and_of_one_tab_and_survives(
     await other.go(f"/chats/{first}")
     await expect(composer(other)).to_be_visible()
     await composer(tab).fill("half a thought")
-    await tab.page.wait_for_timeout(400)  # it is saved after a quarter of a second
+    for each in (tab, other):
+        await draft_is_saved(each, first, "half a thought")
     await expect(composer(other)).to_have_value("")
     await other.go(f"/chats/{second}")
     await expect(composer(other)).to_have_value("")
@@ -120,7 +131,7 @@ async def test_a_tab_that_closes_leaves_the_draft_of_another_alone(
     await expect(composer(other)).to_be_visible()
     await tab.go(f"/chats/{chat_id}")
     await composer(tab).fill("half a thought")
-    await tab.page.wait_for_timeout(400)
+    await draft_is_saved(tab, chat_id, "half a thought")
     await other.page.close(run_before_unload=True)
     fresh = await open_tab(context, site)
     await fresh.go(f"/chats/{chat_id}")

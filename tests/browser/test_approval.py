@@ -14,14 +14,14 @@ from tests.support.browser import PATIENCE_MS, Site, Tab, a_site_of_its_own, ope
 from tests.support.browser_tools import with_tools
 from tests.support.numbered import messages_of
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 RULES = {"rules": [{"tool": "clock", "verdict": "ask"}]}
 CLOCK = '[[sim: call clock {} | then | say "so late"]]'
 QUESTION = '[[sim: call ask_person {"question": "Red or blue?"} | then | say "as you say"]]'
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def site(template: str) -> AsyncGenerator[Site]:
     rules = orjson.dumps(RULES).decode()
     async with a_site_of_its_own(
@@ -58,6 +58,7 @@ async def assert_over(tab: Tab) -> None:
 
 
 @requirement("F18")
+@pytest.mark.essential
 @pytest.mark.ui_item(9)
 async def test_nothing_runs_before_it_is_approved(tab: Tab) -> None:
     chat_id = await asked(tab)
@@ -71,6 +72,7 @@ async def test_nothing_runs_before_it_is_approved(tab: Tab) -> None:
 
 
 @requirement("F18")
+@pytest.mark.essential
 @pytest.mark.ui_item(9)
 async def test_a_denial_gives_its_reason_to_the_agent(tab: Tab) -> None:
     chat_id = await asked(tab)
@@ -135,6 +137,7 @@ async def test_what_nobody_decides_expires(tab: Tab) -> None:
 
 
 @requirement("F18")
+@pytest.mark.essential
 @pytest.mark.ui_item(9)
 async def test_a_question_is_answered_in_the_page(
     tab: Tab, context: BrowserContext, site: Site

@@ -3,6 +3,7 @@
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, Literal
 
 import orjson
@@ -16,7 +17,7 @@ from tests.support.browser import PATIENCE_MS, Site, Tab, a_site, open_tab
 from tests.support.database import temporary_database
 from tests.support.replica import Replicas
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.ui_item(17)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.ui_item(17)]
 
 RULES = {"rules": [{"tool": "clock", "verdict": "ask"}]}
 RICH = (
@@ -38,7 +39,7 @@ class States:
     archived: str
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def stood(template: str) -> AsyncGenerator[tuple[Site, States]]:
     async with (
         temporary_database(template) as url,
@@ -76,9 +77,20 @@ class Look:
 Theme = Literal["light", "dark"]
 
 
-@pytest.mark.parametrize("part", ["around", "chats", "running", "floating"])
-@pytest.mark.parametrize("width", [390, 820, 1280])
-@pytest.mark.parametrize("theme", ["light", "dark"])
+PARTS = ("around", "chats", "running", "floating")
+ESSENTIAL_LOOKS = {
+    ("light", 1280, "chats"),
+    ("dark", 390, "chats"),
+    ("dark", 1280, "around"),
+    ("light", 390, "running"),
+}
+LOOKS = [
+    pytest.param(*look, marks=[pytest.mark.essential] if look in ESSENTIAL_LOOKS else [])
+    for look in product(("light", "dark"), (390, 820, 1280), PARTS)
+]
+
+
+@pytest.mark.parametrize(("theme", "width", "part"), LOOKS)
 async def test_axe_finds_nothing_serious_and_nothing_is_cut_off(
     browser: Browser, stood: tuple[Site, States], theme: Theme, width: int, part: str
 ) -> None:
@@ -184,10 +196,11 @@ async def what_floats(look: Look, states: States, width: int) -> None:
 
 ASKED = (
     '[[sim: think "Let me look at the clock." | call clock {} | then |'
-    ' say "It is late, said the clock." | rate=30]]'
+    ' say "It is late, said the clock." | rate=2]]'
 )
 
 
+@pytest.mark.essential
 async def test_a_screen_reader_is_told_of_a_turn_and_never_of_its_words(
     browser: Browser, stood: tuple[Site, States]
 ) -> None:

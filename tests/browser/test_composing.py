@@ -7,11 +7,12 @@ from playwright.async_api import Page, expect
 
 from tests.support.browser import Tab
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.ui_item(15)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.ui_item(15)]
 
 ENTER = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13}
 
 
+@pytest.mark.essential
 async def test_enter_while_a_word_is_being_composed_does_not_send(tab: Tab) -> None:
     """A real composition, by Chromium's own input method, and the Enter of its keyboard."""
     page = tab.page

@@ -7,8 +7,10 @@ from tests.requirements import requirement
 from tests.support.browser import PATIENCE_MS, Tab
 from tests.support.numbered import messages_of
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
+SLOW = "[[sim: words=4000 | rate=25]]"
+"""Longer than any test: an answer that is ended before it is over."""
 RED, BLUE, GREEN = (f'[[sim: say "{word}"]]' for word in ("red", "blue", "green"))
 
 
@@ -44,6 +46,7 @@ async def go_back(tab: Tab, older: str) -> None:
 
 
 @requirement("F04", "L61")
+@pytest.mark.essential
 @pytest.mark.ui_item(10)
 async def test_an_edited_message_keeps_its_older_version_after_a_reload(tab: Tab) -> None:
     chat_id = await tab.new_chat(RED)
@@ -73,7 +76,7 @@ async def test_an_edited_message_keeps_its_older_version_after_a_reload(tab: Tab
 @requirement("F04")
 @pytest.mark.ui_item(10)
 async def test_an_edit_in_mid_answer_ends_that_answer(tab: Tab) -> None:
-    chat_id = await tab.new_chat("[[sim: words=400 | rate=25]]")
+    chat_id = await tab.new_chat(SLOW)
     await expect(tab.page.locator("[data-key='m2.0']")).to_be_visible(timeout=PATIENCE_MS)
     await edit(tab, 0, BLUE)
     await expect(saying(tab, "blue")).to_be_visible(timeout=PATIENCE_MS)

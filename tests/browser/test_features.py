@@ -14,10 +14,10 @@ from tests.support.identity import PASSWORD
 
 UNREAD = re.compile(r"^\(\d+\) Holdfast$")
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def site() -> AsyncGenerator[Site]:
     """With workspaces, and a model that answers plain questions."""
     async with a_stage() as site:
@@ -37,6 +37,7 @@ async def press(tab: Tab, button: str) -> None:
 
 
 @requirement("F01", "F03", "F06")
+@pytest.mark.essential
 async def test_who_has_never_seen_it_finds_the_way(tab: Tab) -> None:
     """Every step by what is written on the page: no key, no address, no selector of ours."""
     page = tab.page
@@ -79,6 +80,7 @@ async def test_who_has_never_seen_it_finds_the_way(tab: Tab) -> None:
     tab.content()
 
 
+@pytest.mark.essential
 async def test_words_are_found_where_they_are_folded_away(tab: Tab) -> None:
     page = tab.page
     await tab.new_chat(TESTS)
@@ -166,9 +168,9 @@ async def test_a_queued_message_is_dragged_to_its_place(tab: Tab) -> None:
     await page.mouse.move(box["x"] + 8, box["y"] - 50, steps=4)
     rows = page.get_by_role("region", name="Queue").get_by_role("listitem")
     await expect(rows.first).to_contain_text("third")
-    placed = page.wait_for_event("response", lambda answer: answer.url.endswith("/place"))
-    await page.mouse.up()
-    assert (await placed).ok
+    async with page.expect_response(lambda answer: answer.url.endswith("/place")) as placed:
+        await page.mouse.up()
+    assert (await placed.value).ok
     chat = (await tab.site.admin.get(f"chats/{chat_id}")).json
     assert [each["parts"][0]["text"] for each in chat["queue"]] == ["third", "first", "second"]
     for text in ("third", "first", "second"):
@@ -211,23 +213,25 @@ async def test_the_width_of_the_list_is_kept(tab: Tab, context: BrowserContext) 
     edge = page.get_by_role("separator", name="Width of the list")
     chats = page.get_by_role("navigation", name="Chats")
 
-    async def width() -> float:
-        box = await chats.bounding_box()
-        assert box is not None
-        return box["width"]
+    async def is_wide(px: int) -> None:
+        await page.wait_for_function(
+            "px => document.querySelector('nav[aria-label=Chats]')"
+            ".getBoundingClientRect().width === px",
+            arg=px,
+        )
 
-    assert await width() == 280
+    await is_wide(280)
     await edge.focus()
     await page.keyboard.press("ArrowRight")
-    assert await width() == 300
+    await is_wide(300)
     await page.mouse.move(300, 400)
     await page.mouse.down()
     await page.mouse.move(900, 400, steps=5)
     await page.mouse.up()
-    assert await width() == 420
+    await is_wide(420)
     await page.reload()
     await chats.wait_for()
-    assert await width() == 420
+    await is_wide(420)
     tab.content()
 
 

@@ -5,6 +5,7 @@ a fault. What a picture would show is asked for instead: is anything outside the
 clipped, does anything lie upon something else.
 """
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -13,9 +14,20 @@ from playwright.async_api import Browser
 from tests.support.axe import cut_off, grave_of
 from tests.support.browser import Site, open_tab
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.ui_item(18)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.ui_item(18)]
 
-LOOKS = [("light", "comfortable"), ("dark", "comfortable"), ("light", "compact")]
+LOOKS = [
+    pytest.param(
+        theme,
+        density,
+        width,
+        marks=[pytest.mark.essential] if (theme, width) == ("dark", 390) else [],
+    )
+    for width, (theme, density) in product(
+        (390, 820, 1280),
+        (("light", "comfortable"), ("dark", "comfortable"), ("light", "compact")),
+    )
+]
 GROUPS = 5
 STATES_MIN = 40
 
@@ -33,8 +45,7 @@ OVERLAPS = """() => {
 }"""
 
 
-@pytest.mark.parametrize("width", [390, 820, 1280])
-@pytest.mark.parametrize(("theme", "density"), LOOKS)
+@pytest.mark.parametrize(("theme", "density", "width"), LOOKS)
 async def test_no_state_of_any_part_is_cut_off_or_unreadable(
     browser: Browser, site: Site, theme: str, density: str, width: int
 ) -> None:

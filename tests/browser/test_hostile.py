@@ -9,7 +9,7 @@ from playwright.async_api import Browser, Page, expect
 
 from tests.support.browser import PATIENCE_MS, Site, Tab, open_tab
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.ui_item(19)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.ui_item(19)]
 
 RUN = "globalThis.ran=1"
 EVIL = "https://evil.example"
@@ -89,7 +89,7 @@ FOUND = """() => {
 }"""
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def watched(browser: Browser, site: Site) -> Any:
     context = await browser.new_context(viewport={"width": 1280, "height": 4000})
     await context.add_init_script(WATCH)
@@ -122,6 +122,7 @@ async def look_at_all(page: Page) -> None:
         await link.focus()
 
 
+@pytest.mark.essential
 async def test_nothing_of_what_a_model_says_runs_or_loads(watched: Tab) -> None:
     tab = watched
     await tab.new_chat(saying(CORPUS[0]))
@@ -162,6 +163,7 @@ async def test_nothing_of_what_a_person_writes_runs_or_loads(watched: Tab, site:
     await harmless(tab)
 
 
+@pytest.mark.essential
 async def test_what_cannot_be_seen_in_an_argument_is_shown_and_a_result_is_text(
     watched: Tab, site: Site
 ) -> None:

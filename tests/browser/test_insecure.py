@@ -12,7 +12,7 @@ from tests.support.browser import Site, Tab, a_site, open_tab
 from tests.support.database import temporary_database
 from tests.support.replica import Replicas
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.ui_item(14)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.ui_item(14)]
 
 
 def own_address() -> str | None:
@@ -26,6 +26,7 @@ def own_address() -> str | None:
     return None if found.startswith("127.") else found
 
 
+@pytest.mark.essential
 async def test_without_a_secure_context_things_are_sent_and_copied(
     template: str, browser: Browser
 ) -> None:
@@ -75,6 +76,7 @@ async def pasted(tab: Tab) -> str:
     field = tab.page.locator("[data-composer]")
     await field.fill("")
     await field.press("Control+v")
+    await expect(field).not_to_have_value("")
     text = await field.input_value()
     await field.fill("")
     return text

@@ -14,7 +14,7 @@ from tests.support.identity import PASSWORD
 from tests.support.replica import Replicas
 from tests.support.web import ADMIN_EMAIL
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.ui_item(16)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.ui_item(16)]
 
 RULES = {"rules": [{"tool": "clock", "verdict": "ask"}]}
 CALL = '[[sim: call clock {} | then | say "It is late."]]'
@@ -31,7 +31,7 @@ FOCUSED = """() => {
 }"""
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def asking(template: str) -> AsyncGenerator[Site]:
     """A server where the clock may be looked at only with leave."""
     async with (
@@ -68,6 +68,7 @@ async def signs_in(page: Page) -> None:
     await page.locator("[data-composer]").wait_for()
 
 
+@pytest.mark.essential
 async def test_everything_on_the_way_is_done_by_keys(browser: Browser, asking: Site) -> None:
     context = await browser.new_context(viewport={"width": 1280, "height": 800})
     await context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -95,12 +96,21 @@ async def test_everything_on_the_way_is_done_by_keys(browser: Browser, asking: S
     await context.close()
 
 
+async def step(page: Page, key: str) -> None:
+    """To another row, and until it has the focus."""
+    before = await page.evaluate("() => document.activeElement?.dataset.key ?? null")
+    await page.keyboard.press(key)
+    await page.wait_for_function(
+        "before => (document.activeElement?.dataset.key ?? null) !== before", arg=before
+    )
+
+
 async def opens_a_tool(page: Page) -> None:
     """From row to row with K, and Enter opens."""
     await page.get_by_role("log").focus()
     card = page.locator(".tool-card [aria-expanded]")
     for _ in range(8):
-        await page.keyboard.press("k")
+        await step(page, "k")
         row = page.locator("article:focus")
         await expect(row).to_have_count(1)
         if await row.locator(".tool-card").count() == 1:
@@ -113,7 +123,7 @@ async def opens_a_tool(page: Page) -> None:
 
 async def copies_the_answer(page: Page) -> None:
     for _ in range(4):
-        await page.keyboard.press("j")
+        await step(page, "j")
         if await page.locator("article:focus [data-row-action=copy]").count() == 1:
             break
     await page.keyboard.press("c")

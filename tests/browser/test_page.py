@@ -8,13 +8,14 @@ from tests.support.browser import Site, Tab, open_tab
 from tests.support.identity import PASSWORD
 from tests.support.web import ADMIN_EMAIL
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 def in_list(tab: Tab, title: str) -> Locator:
     return tab.page.get_by_role("navigation", name="Chats").get_by_role("link", name=title)
 
 
+@pytest.mark.essential
 async def test_who_signs_in_is_where_they_wanted_to_go(context: BrowserContext, site: Site) -> None:
     tab = await open_tab(context, site)
     await tab.go("/settings")
@@ -40,6 +41,7 @@ async def test_who_signs_in_is_where_they_wanted_to_go(context: BrowserContext, 
     tab.content()
 
 
+@pytest.mark.essential
 async def test_code_is_coloured_in_a_thread_of_its_own(tab: Tab) -> None:
     """Also a second language, whose grammar that thread fetches by itself."""
     for language, code in (("python", "print(1)  # one"), ("rust", "fn main() {}")):
@@ -52,6 +54,7 @@ async def test_code_is_coloured_in_a_thread_of_its_own(tab: Tab) -> None:
 
 
 @requirement("F01")
+@pytest.mark.essential
 async def test_the_list_is_found_renamed_pinned_and_archived_in(tab: Tab) -> None:
     await tab.new_chat('[[sim: say "done"]]')
     await tab.settled()

@@ -11,24 +11,24 @@ from playwright.async_api import Browser, expect
 from tests.support.browser import PATIENCE_MS, Site, Tab, open_tab
 from tests.support.identity import PASSWORD
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.ui_item(20)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.ui_item(20)]
 
 BOB = "bob@acme.example"
-SLOW = "[[sim: words=900 | rate=25]]"
+SLOW = "[[sim: words=4000 | rate=25]]"
 AWAY = "This chat is not there"
 SEND = """([chat, path, body]) => fetch(`/api/v1/chats/${chat}/${path}`, {
   method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' },
 }).then(answer => answer.status)"""
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def bob_id(site: Site) -> str:
     made = await site.admin.post("users", {"name": "Bob", "email": BOB, "password": PASSWORD})
     assert made.status == 201, made.raw
     return made.json["user_id"]
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def bob(browser: Browser, site: Site, bob_id: str) -> AsyncGenerator[Tab]:
     context = await browser.new_context(viewport={"width": 1280, "height": 800})
     tab = await open_tab(context, site)
@@ -52,6 +52,7 @@ async def shared(site: Site, bob_id: str, text: str) -> str:
     return chat_id
 
 
+@pytest.mark.essential
 async def test_who_may_only_read_sees_it_said_and_has_nothing_to_send_with(
     bob: Tab, site: Site, bob_id: str
 ) -> None:
@@ -84,6 +85,7 @@ async def test_who_reads_along_sees_a_turn_and_what_is_asked_in_it_but_cannot_de
     bob.content()
 
 
+@pytest.mark.essential
 async def test_a_share_that_is_taken_back_ends_the_stream(
     bob: Tab, site: Site, bob_id: str
 ) -> None:

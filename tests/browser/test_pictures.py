@@ -15,7 +15,7 @@ from playwright.async_api import Browser, expect
 from tests.support.browser import PATIENCE_MS, a_site_of_its_own, open_tab
 from tests.support.reading import shifted
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.ui_item(19)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.ui_item(19)]
 
 SIDE = 120
 

@@ -20,7 +20,8 @@ from tests.support.replica import Replicas
 NGINX = shutil.which("nginx") or "/usr/sbin/nginx"
 
 pytestmark = [
-    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.asyncio(loop_scope="session"),
+    pytest.mark.ui_item(21),
     pytest.mark.skipif(not Path(NGINX).exists(), reason="nginx is not installed"),
 ]
 
@@ -53,12 +54,27 @@ async def behind_nginx(site: Site, port: int) -> AsyncGenerator[Site]:
             *(NGINX, "-e", "stderr", "-c", str(folder / "nginx.conf"))
         )
         try:
+            await listens(port)
             yield replace(site, url=f"http://127.0.0.1:{port}/deep/down")
         finally:
             process.terminate()
             await process.wait()
 
 
+async def listens(port: int) -> None:
+    """Until the port accepts a connection."""
+    async with asyncio.timeout(PATIENCE_MS / 1000):
+        while True:
+            try:
+                _, writer = await asyncio.open_connection("127.0.0.1", port)
+            except ConnectionRefusedError:
+                await asyncio.sleep(0.02)
+            else:
+                writer.close()
+                return
+
+
+@pytest.mark.essential
 async def test_the_page_works_under_a_prefix_that_nobody_told_it(
     template: str, browser: Browser
 ) -> None:

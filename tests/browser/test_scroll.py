@@ -10,7 +10,7 @@ from playwright.async_api import Browser, Page, Route, expect
 from tests.support.browser import PATIENCE_MS, Site, Tab, open_tab
 from tests.support.reading import LAYOUT_UNIT_PX, from_end, look_back, reading, settle
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.ui_item(11)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.ui_item(11)]
 
 STEPS = 30
 TIDE = "The tide comes in `twice a day` and *nobody* asked **it** to. "
@@ -18,7 +18,7 @@ PROSE = "\\n\\n".join(
     (TIDE * 14, "### Ebb", TIDE * 14, f"- {TIDE * 3}\\n- `Low` water.", TIDE * 14)
 )
 """Whatever may be laid out in fractions of a pixel: other letters, margins in ems, lists."""
-SLOW = "[[sim: words=600 | rate=200]]"
+SLOW = "[[sim: words=600 | rate=120]]"
 
 
 def many_steps() -> str:
@@ -27,13 +27,13 @@ def many_steps() -> str:
     return f'[[sim: {" | then | ".join([step] * STEPS)} | then | say "done"]]'
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def long_chat(site: Site) -> str:
     """Longer than what a page is told at once: what is older must be asked for."""
     return await a_chat(site, many_steps(), many_steps())
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def busy_chat(site: Site) -> str:
     """For those who say more in it."""
     return await a_chat(site, many_steps())
@@ -50,7 +50,7 @@ async def a_chat(site: Site, first: str, *more: str) -> str:
 
 async def opened(tab: Tab, chat_id: str) -> Page:
     await tab.go(f"/chats/{chat_id}")
-    await tab.page.get_by_role("log").wait_for()
+    await tab.page.get_by_role("log").get_by_role("article").last.wait_for()
     await settle(tab.page)
     return tab.page
 
@@ -68,6 +68,7 @@ async def running(tab: Tab) -> Page:
     return tab.page
 
 
+@pytest.mark.essential
 async def test_a_chat_opens_at_its_end(tab: Tab, long_chat: str) -> None:
     page = await opened(tab, long_chat)
     assert await from_end(page) < LAYOUT_UNIT_PX
@@ -87,7 +88,7 @@ async def test_the_end_is_held_while_it_is_followed(tab: Tab, busy_chat: str) ->
     tab.content()
 
 
-@pytest.mark.parametrize("back", [40, 1500])
+@pytest.mark.parametrize("back", [40, pytest.param(1500, marks=pytest.mark.essential)])
 async def test_who_reads_is_not_moved_by_what_is_said_nor_by_its_end(
     tab: Tab, busy_chat: str, back: int
 ) -> None:
@@ -199,7 +200,7 @@ async def test_letters_that_come_late_move_nothing(
     await tab.sign_in()
     await page.route(re.compile(r"\.woff2$"), hold)
     await page.goto(f"{site.url}/chats/{long_chat}", wait_until="commit")
-    await page.get_by_role("log").wait_for()
+    await page.get_by_role("log").get_by_role("article").last.wait_for()
     await look_back(page, 2500)
     wide = "() => document.querySelector('h1').firstChild.getBoundingClientRect().width"
     before = await page.evaluate(wide)

@@ -8,7 +8,7 @@ from playwright.async_api import expect
 from tests.support.browser import PATIENCE_MS, Tab
 from tests.support.reading import settle, shifted
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.ui_item(12)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.ui_item(12)]
 
 SHIFT_MAX = 0.005
 """What rounds to 0.00."""

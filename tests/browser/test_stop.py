@@ -12,13 +12,15 @@ from tests.support.browser import PATIENCE_MS, Site, Tab, a_site_of_its_own
 from tests.support.browser_tools import with_tools
 from tests.support.numbered import messages_of
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-SLOW = "[[sim: words=400 | rate=25]]"
+WORDS = 4000
+SLOW = f"[[sim: words={WORDS} | rate=25]]"
+"""Longer than any test: an answer that is stopped before it is over."""
 DIVIDER = "Stopped. What was said by then is kept."
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def site(template: str) -> AsyncGenerator[Site]:
     async with a_site_of_its_own(template, around=with_tools) as site:
         yield site
@@ -44,12 +46,13 @@ async def assert_stopped(tab: Tab, chat_id: str, said: Locator) -> None:
     assert chat["last_seq"] == messages[-1]["seq"]
     assert messages[-1]["ending"] == "interrupted"
     kept = messages[-1]["parts"][-1]["text"].split()
-    assert 20 <= len(kept) < 400
+    assert 20 <= len(kept) < WORDS
     assert (await said.inner_text()).split() == kept
     await expect(tab.page.get_by_text(DIVIDER)).to_be_visible()
 
 
 @requirement("F06")
+@pytest.mark.essential
 @pytest.mark.ui_item(6)
 async def test_a_turn_is_stopped_and_goes_on_when_asked_to(tab: Tab) -> None:
     chat_id, said = await saying(tab)
@@ -79,6 +82,7 @@ async def test_after_a_reload_there_is_still_a_stop(tab: Tab) -> None:
 
 
 @requirement("F06")
+@pytest.mark.essential
 @pytest.mark.ui_item(6)
 async def test_escape_stops_when_it_is_pressed_twice(tab: Tab) -> None:
     chat_id, said = await saying(tab)

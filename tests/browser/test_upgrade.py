@@ -11,7 +11,7 @@ from playwright.async_api import BrowserContext, Page, Route, expect
 from holdfast.web.page import STATIC
 from tests.support.browser import PATIENCE_MS, Site, Tab, open_tab
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.ui_item(22)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.ui_item(22)]
 
 NAMED_BY_CONTENT = re.compile(r"-([\w-]{8})\.(js|css|woff2)$")
 TEXTS = {".js", ".css", ".html", ".json"}
@@ -63,12 +63,14 @@ async def slow_to_load(page: Page) -> None:
 
     async def late(route: Route) -> None:
         if route.request.is_navigation_request():
+            # Real time: the old page has this long to say something before it is replaced.
             await asyncio.sleep(LOADS_LATE_S)
         await route.continue_()
 
     await page.route("**", late)
 
 
+@pytest.mark.essential
 async def test_an_old_tab_is_loaded_anew_once_and_its_draft_is_kept(
     tab: Tab, context: BrowserContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -58,6 +58,7 @@ holdfast attach @last
 """What the page tells to do by hand, for whoever runs the server in another terminal."""
 
 
+@pytest.mark.nightly
 @requirement("F16", "F17", "X1", "X2")
 @LONG
 async def test_a_coding_task_and_a_server_killed_while_its_command_runs(folder: Path) -> None:
@@ -89,6 +90,7 @@ def steps_in(folder: Path) -> list[str]:
     return steps.read_text().split()
 
 
+@pytest.mark.nightly
 @LONG
 async def test_configure_a_provider(folder: Path) -> None:
     instead = ports()
@@ -105,6 +107,7 @@ async def test_configure_a_provider(folder: Path) -> None:
     assert '"models":["gpt","sonnet","local"]' in ran.said
 
 
+@pytest.mark.nightly
 @LONG
 async def test_give_a_team_workspaces_and_write_a_template(folder: Path) -> None:
     instead = ports()
@@ -124,6 +127,7 @@ async def test_give_a_team_workspaces_and_write_a_template(folder: Path) -> None
     assert running_in(folder) == []
 
 
+@pytest.mark.nightly
 @LONG
 async def test_deploy_scale_out_back_up_restore_and_upgrade(folder: Path) -> None:
     name = f"holdfast_docs_{uuid4().hex[:12]}"

@@ -20,6 +20,7 @@ BEFORE = "chat 1\nLet me see.\n· clock ✓ → now\n\nThe tool answered: now."
 AFTER = "› question\nLet me see.\n· clock ✓ → now\n\nThe tool answered: now. And so on.\n"
 
 
+@pytest.mark.nightly
 @pytest.mark.timeout(LIMIT_S)
 def test_it_is_in_step_with_what_happens() -> None:
     with short_folder() as folder:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from tests.support.waits import HANG_S
+
 READY: Final = "The agent is ready at "
 
 
@@ -29,7 +31,7 @@ class Agent:
 
     def kill(self) -> None:
         self.process.kill()
-        self.process.wait(10)
+        self.process.wait(HANG_S)
 
     def terminate(self) -> None:
         self.process.terminate()
@@ -76,10 +78,10 @@ def running_agent(
         with suppress(ProcessLookupError):
             process.send_signal(signal.SIGTERM)
         try:
-            process.wait(20)
+            process.wait(HANG_S)
         except subprocess.TimeoutExpired:
             process.kill()
-            process.wait(10)
+            process.wait(HANG_S)
         process.stdout.close()
 
 
@@ -89,7 +91,7 @@ def refused_start(arguments: Sequence[str]) -> tuple[int, str]:
         [sys.executable, "-m", "holdfast.agent", *arguments],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG_S,
         check=False,
     )
     return ended.returncode, ended.stderr

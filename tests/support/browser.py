@@ -3,7 +3,7 @@
 import asyncio
 import os
 import shutil
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -20,9 +20,11 @@ from tests.support.replica import Replicas
 from tests.support.web import ADMIN_EMAIL, Cell, Client, a_cell, on_socket
 
 CHROMIUM: Final = os.environ.get("HOLDFAST_CHROMIUM", "/usr/bin/chromium")
-PATIENCE_MS: Final = 30_000
-LIFE_S: Final = 600.0
+PATIENCE_MS: Final = 60_000
+"""A guard against hangs, for every wait on the page; no test is about this time."""
+LIFE_S: Final = 1800.0
 """A site serves all tests of a file."""
+expect.set_options(timeout=PATIENCE_MS)  # by default 5 s, whatever the page's own timeout is
 TELL_VIOLATIONS: Final = """
 addEventListener("securitypolicyviolation", (event) => console.error(
   `against the policy: ${event.effectiveDirective} ${event.blockedURI} ${event.sourceFile}`));
@@ -61,6 +63,17 @@ WATCH: Final = """
     characterData: true });
 })();
 """
+
+
+AT_REST: Final = ("idle", "awaiting", "failed")
+"""Statuses in which no turn runs."""
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    """Poll a condition of this process, such as a list that an event handler fills."""
+    async with asyncio.timeout(PATIENCE_MS / 1000):
+        while not is_so():  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
 
 
 @dataclass(frozen=True)
@@ -178,7 +191,10 @@ class Tab:
         return self.page.url.rsplit("/", 1)[1]
 
     async def settled(self) -> None:
-        """Until the turn is over, as the page shows it."""
+        """Until the turn is over, on the server and as the page shows it."""
+        if "/chats/" in self.page.url:
+            chat_id = self.page.url.rsplit("/", 1)[1]
+            await self.site.admin.until(chat_id, *AT_REST, within_s=PATIENCE_MS / 1000)
         await expect(self.page.get_by_role("log").first).to_be_visible(timeout=PATIENCE_MS)
         stop = self.page.get_by_role("button", name="Stop")
         await expect(stop).to_have_count(0, timeout=PATIENCE_MS)
@@ -238,10 +254,12 @@ def _expected(text: str) -> bool:
 async def chromium() -> AsyncGenerator[Browser]:
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"]
+            # Without a GPU, Debian's wrapper would have one emulated: half of the CPU of a run.
+            executable_path=CHROMIUM,
+            args=["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
         )
         try:
             yield browser
         finally:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(PATIENCE_MS / 1000):
                 await browser.close()

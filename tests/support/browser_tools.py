@@ -26,7 +26,7 @@ async def _count_up(run: Run) -> ToolOutput:
     lines = [f"o{number:03}\n" for number in range(int(str(run.call.arguments["lines"])))]
     for line in lines:
         run.emit(line)
-        await asyncio.sleep(LINE_S)
+        await asyncio.sleep(LINE_S)  # Real time: a tool that takes its time, as its output shows
     return ToolOutput("".join(lines))
 
 

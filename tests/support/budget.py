@@ -21,16 +21,29 @@ from holdfast.prove.stage.simulator import simulator_process
 from tests.support.browser import PATIENCE_MS, Site, Tab, a_site, open_tab
 from tests.support.database import temporary_database
 from tests.support.probe import LEAST_TOLD_MS, Probe, Seen, probed
+from tests.support.reading import settle
 from tests.support.replica import Elsewhere, Replicas
 from tests.support.seeded import Seeding, last_row, long_markdown, seeding
 
 STORY: Final = "Tell me everything that you have found"
-"""Whoever asks for it gets one answer of more than 60 KB."""
+"""A prompt whose answer is more than 60 KB."""
 STORY_BYTES: Final = 64_000
 SMALL: Final = (2_000, 10_000)
 LARGE: Final = (44_000, 52_000)
 """Where the cost of a chunk is looked at, in characters on the screen: 6 for 7 that are said."""
 STRETCHES: Final = 5
+CALM_FRAMES: Final = 90
+"""A second and a half, where frames come as they should."""
+_AT_REST: Final = """async frames => {
+  let calm = 0;
+  const observer = new MutationObserver(() => { calm = 0; });
+  const all = { subtree: true, childList: true, characterData: true, attributes: true };
+  observer.observe(document.body, all);
+  for (; calm < frames; calm++) await new Promise(requestAnimationFrame);
+  observer.disconnect();
+}"""
+_COLOURED: Final = """() => [...document.querySelectorAll('[role=log] [aria-label="Code, python"]')]
+  .every(each => each.querySelector('.line > span[style]') !== null)"""
 _SAID: Final = "document.querySelector('[data-key=\"m2.0\"]')?.textContent.length ?? 0"
 
 
@@ -118,13 +131,43 @@ async def sidebar_ms(stage: Stage) -> float:
     return listed - await stage.probe.first("sidebar")
 
 
+async def load_older(stage: Stage) -> None:
+    """Go to the top: the rows of an older page come, unless the first message is there."""
+    await stage.tab.page.get_by_role("log").press("Home")
+    await at_rest(stage)
+    await settle(stage.tab.page)
+
+
+async def rows_known(stage: Stage) -> int:
+    """How many rows the chat has, as far as the page has read it."""
+    last = stage.tab.page.locator("article").last
+    return int(await last.get_attribute("aria-setsize") or 0)
+
+
+async def at_rest(stage: Stage) -> None:
+    """Until nothing in the page has changed for some frames."""
+    async with asyncio.timeout(PATIENCE_MS / 1000):
+        await stage.tab.page.evaluate(_AT_REST, CALM_FRAMES)
+
+
+async def read_to_the_end(stage: Stage) -> None:
+    """Until the page has told the server that the last message was read, a second after it came."""
+    chat_id = stage.tab.page.url.rsplit("/", 1)[1]
+    async with asyncio.timeout(PATIENCE_MS / 1000):
+        while True:
+            chat = (await stage.site.admin.get(f"chats/{chat_id}")).json
+            if chat["read_seq"] >= chat["last_seq"]:
+                return
+            await asyncio.sleep(0.1)
+
+
 async def all_loaded(stage: Stage) -> None:
     """Back to the first message of the chat that is open, page by page."""
     log = stage.tab.page.get_by_role("log")
     async with asyncio.timeout(120):
         while await log.locator("[data-key='m1']").count() == 0:
             await log.press("Home")
-            await stage.tab.page.wait_for_timeout(200)
+            await asyncio.sleep(0.2)
             await stage.tab.page.evaluate(
                 """() => document.querySelector("[data-key='older'] button")?.click()"""
             )
@@ -221,7 +264,7 @@ async def stream(
         while key_every_s is not None:
             await stage.tab.page.keyboard.press("x")
             presses += 1
-            await asyncio.sleep(key_every_s)
+            await asyncio.sleep(key_every_s)  # Real time: the pace of a writer
 
     async with asyncio.TaskGroup() as tasks:
         writing = tasks.create_task(write())
@@ -264,7 +307,7 @@ async def drawn_by_keys(stage: Stage, rate: int, presses: int) -> tuple[Seen, Se
     await stage.until_said(SMALL[1])
     answer = await stage.probe.seen()
     await stage.stop()
-    await stage.tab.page.wait_for_timeout(1_500)  # until the clock and the list are at rest
+    await at_rest(stage)
     await stage.probe.begin(counting=True)
     await stage.tab.page.locator("[data-composer]").press_sequentially("x" * presses)
     keys = await stage.probe.seen()
@@ -276,7 +319,7 @@ async def whole_turn(stage: Stage) -> Seen:
     """Thinking, saying, code that is folded; begun elsewhere, since what follows a key may move."""
     chat_id = await stage.tab.new_chat('[[sim: say "A first answer."]]')
     await stage.tab.settled()
-    await stage.tab.page.wait_for_timeout(1_000)
+    await at_rest(stage)
     await stage.probe.begin()
     code = "```python\n" + "    value = await pool.acquire(limit)  # waits\n" * 60 + "```\n\n"
     said = orjson.dumps(long_markdown(2_000) + code + long_markdown(1_000)).decode()
@@ -286,7 +329,8 @@ async def whole_turn(stage: Stage) -> Seen:
     await stage.site.admin.until(chat_id, "running")
     await stage.site.admin.until(chat_id, "idle", within_s=60)
     await stage.tab.settled()
-    await stage.tab.page.wait_for_timeout(700)  # colours come after the fact
+    await stage.tab.page.wait_for_function(_COLOURED)  # colours come after the fact
+    await at_rest(stage)
     return await stage.probe.seen()
 
 
@@ -294,7 +338,8 @@ async def requests_of_a_message(stage: Stage) -> list[str]:
     """All that is asked for when one message is sent in an open chat, and long after its answer."""
     await stage.tab.new_chat('[[sim: say "First."]]')
     await stage.tab.settled()
-    await stage.tab.page.wait_for_timeout(2_000)
+    await read_to_the_end(stage)
+    await at_rest(stage)
     asked: list[str] = []
 
     def note(request: Request) -> None:
@@ -311,6 +356,8 @@ async def requests_of_a_message(stage: Stage) -> list[str]:
         .wait_for(timeout=PATIENCE_MS)
     )
     await stage.tab.settled()
-    await stage.tab.page.wait_for_timeout(2_500)
+    await read_to_the_end(stage)
+    # Real time: what is asked for on account of the answer would be asked for by now.
+    await stage.tab.page.wait_for_timeout(1_500)
     stage.tab.page.remove_listener("request", note)
     return asked

@@ -17,10 +17,10 @@ from holdfast.domain.ids import ChatId, Seq
 from holdfast.stream.hub import Hub
 from tests.support.builders import user
 from tests.support.replica import ask
+from tests.support.waits import HANG_S
 from tests.support.world import ACTOR
 
 TOGETHER_MAX: Final = 48
-TURN_S: Final = 40.0
 PATIENCE_S: Final = 0.5
 WORDS: Final = "it will neither rain nor snow nor hail today nor tomorrow as far as I can see"
 AT_REST: Final = (b'"idle"', b'"failed"')
@@ -45,7 +45,7 @@ class Churn:
         room = asyncio.Semaphore(TOGETHER_MAX)
 
         async def one(way: Callable[[], Awaitable[Chat]]) -> None:
-            async with room, asyncio.timeout(TURN_S):
+            async with room, asyncio.timeout(HANG_S):
                 chat = await way()
             self.turns += 1
             self.ends[chat.status] += 1
@@ -81,6 +81,7 @@ class Churn:
         chat = await self._ask()
         async with asyncio.TaskGroup() as group:
             reading = group.create_task(self._follow(chat.chat_id, 1_000))
+            # Real time: any moment will do, and chance chooses one.
             await asyncio.sleep(self.chance.random() * 0.1)
             reading.cancel()
         return await self._rest(chat.chat_id)

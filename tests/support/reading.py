@@ -148,7 +148,8 @@ async def shifted(page: Page) -> AsyncGenerator[list[dict[str, Any]]]:
     """Layout shifts as the browser itself counts them; the list is filled when this ends."""
     shifts: list[dict[str, Any]] = []
     await page.evaluate(_SHIFTS)
-    await asyncio.sleep(0.6)  # for half a second after a press the browser excuses every shift
+    # Real time: for half a second after a press the browser excuses every shift.
+    await asyncio.sleep(0.6)
     yield shifts
     await settle(page)
     shifts += await page.evaluate("() => shiftsUntilNow()")

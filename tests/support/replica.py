@@ -18,8 +18,10 @@ from holdfast.settings import Settings, read_settings
 from holdfast.simulator.server import Config, running
 from tests.support.builders import ORG, OWNER
 from tests.support.database import temporary_database
+from tests.support.waits import HANG_S, LIFE_S
 
-QUICK: dict[str, Any] = {"lease_ttl_s": 4.0, "heartbeat_every_s": 1.0, "drain_s": 5.0}
+QUICK: dict[str, Any] = {"lease_ttl_s": 8.0, "heartbeat_every_s": 2.0, "drain_s": 5.0}
+"""Short leases, yet a process that stands still for three seconds keeps its own."""
 API_KEY = "sk-canary-of-the-model-4711"
 
 
@@ -60,7 +62,7 @@ class Replicas:
         self,
         around: Callable[[Adapters], Adapters] | None = None,
         *,
-        within_s: float = 30,
+        within_s: float = LIFE_S,
         **more: Any,
     ) -> AsyncGenerator[Server]:
         settings = self.settings(**more)
@@ -94,7 +96,7 @@ async def ask(server: Server, *messages: MessageBody, owner: UserId = OWNER) -> 
     return (await server.ledger.create(chat, Create(messages))).chat
 
 
-async def at_rest(server: Server, chat_id: ChatId, within_s: float = 15) -> Chat:
+async def at_rest(server: Server, chat_id: ChatId, within_s: float = HANG_S) -> Chat:
     """The chat once nobody drives it any more."""
     async with asyncio.timeout(within_s):
         while True:

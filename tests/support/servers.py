@@ -7,6 +7,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+from tests.support.waits import HANG_S
+
 OK = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
 LAST = b"0\r\n\r\n"
 
@@ -101,13 +103,13 @@ async def serving(handler: Handler) -> AsyncGenerator[RawServer]:
         yield server
     finally:
         listener.close()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(HANG_S):
             if server.open:
                 await server.idle.wait()
 
 
 async def nothing_left() -> None:
     """No task but the caller's is alive."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_S):
         while others := asyncio.all_tasks() - {asyncio.current_task()}:
             await asyncio.wait(others, timeout=0.05)

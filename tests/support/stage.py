@@ -31,6 +31,7 @@ from holdfast.turn.retry import RetryPolicy
 from tests.support.builders import user
 from tests.support.fake_bus import FakeBusServer
 from tests.support.scripted import ScriptedModels
+from tests.support.waits import HANG_S
 from tests.support.world import World, fake_world
 
 QUICK = TurnOptions(
@@ -131,7 +132,7 @@ class Stage:
         return self.driver.counters
 
     async def drive(self, chat: Chat, nudges: Nudges | None = None) -> Chat:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANG_S):
             return await self.driver.drive(chat, nudges or Nudges(chat))
 
     async def turn(self, *messages: MessageBody) -> Chat:
@@ -207,7 +208,7 @@ async def driving(stage: Stage, chat: Chat) -> AsyncGenerator[tuple[asyncio.Task
 
 
 async def until(true: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(HANG_S):
         while True:
             if true():
                 return

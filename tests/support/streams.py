@@ -7,12 +7,11 @@ real ledger and speaks on a bus of its own.
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
 
-from holdfast.bus.options import BusOptions
 from holdfast.chats.ledger import Commit, Ledger
 from holdfast.chats.telling import hint_of_acquiring
 from holdfast.domain.chat import Chat
@@ -42,16 +41,16 @@ from holdfast.stream.hub import Hub
 from holdfast.stream.options import HubOptions
 from holdfast.stream.view import EMPTY, ChatView, WireEvent, as_json, reduce
 from tests.support.builders import ORG, OWNER, asks, backoff, error, reply, results, user
-from tests.support.buses import BusServer, OnPostgres, OnRedis, until
+from tests.support.buses import CALM, BusServer, OnPostgres, OnRedis, until
 from tests.support.database import add_user, cloned_pool, temporary_database
 from tests.support.fake_bus import FakeBusServer
 from tests.support.rough import RoughBus, WatchedStore, Weather
+from tests.support.waits import HANG_S
 from tests.support.world import ACTOR, World, fake_world, postgres_world
 
-WAIT_S = 20.0
 QUICK = HubOptions(poll_every_s=0.25, poll_grace_s=0.05, linger_s=0.05)
 NEVER_POLLS = HubOptions(poll_every_s=3600, linger_s=0.05)
-BUS = BusOptions(tick_s=0.002, backoff_min_s=0.01, backoff_max_s=0.1)
+BUS = replace(CALM, tick_s=0.002, backoff_min_s=0.01, backoff_max_s=0.1)
 
 
 class Recorder:
@@ -80,7 +79,7 @@ class Recorder:
             self.view = reduce(self.view, WireEvent.of(event))
         self._some.set()
 
-    async def until(self, true: Callable[["Recorder"], bool], within_s: float = WAIT_S) -> None:
+    async def until(self, true: Callable[["Recorder"], bool], within_s: float = HANG_S) -> None:
         try:
             async with asyncio.timeout(within_s):
                 while not true(self):

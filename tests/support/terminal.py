@@ -11,7 +11,7 @@ import re
 import struct
 import sys
 import termios
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -90,8 +90,15 @@ class Terminal:
 
     async def until(self, text: str) -> None:
         """Wait until the screen shows it."""
+        await self._until(lambda: text in self.text)
+
+    async def until_prompt(self) -> None:
+        """Wait until a line is asked for: keys that are pressed before may be lost."""
+        await self._until(lambda: self.text.splitlines()[-1:] == ["›"])
+
+    async def _until(self, is_shown: Callable[[], bool]) -> None:
         async with asyncio.timeout(LIMIT_S):
-            while text not in self.text:
+            while not is_shown():
                 assert self.process.returncode is None or self.changed.is_set(), self.text
                 self.changed.clear()
                 with suppress(TimeoutError):

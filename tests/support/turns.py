@@ -30,6 +30,7 @@ from tests.support.model import FACTS, WIRE_NAMES
 from tests.support.provider_faults import now
 from tests.support.simulated import endpoint_at
 from tests.support.stage import told
+from tests.support.waits import HANG_S
 from tests.support.wire import WireTap, tapped
 from tests.support.world import World, postgres_world
 
@@ -96,7 +97,7 @@ class Turns:
 
     async def turn(self, *messages: MessageBody, driver: Driver | None = None) -> Chat:
         chat = await self.world.running(*messages)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(HANG_S):
             return await (driver or self.driver).drive(chat, Nudges(chat))
 
     async def said(self, chat: Chat) -> list[str]:

@@ -1,10 +1,18 @@
-"""Virtual time: a loop whose clock jumps to the next timer instead of waiting for it."""
+"""Virtual time: a loop whose clock jumps to the next timer instead of waiting for it.
+
+    from tests.support.virtual import virtual_runner as virtual_runner
+
+in a module, or in the conftest of a folder, and its async tests and fixtures run in virtual time.
+Not for tests with sockets, threads or processes: the clock does not wait for them.
+"""
 
 import asyncio
 import selectors
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Generator
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
+
+import pytest
 
 from tests.support.builders import NOW
 
@@ -45,3 +53,12 @@ class LoopClock:
 def run_virtually(story: Coroutine[Any, Any, T]) -> T:
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         return runner.run(story)
+
+
+# pytest-asyncio's own name for the runner of a test. Its hook for loop factories would also tear
+# down the fixtures of the session, with every change between virtual and real time.
+# tests/unit/test_virtual.py fails if the name changes.
+@pytest.fixture(name="_function_scoped_runner")
+def virtual_runner() -> Generator[asyncio.Runner]:
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        yield runner

@@ -16,6 +16,7 @@ from holdfast.prove.stage.client import OUR_ORIGIN as OUR_ORIGIN
 from holdfast.prove.stage.client import PASSWORD, Client, add_member
 from holdfast.prove.stage.client import Answer as Answer
 from tests.support.replica import Replicas
+from tests.support.waits import LIFE_S
 
 
 @dataclass
@@ -49,7 +50,7 @@ async def on_socket(
     replicas: Replicas,
     around: Callable[[Adapters], Adapters] | None = None,
     *,
-    within_s: float = 30,
+    within_s: float = LIFE_S,
     **more: Any,
 ) -> AsyncGenerator[Served]:
     """`within_s`: for all of its life."""

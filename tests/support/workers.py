@@ -277,7 +277,7 @@ class Cell:
         assert loaded is not None
         return loaded.facts.chat
 
-    async def until_idle(self, *chats: Chat, within_s: float = 30.0) -> float:
+    async def until_idle(self, *chats: Chat, within_s: float = 60.0) -> float:
         """How long it took."""
         return await until(lambda: self._are_idle(chats), within_s)
 
@@ -286,7 +286,7 @@ class Cell:
         return all(head.status is Status.IDLE for head in heads)
 
 
-async def until(true: Callable[[], object], within_s: float = 30.0) -> float:
+async def until(true: Callable[[], object], within_s: float = 60.0) -> float:
     """How long it took."""
     began = asyncio.get_running_loop().time()
     async with asyncio.timeout(within_s):

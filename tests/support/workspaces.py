@@ -25,6 +25,7 @@ from holdfast.workspace.provisioning import Provisioner
 from tests.support.builders import ORG, OWNER
 from tests.support.database import add_user, temporary_database
 from tests.support.doubles import SeededIds
+from tests.support.waits import HANG_S
 from tests.support.world import World, postgres_world
 
 
@@ -174,13 +175,18 @@ async def a_yard(template: str) -> AsyncGenerator[Yard]:
 
 
 async def end_all(folder: Path) -> None:
-    """Twice over: what was about to be started when its keeper ended may begin after a look."""
-    for _ in range(2):
-        await asyncio.get_running_loop().run_in_executor(None, int)  # behind what is under way
-        for pid in running_in(folder):
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        await asyncio.sleep(0.1)
+    """Until two looks in a row find no process: a start that was under way when its keeper ended
+    may come after the first look."""
+    idle_looks = 0
+    async with asyncio.timeout(HANG_S):
+        while idle_looks < 2:
+            await asyncio.get_running_loop().run_in_executor(None, int)  # behind what is under way
+            found = running_in(folder)
+            idle_looks = 0 if found else idle_looks + 1
+            for pid in found:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            await asyncio.sleep(0.05)
 
 
 def a_workspace(**more: Any) -> Workspace:

@@ -118,7 +118,7 @@ async def test_a_command_that_kills_its_keeper_is_ended_all_the_same(folder: Pat
             assert alive_with(marker) == []
 
 
-async def gone(marker: str, within_s: float = 5) -> bool:
+async def gone(marker: str, within_s: float = SOON_S) -> bool:
     deadline = time.monotonic() + within_s
     while alive_with(marker):
         if time.monotonic() > deadline:

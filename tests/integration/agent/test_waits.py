@@ -101,23 +101,25 @@ async def waiting(client: AgentClient) -> Look:
 
 
 async def five_hundred(agent: Agent, line: Line, seconds: int) -> tuple[int, bool]:
-    """Requests of the waits, and whether the agent rested in one of so many seconds."""
+    """Requests of the waits, and whether the agent rested for two seconds within so many."""
     async with AgentClient(line.address) as client:
         await client.start("c", "k", Start(command="read line; date +%s.%N", input="open"))
         before = line.requests
         async with asyncio.timeout(5 * SOON_S), asyncio.TaskGroup() as tasks:
             waits = [tasks.create_task(waiting(client)) for _ in range(WAITS)]
             await line.asked(before + WAITS)
-            await asyncio.sleep(0.5)
-            rested = False
+            rests = 0
             for _ in range(seconds):  # a slow machine is still busy with what was asked
                 cpu_s, naps = agent.cpu_s(), agent.naps()
-                await asyncio.sleep(1)
-                rested = rested or (agent.cpu_s() - cpu_s <= 0.02 and agent.naps() - naps <= 10)
+                await asyncio.sleep(1)  # Real time: what the agent does in a second is counted.
+                quiet = agent.cpu_s() - cpu_s <= 0.02 and agent.naps() - naps <= 10
+                rests = rests + 1 if quiet else 0
+                if rests == 2:  # in one alone a busy machine may not have let it work
+                    break
             requests = line.requests - before
             await client.write_input("c", "k", Input(text="\n"))
     assert {wait.result().process.state for wait in waits} == {State.ENDED}
-    return requests, rested
+    return requests, rests == 2
 
 
 @requirement("L103")
@@ -127,7 +129,7 @@ async def test_five_hundred_waits_cost_a_request_each_and_no_polling(
     monkeypatch.setattr("holdfast.workspace.client.SILENCE_S", 1000.0)
     with running_agent(tmp_path, mutant=PATIENT) as agent:
         async with Line(agent, tmp_path / "line").open() as line:
-            requests, rested = await five_hundred(agent, line, seconds=5)
+            requests, rested = await five_hundred(agent, line, seconds=40)
     assert requests == WAITS
     assert rested
 
@@ -136,7 +138,7 @@ async def test_polling_would_be_noticed(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr("holdfast.workspace.client.SILENCE_S", 1000.0)
     with running_agent(tmp_path, mutant=POLLING) as agent:
         async with Line(agent, tmp_path / "line").open() as line:
-            _, rested = await five_hundred(agent, line, seconds=3)
+            _, rested = await five_hundred(agent, line, seconds=4)
     assert not rested
 
 
@@ -144,13 +146,15 @@ async def test_polling_would_be_noticed(tmp_path: Path, monkeypatch: pytest.Monk
 async def test_a_long_wait_outlives_every_timeout_on_its_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.workspace.client.SILENCE_S", 1.0)
+    # Real time: the wait is longer than the client bears a silence, which is longer than a busy
+    # machine is late with a blank.
+    monkeypatch.setattr("holdfast.workspace.client.SILENCE_S", 4.0)
     with running_agent(tmp_path, mutant=IMPATIENT) as agent:
         async with (
             Line(agent, tmp_path / "line").open() as line,
             AgentClient(line.address) as client,
         ):
-            await client.start("c", "k", Start(command="sleep 2; echo done"))
+            await client.start("c", "k", Start(command="sleep 5; echo done"))
             before = line.requests
             look = await client.look("c", "k", wait_s=SOON_S)
             assert (look.process.state, look.output.text) == (State.ENDED, "done\n")
@@ -160,10 +164,11 @@ async def test_a_long_wait_outlives_every_timeout_on_its_way(
 async def test_without_a_sign_of_life_the_wait_breaks_and_a_second_look_is_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.workspace.client.SILENCE_S", 1.0)
     with running_agent(tmp_path) as agent:
         async with AgentClient(agent.address) as client:
             await client.start("c", "k", Start(command="echo so far; sleep 1000"))
+            await client.look("c", "k", wait_s=SOON_S, until="output")
+            monkeypatch.setattr("holdfast.workspace.client.SILENCE_S", 3.0)
             look = await client.look("c", "k", wait_s=SOON_S)
             assert (look.process.state, look.output.text) == (State.RUNNING, "so far\n")
 
@@ -217,7 +222,8 @@ async def test_an_agent_that_dies_while_somebody_waits_is_gone(tmp_path: Path) -
             await client.start("c", "k", Start(command="sleep 1000"))
             async with asyncio.TaskGroup() as tasks:
                 wait = tasks.create_task(gone(client))
-                await asyncio.sleep(0.3)
+                await asyncio.sleep(0)
+                await client.about()  # was asked later, and has been answered
                 agent.kill()
             assert wait.result()
 

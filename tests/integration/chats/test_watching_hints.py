@@ -52,7 +52,7 @@ async def wired(realm: Realm) -> AsyncGenerator[Wired]:
 
 
 async def said(watcher: Watcher, words: bytes) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         async for event in watcher:
             if words in event.data:
                 return

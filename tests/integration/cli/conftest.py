@@ -19,6 +19,8 @@ from tests.support.replica import Replicas
 from tests.support.terminal import Cli
 from tests.support.web import OUR_ORIGIN, Cell, a_cell
 
+FILE_S: Final = 900.0
+"""The server lives as long as all tests of a file take."""
 SLOW: Final = "count=kelp:4000 | rate=40"
 PAY: Final = 'call pay {"to": "Ada\\u202elugraB", "sum": 5, "note": "two\\nlines"}'
 SCRIPT: Final = parse_script(
@@ -68,7 +70,9 @@ async def server(template: str) -> AsyncGenerator[Cell]:
     async with (
         temporary_database(template) as url,
         running(Config(script=SCRIPT, hang_max_s=20)) as simulator,
-        a_cell(Replicas(url, simulator), around=with_a_purse, origins=OUR_ORIGIN) as cell,
+        a_cell(
+            Replicas(url, simulator), around=with_a_purse, origins=OUR_ORIGIN, within_s=FILE_S
+        ) as cell,
     ):
         yield cell
 

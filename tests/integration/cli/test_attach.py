@@ -60,7 +60,7 @@ async def test_jsonl_is_exactly_the_stream_and_goes_on_from_a_cursor(
 async def stream_of(server: Cell, chat_id: str, after: str | None = None) -> list[dict[str, Any]]:
     """What the server tells of a chat at rest: to the end of the last commit."""
     told: list[dict[str, Any]] = []
-    async with server.admin.stream(chat_id, after) as events, asyncio.timeout(30):
+    async with server.admin.stream(chat_id, after) as events, asyncio.timeout(60):
         async for event in events:
             told += [event] if "event" in event else []
             if event.get("id", "...").count(".") == 2:
@@ -77,7 +77,9 @@ async def until_a_word(lines: asyncio.StreamReader) -> bytes:
     """All lines to the first with words of an answer, without which none would be committed."""
     read = b""
     while not words_in([orjson.loads(line) for line in read.splitlines()]):
-        read += await lines.readline()
+        line = await lines.readline()
+        assert line, f"it ended before the first word: {read!r}"
+        read += line
     return read
 
 
@@ -149,8 +151,8 @@ async def test_an_interrupt_by_somebody_else_is_told_also_before_the_first_word(
         await terminal.until("think first")
         assert piped.stdout is not None
         async with asyncio.timeout(60):
-            while b"running" not in await piped.stdout.readline():
-                pass
+            while b"running" not in (line := await piped.stdout.readline()):
+                assert line, "it ended before the turn ran"
         await server.admin.post(f"chats/{chat_id}/interrupt")
         assert await terminal.ended() == 3
         assert "— interrupted" in terminal.text

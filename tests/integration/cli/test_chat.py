@@ -21,6 +21,7 @@ async def test_a_talk_by_hand(cli: Cli, server: Cell) -> None:
         await terminal.until("d detaches")
         terminal.press(CTRL_C)
         await terminal.until("— interrupted")
+        await terminal.until_prompt()
         terminal.press(CTRL_D)
         assert await terminal.ended() == 0
         assert "half a line" not in terminal.text.partition("— interrupted")[2]

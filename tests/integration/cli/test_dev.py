@@ -107,6 +107,7 @@ async def test_after_kill_9_the_turn_goes_on_to_its_end(folder: Path) -> None:
 NAMED = {"templates": '[{"kind": "local", "name": "here", "start_s": 90}]'}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("variables", [{}, NAMED], ids=["its own", "as templates say"])
 async def test_its_agents_end_with_it_but_not_by_its_death(
     folder: Path, variables: dict[str, str]
@@ -127,6 +128,7 @@ async def test_its_agents_end_with_it_but_not_by_its_death(
     assert running_in(folder) == []
 
 
+@pytest.mark.nightly
 async def test_agents_of_a_database_that_others_may_use_go_on_without_it(
     folder: Path, url: str
 ) -> None:
@@ -179,6 +181,7 @@ def only_its_owner_gets_in(data: Path) -> None:
         assert b"PermissionError" in by_nobody.stderr
 
 
+@pytest.mark.nightly
 async def test_with_a_database_that_is_given_none_is_started(folder: Path, url: str) -> None:
     data, models = folder / "data", folder / "models.json"
     models.write_bytes(

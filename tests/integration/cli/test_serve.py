@@ -17,6 +17,7 @@ from tests.integration.cli.test_worker import ended, environment, models_of, rea
 from tests.support.database import temporary_database
 from tests.support.identity import PASSWORD
 from tests.support.replica import Replicas, replicas
+from tests.support.waits import HANG_S
 from tests.support.web import Client
 
 
@@ -46,7 +47,7 @@ async def holdfast(*command: str, **variables: Any) -> AsyncGenerator[asyncio.su
 async def create_first(cell: Replicas) -> tuple[int | None, str]:
     command = ("admin", "create-first", "--email", "ada@acme.example", "--password", PASSWORD)
     async with holdfast(*command, database_url=cell.database_url) as process:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(HANG_S):
             said, _ = await process.communicate()
         return process.returncode, said.decode().strip()
 

@@ -104,6 +104,7 @@ async def test_a_talk_asks_for_what_the_turn_waits_for(cli: Cli, server: Cell) -
         assert HIDDEN in terminal.text
         terminal.press("y\r")
         await terminal.until("That is settled.")
+        await terminal.until_prompt()
         terminal.press(CTRL_D)
         assert await terminal.ended() == 0
 
@@ -132,7 +133,7 @@ async def test_watching_tells_of_changes_line_by_line(cli: Cli, server: Cell) ->
         assert first.split() in ([chat_id[:13], "idle"], [chat_id[:13], "*", "idle"])
         assert orjson.loads(await events.stdout.readline())["event"] == "chats"
         await cli.told("rename", chat_id, "A new title")
-        while b"A new title" not in await lines.stdout.readline():
-            pass
+        while b"A new title" not in (line := await lines.stdout.readline()):
+            assert line, "it ended before the change"
         told = orjson.loads(await events.stdout.readline())
         assert (told["event"], told["data"]["chat_id"]) == ("chat", chat_id)

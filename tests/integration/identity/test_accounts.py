@@ -48,7 +48,7 @@ async def test_who_founds_while_another_is_about_to_waits_and_does_not(realm: Re
         "audit_entry": "{}",
     }  # fmt: skip
     query = audited("found_org_begin")
-    async with asyncio.timeout(20), asyncio.TaskGroup() as tasks, realm.pool.acquire() as first:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as tasks, realm.pool.acquire() as first:
         transaction = first.transaction()
         await transaction.start()
         assert await first.fetchrow(query.text, *(values[name] for name in query.names))

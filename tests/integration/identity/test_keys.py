@@ -214,7 +214,7 @@ async def test_a_revocation_beats_an_answer_that_is_on_its_way(
     for ask in (gate.authenticate(made.secret), gate.still_valid(who)):
         slow.answered.clear()
         slow.arrives.clear()
-        async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
+        async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
             asking: asyncio.Task[Any] = tasks.create_task(ask)
             await slow.answered.wait()
             await realm.pool.execute("update api_keys set revoked_at = now()")
@@ -233,7 +233,7 @@ async def test_whoever_gives_up_waiting_does_not_fail_the_others(
 ) -> None:
     slow = Slow(realm)
     gate = Gate(slow, CACHED)
-    async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
         leader = tasks.create_task(gate.still_valid(admin))
         await slow.answered.wait()
         others = [tasks.create_task(gate.still_valid(admin)) for _ in range(5)]

@@ -11,6 +11,7 @@ from holdfast.cli.exits import Exit
 from holdfast.prove.stage.folders import running_in, short_folder
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_what_is_ended_leaves_no_server_behind(number: signal.Signals) -> None:
     with short_folder() as folder:

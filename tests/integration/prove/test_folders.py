@@ -28,7 +28,7 @@ def test_what_ignores_to_quit_is_not_left_behind() -> None:
         started = deaf(folder)
         assert running_in(folder) == [started.pid]
     try:
-        assert started.wait(timeout=1) == -signal.SIGKILL
+        assert started.wait(timeout=60) == -signal.SIGKILL
     finally:
         started.kill()
         started.communicate()

@@ -61,7 +61,7 @@ async def refused(url: str, names: Names | None = None) -> ProviderError:
     async with open_transport(lambda: NOW, resolver=names) as transport:
         stream = ModelStream(transport, endpoint, call_for("chat", [user("Hi")]), Deadlines())
         with pytest.raises(ProviderError) as caught:
-            async with asyncio.timeout(5), stream:
+            async with asyncio.timeout(60), stream:
                 pass
     await nothing_left()
     return caught.value
@@ -145,7 +145,7 @@ async def test_proxies_of_the_environment_are_ignored(monkeypatch: pytest.Monkey
     async with serving(handle) as server, open_transport(lambda: NOW) as transport:
         endpoint = endpoint_for("chat", base_url=server.url)
         stream = ModelStream(transport, endpoint, call_for("chat", [user("Hi")]))
-        async with asyncio.timeout(5), stream:
+        async with asyncio.timeout(60), stream:
             events = [event async for event in stream]
         assert events
         assert stream.final is not None
@@ -165,7 +165,7 @@ async def test_many_streams_share_the_transport_and_leave_nothing() -> None:
                     pass
             assert stream.final is not None
 
-        async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
+        async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
             for _ in range(200):
                 tasks.create_task(one())
         assert len(server.requests) == 200

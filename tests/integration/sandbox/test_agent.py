@@ -64,8 +64,8 @@ async def test_a_stopped_tree_is_gone_to_the_last_process() -> None:
     )
     async with walled_agent() as (_, client):
         await client.start(CHAT, "nasty", Start(command=nasty, env={"MARKER": marker}))
-        async with asyncio.timeout(30):
-            await client.look(CHAT, "nasty", after=0, wait_s=25, until="output")
+        async with asyncio.timeout(60):
+            await client.look(CHAT, "nasty", after=0, wait_s=50, until="output")
         before = alive_with(marker)
         stopped = await client.stop(CHAT, "nasty")
         after = alive_with(marker)

@@ -108,7 +108,7 @@ async def test_output_without_end_costs_the_launcher_nothing() -> None:
         assert process.stdout is not None
         assert await process.stdout.readexactly(1 * MIB) == b"y\n" * (MIB // 2)
         process.kill()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await process.communicate()  # read on: `wait` never ends before a pipe that is full
         assert wall.ended("key") is None
 

@@ -52,7 +52,7 @@ async def test_a_chat_is_begun_found_put_in_order_and_put_away(client: AsyncClie
 
 
 async def test_a_turn_is_steered(client: AsyncClient) -> None:
-    chat = await client.chats.create('[[sim: say "one two three four five six" | rate=1]]')
+    chat = await client.chats.create("[[sim: words=3000 | rate=1]]")
     second = await chat.send('[[sim: say "second"]]', key="second")
     third = await chat.send('[[sim: say "third"]]')
     assert second.queued_id is not None
@@ -198,7 +198,7 @@ async def test_nobody_there_is_said_in_time(half: Half) -> None:
 
 
 async def test_words_that_keep_coming_do_not_make_a_wait_longer(client: AsyncClient) -> None:
-    chat = await client.chats.create("[[sim: words=3000 | rate=100]]")
+    chat = await client.chats.create("[[sim: words=30000 | rate=100]]")
     with pytest.raises(errors.WaitTimeout):
         await chat.wait(timeout_s=1.0)
     assert (await chat.info()).status == "running"

@@ -77,7 +77,7 @@ async def test_events_are_given_on_as_they_came_and_the_view_is_that_of_the_fixt
         seen: list[dict[str, Any]] = []
         async with playing(events) as url, sdk_client(half, url, "hf_any") as client:
             chat = client.chats.handle("a-chat")
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(60):
                 async for event in chat.stream(transport=transport):
                     seen.append(event.raw)
                     assert event.kind in (event.raw["event"], "other")

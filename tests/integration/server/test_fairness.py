@@ -70,7 +70,7 @@ class Crowd:
             yield [
                 await stack.enter_async_context(
                     self.cell.open(
-                        self.around, within_s=60, role="worker", worker_capacity=capacity
+                        self.around, within_s=100, role="worker", worker_capacity=capacity
                     )
                 )
                 for _ in range(self.workers)
@@ -99,7 +99,7 @@ class Crowd:
 
 @asynccontextmanager
 async def crowd(template: str, workers: int) -> AsyncGenerator[Crowd]:
-    async with replicas_apart(template) as cell, cell.open(role="api", within_s=90) as api:
+    async with replicas_apart(template) as cell, cell.open(role="api", within_s=100) as api:
         yield Crowd(cell, api, workers)
 
 

@@ -12,16 +12,22 @@ import pytest
 from holdfast.domain.events import EventKind
 from holdfast.prove.models.documented import documented
 from holdfast.prove.models.problems import problems as told_problems
-from holdfast.prove.models.turns import LONG_S, Account
+from holdfast.prove.models.turns import HURRIED, LONG_S, Account
 from holdfast.simulator.faults import Fault
 from tests.requirements import requirement
 from tests.support.fault_turns import faulty_cell, run
 
 WIRES_AGAIN = ("anthropic", "chat")
 EARLY_S = 0.005
-PATIENT_S = 2.0
-LATE_S = 1.5
-"""How much later than promised things may happen, or be told, on a busy machine."""
+DELAY_S_MAX = 3.0
+"""A wait that is over before its reader hears of it is not told: longer than a busy machine is
+late."""
+DEADLINE_S = 4.0
+"""For the provider's answer. A busy machine must not miss it where the provider is at fault in
+another way."""
+LATE_S = 15.0
+"""How much later than promised things may happen, or be told: ten times the 1.5 s that a busy
+machine was allowed before."""
 
 
 def accounts() -> list[Account]:
@@ -30,28 +36,25 @@ def accounts() -> list[Account]:
     again = [
         row for row in rows if row.retryable and row.hint_s < LONG_S and row.wire in WIRES_AGAIN
     ]
-    return [*(Account(row, always=False) for row in rows), *(Account(row, True) for row in again)]
+    return [
+        *(Account(row, always=False, delay_s_max=DELAY_S_MAX) for row in rows),
+        *(Account(row, always=True, delay_s_max=DELAY_S_MAX) for row in again),
+    ]
 
 
 @requirement("T14", "P1", "P2", "L43", "L45", "L46", "L47", "L50", "L51", "L53")
 @pytest.mark.timeout(300)
 async def test_every_fault_is_told_as_documented_on_another_replica(
-    template: str, tmp_path: Path
+    template: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    for name in HURRIED:
+        monkeypatch.setitem(HURRIED, name, DEADLINE_S)
     every = accounts()
     assert {account.row.fault for account in every} == set(Fault)
     async with faulty_cell(template, tmp_path) as cell:
-        await run(cell, every)
-    # Two hundred at once may be too much for a busy machine: a wait that is over before its reader
-    # hears of it is not told. Those are seen again, few at a time and with longer waits, and must
-    # be right.
-    late = [account for account in every if any(problems(account))]
-    assert len(late) <= len(every) / 2
-    again = [Account(account.row, account.always, PATIENT_S) for account in late]
-    async with faulty_cell(template, tmp_path) as cell:
-        await run(cell, again, together_max=8, delay_s_max=PATIENT_S)
+        await run(cell, every, delay_s_max=DELAY_S_MAX)
 
-    wrong = [f"{account.name}: {problem}" for account in again for problem in problems(account)]
+    wrong = [f"{account.name}: {problem}" for account in every for problem in problems(account)]
     assert not wrong, "\n".join(wrong)
 
 

@@ -33,7 +33,7 @@ TURNS = int(os.environ.get("HOLDFAST_CHURN_TURNS", "600"))
 WARM_UP = 150
 SHORT = BusOptions(live_ttl_s=1.0, ping_every_s=0.25)
 RSS_BYTES_MAX = 24 * 2**20
-SETTLES_S = 25
+SETTLES_S = 60
 LINKS = 2
 """To Redis: one that publishes, one that listens."""
 
@@ -86,7 +86,8 @@ class Scales:
         descriptors, to_model, to_redis = _descriptors(self.model_port, self.redis.port)
         return Held(
             tasks=len(asyncio.all_tasks()),
-            threads=threading.active_count(),
+            # Those of asyncio's executor are kept for ever, and it has a bound.
+            threads=sum(not each.name.startswith("asyncio_") for each in threading.enumerate()),
             descriptors=descriptors,
             to_model=to_model,
             to_redis=to_redis,
@@ -142,6 +143,7 @@ def _resident_bytes() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
 
 
+@pytest.mark.nightly
 @pytest.mark.timeout(500)
 @pytest.mark.parametrize(("bus", "turns"), [("postgres", TURNS), ("redis", TURNS // 2)])
 async def test_disturbed_turns_leave_nothing_behind(template: str, bus: str, turns: int) -> None:
@@ -162,7 +164,8 @@ async def test_disturbed_turns_leave_nothing_behind(template: str, bus: str, tur
                 return replace(adapters, bus=ours)
 
             server = await stack.enter_async_context(
-                cell.open(around, within_s=480, worker_capacity=64)
+                # A lease that a busy machine does not lose: what is lost is counted below.
+                cell.open(around, within_s=480, worker_capacity=64, lease_ttl_s=60.0)
             )
             churn = Churn(server, random.Random(SEED))
 

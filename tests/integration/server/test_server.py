@@ -28,6 +28,7 @@ from tests.support.builders import user
 from tests.support.buses import until
 from tests.support.database import on_server, temporary_database
 from tests.support.replica import Replicas, ask, at_rest
+from tests.support.waits import HANG_S
 
 BUSES = ["postgres", "redis"]
 
@@ -54,7 +55,7 @@ async def test_a_message_on_one_replica_is_answered_by_another(cell: Replicas, b
             assert (api.worker, worker.hub) == (None, None)
             assert api.hub is not None
             chat = await ask(api, user('[[sim: say "well met"]]'))
-            async with asyncio.timeout(10), api.hub.follow(chat.chat_id, None) as events:
+            async with asyncio.timeout(HANG_S), api.hub.follow(chat.chat_id, None) as events:
                 async for event in events:
                     if event.kind is EventKind.MESSAGE and b"assistant" in event.data:
                         break
@@ -114,13 +115,13 @@ async def test_a_test_can_stand_between_the_server_and_the_world(cell: Replicas)
 
 
 async def test_draining_hands_over_in_mid_reply(cell: Replicas) -> None:
-    slow = user('[[sim: say "one two three four five six seven eight nine ten" | rate=5]]')
+    slow = user("[[sim: words=40 | rate=10]]")
     async with cell.open() as first:
         chat = await ask(first, slow)
         await until(lambda: first.metrics.value("holdfast_turn_live_parts_total") > 0)
         async with cell.open() as second:
             first.drain()
-            async with asyncio.timeout(3):
+            async with asyncio.timeout(HANG_S):
                 await first.run()
             assert first.metrics.value("holdfast_worker_chats_driven") == 0
             assert (await at_rest(second, chat.chat_id)).status is Status.IDLE
@@ -170,7 +171,7 @@ async def test_a_server_leaves_nothing_behind(cell: Replicas, how: str) -> None:
     else:
         with pytest.raises(ZeroDivisionError if how == "failed" else asyncio.CancelledError):
             await serve()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_S):
         while (
             asyncio.all_tasks() - tasks
             or len(descriptors()) > files
@@ -252,5 +253,5 @@ async def test_who_drives_needs_a_model_and_who_serves_does_not(cell: Replicas) 
     async with cell.open(models=[], role="api") as server:
         assert server.hub is not None
         server.drain()
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(HANG_S):
             await server.run()

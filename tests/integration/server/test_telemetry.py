@@ -78,7 +78,7 @@ MOVED = {
 async def test_every_metric_is_there_after_a_server_ran(cell: Replicas) -> None:
     async with cell.open() as server:
         await run_some(server)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not server.metrics.value("holdfast_worker_heartbeats_total"):  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
         text = server.metrics.text().decode()

@@ -21,7 +21,7 @@ async def test_it_runs_as_a_process_with_a_script(tmp_path: Path) -> None:
     )
     assert process.stdout is not None
     try:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             line = (await process.stdout.readline()).decode()
             found = re.search(r"http://\S+", line)
             assert found is not None
@@ -36,7 +36,7 @@ async def test_it_runs_as_a_process_with_a_script(tmp_path: Path) -> None:
         assert reply["choices"][0]["message"]["content"] == "from the script"
     finally:
         process.terminate()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await process.communicate()
 
 

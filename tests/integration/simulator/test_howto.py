@@ -31,7 +31,7 @@ async def test_the_clients_of_the_page_work(
         exec(code.replace("http://127.0.0.1:4010", simulator.url), names)  # our own page
         getattr(names["client"], "close")()  # noqa: B009 (of a type that only the page knows)
 
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         await asyncio.to_thread(run)
     assert capsys.readouterr().out
     assert [entry.status for entry in simulator.record] == [200]

@@ -24,7 +24,7 @@ async def test_gemini_streams_and_answers_whole(simulator: Simulator) -> None:
     models: Any = client.aio.models  # its annotations name types that are not installed
     asked = {"model": "gemini-3-pro-preview", "contents": "weather?"}
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             stream = await models.generate_content_stream(**asked)
             chunks: list[Any] = [chunk async for chunk in stream]
             whole = await models.generate_content(**asked)

@@ -33,7 +33,7 @@ async def gpt(simulator: Simulator) -> AsyncGenerator[openai.AsyncOpenAI]:
 
 
 async def test_anthropic_streams(claude: anthropic.AsyncAnthropic) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         async with claude.messages.stream(
             model="claude-sonnet-5",
             max_tokens=2000,
@@ -92,7 +92,7 @@ async def test_anthropic_errors_are_typed(claude: anthropic.AsyncAnthropic) -> N
 
 
 async def test_responses_stream(gpt: openai.AsyncOpenAI) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         async with gpt.responses.stream(
             model="gpt-5.4",
             input="weather?",
@@ -125,7 +125,7 @@ async def test_chat_stream_and_whole(gpt: openai.AsyncOpenAI) -> None:
         stream_options={"include_usage": True},
     )
     text, usage = "", None
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         async for chunk in stream:
             usage = chunk.usage or usage
             text += "".join(choice.delta.content or "" for choice in chunk.choices)

@@ -12,6 +12,8 @@ from holdfast.simulator.options import Options
 from holdfast.simulator.server import Config, Simulator, running
 from tests.support.raw_http import Ending, Json, Outcome, post
 from tests.support.simulator import KEYS, PATHS, body
+from tests.support.waits import HANG_S
+from tests.support.workers import until
 
 A, R, C, G = WireName.ANTHROPIC, WireName.RESPONSES, WireName.CHAT, WireName.GEMINI
 WIRES = list(WireName)
@@ -22,8 +24,8 @@ async def ask(
     simulator: Simulator, wire: WireName, given: Json | None = None, **options: str
 ) -> Outcome:
     headers = KEYS[wire] | {f"x-sim-{name}": value for name, value in options.items()}
-    silence_s = 0.8 if "hang" in options.get("fault", "") else 8
-    async with asyncio.timeout(10):
+    silence_s = 0.8 if "hang" in options.get("fault", "") else 50
+    async with asyncio.timeout(HANG_S):
         return await post(
             simulator.url, PATHS[wire], given or body(wire, SAY), headers, silence_s=silence_s
         )
@@ -139,8 +141,8 @@ async def test_a_client_that_leaves_is_billed_for_what_was_sent(
         given["stream_options"]["continuous_usage_stats"] = True
     outcome = await ask(simulator, wire, given, fault="hang-mid@3")
     assert outcome.ending is Ending.SILENT
-    async with asyncio.timeout(5):
-        entry = await look(simulator, "/sim/requests/1?wait=4")
+    async with asyncio.timeout(HANG_S):
+        entry = await look(simulator, "/sim/requests/1?wait=30")
     assert entry["finished"]
     assert not entry["completed"]
     assert entry["disconnected_after_s"] > 0
@@ -158,7 +160,7 @@ async def test_a_client_that_leaves_is_billed_for_what_was_sent(
 @pytest.mark.parametrize("fault", ["hang-before-headers", "hang-before-event", "overloaded"])
 async def test_what_never_began_is_not_billed(simulator: Simulator, fault: str) -> None:
     await ask(simulator, C, fault=fault)
-    entry = await look(simulator, "/sim/requests/1?wait=4")
+    entry = await look(simulator, "/sim/requests/1?wait=30")
     assert entry["usage"] is None
     assert (await look(simulator, "/sim/billing"))["streams"] == 0
 
@@ -185,13 +187,13 @@ async def test_the_record_keeps_requests_without_secrets(simulator: Simulator) -
 
 async def test_waiting_for_an_entry_is_bounded(simulator: Simulator) -> None:
     async with asyncio.TaskGroup() as tasks, aiohttp.ClientSession() as client:
-        tasks.create_task(ask(simulator, A, fault="hang-before-headers"))
-        for _ in range(500):
-            if simulator.record.get(1) is not None:
-                break
-            await asyncio.sleep(0.001)
+        headers = KEYS[A] | {"x-sim-fault": "hang-before-headers"}
+        asking = post(simulator.url, PATHS[A], body(A, SAY), headers, silence_s=HANG_S)
+        hanging = tasks.create_task(asking)
+        await until(lambda: simulator.record.get(1) is not None, HANG_S)
         async with client.get(simulator.url + "/sim/requests/1?wait=0.05") as answer:
             assert answer.status == 202
+        hanging.cancel()
 
 
 @pytest.mark.parametrize("wire", WIRES)
@@ -277,8 +279,8 @@ async def test_a_long_prompt_fits_where_the_beta_for_it_is_asked(simulator: Simu
 
     assert (await ask(simulator, A, given)).status == 400
     headers = KEYS[A] | {"anthropic-beta": "context-1m-2025-08-07"}
-    async with asyncio.timeout(10):
-        outcome = await post(simulator.url, PATHS[A], given, headers, silence_s=8)
+    async with asyncio.timeout(HANG_S):
+        outcome = await post(simulator.url, PATHS[A], given, headers, silence_s=50)
     assert usage_sent(outcome, A)[0] > 200_000
 
 
@@ -300,6 +302,6 @@ async def test_a_write_that_finds_its_client_gone_is_recorded_and_no_error(
 
     assert (await ask(simulator, C)).status == 499
 
-    entry = await look(simulator, "/sim/requests/1?wait=4")
+    entry = await look(simulator, "/sim/requests/1?wait=30")
     assert entry["disconnected_after_s"] is not None
     assert caplog.records == []

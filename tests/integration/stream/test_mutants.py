@@ -22,6 +22,7 @@ from tests.support.streams import (
     a_stage,
     recording,
 )
+from tests.support.waits import HANG_S
 
 SOON_S = 1.0
 
@@ -93,16 +94,16 @@ SCENARIOS: dict[str, Scenario] = {
 
 @requirement("R3", "L66")
 async def test_nothing_falls_between_reading_and_following(stage: Stage) -> None:
-    await nothing_falls_between_reading_and_following(stage, 20)
+    await nothing_falls_between_reading_and_following(stage, HANG_S)
 
 
 @requirement("L58")
 async def test_gaps_in_live_parts_are_filled(stage: Stage) -> None:
-    await gaps_in_live_parts_are_filled(stage, 20)
+    await gaps_in_live_parts_are_filled(stage, HANG_S)
 
 
 async def test_doubles_are_dropped_by_their_numbers(stage: Stage) -> None:
-    await doubles_are_dropped_by_their_numbers(stage, 20)
+    await doubles_are_dropped_by_their_numbers(stage, HANG_S)
 
 
 async def late_run(self: Any) -> None:

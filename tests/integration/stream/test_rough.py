@@ -259,7 +259,7 @@ async def test_a_bus_that_hangs_keeps_no_crowd_of_chats_from_its_messages(
                 await reader.until(lambda r: r.seqs == [1, 2])
         reads = one.hub.counters.live_reads - reads
     assert [reader.seqs for reader in readers] == [[1, 2]] * len(chats)
-    assert reads <= 4, "one waits for the bus, not each in turn"
+    assert reads < len(chats) / 2, "one waits for the bus, not each in turn"
 
 
 async def test_a_chat_that_is_gone_ends_its_readers(stage: Stage) -> None:

@@ -53,11 +53,14 @@ async def test_a_command_tells_how_it_ended_and_all_that_it_said(at_work: Hands)
 
 @requirement("L100", "L101")
 async def test_a_command_that_takes_longer_goes_on_and_can_be_asked_for(at_work: Hands) -> None:
-    said = await at_work.says("execute", command="echo begun; sleep 1; echo over", wait_s=0.3)
-    assert "still running after 0.3 s as process p1" in said
+    # Real time: the call waits for as long as it was told to, and then tells what there is.
+    command = "echo begun; while [ ! -e go ]; do sleep 0.05; done; echo over"
+    said = await at_work.says("execute", command=command, wait_s=2.5)
+    assert "still running after 2.5 s as process p1" in said
     assert said.endswith("\nbegun\n")
     assert "p1: running" in await at_work.says("process_list")
 
+    (await at_work.files() / "go").touch()
     ended = await at_work.says("process_output", process="p1", wait_s=30)
     assert ended.startswith("p1: exit code 0")
     assert ended.endswith("\nbegun\nover\n")
@@ -77,7 +80,7 @@ async def test_an_ampersand_at_the_end_starts_it_in_the_background(at_work: Hand
     assert both.endswith("\nyes\n")
     signalled = await at_work.says("process_signal", process="p1", signal="KILL")
     assert "p1: sent KILL" in signalled
-    ended = await at_work.says("process_output", process="p1", wait_s=10)
+    ended = await at_work.says("process_output", process="p1", wait_s=30)
     assert "running" not in ended
 
 
@@ -86,10 +89,10 @@ async def test_what_a_command_reads_can_be_written_to_it(at_work: Hands) -> None
     begun = await at_work.says("execute", command="cat", input=True, background=True)
     assert "process p1" in begun
     await at_work.says("process_input", process="p1", text="hello\n")
-    heard = await at_work.says("process_output", process="p1", wait_s=10, until="output")
+    heard = await at_work.says("process_output", process="p1", wait_s=30, until="output")
     assert heard.endswith("\nhello\n")
     await at_work.says("process_input", process="p1", close=True)
-    assert "exit code 0" in await at_work.says("process_output", process="p1", wait_s=10)
+    assert "exit code 0" in await at_work.says("process_output", process="p1", wait_s=30)
 
     late = await at_work.call("process_input", process="p1", text="too late")
     assert late.failed
@@ -181,13 +184,17 @@ async def test_a_call_that_was_stopped_is_never_started(at_work: Hands) -> None:
 
 @requirement("F17")
 async def test_output_is_shown_while_the_command_runs(at_work: Hands) -> None:
-    command = "echo one; sleep 0.4; echo two; sleep 0.4; echo three"
+    held = "while [ ! -e {} ]; do sleep 0.05; done"
+    command = f"echo one; {held.format('first')}; echo two; {held.format('second')}; echo three"
+    files = await at_work.files()
     async with asyncio.TaskGroup() as group:
         running = group.create_task(at_work.call("execute", command=command))
         await until(lambda: at_work.shown == ["one\n"])
         assert not running.done()
+        (files / "first").touch()
         await until(lambda: "".join(at_work.shown) == "one\ntwo\n")
         assert not running.done()
+        (files / "second").touch()
     assert "".join(at_work.shown) == "one\ntwo\nthree\n"
 
 

@@ -77,10 +77,11 @@ async def test_a_reply_that_was_cut_is_gone_on_with_on_every_wire(turns: Turns, 
 
 @pytest.mark.parametrize("wire", WIRE_NAMES)
 async def test_a_real_stream_is_handed_over_and_gone_on_with(turns: Turns, wire: str) -> None:
-    prompt = 'Go. [[sim: think "Well then." | say "one two three four five" | rate=20]]'
+    words = " ".join(["one", *("more" for _ in range(40))])
+    prompt = f'Go. [[sim: think "Well then." | say "{words}" | rate=20]]'
     chat = await turns.world.running(user(prompt, model=wire))
     nudges = Nudges(chat)
-    async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         task = group.create_task(turns.driver.drive(chat, nudges))
         async with turns.bus.subscribe(chat.chat_id) as news:
             async for item in news:
@@ -102,11 +103,12 @@ async def test_a_real_stream_is_handed_over_and_gone_on_with(turns: Turns, wire:
 @requirement("L01", "L11", "M4")
 @pytest.mark.parametrize("wire", WIRE_NAMES)
 async def test_an_interrupt_of_a_real_stream_keeps_what_was_shown(turns: Turns, wire: str) -> None:
-    prompt = 'Go. [[sim: think "Well then." | say "one two three four five six" | rate=20]]'
+    words = " ".join(["one two", *("more" for _ in range(1_000))])
+    prompt = f'Go. [[sim: think "Well then." | say "{words}" | rate=20]]'
     chat = await turns.world.running(user(prompt, model=wire))
     nudges = Nudges(chat)
     shown = b""
-    async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         task = group.create_task(turns.driver.drive(chat, nudges))
         async with turns.bus.subscribe(chat.chat_id) as news:
             async for item in news:

@@ -63,7 +63,7 @@ async def test_a_decision_without_the_digest_of_what_was_shown_decides_nothing(c
     page = (await admin.get(f"chats/{chat_id}/messages")).json
     shown = next(p for p in page["messages"][-1]["parts"] if p["kind"] == "tool_call")
     assert (shown["digest"], shown["needs"]) == (call["digest"], "approval")
-    async with asyncio.timeout(20), admin.stream(chat_id) as events:
+    async with asyncio.timeout(60), admin.stream(chat_id) as events:
         told = await anext(e["data"] async for e in events if e["event"] == "action_required")
     assert told["calls"] == [call]
 
@@ -200,7 +200,7 @@ ASK_ALL = {"default": "ask"}
 
 
 async def happened(recorder: Recorder, call_id: str) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while not recorder.effects[call_id]:  # noqa: ASYNC110
             await asyncio.sleep(0.02)
 

@@ -11,7 +11,9 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from tests.requirements import requirement
-from tests.support.web import Cell
+from tests.support.waits import HANG_S
+from tests.support.web import Cell, server_of
+from tests.support.workers import until
 
 SAYS = '[[sim: say "One, two, three." | rate=200]]'
 TURNS = 3
@@ -37,7 +39,7 @@ def uncollected() -> Generator[Counter[str]]:
 
 async def watched_turn(cell: Cell, chat_id: str, *, to_its_end: bool) -> None:
     """Somebody watches it by a stream that they leave, in the middle or at the end."""
-    async with cell.admin.stream(chat_id) as events, asyncio.timeout(30):
+    async with cell.admin.stream(chat_id) as events, asyncio.timeout(HANG_S):
         sent = await cell.admin.post(f"chats/{chat_id}/messages", {"text": SAYS})
         assert sent.status == 202
         async for event in events:
@@ -48,6 +50,14 @@ async def watched_turn(cell: Cell, chat_id: str, *, to_its_end: bool) -> None:
     await cell.admin.until(chat_id, "idle")
 
 
+async def no_readers(cell: Cell) -> None:
+    """The server hears that a reader left when the connection is gone."""
+    hub = server_of(cell).hub
+    assert hub is not None
+    await until(lambda: hub.counters.readers == 0, HANG_S)
+    assert (await cell.admin.get("me")).status == 200  # and what ended with them has ended
+
+
 @requirement("F28")
 async def test_a_turn_and_its_readers_leave_nothing_for_the_collector(cell: Cell) -> None:
     chat_id = await cell.admin.new_chat(SAYS)
@@ -56,5 +66,5 @@ async def test_a_turn_and_its_readers_leave_nothing_for_the_collector(cell: Cell
     with uncollected() as found:
         for number in range(TURNS):
             await watched_turn(cell, chat_id, to_its_end=number % 2 == 0)
-        await asyncio.sleep(0.5)  # the server hears of it when the connection is gone
+        await no_readers(cell)
     assert found == {}

@@ -145,11 +145,11 @@ async def test_a_database_that_does_not_answer_is_a_503_that_tells_nothing_else(
 
 
 async def test_who_asks_too_often_is_told_when_to_come_back(empty: Replicas) -> None:
-    async with a_cell(empty, rate_per_s=0.5, rate_burst=3) as cell:
+    async with a_cell(empty, rate_per_s=0.01, rate_burst=3) as cell:
         answers = [await cell.admin.get("me") for _ in range(5)]
         assert [each.status for each in answers[:3]] == [200] * 3
         well_formed(answers[-1], "too_many_requests")
-        assert int(answers[-1].headers["retry-after"]) in (1, 2)
+        assert 1 <= int(answers[-1].headers["retry-after"]) <= 100
 
 
 async def test_a_browser_signs_in_and_speaks_only_for_our_own_pages(cell: Cell) -> None:
@@ -193,7 +193,7 @@ async def test_a_revoked_key_ends_its_open_stream(cell: Cell) -> None:
     chat_id = await cell.admin.new_chat()
     made = (await cell.admin.post("keys", {"name": "k", "scopes": ["read"]})).json
     reader = cell.admin.as_(made["secret"])
-    async with asyncio.timeout(30), reader.stream(chat_id) as events:
+    async with asyncio.timeout(60), reader.stream(chat_id) as events:
         assert (await anext(events))["event"] == "history_reset"
         assert (await cell.admin.ask("DELETE", f"keys/{made['key_id']}")).status == 204
         rest = [event async for event in events]

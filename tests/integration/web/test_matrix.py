@@ -93,7 +93,7 @@ async def test_who_was_given_a_chat_reads_it_and_drives_nothing(scene: Scene) ->
     assert (await bob.post(f"{chat}/messages", MESSAGE)).code == "chat_not_found"
     assert (await scene.admin.get(chat)).json["read_seq"] == 0
 
-    async with asyncio.timeout(30), bob.stream(scene.ids["chat_id"]) as events:
+    async with asyncio.timeout(60), bob.stream(scene.ids["chat_id"]) as events:
         assert (await anext(events))["event"] == "history_reset"
         await scene.admin.ask("DELETE", f"{chat}/shares/{bobs_id}")
         assert [e["event"] async for e in events][-1] in ("status", "queue", "ping")

@@ -53,7 +53,7 @@ async def test_a_result_from_outside_is_what_the_turn_goes_on_with(cell: Cell) -
     awaited_call = {"call_id": call_id, "tool": "look_up", "seq": 2, "digest": None}
     assert action["calls"] == [awaited_call], "a result is given, not decided about"
     assert action["deadline"] is not None
-    async with asyncio.timeout(20), admin.stream(chat_id) as events:
+    async with asyncio.timeout(60), admin.stream(chat_id) as events:
         assert await first(events, "action_required") == action
     async with admin.http.get(f"{cell.replicas.simulator.url}/sim/requests/1") as asked:
         offered = (await asked.json())["body"]["tools"]

@@ -8,6 +8,7 @@ import orjson
 from pydantic import TypeAdapter
 
 from holdfast.web.events import StreamEvent
+from tests.support.waits import HANG_S
 from tests.support.web import Cell, Client
 
 EVENT: TypeAdapter[Any] = TypeAdapter(StreamEvent)
@@ -19,7 +20,7 @@ async def read_until_idle(
     """Events up to the end of the turn, or so many."""
     seen: list[dict[str, Any]] = []
     said = after is not None
-    async with asyncio.timeout(20), client.stream(chat_id, after) as events:
+    async with asyncio.timeout(HANG_S), client.stream(chat_id, after) as events:
         async for event in events:
             EVENT.validate_python(event)
             seen.append(event)
@@ -57,7 +58,7 @@ async def test_a_reader_that_changes_replica_after_every_event_sees_each_word_on
     await cell.admin.post(f"chats/{chat_id}/messages", {"text": f'[[sim: say "{said}" | rate=40]]'})
     seen: list[dict[str, Any]] = []
     last = None
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(HANG_S):
         while not _at_end(seen):
             client = cell.admin.at(cell.urls[len(seen) % 2])
             async with client.stream(chat_id, last) as events:
@@ -88,7 +89,7 @@ async def test_a_socket_tells_the_same_as_a_stream(cell: Cell) -> None:
     url = f"{cell.admin.url}/api/v1/chats/{chat_id}/socket"
     by_socket: list[Any] = []
     async with (
-        asyncio.timeout(10),
+        asyncio.timeout(HANG_S),
         cell.admin.http.ws_connect(url, headers=cell.admin.headers) as socket,
     ):
         async for message in socket:
@@ -106,7 +107,7 @@ async def test_a_stopping_replica_ends_streams_with_a_hint_and_the_turn_goes_on(
     other = await cell.another(role="api")
     chat_id = await cell.admin.new_chat('[[sim: say "hello"]]')
     seen: list[dict[str, Any]] = []
-    async with asyncio.timeout(10), cell.admin.at(other.url).stream(chat_id) as events:
+    async with asyncio.timeout(HANG_S), cell.admin.at(other.url).stream(chat_id) as events:
         async for event in events:
             if not seen:
                 other.drain()

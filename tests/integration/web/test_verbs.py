@@ -5,7 +5,7 @@ from typing import Any
 from tests.requirements import requirement
 from tests.support.web import Cell, Client
 
-SLOW = "[[sim: words=400 | rate=20]]"
+SLOW = "[[sim: words=4000 | rate=20]]"
 
 
 async def texts(client: Client, chat_id: str, query: str = "") -> list[str]:

@@ -23,7 +23,7 @@ Event = dict[str, Any]
 async def next_of(events: AsyncIterator[Event], wanted: Callable[[Event], bool]) -> list[Event]:
     """Events up to the one that is wanted."""
     seen: list[Event] = []
-    async with asyncio.timeout(25):
+    async with asyncio.timeout(60):
         async for event in events:
             EVENT.validate_python(event)
             seen.append(event)
@@ -137,7 +137,7 @@ async def test_a_socket_tells_the_same_as_a_stream(cell: Cell) -> None:
         await admin.new_chat()
     url = f"{admin.url}/api/v1/watch/socket"
     async with (
-        asyncio.timeout(25),
+        asyncio.timeout(60),
         admin.watch() as events,
         admin.http.ws_connect(url, headers=admin.headers) as socket,
     ):
@@ -154,7 +154,7 @@ async def test_a_socket_tells_the_same_as_a_stream(cell: Cell) -> None:
 
 async def test_a_stopping_replica_ends_watching_with_a_hint_to_come_again(cell: Cell) -> None:
     other = await cell.another(role="api")
-    async with asyncio.timeout(25), cell.admin.at(other.url).watch() as events:
+    async with asyncio.timeout(60), cell.admin.at(other.url).watch() as events:
         (snapshot,) = await next_of(events, is_snapshot)
         other.drain()
         rest = [event async for event in events]

@@ -15,6 +15,8 @@ from holdfast.prove.stage.ports import quiet_port
 from holdfast.workspace.client import AgentClient, AgentRefused
 from holdfast.workspace.command import SAID_BYTES_MAX, Command, CommandOptions, run
 from holdfast.workspace.provisioning import ProvisionFailed, agent_token
+from tests.support.waits import HANG_S
+from tests.support.workers import until
 from tests.support.workspaces import Yard, a_workspace
 
 SECRET = "0123456789abcdef0123456789abcdef"
@@ -116,7 +118,8 @@ WRONG: list[tuple[str, str]] = [
 async def test_a_command_that_goes_wrong_is_a_sentence_for_people(
     yard: Yard, script: str, sentence: str
 ) -> None:
-    wrong = command(yard.folder, start=("/bin/sh", "-c", script), start_s=0.5)
+    start_s = 0.5 if script == "sleep 60" else HANG_S
+    wrong = command(yard.folder, start=("/bin/sh", "-c", script), start_s=start_s)
     with pytest.raises(ProvisionFailed) as told:
         await wrong.start(a_workspace())
     assert sentence in str(told.value)
@@ -137,7 +140,7 @@ async def test_what_a_command_says_is_bounded_and_its_end_is_kept() -> None:
 
 
 async def test_what_a_command_leaves_running_does_not_hold_it_up(tmp_path: Path) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANG_S):
         left = f"(sleep 300; : {tmp_path}) & echo done"
         ran = await run(("/bin/sh", "-c", left), {"PATH": os.defpath})
     assert ran.out == b"done\n"
@@ -146,11 +149,10 @@ async def test_what_a_command_leaves_running_does_not_hold_it_up(tmp_path: Path)
 
 
 async def test_whoever_stops_waiting_ends_the_whole_group(tmp_path: Path) -> None:
-    with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.5):
-            await run(
-                ("/bin/sh", "-c", f"sh -c 'sleep 300; : {tmp_path}' & wait"), {"PATH": os.defpath}
-            )
-    async with asyncio.timeout(10):
-        while running_in(tmp_path):  # noqa: ASYNC110 - the kernel tells nobody
-            await asyncio.sleep(0.05)
+    script = f"sh -c 'sleep 300; : {tmp_path}' & wait"
+    waiting = asyncio.create_task(run(("/bin/sh", "-c", script), {"PATH": os.defpath}))
+    await until(lambda: len(running_in(tmp_path)) >= 2, HANG_S)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    await until(lambda: not running_in(tmp_path), HANG_S)

@@ -234,9 +234,11 @@ class Silent(PostgresWorkspaces):
         return True
 
 
-async def slow_start(yard: Yard, store: Store) -> int:
-    slow = yard.local(agent=counted_agent(3.5))
-    keepers = [await yard.keeper(slow, store=store, options=QUICK) for _ in range(2)]
+async def slow_start(yard: Yard, store: Store, lapse_s: float) -> int:
+    """Real time: a start takes longer than the database lets a silent one take."""
+    slow = yard.local(agent=counted_agent(lapse_s + 2.0))
+    options = replace(QUICK, lapse_s=lapse_s, abandoned_s=lapse_s + 0.5)
+    keepers = [await yard.keeper(slow, store=store, options=options) for _ in range(2)]
     chat = await yard.chat()
     async with asyncio.timeout(90), asyncio.TaskGroup() as tasks:
         asked = [tasks.create_task(keeper.create(chat)) for keeper in keepers]
@@ -245,23 +247,28 @@ async def slow_start(yard: Yard, store: Store) -> int:
 
 
 async def test_whoever_is_slow_and_alive_is_not_taken_over(yard: Yard) -> None:
-    assert await slow_start(yard, PostgresWorkspaces) == 1
+    assert await slow_start(yard, PostgresWorkspaces, lapse_s=5.0) == 1
 
 
 async def test_without_signs_of_life_it_would_be(yard: Yard) -> None:
-    assert await slow_start(yard, Silent) > 1
+    assert await slow_start(yard, Silent, lapse_s=QUICK.lapse_s) > 1
     assert len(yard.agents) == 1, "the lock in the folder is the second wall"
 
 
 async def test_a_caller_who_is_interrupted_leaves_it_starting(yard: Yard) -> None:
-    keeper = await yard.keeper(yard.local(agent=counted_agent(0.7)))
+    gate = yard.folder.with_name("gate")
+    begin = f'while [ ! -e {gate} ]; do sleep 0.05; done; exec "$0" -m holdfast.agent "$@"'
+    keeper = await yard.keeper(yard.local(agent=("/bin/sh", "-c", begin, sys.executable)))
     chat = await yard.chat()
-    with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.2):
-            await keeper.create(chat)
+    caller = asyncio.create_task(keeper.create(chat))
+    await until(lambda: yard.asked == ["start"])
+    caller.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await caller
     seen = await keeper.of_chat(chat.chat_id)
     assert seen is not None
     assert seen.status is WorkspaceStatus.STARTING
+    gate.touch()
     assert (await keeper.create(chat)).status is WorkspaceStatus.RUNNING
     assert yard.asked == ["start"]
 

@@ -1,29 +1,34 @@
 """The client of the bench: what it asks at once, and what it hears."""
 
 import asyncio
+from contextlib import suppress
 
 from holdfast.bench.wire import OPENING_AT_ONCE, EventStream, open_streams
+from tests.support.buses import until
+from tests.support.waits import HANG_S
 
 ANSWER = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
 EVENT = b'event: status\nid: 1\ndata: {"status":"idle"}\n\n'
+REQUEST = b"GET / HTTP/1.1\r\n\r\n"
+PROBE = b"GET /probe HTTP/1.1\r\n\r\n"
 
 
-class Counting:
-    """A server that takes a moment for each, and knows how many it had to do at once."""
+class Holding:
+    """A server that holds its answers back until its gate is open."""
 
     def __init__(self) -> None:
-        self.under_way = 0
-        self.most = 0
+        self.requests: list[bytes] = []
+        self.gate = asyncio.Event()
+        self.ended = 0
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        self.under_way += 1
-        self.most = max(self.most, self.under_way)
-        await asyncio.sleep(0.3)
-        self.under_way -= 1
+        self.requests.append(await reader.readuntil(b"\r\n\r\n"))
+        await self.gate.wait()
         writer.write(ANSWER + b"%x\r\n%b\r\n" % (len(EVENT), EVENT))
-        await reader.read()
+        with suppress(ConnectionError):  # a client may vanish
+            await reader.read()
         writer.close()
+        self.ended += 1
 
 
 class Heard:
@@ -39,30 +44,46 @@ class Heard:
 
 
 async def test_no_more_streams_are_asked_for_at_once_than_a_server_takes_on() -> None:
-    counting = Counting()
+    server = Holding()
     readers = [Heard() for _ in range(3 * OPENING_AT_ONCE)]
-    async with asyncio.timeout(20), await asyncio.start_server(counting.serve, "127.0.0.1") as at:
-        url = f"http://127.0.0.1:{at.sockets[0].getsockname()[1]}"
-        request = b"GET / HTTP/1.1\r\n\r\n"
-        opened = await open_streams([(url, request, reader) for reader in readers])
-        while not all(reader.kinds for reader in readers):  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
+    async with (
+        asyncio.timeout(HANG_S),
+        await asyncio.start_server(server.serve, "127.0.0.1") as at,
+        asyncio.TaskGroup() as tasks,
+    ):
+        port = at.sockets[0].getsockname()[1]
+        asked = [(f"http://127.0.0.1:{port}", REQUEST, reader) for reader in readers]
+        opening = tasks.create_task(open_streams(asked))
+        await until(lambda: len(server.requests) >= OPENING_AT_ONCE)
+        # Connections are accepted in order: a request that was sent before comes before this one.
+        _, probe = await asyncio.open_connection("127.0.0.1", port)
+        probe.write(PROBE)
+        await until(lambda: PROBE in server.requests)
+        assert server.requests.index(PROBE) == OPENING_AT_ONCE
+
+        server.gate.set()
+        opened = await opening
+        await until(lambda: all(reader.kinds for reader in readers))
         for stream in opened:
             stream.close()
-        await asyncio.sleep(0.05)
+        probe.close()
+        await until(lambda: server.ended == len(readers) + 1)
 
-    assert 1 < counting.most <= OPENING_AT_ONCE
     assert len(opened) == len(readers)
     assert {reader.reason for reader in readers} == {""}
 
 
 async def test_who_vanishes_is_not_told_that_the_stream_was_cut() -> None:
-    counting, heard = Counting(), Heard()
-    async with asyncio.timeout(20), await asyncio.start_server(counting.serve, "127.0.0.1") as at:
+    server, heard = Holding(), Heard()
+    server.gate.set()
+    async with (
+        asyncio.timeout(HANG_S),
+        await asyncio.start_server(server.serve, "127.0.0.1") as at,
+    ):
         url = f"http://127.0.0.1:{at.sockets[0].getsockname()[1]}"
-        (stream,) = await open_streams([(url, b"GET / HTTP/1.1\r\n\r\n", heard)])
+        (stream,) = await open_streams([(url, REQUEST, heard)])
         stream.vanish()
-        await asyncio.sleep(0.05)
+        await until(lambda: server.ended == 1)
 
     assert heard.reason == ""
 

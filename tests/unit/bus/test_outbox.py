@@ -12,6 +12,7 @@ from tests.requirements import requirement
 from tests.support.builders import CHAT
 from tests.support.buses import hint, part
 from tests.support.doubles import SeededIds
+from tests.support.virtual import virtual_runner as virtual_runner
 
 
 @requirement("L65")
@@ -74,8 +75,7 @@ async def test_only_what_somebody_waits_for_ends_a_lull_early(
     began_s = loop.time()
     await outbox.lull(at_least_s=0.05, at_most_s=1.0)
     took_s = loop.time() - began_s
-    assert took_s >= 0.05
-    assert (took_s < 0.9) is early
+    assert took_s == pytest.approx(0.05 if early else 1.0)
 
 
 async def test_what_was_taken_hurries_nobody() -> None:
@@ -83,7 +83,7 @@ async def test_what_was_taken_hurries_nobody() -> None:
     outbox.put([hint(1)])
     await outbox.take(wait_s=1)
     with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.05):
+        async with asyncio.timeout(9.0):
             await outbox.lull(at_least_s=0.0, at_most_s=10.0)
 
 

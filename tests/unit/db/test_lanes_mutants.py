@@ -9,6 +9,7 @@ import pytest
 
 from holdfast.db import lanes as module
 from holdfast.db.lanes import WEIGHT_MAX
+from tests.support.virtual import virtual_runner as virtual_runner
 from tests.unit.db import test_lanes as suite
 from tests.unit.db.test_lanes import Database, RefusedError, lanes_to
 

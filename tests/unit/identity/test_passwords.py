@@ -8,6 +8,7 @@ import pytest
 from holdfast.domain.denials import PasswordRefused
 from holdfast.domain.errors import Unavailable
 from holdfast.identity.passwords import PasswordOptions, Passwords
+from tests.support.waits import HANG_S
 
 CHEAP = PasswordOptions(time_cost=1, memory_kib=8, parallelism=1, chars_max=64)
 PASSWORD = "correct horse battery"
@@ -55,7 +56,7 @@ async def test_a_storm_waits_in_line_and_not_for_ever() -> None:
     )
     ends = threading.Event()
     async with asyncio.TaskGroup() as tasks:
-        first = tasks.create_task(passwords._apart(lambda: ends.wait(10)))  # pyright: ignore[reportPrivateUsage]
+        first = tasks.create_task(passwords._apart(lambda: ends.wait(HANG_S)))  # pyright: ignore[reportPrivateUsage]
         await asyncio.sleep(0)
         with pytest.raises(Unavailable):
             await passwords.check(PASSWORD, None)

@@ -11,6 +11,7 @@ from holdfast.stream.options import StreamCounters
 from holdfast.telemetry.metrics import COMMIT_S, METRICS, Kind, Metrics, Row, numbers_of
 from holdfast.turn.counters import TurnCounters
 from holdfast.worker.options import WorkerCounters
+from tests.support.waits import HANG_S
 
 COUNTERS: dict[str, Any] = {
     "bus": BusCounters,
@@ -110,8 +111,8 @@ def test_they_are_served_until_the_block_is_left() -> None:
     metrics = Metrics()
     with metrics.served("127.0.0.1", 0) as port:
         address = f"http://127.0.0.1:{port}/metrics"
-        answer = urllib.request.urlopen(address, timeout=5)
+        answer = urllib.request.urlopen(address, timeout=HANG_S)
         assert b"holdfast_commit_seconds_count 0.0" in answer.read()
         answer.close()
     with pytest.raises(OSError, match="refused"):
-        urllib.request.urlopen(address, timeout=5)
+        urllib.request.urlopen(address, timeout=HANG_S)

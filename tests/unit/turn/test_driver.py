@@ -192,7 +192,7 @@ async def test_the_delay_slept_is_the_delay_stored() -> None:
             slept_s = loop.time() - seen_s
         assert shown is not None
         assert shown.delay_ms == 80
-        assert 0.08 - 0.02 <= slept_s < 0.08 + 0.5
+        assert slept_s == pytest.approx(0.08, abs=0.005)
 
 
 @requirement("L52", "P3")
@@ -270,7 +270,7 @@ async def test_a_successor_waits_the_rest_of_a_backoff_and_begins_an_attempt() -
         ended = await stage.drive(found)
 
         assert ended.status is Status.IDLE
-        assert 0.05 <= loop.time() - began_s < 1.0
+        assert loop.time() - began_s == pytest.approx(0.05, abs=0.005)
         assert stage.store.calls == {"page": 1, "commit": 2}
 
 

@@ -59,7 +59,7 @@ async def test_the_first_delta_is_sent_at_once_and_the_next_wait(
         await until(lambda: len(payloads(server)) == 1)
         live.say(TextDelta(0, "b"))
         live.say(TextDelta(0, "c"))
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(SLOW.every_s / 2)
         assert len(payloads(server)) == 1
         await live.flush()
         await until(lambda: len(payloads(server)) == 2)

@@ -100,7 +100,7 @@ ATTACKS: dict[str, Callable[[Place], str]] = {
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-@pytest.mark.timeout(30)
+@pytest.mark.timeout(60)
 async def test_nothing_outside_is_read_written_or_edited(
     place: Place, files: Client, attack: str
 ) -> None:

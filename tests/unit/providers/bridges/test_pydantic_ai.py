@@ -30,6 +30,7 @@ from tests.support.model import (
     tool_result,
     user,
 )
+from tests.support.waits import HANG_S
 
 Saying = Any
 PATIENT = Deadlines()
@@ -72,7 +73,7 @@ async def heard_from(
     stream = BridgeStream(speaker, call or call_for("chat", [user("Hi")]), lambda: NOW, deadlines)
     events: list[Any] = []
     try:
-        async with asyncio.timeout(5), stream:
+        async with asyncio.timeout(HANG_S), stream:
             async for event in stream:
                 events.append(event)  # noqa: PERF401 - what came before an error counts
     except ProviderError as error:
