@@ -1,4 +1,4 @@
-# The project's tasks. `just check` and `just test` are what CI runs.
+# The project's tasks. `just gate` is what CI runs.
 
 set shell := ["bash", "-euo", "pipefail", "-c"]
 
@@ -6,32 +6,39 @@ set shell := ["bash", "-euo", "pipefail", "-c"]
 # compiles all that it imports, and a server takes twice the CPU to start.
 export PYTHONDONTWRITEBYTECODE := ""
 
-INTEGRATION := "--dist loadfile --no-loadscope-reorder --ignore tests/integration/chats " + \
-    "tests/docs tests/integration/server tests/integration/cli tests/integration/providers " + \
-    "tests/integration tests/architecture tests/requirements"
-
 _default:
     @just --list
 
-# Real processes, browsers and clocks on a shared machine are late now and then: what fails is told in a
-# line, and tried once more, alone. What fails twice is wrong, and is told at length.
-_twice processes tests:
-    uv run pytest -n {{ processes }} --tb=line {{ tests }} \
-        || uv run pytest -n 0 --last-failed --last-failed-no-failures none {{ tests }}
+# Every change: what `.ci/run` runs. Nightly stages are added where a file that they protect changed.
+gate *options:
+    uv run python -m scripts.gate {{ options }}
 
-# All that is checked without running it; both halves at once, since either keeps one core busy.
-[parallel]
-check: ui-check server-check
+# The static checks of the gate.
+check:
+    uv run python -m scripts.gate check
 
-# Formatting, lint, types, imports, dependencies and generated docs of the server.
-server-check:
+# The tests of the gate.
+test:
+    uv run python -m scripts.gate test
+
+# Before a release: everything but the published figures; its report is benchmarks/nightly.md.
+nightly *options:
+    uv run python -m scripts.gate nightly {{ options }}
+
+# One test, one file, one folder: `just one tests/unit/worker/test_lease.py -k heartbeat`.
+one *tests:
+    uv run pytest -n 0 {{ tests }}
+
+# What a machine can check of the server without running it, types apart.
+_lint:
     uv lock --check
     uv run ruff format --check .
     uv run ruff check .
-    uv run pyright
     uv run lint-imports
     uv run deptry src
-    uv run python scripts/generate_docs.py --check
+
+_types:
+    uv run pyright
 
 # Put right what a machine can put right.
 fix:
@@ -54,52 +61,34 @@ _node_modules:
     cd ui && if [[ package-lock.json -nt node_modules/.holdfast ]]; then \
         npm install --no-save && touch node_modules/.holdfast; fi
 
-# All tests.
-test: _built unit integration simulate fault model browser wheel
-
-[parallel]
-_built: ui model-check
-
-# What decides about a chat, whose every line and branch these tests must run.
+# The tests of domain/, chats/ and all that needs no server; fast enough to run after every edit.
 unit:
-    uv run coverage erase
-    uv run coverage run --source holdfast.domain,holdfast.chats \
-        -m pytest -n 2 tests/unit tests/contract tests/integration/chats
-    uv run coverage combine --quiet
-    uv run coverage report --fail-under 100
-
-# A file stays on one worker, so that what its tests share is made once; files that take long go first.
-# Not traced: that takes half as much CPU again, in every process that a test starts.
+    uv run pytest -n 2 --dist loadgroup tests/unit tests/contract tests/integration/chats
 
 # Real PostgreSQL, Redis, servers, agents and pages.
-integration: (_twice "3" INTEGRATION)
+integration:
+    uv run pytest -n 3 --dist loadgroup tests/integration tests/docs
 
-# Not in the gate, which it would make half as long again: run it before a release, or after adding
-# a lot.
-
-# At least 95 % of everything, run under a tracer.
-coverage:
-    uv run coverage erase
-    uv run coverage run -m pytest -n 2 tests/unit tests/contract tests/integration tests/docs
+# Combine what traced processes wrote; fail below 95 %.
+_coverage-report:
     uv run coverage combine --quiet
     uv run coverage report --fail-under 95
 
-# The proof counts seconds, and keeps the machine busy by itself: nothing runs beside it.
-
-# Real processes killed, frozen and cut off; short runs of what `just kill-1000` does at length.
-fault: (_twice "2" "tests/fault/test_hands.py") (_twice "0" "tests/fault/test_prove.py")
+# At least 95 % of everything, run under a tracer: a stage of the nightly run.
+coverage:
+    uv run python -m scripts.gate page coverage
 
 # What `holdfast prove` does, with the page and the figures that we publish: quick, full or soak.
 prove profile="quick":
     uv run holdfast prove --{{ profile }} --page docs/promises.md --json benchmarks/prove.json
 
-# The model test (at least 50,000 worker steps) and its mutants, on a real PostgreSQL.
-model:
-    uv run pytest -n 2 tests/model
+# The model test at the size of the nightly run, and its mutants, on a real PostgreSQL.
+model steps="50000":
+    HOLDFAST_MODEL_STEPS={{ steps }} uv run pytest -n 2 tests/model
 
-# Replicas in virtual time, 1,000 seeds, and the mutants that some seed must notice.
-simulate:
-    uv run pytest -n 2 tests/simulation
+# Replicas in virtual time, and the mutants that some seed must notice.
+simulate seeds="1000":
+    HOLDFAST_SIMULATION_SEEDS={{ seeds }} uv run pytest -n 2 tests/simulation
 
 # As many seeds as you like, from any: `just simulate-seeds 100000 1000`.
 simulate-seeds number first="0":
@@ -129,12 +118,23 @@ churn turns="2000":
     HOLDFAST_CHURN_TURNS={{ turns }} uv run pytest -n 2 -o timeout=0 \
         tests/integration/server/test_resources.py
 
-# The page in Debian's Chromium, before a real server; `just ui` first.
-browser: (_twice "2" "--dist loadfile tests/browser")
+# The page in Debian's Chromium, before a real server; `just ui` first. `just browser -m essential`.
+browser *options:
+    uv run pytest -n 2 --dist loadgroup {{ options }} tests/browser
 
 # Mutants of the page that only a browser can notice; a minute each. `just ui` first.
 ui-mutants *words:
     uv run python -m tests.browser.mutants {{ words }}
+
+# Mutants of the page's log, which its own tests notice.
+_ui-mutants: _node_modules
+    cd ui && npm run mutants
+
+# The canaries of the page's mutants; `just ui` first.
+_ui-canaries: _node_modules
+    cd ui && npm run mutants -- --canary "$(uv run python -c 'from scripts.gate.canaries import PAGE; print(PAGE)')"
+    uv run python -m tests.browser.mutants --canary \
+        "$(uv run python -c 'from scripts.gate.canaries import BROWSER; print(BROWSER)')"
 
 # Pictures of the page, light, dark and on a phone; look at them before committing. `just ui` first.
 ui-pictures folder="docs/pictures":
@@ -160,6 +160,10 @@ golden:
 docs:
     uv run python scripts/generate_docs.py
     uv run python scripts/generate_provider_faults.py
+
+# What the gate costs: the timings.json of several runs; writes benchmarks/gate.md and .json.
+bench-gate *options:
+    uv run python -m benchmarks.gate {{ options }}
 
 # The ledger against pgbench with the same statements; writes benchmarks/ledger.md and .json.
 bench-ledger *options:

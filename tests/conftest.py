@@ -1,6 +1,7 @@
 """Fixtures that every suite shares, and the manifest of requirements."""
 
 from collections.abc import AsyncGenerator
+from typing import Final
 
 import pytest
 import pytest_asyncio
@@ -10,6 +11,7 @@ from holdfast.cli.process import allow_files
 from holdfast.db.pool import Pool
 from tests.support.builders import ORG, OWNER
 from tests.support.database import add_user, cloned_pool, migrated_template
+from tests.support.tiers import SEED_NAME, set_seed
 
 pytest_plugins = ["tests.requirements.plugin"]
 
@@ -18,6 +20,28 @@ allow_files()  # hundreds of readers, in the process of a test and in those that
 # How long an example takes says how busy the machine is.
 settings.register_profile("ours", deadline=None)
 settings.load_profile("ours")
+
+SEED: Final = set_seed()
+
+
+def pytest_report_header() -> str:
+    return f"seed: {SEED} (again: {SEED_NAME}={SEED})"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that share a fixture of their module go to one worker of xdist, so that it is made
+    once; every other test goes wherever a worker is free (`--dist loadgroup`)."""
+    for item in items:
+        if shares_a_fixture(item) and item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(item.nodeid.split("::", 1)[0]))
+
+
+def shares_a_fixture(item: pytest.Item) -> bool:
+    info = getattr(item, "_fixtureinfo", None)
+    if info is None:
+        return False
+    fixtures = (each[-1] for each in info.name2fixturedefs.values())
+    return any(fixture.scope in {"module", "class", "package"} for fixture in fixtures)
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

@@ -23,6 +23,7 @@ NEED_RIGHTS = {"partitions", "full disks", "escapes"}
 told in the summary of the tests; everything else is tried everywhere."""
 
 
+@pytest.mark.nightly
 @requirement(
     *("S3", "S4", "S5", "S6", "S7", "S8", "M1", "M2", "M4", "R1", "R2", "R3", "R4", "R5", "R7"),
     *("X1", "D1", "LV1", "LV2", "F06", "F28", "F30"),

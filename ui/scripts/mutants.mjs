@@ -4,6 +4,8 @@
  *   npm run mutants            all of them
  *   npm run mutants -- draft   those whose name has this in it
  *
+ * With --canary the page as it is is not tested before: another stage of the gate does that.
+ *
  * No file is touched: the change is made while the module is loaded. A mutant whose text is no longer
  * there fails, too: whoever moves a protection moves its mutant. Those that only a real browser can
  * notice are listed in tests/browser/README.md.
@@ -157,11 +159,18 @@ async function run(tests, plugins) {
   return { failed, ran: cases.length };
 }
 
-const wanted = process.argv.slice(2).join(" ");
+const isCanary = process.argv.includes("--canary");
+const wanted = process.argv
+  .slice(2)
+  .filter((word) => word !== "--canary")
+  .join(" ");
 const chosen = MUTANTS.filter(([name]) => name.includes(wanted));
-const sound = await run([...new Set(chosen.flatMap(([, , , , tests]) => tests))], []);
-let wrong = sound.failed > 0 || sound.ran === 0 ? 1 : 0;
-process.stdout.write(`without a mutant: ${sound.failed} of ${sound.ran} tests fail\n`);
+let wrong = chosen.length === 0 ? 1 : 0;
+if (!isCanary) {
+  const sound = await run([...new Set(chosen.flatMap(([, , , , tests]) => tests))], []);
+  wrong = sound.failed > 0 || sound.ran === 0 ? 1 : 0;
+  process.stdout.write(`without a mutant: ${sound.failed} of ${sound.ran} tests fail\n`);
+}
 for (const [name, file, from, to, tests] of chosen) {
   const state = { found: false };
   const { failed, ran } = await run(tests, [changed(file, from, to, state)]);

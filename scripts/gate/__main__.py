@@ -1,0 +1,67 @@
+"""The command: choose stages, run them, print and keep what came of it."""
+
+import argparse
+import asyncio
+import random
+import signal
+import sys
+import time
+from collections.abc import Sequence
+
+from holdfast.tasks import end_on_terminate
+from scripts.gate import changes, nightly, report
+from scripts.gate.runner import Runner
+from scripts.gate.stages import GATE, NIGHTLY, Kind, Stage
+
+SEED = "HOLDFAST_TEST_SEED"
+
+
+def chosen(words: Sequence[str]) -> tuple[str, list[Stage]]:
+    """The tier's name, and its stages."""
+    if list(words) == ["nightly"]:
+        return "nightly", list(NIGHTLY)
+    if list(words) in ([Kind.CHECK], [Kind.TEST]):
+        return words[0], [each for each in GATE if each.kind == words[0]]
+    known = {
+        each.name: each for each in (*NIGHTLY, *(row.stage for row in changes.PROTECTED), *GATE)
+    }
+    if unknown := set(words) - known.keys():
+        sys.exit(f"There is no stage {', '.join(sorted(unknown))}; there are: {', '.join(known)}.")
+    if words:
+        return "part of the gate", [known[word] for word in words]
+    changed = changes.changed_files()
+    added = changes.added_stages(changed)
+    since = "no nightly run to compare with" if changed is None else f"{len(changed)} changed files"
+    print(f"{since}: {', '.join(each.name for each in added) or 'nothing'} added to the gate")
+    return "gate", [*GATE, *added]
+
+
+async def attended(runner: Runner) -> None:
+    """To its end, or until it is terminated, with all that it has started."""
+    end_on_terminate()
+    await runner.run()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m scripts.gate")
+    parser.add_argument("stages", nargs="*", help="nightly, check, test, or names of stages")
+    parser.add_argument("--seed", type=int, help="what chance is drawn from; drawn if not given")
+    options = parser.parse_args()
+    # A shell starts a background job with SIGINT ignored; tests send it to what they start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    seed: int = random.SystemRandom().randrange(10**9) if options.seed is None else options.seed
+    tier, stages = chosen(options.stages)
+    print(f"{tier}: {len(stages)} stages, seed {seed} (again: --seed {seed})", flush=True)
+    runner, began_s = Runner(stages, seed), time.monotonic()
+    asyncio.run(attended(runner))
+    results = list(runner.results.values())
+    found = report.figures(tier, results, time.monotonic() - began_s, seed)
+    report.write(found, results)
+    if tier == "nightly":
+        nightly.write(found, results)
+    print(report.summary(found))
+    sys.exit(0 if found["passed"] else 1)
+
+
+if __name__ == "__main__":
+    main()

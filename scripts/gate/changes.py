@@ -1,0 +1,180 @@
+"""Which nightly stages the gate adds, because a file that they protect has changed.
+
+`PROTECTED` is the one table. A test that no row leaves to the night is in the gate always. A file
+counts as changed if it differs from the commit of the last nightly run that passed
+(`benchmarks/nightly.json`), so the same commit always gets the same gate. Until the first nightly
+run has passed, the base is the commit that brought the tiers. `HOLDFAST_GATE_BASE` names another
+commit. Where there is no base, every row applies.
+"""
+
+import os
+import subprocess
+from collections.abc import Collection
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Final
+
+import orjson
+
+from scripts.gate.stages import ROOT, Stage, prove, run, session
+
+BASE: Final = "HOLDFAST_GATE_BASE"
+NIGHTLY: Final = ROOT / "benchmarks" / "nightly.json"
+SRC: Final = "src/holdfast"
+
+
+@dataclass(frozen=True)
+class Protected:
+    """`paths`: as fnmatch has them; `*` also matches slashes."""
+
+    stage: Stage
+    paths: tuple[str, ...]
+
+
+def slow(name: str, *paths: str) -> Stage:
+    """The tests of these files that the gate leaves to the night."""
+    return session(name, "-m", "nightly", *paths, workers="2")
+
+
+PROTECTED: Final = (
+    Protected(
+        slow("model-mutants", "tests/model"),
+        (
+            *(f"{SRC}/domain/*", f"{SRC}/chats/ledger.py", f"{SRC}/db/store.py"),
+            *(f"{SRC}/db/leases.py", f"{SRC}/db/queries/*", f"{SRC}/db/migrations/*"),
+            "tests/model/*",
+        ),
+    ),
+    Protected(
+        slow("simulation-mutants", "tests/simulation"),
+        (f"{SRC}/worker/*", f"{SRC}/turn/*", f"{SRC}/stream/*", "tests/simulation/*"),
+    ),
+    Protected(
+        prove("proof-workers", "kills", "zombies", "hand-overs", "interrupts", "clock jumps"),
+        (f"{SRC}/worker/*", f"{SRC}/db/leases.py", f"{SRC}/prove/turns/*", f"{SRC}/prove/clocks/*"),
+    ),
+    Protected(
+        prove("proof-streams", "streams", "bus loss", "slow readers", "storms", "bad lines"),
+        (
+            *(f"{SRC}/stream/*", f"{SRC}/bus/*", f"{SRC}/web/streaming.py"),
+            *(f"{SRC}/prove/streams/*", f"{SRC}/prove/network/*"),
+        ),
+    ),
+    Protected(
+        prove("proof-commits", "database crashes", "lost answers", "used-up connections"),
+        (
+            *(f"{SRC}/db/*.py", f"{SRC}/chats/ledger.py"),
+            *(f"{SRC}/prove/commits/*", f"{SRC}/prove/limits/*"),
+        ),
+    ),
+    Protected(
+        prove("proof-commands", "commands", "agents", "process trees", "escapes"),
+        (
+            *(f"{SRC}/agent/*", f"{SRC}/workspace/*", f"{SRC}/tools/workspace/*"),
+            *(f"{SRC}/prove/hands/*", f"{SRC}/prove/walls/*"),
+        ),
+    ),
+    Protected(
+        prove("proof-borders", "borders"),
+        (f"{SRC}/web/routes/*", f"{SRC}/identity/*", f"{SRC}/prove/borders/*"),
+    ),
+    Protected(
+        prove("proof-models", "failing models"),
+        (f"{SRC}/providers/*", f"{SRC}/simulator/*", f"{SRC}/prove/models/*"),
+    ),
+    Protected(
+        session("browser-all", "-m", "not essential", "tests/browser", workers="2"),
+        ("ui/src/*", "ui/package-lock.json", "tests/browser/*"),
+    ),
+    Protected(run("ui-mutants", "_ui-mutants"), ("ui/src/log/*", "ui/scripts/mutants.mjs")),
+    Protected(
+        run("browser-mutants", "ui-mutants"),
+        ("ui/src/parts/transcript/*", "ui/src/fonts.css", "tests/browser/mutants.py"),
+    ),
+    Protected(
+        slow("pages", "tests/docs"),
+        ("docs/how-to/*", "docs/tutorial/*", "README.md", "scripts/transcript.py", "tests/docs/*"),
+    ),
+    Protected(
+        # All of their tests, as in `OWN_ROW`.
+        session("agent", "tests/integration/agent", "tests/integration/sandbox"),
+        (
+            *(f"{SRC}/agent/*", f"{SRC}/workspace/*", f"{SRC}/domain/addresses.py"),
+            *("tests/integration/agent/*", "tests/integration/sandbox/*", "tests/support/agent*"),
+        ),
+    ),
+    Protected(
+        session("hands", "tests/fault/test_hands.py", workers="2"),
+        (
+            *(f"{SRC}/agent/*", f"{SRC}/workspace/*", f"{SRC}/tools/workspace/*"),
+            *(f"{SRC}/worker/*", f"{SRC}/prove/hands/*", "tests/fault/test_hands.py"),
+        ),
+    ),
+    Protected(
+        session("simulator", "tests/integration/simulator", workers="2"),
+        (f"{SRC}/simulator/*", "tests/integration/simulator/*", "uv.lock"),
+    ),
+    Protected(
+        slow("dev", "tests/integration/cli/test_dev.py"),
+        (f"{SRC}/cli/dev/*", "tests/integration/cli/test_dev.py"),
+    ),
+    Protected(
+        session(
+            "bench",
+            *("tests/integration/cli/test_bench.py", "tests/integration/cli/test_bench_modes.py"),
+            workers="2",
+        ),
+        (f"{SRC}/bench/*", f"{SRC}/cli/bench/*", "tests/integration/cli/test_bench*"),
+    ),
+    Protected(
+        slow("churn", "tests/integration/server/test_resources.py"),
+        (
+            *(
+                f"{SRC}/stream/*",
+                f"{SRC}/bus/*",
+                f"{SRC}/web/streaming.py",
+                f"{SRC}/web/serving.py",
+            ),
+            *("tests/support/churn.py", "tests/integration/server/test_resources.py"),
+        ),
+    ),
+    Protected(
+        slow("ended", "tests/integration/prove"),
+        (f"{SRC}/prove/stage/*", f"{SRC}/cli/prove.py", "tests/integration/prove/*"),
+    ),
+)
+
+
+def added_stages(changed: Collection[str] | None) -> list[Stage]:
+    """The stages that protect one of these files; all of them if there is no base."""
+    return [each.stage for each in PROTECTED if changed is None or _touches(changed, each.paths)]
+
+
+def _touches(changed: Collection[str], paths: Collection[str]) -> bool:
+    return any(fnmatchcase(file, path) for file in changed for path in paths)
+
+
+def changed_files() -> list[str] | None:
+    """What differs from the base, the working tree included; None if there is no base here."""
+    base = os.environ.get(BASE) or last_nightly(NIGHTLY) or introduction()
+    return None if base is None else git("diff", "--name-only", "--no-renames", base, "--")
+
+
+def introduction() -> str | None:
+    """The commit that brought the tiers."""
+    found = git("log", "--diff-filter=A", "--format=%H", "--", "scripts/gate/stages.py")
+    return found[-1] if found else None
+
+
+def git(*arguments: str) -> list[str] | None:
+    asked = ["git", *arguments]
+    done = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout.splitlines() if done.returncode == 0 else None
+
+
+def last_nightly(file: Path) -> str | None:
+    if not file.exists():
+        return None
+    commit: str = orjson.loads(file.read_bytes())["commit"]
+    return commit

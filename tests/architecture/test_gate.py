@@ -1,0 +1,163 @@
+"""The gate: its stages hold every test, its table names files that exist, second tries are told."""
+
+import re
+import subprocess
+import sys
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import pytest
+
+from scripts.gate import nightly, recorder, report, runner
+from scripts.gate.changes import PROTECTED, Protected, added_stages, last_nightly
+from scripts.gate.recorder import Record
+from scripts.gate.runner import Result, Runner
+from scripts.gate.stages import GATE, NIGHTLY, OWN_ROW, ROOT, SUITES, Kind, Stage
+
+ONCE_RED = """
+import pathlib, pytest
+def test_green(): pass
+def test_red_once():
+    seen = pathlib.Path(__file__).with_name("seen")
+    was = seen.exists()
+    seen.touch()
+    assert was, "the first try"
+"""
+
+
+def tracked(pattern: str) -> list[str]:
+    asked = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", pattern]
+    done = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
+
+
+def test_every_test_file_is_in_a_session_of_the_gate() -> None:
+    folders = tuple(f"{suite}/" for suite in (*SUITES, "tests/browser"))
+    nightly_only = ("tests/perf/",)  # it measures
+    assert [
+        file
+        for file in tracked("tests/**/test_*.py")
+        if not file.startswith((*folders, *nightly_only))
+    ] == []
+
+
+@pytest.mark.parametrize("each", PROTECTED, ids=lambda each: each.stage.name)
+def test_every_path_of_the_table_matches_a_file(each: Protected) -> None:
+    files = tracked(".")
+    assert [path for path in each.paths if not any(fnmatchcase(f, path) for f in files)] == []
+
+
+def test_a_changed_file_adds_what_protects_it() -> None:
+    def names(*changed: str) -> list[str]:
+        return [stage.name for stage in added_stages(changed)]
+
+    assert names() == names("LICENSE") == []
+    assert names("ui/src/log/view.ts") == ["browser-all", "ui-mutants"]
+    assert "proof-streams" in names("src/holdfast/stream/feed.py")
+
+
+def test_without_a_nightly_run_everything_is_added(tmp_path: Path) -> None:
+    assert last_nightly(tmp_path / "nightly.json") is None
+    assert len(added_stages(None)) == len(PROTECTED)
+
+
+def test_every_nightly_test_has_a_row_in_the_table() -> None:
+    marked = [
+        file
+        for file in tracked("tests/**/test_*.py")
+        if re.search(r"@pytest\.mark\.nightly|with_canary\(", (ROOT / file).read_text())
+    ]
+    by_proof = "tests/fault/test_prove.py"  # the rows that run `holdfast prove`
+    named = {word for each in PROTECTED for word in each.stage.command if word.startswith("tests/")}
+    assert by_proof in marked
+    assert [
+        file
+        for file in marked
+        if file != by_proof and not any(file.startswith(word) for word in named)
+    ] == []
+
+
+@pytest.mark.parametrize("path", OWN_ROW)
+def test_what_the_gate_leaves_out_has_a_row_that_runs_it_whole(path: str) -> None:
+    rows = [each.stage.command for each in PROTECTED if path in each.stage.command]
+    assert rows
+    assert all("-m" not in command[3:] for command in rows), "all of its tests"
+
+
+def test_names_of_stages_are_used_once() -> None:
+    gate = [stage.name for stage in (*GATE, *(each.stage for each in PROTECTED))]
+    assert len(gate) == len(set(gate))
+    assert len(NIGHTLY) == len({stage.name for stage in NIGHTLY})
+
+
+@pytest.fixture
+def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Another folder for logs: the gate that runs this test writes to its own."""
+    monkeypatch.setattr(runner, "BUILD", tmp_path / "build")
+    return tmp_path / "build"
+
+
+def shell(name: str, script: str, *after: str, alone: bool = False) -> Stage:
+    return Stage(name, Kind.CHECK, ("bash", "-c", script), after=after, alone=alone)
+
+
+async def test_a_test_that_passes_at_its_second_try_is_told(
+    build: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(runner, "ROOT", tmp_path)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "test_it.py").write_text(ONCE_RED)
+    command = (sys.executable, "-m", "pytest", "-n", "0", "test_it.py")
+    env = {"PYTHONPATH": str(ROOT)}
+    stage = Stage("tests", Kind.TEST, command, env=env, is_pytest=True)
+    ran = Runner([stage], seed=1)
+
+    await ran.run()
+
+    result = ran.results["tests"]
+    found = report.figures("gate", [result], 1.0, 1)
+    report.write(found, [result], build)
+    assert [(each.outcome, each.why) for each in result.again] == [
+        ("passed", "AssertionError: the first try")
+    ]
+    assert (result.passed, found["second_tries"]) == (True, 1)
+    assert found["tests"] == {"passed": 2, "failed": 0, "skipped": 0}
+    assert "second try passed" in capsys.readouterr().out
+    assert b'"second_try": "passed"' in (build / "second-tries.json").read_bytes()
+
+
+async def test_a_stage_waits_for_what_it_needs_and_is_not_run_without(build: Path) -> None:
+    stages = [
+        shell("uses", "exit 0", "makes"),
+        shell("makes", "exit 3"),
+        shell("last", f"test -e {build}/beside.log", alone=True),
+        shell("beside", "exit 0"),
+    ]
+    ran = Runner(stages, seed=1)
+
+    await ran.run()
+
+    codes = {name: result.code for name, result in ran.results.items()}
+    assert codes == {"makes": 3, "uses": 1, "beside": 0, "last": 0}
+    assert ran.results["uses"].skipped == "makes failed"
+
+
+def test_the_page_of_a_night_says_how_to_repeat_what_failed(build: Path) -> None:
+    build.mkdir()
+    result = Result(shell("model", "exit 1"), code=1)
+    result.records = [Record("tests/model/test_model.py::test_it", "failed", why="a violation")]
+    result.log.write_text("1 failed\n")
+
+    page = nightly.page(report.figures("nightly", [result], 60.0, 42), [result])
+
+    assert "seed 42" in page
+    assert "`uv run python -m scripts.gate model`" in page
+    assert "`tests/model/test_model.py::test_it`: a violation" in page
+
+
+def test_the_reason_of_a_failure_is_its_first_error_line() -> None:
+    text = "def test():\n>   assert 1 == 2\nE   assert 1 == 2\n\ntest.py:1: AssertionError"
+    assert recorder.reason(text) == "assert 1 == 2"
