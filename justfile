@@ -63,11 +63,11 @@ _node_modules:
 
 # The tests of domain/, chats/ and all that needs no server; fast enough to run after every edit.
 unit:
-    uv run pytest -n 2 --dist loadgroup tests/unit tests/contract tests/integration/chats
+    uv run pytest -n 2 --dist loadscope tests/unit tests/contract tests/integration/chats
 
 # Real PostgreSQL, Redis, servers, agents and pages.
 integration:
-    uv run pytest -n 3 --dist loadgroup tests/integration tests/docs
+    uv run pytest -n 3 --dist loadscope tests/integration tests/docs
 
 # Combine what traced processes wrote; fail below 95 %.
 _coverage-report:
@@ -120,7 +120,7 @@ churn turns="2000":
 
 # The page in Debian's Chromium, before a real server; `just ui` first. `just browser -m essential`.
 browser *options:
-    uv run pytest -n 2 --dist loadgroup {{ options }} tests/browser
+    uv run pytest -n 2 --dist loadscope {{ options }} tests/browser
 
 # Mutants of the page that only a browser can notice; a minute each. `just ui` first.
 ui-mutants *words:

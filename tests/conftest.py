@@ -1,16 +1,20 @@
 """Fixtures that every suite shares, and the manifest of requirements."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Generator
 from typing import Final
 
 import pytest
 import pytest_asyncio
 from hypothesis import settings
+from xdist.remote import Producer  # pyright: ignore[reportMissingTypeStubs]
 
 from holdfast.cli.process import allow_files
 from holdfast.db.pool import Pool
+from holdfast.identity.passwords import Passwords
 from tests.support.builders import ORG, OWNER
 from tests.support.database import add_user, cloned_pool, migrated_template
+from tests.support.passwords import CHEAP
+from tests.support.scheduling import ModulesTogether
 from tests.support.tiers import SEED_NAME, set_seed
 
 pytest_plugins = ["tests.requirements.plugin"]
@@ -28,20 +32,18 @@ def pytest_report_header() -> str:
     return f"seed: {SEED} (again: {SEED_NAME}={SEED})"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that share a fixture of their module go to one worker of xdist, so that it is made
-    once; every other test goes wherever a worker is free (`--dist loadgroup`)."""
-    for item in items:
-        if shares_a_fixture(item) and item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(item.nodeid.split("::", 1)[0]))
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ModulesTogether:
+    """Of every run by several workers."""
+    return ModulesTogether(config, log)
 
 
-def shares_a_fixture(item: pytest.Item) -> bool:
-    info = getattr(item, "_fixtureinfo", None)
-    if info is None:
-        return False
-    fixtures = (each[-1] for each in info.name2fixturedefs.values())
-    return any(fixture.scope in {"module", "class", "package"} for fixture in fixtures)
+@pytest.fixture(scope="session", autouse=True)
+def cheap_passwords() -> Generator[None]:
+    """A server of a test hashes cheaply unless the test names other options: a hash as slow as the
+    product's takes a quarter of a second of CPU for every user of a test."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Passwords.__init__, "__defaults__", (CHEAP,))
+        yield
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

@@ -62,9 +62,9 @@ def session(
     after: tuple[str, ...] = ("page",),
     alone: bool = False,
 ) -> Stage:
-    """A pytest session. `loadgroup`: tests that share a fixture of their module stay together
+    """A pytest session. `loadscope`: tests that share a fixture of their module stay together
     (tests/conftest.py), and every other test goes to the worker that is free."""
-    command = (sys.executable, "-m", "pytest", "-n", workers, "--dist", "loadgroup", *arguments)
+    command = (sys.executable, "-m", "pytest", "-n", workers, "--dist", "loadscope", *arguments)
     return Stage(
         name,
         Kind.TEST,

@@ -13,6 +13,7 @@ from scripts.gate.changes import PROTECTED, Protected, added_stages, last_nightl
 from scripts.gate.recorder import Record
 from scripts.gate.runner import Result, Runner
 from scripts.gate.stages import GATE, NIGHTLY, OWN_ROW, ROOT, SUITES, Kind, Stage
+from tests.support.scheduling import shares_a_fixture
 
 ONCE_RED = """
 import pathlib, pytest
@@ -161,3 +162,16 @@ def test_the_page_of_a_night_says_how_to_repeat_what_failed(build: Path) -> None
 def test_the_reason_of_a_failure_is_its_first_error_line() -> None:
     text = "def test():\n>   assert 1 == 2\nE   assert 1 == 2\n\ntest.py:1: AssertionError"
     assert recorder.reason(text) == "assert 1 == 2"
+
+
+@pytest.mark.parametrize(
+    ("file", "together"),
+    [
+        ("tests/integration/providers/test_cost.py", True),
+        ("tests/integration/cli/test_run.py", True),  # its folder has the fixture
+        ("tests/integration/web/test_edges.py", False),
+        ("tests/unit/domain/test_decide.py", False),
+    ],
+)
+def test_only_modules_that_share_a_fixture_stay_together(file: str, together: bool) -> None:
+    assert shares_a_fixture(ROOT / file) is together

@@ -30,8 +30,8 @@ from holdfast.identity.throttle import Throttle, ThrottleOptions
 from holdfast.prove.stage.client import PASSWORD as PASSWORD
 from tests.support.database import cloned_pool
 from tests.support.doubles import HandClock, KeptHints
+from tests.support.passwords import CHEAP
 
-CHEAP = PasswordOptions(time_cost=1, memory_kib=8, parallelism=1, at_once_max=4)
 HERE = Visitor("203.0.113.7", "a browser")
 CACHE_NOTHING = GateOptions(cache_s=0.0, recheck_s=0.0)
 
