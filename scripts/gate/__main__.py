@@ -16,10 +16,10 @@ from scripts.gate.stages import GATE, NIGHTLY, Kind, Stage
 SEED = "HOLDFAST_TEST_SEED"
 
 
-def chosen(words: Sequence[str]) -> tuple[str, list[Stage]]:
+def chosen(words: Sequence[str], *, again: bool) -> tuple[str, list[Stage]]:
     """The tier's name, and its stages."""
     if list(words) == ["nightly"]:
-        return "nightly", list(NIGHTLY)
+        return "nightly", nightly.failed_stages(NIGHTLY) if again else list(NIGHTLY)
     if list(words) in ([Kind.CHECK], [Kind.TEST]):
         return words[0], [each for each in GATE if each.kind == words[0]]
     known = {
@@ -46,21 +46,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m scripts.gate")
     parser.add_argument("stages", nargs="*", help="nightly, check, test, or names of stages")
     parser.add_argument("--seed", type=int, help="what chance is drawn from; drawn if not given")
+    parser.add_argument("--again", action="store_true", help="nightly: only what failed last time")
     options = parser.parse_args()
     # A shell starts a background job with SIGINT ignored; tests send it to what they start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     seed: int = random.SystemRandom().randrange(10**9) if options.seed is None else options.seed
-    tier, stages = chosen(options.stages)
+    tier, stages = chosen(options.stages, again=options.again)
     print(f"{tier}: {len(stages)} stages, seed {seed} (again: --seed {seed})", flush=True)
     runner, began_s = Runner(stages, seed), time.monotonic()
     asyncio.run(attended(runner))
     results = list(runner.results.values())
     found = report.figures(tier, results, time.monotonic() - began_s, seed)
     report.write(found, results)
+    passed: bool = found["passed"]
     if tier == "nightly":
-        nightly.write(found, results)
+        passed = nightly.write(found, results, again=options.again)
     print(report.summary(found))
-    sys.exit(0 if found["passed"] else 1)
+    sys.exit(0 if passed else 1)
 
 
 if __name__ == "__main__":

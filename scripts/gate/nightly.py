@@ -1,67 +1,183 @@
-"""The page of a nightly run: what ran, with which seed, what failed, how to repeat it."""
+"""The page of a nightly run: what ran, with which seed, what failed, how to repeat it.
 
+`just nightly --again` runs only the stages that failed in the last run of this checkout and puts
+them in the place of their rows. Each row names the commit that it ran on. The gate goes by the
+oldest of them: a file that changed since then adds what protects it.
+"""
+
+import subprocess
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Final
 
 import orjson
 
 from scripts.gate.report import Figures
 from scripts.gate.runner import Result
-from scripts.gate.stages import ROOT
+from scripts.gate.stages import BUILD, ROOT, Stage
 
 FOLDER: Final = ROOT / "benchmarks"
+KEPT: Final = BUILD / "nightly.json"
+"""The rows of the last run of this checkout, for `--again`."""
 MINUTES_MAX: Final = 90
 
 
-def write(found: Figures, results: Sequence[Result]) -> None:
-    """The page always; `nightly.json`, which the gate goes by, only if the run passed."""
-    (FOLDER / "nightly.md").write_text(page(found, results), encoding="utf-8")
-    if found["passed"] and not found["commit"].endswith("+"):
-        flat = {
-            "commit": found["commit"],
-            "date": found["date"],
-            "seed": found["seed"],
-            "nightly_s": found["seconds"],
-            "second_tries": found["second_tries"],
-            **{f"tests_{outcome}": number for outcome, number in found["tests"].items()},
-            **{f"stage_{each['stage']}_s": each["seconds"] for each in found["stages"]},
-        }
-        file = FOLDER / "nightly.json"
-        file.write_bytes(orjson.dumps(flat, option=orjson.OPT_INDENT_2) + b"\n")
+@dataclass(frozen=True)
+class Row:
+    """What became of one stage."""
+
+    stage: str
+    commit: str
+    seed: int
+    passed: bool
+    seconds: float
+    cpu_s: float
+    tests: dict[str, int]
+    said: str
+    """The last line of its log."""
+    failures: list[str] = field(default_factory=list[str])
+    second_tries: list[str] = field(default_factory=list[str])
 
 
-def page(found: Figures, results: Sequence[Result]) -> str:
-    tests = found["tests"]
+@dataclass(frozen=True)
+class Night:
+    """All rows, and how long it took to make them."""
+
+    date: str
+    seconds: float
+    rows: list[Row]
+
+    @property
+    def passed(self) -> bool:
+        return all(row.passed for row in self.rows)
+
+    @property
+    def commits(self) -> list[str]:
+        return list(dict.fromkeys(row.commit for row in self.rows))
+
+    def tests(self, outcome: str) -> int:
+        return sum(row.tests.get(outcome, 0) for row in self.rows)
+
+    @property
+    def second_tries(self) -> int:
+        return sum(len(row.second_tries) for row in self.rows)
+
+
+def failed_stages(stages: Sequence[Stage]) -> list[Stage]:
+    """The stages that did not pass in the last run of this checkout, with what they build on."""
+    last = _kept()
+    passed = {row.stage for row in last.rows if row.passed} if last else set[str]()
+    missing = [stage for stage in stages if stage.name not in passed]
+    needed = {name for stage in missing for name in stage.after}
+    return [stage for stage in stages if stage in missing or stage.name in needed]
+
+
+def write(found: Figures, results: Sequence[Result], *, again: bool) -> bool:
+    """The page always; `nightly.json`, which the gate goes by, only if every stage passed."""
+    night = _night(found, results, _kept() if again else None)
+    KEPT.write_bytes(orjson.dumps(asdict(night)))
+    (FOLDER / "nightly.md").write_text(page(night), encoding="utf-8")
+    if night.passed and not any(commit.endswith("+") for commit in night.commits):
+        (FOLDER / "nightly.json").write_bytes(
+            orjson.dumps(flat(night, oldest(night.commits)), option=orjson.OPT_INDENT_2) + b"\n"
+        )
+    return night.passed
+
+
+def _night(found: Figures, results: Sequence[Result], last: Night | None) -> Night:
+    rows = {row.stage: row for row in last.rows} if last else {}
+    rows |= {result.stage.name: row_of(found, result) for result in results}
+    return Night(
+        found["date"], found["seconds"] + (last.seconds if last else 0), list(rows.values())
+    )
+
+
+def _kept() -> Night | None:
+    if not KEPT.exists():
+        return None
+    kept = orjson.loads(KEPT.read_bytes())
+    return Night(kept["date"], kept["seconds"], [Row(**row) for row in kept["rows"]])
+
+
+def row_of(found: Figures, result: Result) -> Row:
+    return Row(
+        stage=result.stage.name,
+        commit=found["commit"],
+        seed=found["seed"],
+        passed=result.passed,
+        seconds=round(result.seconds, 1),
+        cpu_s=round(result.cpu_s, 1),
+        tests={each: result.counted(each) for each in ("passed", "failed", "skipped")},
+        said=_last_line(result),
+        failures=_failures(result),
+        second_tries=[
+            f"- {result.stage.name}: `{each.test}`: {each.outcome} at its second try;"
+            f" first: {each.why}"
+            for each in result.again
+        ],
+    )
+
+
+def oldest(commits: Sequence[str]) -> str:
+    """The commit that every other one descends from."""
+    asked = ["git", "merge-base", "--octopus", *commits]
+    done = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True)
+    return next(name for name in commits if done.stdout.startswith(name))
+
+
+def flat(night: Night, commit: str) -> dict[str, str | int | float]:
+    return {
+        "commit": commit,
+        "date": night.date,
+        "seed": night.rows[0].seed,
+        "nightly_s": round(night.seconds, 1),
+        "second_tries": night.second_tries,
+        **{f"tests_{each}": night.tests(each) for each in ("passed", "failed", "skipped")},
+        **{f"stage_{row.stage}_s": row.seconds for row in night.rows},
+    }
+
+
+def page(night: Night) -> str:
+    failures = [line for row in night.rows for line in row.failures]
+    tries = [line for row in night.rows for line in row.second_tries]
+    seed = night.rows[0].seed
+    parts = (
+        f" Stages that failed were mended and run again (`just nightly --again`), so the rows name"
+        f" {len(night.commits)} commits; the minutes are those of all runs together."
+        if len(night.commits) > 1
+        else ""
+    )
     lines = [
         "# The last nightly run",
         "",
-        f"Commit {found['commit']}, {found['date']}, seed {found['seed']}:"
-        f" **{'passed' if found['passed'] else 'failed'}** in {found['seconds'] / 60:.0f} minutes"
-        f" ({MINUTES_MAX} at most). {tests['passed']:,} tests passed, {tests['failed']} failed,"
-        f" {tests['skipped']} were skipped; {found['second_tries']} needed a second try.",
+        f"Commit {', '.join(night.commits)}, {night.date}, seed {seed}:"
+        f" **{'passed' if night.passed else 'failed'}** in {night.seconds / 60:.0f} minutes"
+        f" ({MINUTES_MAX} at most). {night.tests('passed'):,} tests passed,"
+        f" {night.tests('failed')} failed, {night.tests('skipped')} were skipped;"
+        f" {night.second_tries} needed a second try.{parts}",
         "",
-        f"All of it again, with the same seed: `uv run just nightly --seed {found['seed']}`.",
+        f"All of it again, with the same seed: `uv run just nightly --seed {seed}`.",
         "One stage: `uv run python -m scripts.gate STAGE --seed SEED`.",
         "",
-        "| stage | verdict | seconds | CPU seconds | tests | what it says at its end |",
-        "|---|---|---|---|---|---|",
-        *(_row(each) for each in results),
+        "| stage | commit | verdict | seconds | CPU seconds | tests | what it says at its end |",
+        "|---|---|---|---|---|---|---|",
+        *(_line(row) for row in night.rows),
         "",
         "## Failed",
         "",
-        *(_failed(results) or ["Nothing."]),
+        *(failures or ["Nothing."]),
         "",
         "## Second tries",
         "",
-        *(_second_tries(results) or ["None."]),
+        *(tries or ["None."]),
     ]
     return "\n".join(lines) + "\n"
 
 
-def _row(result: Result) -> str:
-    verdict = "passed" if result.passed else "**failed**"
-    numbers = f"{result.seconds:.0f} | {result.cpu_s:.0f} | {len(result.records) or ''}"
-    return f"| {result.stage.name} | {verdict} | {numbers} | {_last_line(result)} |"
+def _line(row: Row) -> str:
+    verdict = "passed" if row.passed else "**failed**"
+    numbers = f"{row.seconds:.0f} | {row.cpu_s:.0f} | {sum(row.tests.values()) or ''}"
+    return f"| {row.stage} | {row.commit} | {verdict} | {numbers} | {row.said} |"
 
 
 def _last_line(result: Result) -> str:
@@ -72,25 +188,16 @@ def _last_line(result: Result) -> str:
     return said.replace("|", "\\|")[:160]
 
 
-def _failed(results: Sequence[Result]) -> list[str]:
-    lines: list[str] = []
-    for result in results:
-        if result.passed:
-            continue
-        again = f"uv run python -m scripts.gate {result.stage.name}"
-        lines.append(f"- {result.stage.name}: exit {result.code}; again: `{again}`")
-        saved = {each.test for each in result.again if each.outcome == "passed"}
-        lines += [
+def _failures(result: Result) -> list[str]:
+    if result.passed:
+        return []
+    again = f"uv run python -m scripts.gate {result.stage.name}"
+    saved = {each.test for each in result.again if each.outcome == "passed"}
+    return [
+        f"- {result.stage.name}: exit {result.code}; again: `{again}`",
+        *(
             f"  - `{each.test}`: {each.why}"
             for each in result.records
             if each.outcome == "failed" and each.test not in saved
-        ]
-    return lines
-
-
-def _second_tries(results: Sequence[Result]) -> list[str]:
-    return [
-        f"- {result.stage.name}: `{each.test}`: {each.outcome} at its second try; first: {each.why}"
-        for result in results
-        for each in result.again
+        ),
     ]

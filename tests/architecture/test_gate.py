@@ -146,17 +146,69 @@ async def test_a_stage_waits_for_what_it_needs_and_is_not_run_without(build: Pat
     assert ran.results["uses"].skipped == "makes failed"
 
 
-def test_the_page_of_a_night_says_how_to_repeat_what_failed(build: Path) -> None:
+@pytest.fixture
+def night(build: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Another folder for the page and the rows of a night."""
     build.mkdir()
-    result = Result(shell("model", "exit 1"), code=1)
-    result.records = [Record("tests/model/test_model.py::test_it", "failed", why="a violation")]
-    result.log.write_text("1 failed\n")
+    monkeypatch.setattr(nightly, "FOLDER", tmp_path)
+    monkeypatch.setattr(nightly, "KEPT", build / "nightly.json")
+    return tmp_path
 
-    page = nightly.page(report.figures("nightly", [result], 60.0, 42), [result])
 
+def result(name: str, code: int) -> Result:
+    made = Result(shell(name, f"exit {code}"), code=code)
+    outcome = "failed" if code else "passed"
+    made.records = [Record(f"tests/{name}/test_it.py::test_it", outcome, why="a violation")]
+    made.log.write_text(f"1 {outcome}\n")
+    return made
+
+
+def ran_at(commit: str, *results: Result) -> report.Figures:
+    return report.figures("nightly", list(results), 60.0, 42) | {"commit": commit}
+
+
+def test_the_page_of_a_night_says_how_to_repeat_what_failed(night: Path) -> None:
+    failed = result("model", 1)
+
+    assert not nightly.write(ran_at("1234567", failed), [failed], again=False)
+
+    page = (night / "nightly.md").read_text()
     assert "seed 42" in page
     assert "`uv run python -m scripts.gate model`" in page
-    assert "`tests/model/test_model.py::test_it`: a violation" in page
+    assert "`tests/model/test_it.py::test_it`: a violation" in page
+    assert last_nightly(night / "nightly.json") is None
+
+
+def two_commits(folder: Path) -> tuple[str, str]:
+    def git(*words: str) -> str:
+        who = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+        asked = ["git", *who, *words]
+        return subprocess.run(asked, cwd=folder, capture_output=True, text=True, check=True).stdout
+
+    git("init", "-q")
+    git("commit", "-q", "--allow-empty", "-m", "older")
+    git("commit", "-q", "--allow-empty", "-m", "newer")
+    newer, older = git("log", "--format=%h").split()
+    return older, newer
+
+
+def test_what_failed_at_night_is_run_again_by_itself(
+    night: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nightly, "ROOT", night)
+    older, newer = two_commits(night)
+    passed, failed = result("page", 0), result("model", 1)
+    nightly.write(ran_at(older, passed, failed), [passed, failed], again=False)
+    stages = [passed.stage, shell("unit", "exit 0"), failed.stage]
+    assert [stage.name for stage in nightly.failed_stages(stages)] == ["unit", "model"]
+
+    mended = result("model", 0)
+    assert nightly.write(ran_at(newer, mended), [mended], again=True)
+
+    page = (night / "nightly.md").read_text()
+    assert "**passed** in 2 minutes" in page
+    assert f"| model | {newer} | passed" in page
+    assert last_nightly(night / "nightly.json") == older, "the gate goes by the oldest row"
 
 
 def test_the_reason_of_a_failure_is_its_first_error_line() -> None:
