@@ -120,6 +120,17 @@ PROTECTED: Final = (
         (f"{SRC}/cli/dev/*", "tests/integration/cli/test_dev.py"),
     ),
     Protected(
+        slow("sdk", "tests/integration/sdk"),
+        (
+            *(f"{SRC}/sdk/*", f"{SRC}/stream/feed.py", f"{SRC}/web/streaming.py"),
+            "tests/integration/sdk/*",
+        ),
+    ),
+    Protected(
+        slow("attach", "tests/integration/cli/test_attach.py"),
+        (f"{SRC}/cli/attach.py", f"{SRC}/cli/follow.py", "tests/integration/cli/test_attach.py"),
+    ),
+    Protected(
         session(
             "bench",
             *("tests/integration/cli/test_bench.py", "tests/integration/cli/test_bench_modes.py"),

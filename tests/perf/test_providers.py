@@ -1,5 +1,10 @@
-"""What the codecs cost: a budget for a long prompt, and for one delta. CPU time, best of many."""
+"""What the codecs cost: a budget for a long prompt, and for one delta.
 
+CPU time, best of many, as a ratio to what the standard library's `json` takes for the same bytes in
+the same run: the bound holds on a slow machine, too.
+"""
+
+import json
 from collections.abc import Callable
 from time import process_time
 
@@ -21,8 +26,10 @@ from tests.support.model import (
     user,
 )
 
-REQUEST_400_MS_MAX = 2.5
-DELTA_US_MAX = 20.0
+REQUEST_400_RATIO_MAX = 2.5
+"""1.0 to 1.6 as measured."""
+DELTA_RATIO_MAX = 4.0
+"""1.4 to 2.3 as measured."""
 TOOLS = tuple(
     Tool(
         name=f"tool_{number}",
@@ -72,15 +79,13 @@ STARTS = {
 }
 
 
-def best_ms(times: int, work: Callable[[], object], enough_ms: float = 0.0) -> float:
+def best_ms(times: int, work: Callable[[], object]) -> float:
     """The least of many: neighbours on the same core can only make it slower."""
     best = 1e9
     for _ in range(times):
         start = process_time()
         work()
         best = min(best, (process_time() - start) * 1000)
-        if best <= enough_ms:
-            break
     return best
 
 
@@ -110,9 +115,13 @@ def test_a_prompt_of_400_messages_and_40_tools_is_built_in_time(wire: str) -> No
     call = call_for(wire, history, tools=TOOLS, system=(PROSE,), cache=CachePolicy())
     endpoint = endpoint_for(wire)
 
-    cost_ms = best_ms(300, lambda: WIRES[wire].request(call, endpoint), REQUEST_400_MS_MAX)
+    body = orjson.loads(WIRES[wire].request(call, endpoint).body)
 
-    assert cost_ms <= REQUEST_400_MS_MAX, f"{wire}: {cost_ms:.2f} ms"
+    cost_ms = best_ms(100, lambda: WIRES[wire].request(call, endpoint))
+    bare_ms = best_ms(100, lambda: json.dumps(body))
+
+    ratio = cost_ms / bare_ms
+    assert ratio <= REQUEST_400_RATIO_MAX, f"{wire}: {cost_ms:.2f} ms, {ratio:.2f} of json.dumps"
 
 
 @pytest.mark.parametrize("wire", WIRE_NAMES)
@@ -120,6 +129,8 @@ def test_a_delta_is_decoded_in_time(wire: str) -> None:
     deltas = [b"data: " + orjson.dumps(DELTAS[wire]) + b"\n\n"] * 2000
     start = [b"data: " + orjson.dumps(STARTS[wire]) + b"\n\n"] if wire in STARTS else []
 
-    cost_us = best_ms(5, lambda: feed(decoder_for(wire), [*start, *deltas])) / 2000 * 1000
+    cost_ms = best_ms(5, lambda: feed(decoder_for(wire), [*start, *deltas]))
+    bare_ms = best_ms(5, lambda: [json.loads(delta[len(b"data: ") :]) for delta in deltas])
 
-    assert cost_us <= DELTA_US_MAX, f"{wire}: {cost_us:.1f} us"
+    ratio = cost_ms / bare_ms
+    assert ratio <= DELTA_RATIO_MAX, f"{wire}: {cost_ms:.2f} ms, {ratio:.2f} of json.loads"

@@ -198,6 +198,7 @@ async def a_server(cell: Replicas, port: int) -> AsyncGenerator[asyncio.subproce
         await process.wait()
 
 
+@pytest.mark.nightly
 async def test_a_server_killed_in_mid_answer_is_survived(template: str, tmp_path: Path) -> None:
     """`login` with a password, then `attach` on a terminal and on a pipe, over kill -9."""
     port = quiet_port()

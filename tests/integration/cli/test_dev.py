@@ -84,6 +84,7 @@ async def test_from_nothing_to_an_answer_and_the_same_again(folder: Path) -> Non
     assert running_in(folder) == []
 
 
+@pytest.mark.nightly
 async def test_after_kill_9_the_turn_goes_on_to_its_end(folder: Path) -> None:
     data = folder / "data"
     async with dev(data) as first:

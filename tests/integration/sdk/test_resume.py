@@ -45,8 +45,15 @@ async def collect(chat: AsyncChat, transport: Transport) -> tuple[list[Event], i
     return events, reconnects
 
 
-@pytest.mark.parametrize("transport", ["sse", "websocket"])
-@pytest.mark.parametrize("cuts", [at_boundaries, inside_events])
+@pytest.mark.parametrize(
+    ("transport", "cuts"),
+    [
+        ("sse", inside_events),
+        pytest.param("sse", at_boundaries, marks=pytest.mark.nightly),
+        pytest.param("websocket", at_boundaries, marks=pytest.mark.nightly),
+        pytest.param("websocket", inside_events, marks=pytest.mark.nightly),
+    ],
+)
 async def test_cut_at_every_event_and_moved_between_replicas_nothing_is_lost_or_doubled(
     cell: Cell, half: Half, token: str, transport: Transport, cuts: Callable[[int], Cut]
 ) -> None:
