@@ -53,14 +53,17 @@ def main() -> None:
     seed: int = random.SystemRandom().randrange(10**9) if options.seed is None else options.seed
     tier, stages = chosen(options.stages, again=options.again)
     print(f"{tier}: {len(stages)} stages, seed {seed} (again: --seed {seed})", flush=True)
-    runner, began_s = Runner(stages, seed), time.monotonic()
+    keeper = nightly.Keeper(seed, again=options.again) if tier == "nightly" else None
+    runner = Runner(stages, seed, keeper.keep) if keeper else Runner(stages, seed)
+    began_s = time.monotonic()
     asyncio.run(attended(runner))
     results = list(runner.results.values())
     found = report.figures(tier, results, time.monotonic() - began_s, seed)
     report.write(found, results)
     passed: bool = found["passed"]
-    if tier == "nightly":
-        passed = nightly.write(found, results, again=options.again)
+    if keeper:
+        nightly.write(keeper.night())
+        passed = keeper.night().passed
     print(report.summary(found))
     sys.exit(0 if passed else 1)
 

@@ -1,18 +1,20 @@
 """The page of a nightly run: what ran, with which seed, what failed, how to repeat it.
 
-`just nightly --again` runs only the stages that failed in the last run of this checkout and puts
-them in the place of their rows. Each row names the commit that it ran on. The gate goes by the
-oldest of them: a file that changed since then adds what protects it.
+`just nightly --again` runs only the stages that have not passed in the last run of this checkout
+and puts them in the place of their rows. Each row names the commit that it ran on. The gate goes by
+the oldest of them: a file that changed since then adds what protects it.
 """
 
 import subprocess
+import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from typing import Final
 
 import orjson
 
-from scripts.gate.report import Figures
+from scripts.gate.report import commit
 from scripts.gate.runner import Result
 from scripts.gate.stages import BUILD, ROOT, Stage
 
@@ -72,24 +74,36 @@ def failed_stages(stages: Sequence[Stage]) -> list[Stage]:
     return [stage for stage in stages if stage in missing or stage.name in needed]
 
 
-def write(found: Figures, results: Sequence[Result], *, again: bool) -> bool:
+class Keeper:
+    """Keeps the row of each stage as soon as it is over, so that a run that is ended early can be
+    resumed."""
+
+    def __init__(self, seed: int, *, again: bool) -> None:
+        self._seed = seed
+        self._commit = commit()
+        last = _kept() if again else None
+        self._seconds_before = last.seconds if last else 0.0
+        self._rows = {row.stage: row for row in last.rows} if last else dict[str, Row]()
+        self._began_s = time.monotonic()
+
+    def keep(self, result: Result) -> None:
+        row = row_of(self._commit, self._seed, result)
+        self._rows[row.stage] = row
+        KEPT.parent.mkdir(parents=True, exist_ok=True)
+        KEPT.write_bytes(orjson.dumps(asdict(self.night())))
+
+    def night(self) -> Night:
+        seconds = self._seconds_before + time.monotonic() - self._began_s
+        return Night(f"{datetime.now(UTC):%Y-%m-%d}", seconds, list(self._rows.values()))
+
+
+def write(night: Night) -> None:
     """The page always; `nightly.json`, which the gate goes by, only if every stage passed."""
-    night = _night(found, results, _kept() if again else None)
-    KEPT.write_bytes(orjson.dumps(asdict(night)))
     (FOLDER / "nightly.md").write_text(page(night), encoding="utf-8")
     if night.passed and not any(commit.endswith("+") for commit in night.commits):
         (FOLDER / "nightly.json").write_bytes(
             orjson.dumps(flat(night, oldest(night.commits)), option=orjson.OPT_INDENT_2) + b"\n"
         )
-    return night.passed
-
-
-def _night(found: Figures, results: Sequence[Result], last: Night | None) -> Night:
-    rows = {row.stage: row for row in last.rows} if last else {}
-    rows |= {result.stage.name: row_of(found, result) for result in results}
-    return Night(
-        found["date"], found["seconds"] + (last.seconds if last else 0), list(rows.values())
-    )
 
 
 def _kept() -> Night | None:
@@ -99,11 +113,11 @@ def _kept() -> Night | None:
     return Night(kept["date"], kept["seconds"], [Row(**row) for row in kept["rows"]])
 
 
-def row_of(found: Figures, result: Result) -> Row:
+def row_of(commit: str, seed: int, result: Result) -> Row:
     return Row(
         stage=result.stage.name,
-        commit=found["commit"],
-        seed=found["seed"],
+        commit=commit,
+        seed=seed,
         passed=result.passed,
         seconds=round(result.seconds, 1),
         cpu_s=round(result.cpu_s, 1),

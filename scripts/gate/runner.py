@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -58,8 +58,12 @@ class Result:
 
 
 class Runner:
-    def __init__(self, stages: Sequence[Stage], seed: int) -> None:
+    def __init__(
+        self, stages: Sequence[Stage], seed: int, ended: Callable[[Result], None] = lambda _: None
+    ) -> None:
+        """`ended`: called with the result of each stage as soon as the stage is over."""
         self._stages = stages
+        self._tell_ended = ended
         self._env = {
             **os.environ,
             "HOLDFAST_TEST_SEED": str(seed),
@@ -103,6 +107,7 @@ class Runner:
             await self._perform(stage, result)
         _tell(result)
         self._ended.add(stage.name)
+        self._tell_ended(result)
 
     def _is_there(self, name: str) -> bool:
         return name not in self.results or self.results[name].passed

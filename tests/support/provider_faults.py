@@ -29,7 +29,7 @@ SLACK_S: Final = 20.0
 """For a machine that is busy with something else. A stream without a deadline ends at `HANG_S`."""
 ENDS_WITHIN_S: Final = 3.0 + 3.0 + 0.5 + SLACK_S
 PATIENT: Final = Deadlines(first_part_s=20.0)
-"""For what is slow and right: byte by byte, the first part takes its time."""
+"""For what is slow and right: a first part byte by byte, or 100 MB on a busy machine."""
 HANG_S: Final = 30.0
 TOGETHER_MAX: Final = 16
 DIRECTED: Final[Mapping[Fault, Mapping[str, str]]] = {
@@ -109,7 +109,7 @@ def _slow_first(fault: Fault) -> bool:
 
 async def attempt(transport: Transport, url: str, wire: str, fault: Fault | None) -> Seen:
     directed = {} if fault is None else {"x_sim_fault": str(fault), **DIRECTED.get(fault, {})}
-    deadlines = PATIENT if fault is Fault.DRIP else DEADLINES
+    deadlines = PATIENT if fault in (Fault.DRIP, Fault.HUGE_EVENT) else DEADLINES
     # The same prompt for every fault: the simulator then gives the same ids and signatures.
     call = call_for(wire, [user(PROMPT)])
     stream = ModelStream(transport, endpoint_at(url, wire, **directed), call, deadlines)

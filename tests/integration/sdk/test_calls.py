@@ -187,7 +187,8 @@ async def test_many_sends_under_one_key_make_one_message(
         ]
     await chat.wait(timeout_s=60)
 
-    assert [send.result().repeated for send in sends].count(False) == 1
+    # None, if the answer of the first was lost and its repeat was answered.
+    assert [send.result().repeated for send in sends].count(False) <= 1
     assert [m.role for m in (await chat.messages()).messages] == ["user", "assistant"]
 
 

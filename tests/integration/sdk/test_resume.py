@@ -59,7 +59,7 @@ async def test_cut_at_every_event_and_moved_between_replicas_nothing_is_lost_or_
 ) -> None:
     await cell.another(role="api")
     async with a_proxy(cell.urls, cuts) as proxy, sdk_client(half, proxy.url, token) as client:
-        chat = await client.chats.create(f'[[sim: say "{SAID}" | rate=30]]')
+        chat = await client.chats.create(f'[[sim: say "{SAID}" | rate=10]]')
         events, reconnects = await collect(chat, transport)
         view = chat.view
 
