@@ -10,6 +10,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import aiohttp
+import asyncpg
 import pytest
 
 from holdfast.simulator.server import Config, running
@@ -100,6 +101,14 @@ async def a_role(attributes: str) -> AsyncGenerator[str]:
 def _as_role(cell: Replicas, role: str) -> Replicas:
     url = cell.database_url.replace("://", f"://{role}@", 1)
     return Replicas(url, cell.simulator)
+
+
+async def in_database(cell: Replicas, statement: str) -> None:
+    connection = await asyncpg.connect(cell.database_url)
+    try:
+        await connection.execute(statement)
+    finally:
+        await connection.close()
 
 
 async def hang_up(cell: Replicas) -> None:
@@ -210,3 +219,29 @@ async def test_a_default_of_repeatable_read_refuses_no_contended_send(
             )
             assert Counter(answer.status for answer in answers) == {202: 12}
         assert "could not serialize" not in server.log.read_text()
+
+
+@requirement("L135")
+async def test_the_chats_of_a_worker_that_cannot_commit_go_to_another_one(
+    cell: Replicas, tmp_path: Path
+) -> None:
+    """Its lease is renewed all the while: the heartbeat writes another table."""
+    async with a_role("") as role:
+        try:
+            await in_database(
+                cell,
+                f'grant all on schema public to "{role}";'
+                f'grant all on all tables in schema public to "{role}";'
+                f'grant all on all sequences in schema public to "{role}"',
+            )
+            async with serve(_as_role(cell, role), tmp_path / "ill") as ill:
+                chat = await ill.admin.new_chat("[[sim: count=30 | rate=10]]")
+                await in_database(cell, f'revoke insert on messages from "{role}"')
+                async with serve(cell, tmp_path / "healthy") as healthy:
+                    await healthy.admin.until(chat, "idle")
+                    ill.check_alive()
+                told = ill.log.read_text()
+                assert "gives up its lease" in told
+                assert "lost its lease" not in told
+        finally:
+            await in_database(cell, f'drop owned by "{role}"')
