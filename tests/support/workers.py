@@ -25,6 +25,7 @@ from holdfast.ports.history import History
 from holdfast.ports.leases import Leases
 from holdfast.ports.store import Store
 from holdfast.turn.nudges import Nudges
+from holdfast.worker.health import CommitHealth
 from holdfast.worker.heartbeat import Beside, Heartbeat, in_own_thread, on_this_loop
 from holdfast.worker.options import LeaseTimings, WorkerOptions
 from holdfast.worker.places import WorkerPlaces
@@ -227,6 +228,7 @@ class Cell:
         length_s: float = 0.0,
         drive: Drive | None = None,
         beside: Beside | None = None,
+        health: CommitHealth | None = None,
     ) -> AsyncGenerator[Replica]:
         self.seed += 1
         line = Line(self.leases)
@@ -254,6 +256,7 @@ class Cell:
                 random.Random(self.seed).random,
                 options or WorkerOptions(),
                 places,
+                health,
             )
             async with worker:
                 yield Replica(worker, line, bus, script)

@@ -110,6 +110,7 @@ def edge_of(server: Server, settings: Settings) -> Edge:
         rates=Rates(settings.rate_per_s, settings.rate_burst),
         strangers=Rates(settings.stranger_rate_per_s, settings.stranger_rate_burst),
         workspaces=adapters.workspaces,
+        check_writable=adapters.check_writable,
         oidc={each.name: _door(each, settings, adapters, identity) for each in settings.oidc},
     )
 
@@ -191,7 +192,7 @@ async def open_served(server: Server, settings: Settings) -> AsyncGenerator[Serv
                 email=settings.admin_email,
                 password=settings.admin_password.get_secret_value(),
             )
-        async with beside(_forget_expired(people.credentials), "forget expired"):
+        async with beside(lambda: _forget_expired(people.credentials), "forget expired"):
             http = serving(create_app(edge), options)
             yield Served(server=server, edge=edge, http=http, bound=bound)
 

@@ -6,9 +6,11 @@ from importlib.resources import as_file, files
 from typing import Final
 
 import asyncpg
+from asyncpg.connect_utils import SessionAttribute
 from pogo_core.util.migrate import apply, rollback
 
-from holdfast.db.pool import NoDatabase, Pool
+from holdfast.db.faults import DATABASE_ERRORS, reason_of
+from holdfast.db.pool import ISOLATION, NoDatabase, Pool
 from holdfast.db.queries import load_query
 from holdfast.domain.errors import HoldfastError
 
@@ -57,9 +59,14 @@ async def refuse_behind(pool: Pool) -> None:
 
 async def _run(url: str, *, rollback_count: int | None) -> None:
     try:
-        connection = await asyncpg.connect(url, timeout=CONNECT_S)
-    except (OSError, TimeoutError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError) as no:
-        raise NoDatabase(f"The database cannot be used: {no or type(no).__name__}") from no
+        connection = await asyncpg.connect(
+            url,
+            timeout=CONNECT_S,
+            target_session_attrs=SessionAttribute.read_write,
+            server_settings=ISOLATION,
+        )
+    except (ValueError, *DATABASE_ERRORS) as no:
+        raise NoDatabase(f"The database cannot be used: {reason_of(no)}") from no
     try:
         # Held by the connection: if we die here, it dies with us and nobody waits for ever.
         await connection.execute("select pg_advisory_lock($1)", _ONE_AT_A_TIME)

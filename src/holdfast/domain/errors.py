@@ -24,6 +24,8 @@
     ├── ChangedMeanwhile        not what the caller had seen: nothing was written
     ├── IdentityError           who asks may not, or is not who they say: see domain/denials.py
     ├── Unavailable             the world says not now; the change may or may not be committed
+    │   ├── Contended           another transaction was in the way; the database is well
+    │   └── DatabaseReadOnly    no write is possible now
     └── FormatUnknown           a stored message this version cannot read
 
 What is our own mistake is an `assert`.
@@ -139,6 +141,14 @@ class Unavailable(HoldfastError):
     def __init__(self, what: str, *, retry_after_s: float = 1.0) -> None:
         super().__init__(what)
         self.retry_after_s = retry_after_s
+
+
+class Contended(Unavailable):
+    """Another transaction was in the way of a statement. Says nothing about the database itself."""
+
+
+class DatabaseReadOnly(Unavailable):
+    """The database can be read at best: a standby, or a primary that was made read-only."""
 
 
 class FormatUnknown(HoldfastError):

@@ -103,6 +103,13 @@ TOOL_S: Final = "holdfast_tool_seconds"
 WORKSPACE_START_S: Final = "holdfast_workspace_start_seconds"
 DRIVE_S: Final = "holdfast_drive_seconds"
 
+BACKGROUND_TASKS: Final = (
+    *("bus receiver", "bus sender", "clock", "feed", "forget expired", "list", "list poll"),
+    *("overdue", "runner", "settings", "stream poll", "worker", "workspace", "workspaces"),
+    "other",
+)
+"""As `holdfast.tasks` counts them."""
+
 # Counters that parts of this process keep.
 
 _SENT: Final = "What was sent on the bus."
@@ -112,6 +119,15 @@ _TOKENS: Final = "Tokens that providers billed."
 METRICS: Final[Sequence[Row]] = (
     # The process.
     _now("tasks", "loop.tasks", "Tasks of this process's event loop."),
+    Row(
+        name="holdfast_task_failures_total",
+        kind=Kind.COUNTER,
+        help="Errors of background tasks, which the process survived. Each is a bug.",
+        part="loop",
+        field="failures",
+        by="task",
+        among=BACKGROUND_TASKS,
+    ),
     # The bus.
     _count("bus_sent", "bus.sent_hints", _SENT, kind="hint"),
     _count("bus_sent", "bus.sent_parts", _SENT, kind="part"),
@@ -158,6 +174,11 @@ METRICS: Final[Sequence[Row]] = (
     _count("worker_heartbeats_failed", "worker.heartbeats_failed", "Heartbeats that were not."),
     _count("worker_leases", "worker.leases", "Times this worker began, or began anew."),
     _count("worker_lease_losses", "worker.lease_losses", "Leases lost: not renewed in time."),
+    _count(
+        "worker_leases_given_up",
+        "worker.leases_given_up",
+        "Leases given up: renewed, but no commit was answered for a lease's length.",
+    ),
     # Turns.
     _count("turns", "turn.turns", "Turns that ended here."),
     _count("turn_steps", "turn.steps", "Steps committed."),

@@ -44,6 +44,13 @@ class PreconditionFailed(Exception):
         self.tag = tag
 
 
+class NotReady(errors.Unavailable):
+    """The database is the reason. Its own words are for operators, and stand in the log."""
+
+    def __init__(self, reason: errors.Unavailable) -> None:
+        super().__init__(str(reason), retry_after_s=reason.retry_after_s)
+
+
 class Overloaded(Exception):
     retry_after_s = 1.0
 
@@ -200,6 +207,8 @@ def problem_of(error: Exception) -> Response:
 
 
 def _detail(code: str, error: Exception) -> str | None:
+    if isinstance(error, NotReady | errors.DatabaseReadOnly):
+        return "The database cannot be written at the moment. Try again later."
     if code in _SAYS_NOTHING or isinstance(error, _WITHOUT_WORDS):
         return None
     if isinstance(error, RequestValidationError | WebSocketRequestValidationError):
@@ -239,7 +248,7 @@ async def _tell(_connection: HTTPConnection, error: Exception) -> Response:
     if code_of(error) == "internal":
         raise error  # to the guard
     if isinstance(error, errors.Unavailable):
-        _LOG.warning("unavailable: %s", error)
+        _LOG.warning("unavailable: %s", error, extra={"seldom": "unavailable"})
     return problem_of(error)  # which refuses a WebSocket as well
 
 

@@ -97,3 +97,5 @@ class WorkerCounters:
     leases: int = 0
     """Times this worker began, or began anew."""
     lease_losses: int = 0
+    leases_given_up: int = 0
+    """Leases that could be renewed while no commit was answered."""

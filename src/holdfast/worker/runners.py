@@ -228,7 +228,8 @@ class Runners:
             _LOG.info("dropped: %s", stale)
             return runner.chat
         except Unavailable as error:
-            _LOG.warning("chat %s could not be driven: %s", runner.chat.chat_id, error)
+            said = "chat %s could not be driven: %s"
+            _LOG.warning(said, runner.chat.chat_id, error, extra={"seldom": said})
         except Exception:  # noqa: BLE001 - whatever it was, it is the chat's
             _LOG.exception("the driver of chat %s failed", runner.chat.chat_id)
         else:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 from uuid import UUID
 
-from holdfast.domain.errors import Unavailable
+from holdfast.domain.errors import HoldfastError
 from holdfast.domain.ids import WorkerId
 from holdfast.ports.bus import Bus
 from holdfast.ports.leases import Leases
@@ -73,9 +73,12 @@ async def wait_at_most(pause_s: float, event: asyncio.Event) -> None:
 
 
 def log_failure(log: logging.Logger, what: str, error: Exception) -> None:
-    """The world's «not now» in a line; with a traceback what we did not expect."""
-    expected = isinstance(error, Unavailable | TimeoutError)
-    log.warning("%s: %r", what, error, exc_info=None if expected else error)
+    """What an outage makes fail in a line, seldom repeated; with a traceback what we did not
+    expect."""
+    if isinstance(error, HoldfastError | TimeoutError):
+        log.warning("%s: %r", what, error, extra={"seldom": what})
+    else:
+        log.warning("%s: %r", what, error, exc_info=error)
 
 
 async def every(

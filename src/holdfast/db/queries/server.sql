@@ -10,3 +10,6 @@ where name in ('fsync', 'full_page_writes', 'synchronous_commit')
 select migration_id
 from public._pogo_migration
 where schema_name = 'public'
+
+-- is_writable --
+select not pg_is_in_recovery() and current_setting('transaction_read_only') = 'off' as writable
