@@ -26,6 +26,7 @@ from holdfast.db.rows import (
     messages_parameters,
     origin_from_row,
     past_from_row,
+    refusing_unknown,
     rest_parameters,
     tools_to_json,
 )
@@ -323,6 +324,7 @@ def _stamp(row: Row) -> Stamp:
     return Stamp(Epoch(row["epoch"]), row["at"])
 
 
+@refusing_unknown
 def _target(seq: Seq | None, row: Row) -> Target | None:
     if seq is None or row["target_role"] is None:
         return None

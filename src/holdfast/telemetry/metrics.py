@@ -168,6 +168,11 @@ METRICS: Final[Sequence[Row]] = (
     _count("worker_acquires", "worker.acquires", "Times this worker looked for chats."),
     _count("worker_acquires_failed", "worker.acquires_failed", "Of these, without an answer."),
     _count("worker_syncs", "worker.syncs", "Times it looked for what hints had lost."),
+    _count(
+        "chats_set_aside",
+        "worker.set_aside",
+        "Chats set aside: this version cannot read them, and leaves them to a newer one.",
+    ),
     _count("worker_expired", "worker.expired", "Waits ended because their deadline had passed."),
     _count("worker_forgotten", "worker.forgotten", "Dead workers removed."),
     _count("worker_heartbeats", "worker.heartbeats", "Heartbeats that were answered."),

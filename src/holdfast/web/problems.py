@@ -116,6 +116,9 @@ KINDS: Final[Mapping[str, Kind]] = {
     "overloaded": Kind(503, "More requests at once than this process takes. Nothing was done."),
     "chat_busy": Kind(503, "Others kept being faster."),
     "unavailable": Kind(503, "Not now. Whether a change was made is unknown: repeat it by key."),
+    "upgrading": Kind(
+        503, "A newer version of the server wrote this chat; this one cannot read it yet."
+    ),
     "internal": Kind(500, "Something that we did not foresee."),
 }
 """Every code there is."""
@@ -142,6 +145,7 @@ CODES: Final[Mapping[type[Exception], str]] = {
     errors.ChatBusy: "chat_busy",
     errors.ContentRefused: "content_refused",
     errors.Unavailable: "unavailable",
+    errors.FormatUnknown: "upgrading",
     errors.ChangedMeanwhile: "precondition_failed",
     NoWorkspace: "no_workspace",
     TooManyWorkspaces: "too_many_workspaces",
@@ -161,7 +165,7 @@ CODES: Final[Mapping[type[Exception], str]] = {
 
 _BY_STATUS: Final = {404: "no_such_route", 405: "method_not_allowed"}
 # Their sentences may name what only operators should know of: a host, a statement.
-_SAYS_NOTHING: Final = frozenset({"unavailable", "internal"})
+_SAYS_NOTHING: Final = frozenset({"unavailable", "upgrading", "internal"})
 
 
 _WITHOUT_WORDS: Final = (NotAuthenticated, OriginRefused, NoSuchProvider, Overloaded)
@@ -249,6 +253,8 @@ async def _tell(_connection: HTTPConnection, error: Exception) -> Response:
         raise error  # to the guard
     if isinstance(error, errors.Unavailable):
         _LOG.warning("unavailable: %s", error, extra={"seldom": "unavailable"})
+    if isinstance(error, errors.FormatUnknown):
+        _LOG.warning("api: a chat cannot be read by this version: %s", error)
     return problem_of(error)  # which refuses a WebSocket as well
 
 

@@ -88,6 +88,8 @@ class WorkerCounters:
     acquires: int = 0
     acquires_failed: int = 0
     syncs: int = 0
+    set_aside: int = 0
+    """Chats that this version cannot read, left for a newer one."""
     expired: int = 0
     """Waits ended because their deadline had passed."""
     forgotten: int = 0

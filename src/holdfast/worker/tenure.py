@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
@@ -11,7 +11,7 @@ from uuid import UUID
 from holdfast.domain.errors import HoldfastError
 from holdfast.domain.ids import WorkerId
 from holdfast.ports.bus import Bus
-from holdfast.ports.leases import Leases
+from holdfast.ports.leases import Leases, Unreadable
 from holdfast.worker.options import WorkerCounters, WorkerOptions
 
 Chance: TypeAlias = Callable[[], float]
@@ -51,6 +51,16 @@ class Tenure:
                 yield
             finally:
                 self.gives_back = False
+
+
+async def set_aside(tenure: Tenure, unreadable: Sequence[Unreadable]) -> None:
+    """Leave chats to a newer version. The caller holds `tenure.owning`."""
+    async with asyncio.timeout(tenure.options.statement_timeout_s):
+        done = set(await tenure.leases.set_aside(tenure.worker_id, unreadable))
+    tenure.counters.set_aside += len(done)
+    for each in unreadable:
+        if each.chat_id in done:
+            _LOG.error("worker: chat %s set aside: %s", each.chat_id, each.why)
 
 
 def now_s() -> float:

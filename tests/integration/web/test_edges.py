@@ -244,7 +244,7 @@ def every_error(family: type[HoldfastError]) -> set[type[HoldfastError]]:
 
 def test_every_error_has_a_code_or_is_our_own_mistake() -> None:
     families = (HoldfastError, errors.ChatError, denials.IdentityError, denials.AccountRefused)
-    ours = {*families, errors.FenceStale, errors.FormatUnknown}
+    ours = {*families, errors.FenceStale}
     known = {each for each in every_error(HoldfastError) if each.__module__.endswith(".domain")}
     for each in known - ours:
         assert code_of(each.__new__(each)) != "internal", each

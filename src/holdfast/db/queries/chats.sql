@@ -6,7 +6,7 @@ select
     c.id, c.org_id, c.owner_id, c.status, c.archived_at is not null as archived, c.version,
     c.history_version, c.queue_version, c.last_seq, c.last_queued_id, c.owes_reply, c.compactable,
     c.compaction_requested, c.open_calls, c.worker_id, c.epoch, c.attempt, c.attempts_forgiven,
-    c.model, c.effort, c.error, c.backoff, c.awaiting, c.awaiting_until, c.tools,
+    c.model, c.effort, c.error, c.backoff, c.awaiting, c.awaiting_until, c.tools, c.reads,
     case when c.queue_length > 0 then (
         select json_agg(
             json_build_object(
@@ -196,6 +196,7 @@ with moved as (
         backoff = :backoff,
         awaiting = :awaiting,
         awaiting_until = :awaiting_until,
+        set_aside_by = null,  -- who decided this has read the chat
         tools = coalesce(:tools, tools),  -- null, as in nearly every commit: the same
         runnable_since = case
             when :status in ('running', 'interrupting')
