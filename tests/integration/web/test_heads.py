@@ -156,6 +156,27 @@ async def test_connections_that_send_no_whole_request_are_closed(empty: Replicas
         assert (await cell.admin.get("me")).status == 200
 
 
+AFTER_AN_ANSWER: dict[str, tuple[bytes, bytes]] = {
+    "half a head": (GET + b"\r\n", GET),
+    "an empty line": (GET + b"\r\n", b"\r\n"),
+    "more of a body that the app did not want": (GET + b"content-length: 9\r\n\r\n", b"x"),
+}
+
+
+@requirement("L142")
+@pytest.mark.parametrize("kind", AFTER_AN_ANSWER)
+async def test_bytes_after_an_answer_do_not_keep_a_connection(empty: Replicas, kind: str) -> None:
+    """They end uvicorn's own timer for idle connections."""
+    request, more = AFTER_AN_ANSWER[kind]
+    async with a_cell(empty, head_s=0.5) as cell, connected(cell) as (reader, writer):
+        writer.write(request)
+        async with asyncio.timeout(HANG_S):
+            await reader.readuntil(b"\r\n\r\n")
+        writer.write(more)
+        await ended(reader)
+        assert counted(cell, "holdfast_http_silent_total") == 1
+
+
 @requirement("L142")
 async def test_a_drip_of_bytes_does_not_keep_a_connection(empty: Replicas) -> None:
     async with a_cell(empty, head_s=0.5) as cell, connected(cell) as (reader, writer):
