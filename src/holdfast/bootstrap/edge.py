@@ -30,11 +30,12 @@ from holdfast.identity.sign_in import PasswordLogin, SignIns, Visitor
 from holdfast.identity.throttle import Throttle
 from holdfast.ports.identity import Credentials
 from holdfast.settings import OidcSettings, Settings
-from holdfast.telemetry.metrics import Metrics
+from holdfast.telemetry.metrics import Metrics, numbers_of
 from holdfast.tools import builtin
 from holdfast.tools.workspace import toolbox as workspace
 from holdfast.web.app import PREFIX, create_app
 from holdfast.web.edge import Chats, Edge, Identity, OidcDoor, RunTimeSettings, WebOptions
+from holdfast.web.protocol import HeadOptions
 from holdfast.web.rates import Rates
 from holdfast.web.serving import Serving, ServingOptions, bind, serving
 
@@ -180,6 +181,9 @@ async def open_served(server: Server, settings: Settings) -> AsyncGenerator[Serv
         port=settings.port,
         trusted_proxies=settings.trusted_proxies,
         stalled_s=settings.stalled_s,
+        connections_max=settings.connections_max,
+        connections_per_address_max=settings.connections_per_address_max,
+        head=HeadOptions(within_s=settings.head_s),
     )
     edge = edge_of(server, settings)
     people = server.adapters.people
@@ -194,6 +198,7 @@ async def open_served(server: Server, settings: Settings) -> AsyncGenerator[Serv
             )
         async with beside(lambda: _forget_expired(people.credentials), "forget expired"):
             http = serving(create_app(edge), options)
+            server.metrics.bind("http", lambda: numbers_of(http.counters))
             yield Served(server=server, edge=edge, http=http, bound=bound)
 
 

@@ -114,6 +114,7 @@ BACKGROUND_TASKS: Final = (
 
 _SENT: Final = "What was sent on the bus."
 _DROPPED: Final = "What the bus could not take: readers find it later, or see no preview."
+_FULL: Final = "Connections refused, by the bound that was reached."
 _TOKENS: Final = "Tokens that providers billed."
 
 METRICS: Final[Sequence[Row]] = (
@@ -251,6 +252,12 @@ METRICS: Final[Sequence[Row]] = (
     _count("watch_snapshots", "watch.snapshots", "Snapshots given to those who watch a list."),
     _count("watch_polls", "watch.polls", "Times all watched lists were looked at."),
     _count("watch_failed_reads", "watch.failed_reads", "Of both, without an answer."),
+    # Connections of clients.
+    _now("http_connections", "http.open", "Connections of clients that are open here."),
+    _count("http_connections_refused", "http.refused_process", _FULL, bound="process"),
+    _count("http_connections_refused", "http.refused_address", _FULL, bound="address"),
+    _count("http_heads_refused", "http.heads_refused", "Requests whose headers were too large."),
+    _count("http_silent", "http.silent", "Connections closed: no whole request came in time."),
     # Workspaces.
     _now("workspace_work", "workspaces.under_way", "Workspaces started or stopped here now."),
     _count("workspace_starts", "workspaces.starts", "Starts that ended here."),
