@@ -158,7 +158,7 @@ def test_interrupting_a_wait_cancels_it_and_goes_on() -> None:
 def test_a_user_message_closes_what_is_open() -> None:
     failed = a_chat(Status.FAILED, open_calls=(open_call("c1"),), queue=1)
     outcome = outcome_of(failed, c.PromoteQueued(QueuedId(1)))
-    assert synthetic(outcome) == [("c1", Synthetic.SUPERSEDED)]
+    assert synthetic(outcome) == [("c1", Synthetic.UNKNOWN_OUTCOME)]
     assert [a.body.role for a in outcome.appended] == [Role.TOOL, Role.USER]
     assert outcome.left[0].seq == outcome.appended[1].seq
 
