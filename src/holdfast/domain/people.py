@@ -126,7 +126,8 @@ def interrupt(draft: Draft, _command: Interrupt, _now: datetime) -> None:
             draft.set(status=Status.INTERRUPTING, backoff=None)
         case Status.AWAITING:
             draft.close_calls(Synthetic.INTERRUPTED)
-            draft.resume()
+            draft.set(owes_reply=False, awaiting=None)
+            draft.end_turn()
         case _:
             pass  # asked already
 
