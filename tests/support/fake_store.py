@@ -104,6 +104,13 @@ class FakeStore:
             record.receipts[keyed.key] = Receipt(keyed.digest, outcome.answer)
         return self._apply(record, outcome)
 
+    async def keep_receipt(self, chat_id: ChatId, keyed: Keyed, answer: Answer) -> bool:
+        record = self._records.get(chat_id)
+        if record is None or record.chat.version != answer.version or keyed.key in record.receipts:
+            return False
+        record.receipts[keyed.key] = Receipt(keyed.digest, answer)
+        return True
+
     def _apply(self, record: Record, outcome: Outcome) -> Stamp:
         chat, taken = outcome.chat, outcome.taker is not None
         stamp = Stamp(Epoch(record.chat.epoch + taken), self._clock.now())

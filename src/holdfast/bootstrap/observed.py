@@ -16,7 +16,7 @@ from holdfast.domain.chat import Chat, OpenCall
 from holdfast.domain.errors import Contended, Unavailable
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId, ClientKey, UserId
-from holdfast.domain.outcome import Outcome
+from holdfast.domain.outcome import Answer, Outcome
 from holdfast.domain.parts import Part
 from holdfast.ports.models import Ask, Event, Models, ModelStream, Reply, Usage
 from holdfast.ports.store import JUST_THE_CHAT, Asking, Created, Keyed, Loaded, Stamp, Store
@@ -84,6 +84,9 @@ class ObservedStore:
 
     async def find_created(self, owner_id: UserId, key: ClientKey) -> Created | None:
         return await self._store.find_created(owner_id, key)
+
+    async def keep_receipt(self, chat_id: ChatId, keyed: Keyed, answer: Answer) -> bool:
+        return await self._store.keep_receipt(chat_id, keyed, answer)
 
     async def commit(
         self, outcome: Outcome, *, fence: Fence | None = None, keyed: Keyed | None = None

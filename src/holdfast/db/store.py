@@ -45,6 +45,7 @@ LOAD_ORIGIN: Final = load_query("load_origin")
 CREATE: Final = load_query("create_chat_begin", "create_messages_end")
 FORK: Final = load_query("create_chat_begin", "fork_messages_end")
 FIND_CREATED: Final = load_query("find_created")
+KEEP_RECEIPT: Final = load_query("keep_receipt")
 AUDITED: Final = ("commit_audit", "audit_append")
 RECEIPTS_KEY: Final = "receipts_pkey"
 SEQ_MAX: Final = 2**31 - 1
@@ -220,6 +221,16 @@ class PostgresStore:
         except DATABASE_ERRORS as error:
             raise unavailable(error) from error
         return None if row is None else _stamp(row)
+
+    async def keep_receipt(self, chat_id: ChatId, keyed: Keyed, answer: Answer) -> bool:
+        row = await fetch_row(
+            self._pool,
+            KEEP_RECEIPT,
+            chat_id=chat_id,
+            expected_version=answer.version,
+            **_receipt_parameters(keyed, answer),
+        )
+        return row is not None
 
 
 async def _commit_one(connection: Connection, commit: _Commit) -> Row | None:

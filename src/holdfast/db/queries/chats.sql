@@ -310,3 +310,11 @@ with moved as (
 
 -- commit_end --
 select id, epoch, statement_timestamp() as at from moved
+
+-- keep_receipt --
+-- Of a request that changed nothing. It is ordered before any commit that comes at the same time.
+insert into receipts (chat_id, client_key, digest, version, seq, queued_id)
+select id, :client_key, :digest, version, :answer_seq, :answer_queued_id
+from chats where id = :chat_id and version = :expected_version
+on conflict do nothing
+returning chat_id

@@ -19,7 +19,7 @@ from uuid import UUID
 from holdfast.domain.chat import Chat, OpenCall, QueuedMessage
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId, ClientKey, QueuedId, Seq, UserId, Version, WorkerId
-from holdfast.domain.outcome import Outcome
+from holdfast.domain.outcome import Answer, Outcome
 from holdfast.domain.parts import Part
 from holdfast.ports.bus import Bus, BusCounters, Episode, Gap, Hint, LivePart, News
 from holdfast.ports.history import Changes, Head, History, OlderPath, Page
@@ -85,6 +85,9 @@ class ProbedStore:
 
     async def find_created(self, owner_id: UserId, key: ClientKey) -> Created | None:
         return await self._inner.find_created(owner_id, key)
+
+    async def keep_receipt(self, chat_id: ChatId, keyed: Keyed, answer: Answer) -> bool:
+        return await self._inner.keep_receipt(chat_id, keyed, answer)
 
     async def commit(
         self, outcome: Outcome, *, fence: Fence | None = None, keyed: Keyed | None = None
