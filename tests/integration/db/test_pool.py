@@ -12,6 +12,7 @@ from holdfast.db.migrate import migrate
 from holdfast.db.pool import NoDatabase, PoolOptions, UnsafeDatabase, open_pool
 from holdfast.db.queries import Query
 from holdfast.db.store import PostgresStore, fetch_row
+from holdfast.db.writable import check_writable
 from holdfast.domain.commands import SendMessage
 from holdfast.domain.errors import DatabaseReadOnly, Unavailable
 from holdfast.prove.stage.private_postgres import private_postgres
@@ -188,3 +189,13 @@ async def test_statements_run_as_read_committed_whatever_the_default(template: s
         await on_server(f'alter database "{name}" set {isolation}')
         async with open_pool(url) as pool:
             assert await pool.fetchval("show transaction_isolation") == "read committed"
+
+
+@requirement("L136")
+async def test_a_session_without_writes_is_noticed_without_a_write(template: str) -> None:
+    options = PoolOptions(connections_min=1, connections_max=1)
+    async with temporary_database(template) as url, open_pool(url, options) as pool:
+        await check_writable(pool)
+        await pool.execute("set session characteristics as transaction read only")
+        with pytest.raises(DatabaseReadOnly):
+            await check_writable(pool)

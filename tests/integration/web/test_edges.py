@@ -2,16 +2,19 @@
 
 import asyncio
 import logging
+from dataclasses import replace
 from typing import Any, Final
 
 import aiohttp
 import orjson
 import pytest
 
+from holdfast.bootstrap import Adapters
 from holdfast.domain import denials, errors
 from holdfast.domain.errors import HoldfastError
 from holdfast.web import shapes
 from holdfast.web.problems import CODES, KINDS, code_of
+from tests.requirements import requirement
 from tests.support.identity import PASSWORD
 from tests.support.replica import Replicas
 from tests.support.web import ADMIN_EMAIL, OUR_ORIGIN, Answer, Cell, a_cell
@@ -142,6 +145,27 @@ async def test_a_database_that_does_not_answer_is_a_503_that_tells_nothing_else(
     well_formed(answer, "unavailable")
     assert answer.headers["retry-after"] == "7"
     assert b"canary" not in answer.raw
+
+
+@requirement("L136")
+async def test_it_is_not_ready_while_the_database_can_only_be_read(empty: Replicas) -> None:
+    read_only = False
+
+    async def check_writable() -> None:
+        if read_only:
+            raise errors.DatabaseReadOnly("canary of a host")
+
+    def around(adapters: Adapters) -> Adapters:
+        return replace(adapters, check_writable=check_writable)
+
+    async with a_cell(empty, around=around) as cell:
+        assert (await cell.nobody.get("/readyz")).status == 200
+        read_only = True
+        answer = await cell.nobody.get("/readyz")
+        well_formed(answer, "unavailable")
+        assert "cannot be written" in answer.json["detail"]
+        assert b"canary" not in answer.raw
+        assert (await cell.nobody.get("/healthz")).status == 200
 
 
 async def test_who_asks_too_often_is_told_when_to_come_back(empty: Replicas) -> None:
