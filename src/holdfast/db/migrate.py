@@ -8,11 +8,8 @@ from importlib.resources import as_file, files
 from typing import TYPE_CHECKING, Final
 
 import asyncpg
-<<<<<<< HEAD
 from asyncpg.connect_utils import SessionAttribute
-=======
 from pogo_core.error import BadMigrationError
->>>>>>> hC/main
 from pogo_core.util.migrate import apply, rollback
 
 from holdfast.db.faults import DATABASE_ERRORS, reason_of
@@ -96,21 +93,8 @@ async def refuse_behind(pool: Pool) -> None:
         raise SchemaBehind(missing)
 
 
-<<<<<<< HEAD
-async def _run(url: str, *, rollback_count: int | None) -> None:
-    try:
-        connection = await asyncpg.connect(
-            url,
-            timeout=CONNECT_S,
-            target_session_attrs=SessionAttribute.read_write,
-            server_settings=ISOLATION,
-        )
-    except (ValueError, *DATABASE_ERRORS) as no:
-        raise NoDatabase(f"The database cannot be used: {reason_of(no)}") from no
-=======
 async def _run(url: str, rollback_count: int | None, options: MigrateOptions) -> None:
     connection = await _connect(url)
->>>>>>> hC/main
     try:
         await connection.execute(f"set lock_timeout = {int(options.lock_s * 1000)}")
         patience = _Patience(url, connection, options)
@@ -130,9 +114,14 @@ async def _run(url: str, rollback_count: int | None, options: MigrateOptions) ->
 
 async def _connect(url: str) -> "asyncpg.Connection[asyncpg.Record]":
     try:
-        return await asyncpg.connect(url, timeout=CONNECT_S)
-    except (OSError, TimeoutError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError) as no:
-        raise NoDatabase(f"The database cannot be used: {no or type(no).__name__}") from no
+        return await asyncpg.connect(
+            url,
+            timeout=CONNECT_S,
+            target_session_attrs=SessionAttribute.read_write,
+            server_settings=ISOLATION,
+        )
+    except (ValueError, *DATABASE_ERRORS) as no:
+        raise NoDatabase(f"The database cannot be used: {reason_of(no)}") from no
 
 
 async def _apply(connection: "asyncpg.Connection[asyncpg.Record]", migrations: "Path") -> None:

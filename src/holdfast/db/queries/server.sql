@@ -11,10 +11,9 @@ select migration_id
 from public._pogo_migration
 where schema_name = 'public'
 
-<<<<<<< HEAD
 -- is_writable --
 select not pg_is_in_recovery() and current_setting('transaction_read_only') = 'off' as writable
-=======
+
 -- The sessions that a session waits for, and how long their transactions have been open.
 -- blocking_sessions --
 select
@@ -25,4 +24,3 @@ select
 from pg_stat_activity
 where pid = any(pg_blocking_pids($1::integer))
 order by xact_start
->>>>>>> hC/main
