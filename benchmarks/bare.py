@@ -13,6 +13,7 @@ from holdfast.db.pool import Pool
 from holdfast.db.queries import Query
 from holdfast.db.rows import Row
 from holdfast.db.store import LOAD, SEQ_MAX, commit_query
+from holdfast.domain.format import READS
 
 SEND: Final = commit_query("commit_kept", "commit_receipt", "commit_message")
 FINISH: Final = commit_query("commit_kept", "commit_message")
@@ -48,7 +49,7 @@ async def turn(pool: Pool, chat_id: UUID, worker_id: UUID, key: str, ring: UUID)
     await _fetch(pool, SEND, facts)
     asked = {
         "worker_id": worker_id, "limit": 1, "ring_start": ring, "owners_max": OWNERS_VISITED_MIN,
-        "interrupts_max": INTERRUPTS_MAX,
+        "interrupts_max": INTERRUPTS_MAX, "reads": READS,
     }  # fmt: skip
     row = await _fetch(pool, ACQUIRE, asked)
     if row is None:

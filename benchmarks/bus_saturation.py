@@ -119,7 +119,8 @@ async def steady_turns(bench: Bench, took_ms: list[float], stop: asyncio.Event) 
         started = time.perf_counter()
         await send(bench.ledger, actor, ledger_chat_id(0, number % 60), SAID)
         ring = UUID(int=dice.getrandbits(128))
-        for chat in await bench.leases.acquire(worker_id(0), limit=1, ring_start=ring):
+        acquired = await bench.leases.acquire(worker_id(0), limit=1, ring_start=ring)
+        for chat in acquired.chats:
             await drive(bench, chat)
         took_ms.append((time.perf_counter() - started) * 1000)
 

@@ -85,7 +85,7 @@ async def turns(bench: Bench, client: int, until: float, counts: list[int]) -> N
         keyed = Keyed(ClientKey(f"p{dice.getrandbits(60)}"), b"\x00\x11\x22\x33")
         await send(bench.ledger, actor, target, SAID, keyed=keyed)
         ring = UUID(int=dice.getrandbits(128))
-        for chat in await bench.leases.acquire(worker_id(client), limit=1, ring_start=ring):
+        for chat in (await bench.leases.acquire(worker_id(client), limit=1, ring_start=ring)).chats:
             await drive(bench, chat)
             counts[client] += 1
 
@@ -164,13 +164,13 @@ async def count_statements(server: PrivatePostgres) -> dict[str, int]:
         actor, worker = Actor(ORG, owner(1)), worker_id(1)
         chat = await create(world.ledger, world.ids, actor, (SAID,))
         # Once beforehand: the driver asks each connection about types that it meets first.
-        (driven,) = await world.leases.acquire(worker, limit=9, ring_start=UUID(int=1))
+        (driven,) = (await world.leases.acquire(worker, limit=9, ring_start=UUID(int=1))).chats
         await world.drive(driven, CommitStep((REPLY,)), FinishTurn())
         counts = {"statements_send": -tap.statements}
         await send(world.ledger, actor, chat.chat.chat_id, SAID)
         counts["statements_send"] += tap.statements
         counts["statements_acquire"] = -tap.statements
-        (driven,) = await world.leases.acquire(worker, limit=9, ring_start=UUID(int=1))
+        (driven,) = (await world.leases.acquire(worker, limit=9, ring_start=UUID(int=1))).chats
         counts["statements_acquire"] += tap.statements
         counts["statements_step_commit"] = -tap.statements
         await world.drive(driven, CommitStep((REPLY,)), FinishTurn())
@@ -194,7 +194,8 @@ async def cost_by_length(bench: Bench, rounds: int) -> Lengths:
     for _ in range(rounds):
         for length, chat in chats.items():
             await timed("send", length, lambda c=chat: send(bench.ledger, actor, c, SAID))
-            (driven,) = await bench.leases.acquire(worker_id(0), limit=1, ring_start=UUID(int=1))
+            acquired = await bench.leases.acquire(worker_id(0), limit=1, ring_start=UUID(int=1))
+            (driven,) = acquired.chats
             await timed("step", length, lambda c=driven: drive(bench, c))
             await timed("page", length, lambda c=chat: bench.history.page(c, limit=50))
     return {w: {n: median(all_) for n, all_ in by.items()} for w, by in times.items()}

@@ -21,6 +21,7 @@ from benchmarks.report import stamp, write_json, write_page
 from holdfast.db import history, leases, store
 from holdfast.db.migrate import migrate
 from holdfast.db.queries import Query
+from holdfast.domain.format import READS
 from holdfast.prove.stage.private_postgres import private_postgres
 
 LARGE_TABLES: Final = (
@@ -198,11 +199,17 @@ def statements(size: Size) -> dict[str, tuple[Query, dict[str, Any]]]:
         "acquire": (
             leases.ACQUIRE,
             {"worker_id": WORKER, "limit": 32, "ring_start": ring, "owners_max": 32,
-             "interrupts_max": 16},
+             "interrupts_max": 16, "reads": READS},
         ),
-        "release": (leases.RELEASE, {"worker_id": WORKER, "chat_ids": [RUNNING_CHAT]}),
+        "release": (
+            leases.RELEASE, {"worker_id": WORKER, "chat_ids": [RUNNING_CHAT], "undriven": []},
+        ),
+        "set aside": (
+            leases.SET_ASIDE,
+            {"worker_id": WORKER, "chat_ids": [RUNNING_CHAT], "whys": ["why"], "reads": READS},
+        ),
         "leave": (leases.LEAVE, {"worker_id": WORKER}),
-        "expired awaits": (leases.EXPIRED_AWAITS, {"limit": 100}),
+        "expired awaits": (leases.EXPIRED_AWAITS, {"limit": 100, "reads": READS}),
     }  # fmt: skip
     for blocks in store.every_commit():
         name = " + ".join(["commit", *(block.removeprefix("commit_") for block in blocks)])

@@ -132,7 +132,8 @@ async def our_ledger(url: str, bundles: Sequence[Bundle]) -> AsyncGenerator[Turn
         async def acquire() -> None:
             while await nerve.runnable.wait():
                 nerve.runnable.clear()
-                for chat in await leases.acquire(worker_id, limit=LANES, ring_start=uuid4()):
+                acquired = await leases.acquire(worker_id, limit=LANES, ring_start=uuid4())
+                for chat in acquired.chats:
                     tasks.create_task(drive(ledger, chat, bundles))
 
         async def turn(lane: int) -> None:

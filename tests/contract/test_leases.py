@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from holdfast.chats.answer import expire
-from holdfast.domain.chat import Facts, Status
+from holdfast.domain.chat import Chat, Facts, Status
 from holdfast.domain.commands import (
     Await,
     BeginAttempt,
@@ -21,6 +21,7 @@ from holdfast.domain.decide import decide
 from holdfast.domain.errors import FenceStale, NotYetExpired
 from holdfast.domain.ids import CallId
 from holdfast.domain.parts import Need
+from holdfast.ports.leases import Unreadable
 from tests.requirements import requirement
 from tests.support.builders import asks, backoff, reply, user
 from tests.support.world import TTL, World
@@ -110,6 +111,79 @@ async def test_what_a_worker_holds_unknowingly_is_released_and_the_rest_kept(wor
     assert (await world.load(chats[1].chat_id)).worker_id == mine
     assert (await world.load(others.chat_id)).worker_id == other
     assert len(await world.leases.release_all_but(mine, [])) == 1
+
+
+@requirement("L139")
+async def test_an_acquire_whose_answer_was_lost_costs_no_attempt(world: World) -> None:
+    chat, kept = await world.create(user()), await world.create(user())
+    worker = await world.a_worker()
+    await world.acquire(worker)
+
+    await world.leases.release_all_but(worker, [kept.chat_id])
+
+    assert _attempts(await world.load(chat.chat_id)) == 0
+    assert _attempts(await world.load(kept.chat_id)) == 1
+    (again,) = await world.acquire(worker)
+    assert (again.attempt, _attempts(again)) == (2, 1), "its number is not used twice"
+
+
+@requirement("L139")
+async def test_a_chat_released_before_it_was_driven_costs_no_attempt(world: World) -> None:
+    chat, driven = await world.create(user()), await world.create(user())
+    worker = await world.a_worker()
+    await world.acquire(worker)
+
+    both = [chat.chat_id, driven.chat_id]
+    await world.leases.release(worker, both, undriven=[chat.chat_id])
+
+    assert _attempts(await world.load(chat.chat_id)) == 0
+    assert _attempts(await world.load(driven.chat_id)) == 1
+
+
+async def test_a_release_forgives_no_attempt_of_another_step(world: World) -> None:
+    """Acquiring begins no attempt in a backoff, so there is none to forgive."""
+    running = await world.running(user())
+    waiting = (await world.drive(running, RecordRetry(backoff()))).chat
+    assert waiting.worker_id is not None
+    await world.leases.leave(waiting.worker_id)
+    worker = await world.a_worker()
+    await world.acquire(worker)
+
+    await world.leases.release_all_but(worker, [])
+
+    assert _attempts(await world.load(waiting.chat_id)) == _attempts(waiting) == 1
+
+
+@requirement("L137")
+async def test_a_chat_set_aside_waits_until_it_is_changed(world: World) -> None:
+    chat, other = await world.create(user()), await world.create(user())
+    worker, stranger = await world.a_worker(), await world.a_worker()
+    await world.acquire(worker)
+    unreadable = [Unreadable(chat.chat_id, "a word of the next version")]
+
+    assert await world.leases.set_aside(stranger, unreadable) == []
+    assert await world.leases.set_aside(worker, unreadable) == [chat.chat_id]
+
+    aside = await world.load(chat.chat_id)
+    assert (aside.status, aside.worker_id, _attempts(aside)) == (Status.RUNNING, None, 0)
+    assert (await world.load(other.chat_id)).worker_id == worker
+    assert await world.acquire(stranger) == []
+    await world.do(chat.chat_id, SendMessage(user("next")))
+    assert [c.chat_id for c in await world.acquire(stranger)] == [chat.chat_id]
+
+
+@requirement("L137")
+async def test_a_wait_of_a_chat_set_aside_is_left_alone(world: World) -> None:
+    running = await world.running(user())
+    step = CommitStep((asks("c1", needs=Need.ANSWER),))
+    deadline = world.clock.now() + timedelta(minutes=5)
+    waits = await world.drive(running, step, Await(Need.ANSWER, (CallId("c1"),), deadline))
+    await world.pass_deadline(waits.chat)
+
+    why = Unreadable(running.chat_id, "a word of the next version")
+    assert await world.leases.set_aside(await world.a_worker(), [why]) == [running.chat_id]
+
+    assert await world.leases.expired_awaits(limit=10) == []
 
 
 @requirement("L80")
@@ -208,5 +282,10 @@ async def test_the_ring_reaches_every_owner_from_every_start(world: World) -> No
     for start in (UUID(int=0), UUID(owners[2].hex), UUID(int=2**128 - 1)):
         worker = await world.a_worker()
         acquired = await world.leases.acquire(worker, limit=10, ring_start=start)
-        assert {chat.chat_id for chat in acquired} == chats
+        assert {chat.chat_id for chat in acquired.chats} == chats
         await world.leases.leave(worker)
+
+
+def _attempts(chat: Chat) -> int:
+    """Those that count."""
+    return chat.attempt - chat.attempts_forgiven

@@ -135,6 +135,7 @@ LANDINGS: Mapping[tuple[str, bool], Mapping[str, Landing]] = {
     ("interrupting", False): {"finish interrupt": IDLE},
     ("interrupting", True): {"finish interrupt": RUNNING},
     ("awaiting a result", False): {
+        "interrupt": IDLE,
         "send": AWAITING,
         "send urgently": RUNNING,
         "submit results": RUNNING,
@@ -142,6 +143,7 @@ LANDINGS: Mapping[tuple[str, bool], Mapping[str, Landing]] = {
         "deny": CallNotOpen,
     },
     ("awaiting a result", True): {
+        "interrupt": RUNNING,
         "send": AWAITING,
         "send urgently": RUNNING,
         "submit results": RUNNING,
@@ -149,6 +151,7 @@ LANDINGS: Mapping[tuple[str, bool], Mapping[str, Landing]] = {
         "deny": CallNotOpen,
     },
     ("awaiting approval of two", False): {
+        "interrupt": IDLE,
         "send": AWAITING,
         "send urgently": RUNNING,
         "submit results": CallNotOpen,
@@ -156,6 +159,7 @@ LANDINGS: Mapping[tuple[str, bool], Mapping[str, Landing]] = {
         "deny": AWAITING,
     },
     ("awaiting approval of two", True): {
+        "interrupt": RUNNING,
         "send": AWAITING,
         "send urgently": RUNNING,
         "submit results": CallNotOpen,

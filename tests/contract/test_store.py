@@ -227,8 +227,8 @@ async def test_a_restore_into_the_middle_of_a_turn_closes_its_calls(world: World
     assert [m.body.role for m in history] == [Role.USER, Role.ASSISTANT, Role.TOOL]
     closing = [p for p in history[2].body.parts if isinstance(p, ToolResult)]
     assert [(p.call_id, p.synthetic) for p in closing] == [
-        ("c1", "superseded"),
-        ("c2", "superseded"),
+        ("c1", "unknown_outcome"),
+        ("c2", "unknown_outcome"),
     ]
     assert await world.violations([chat.chat_id]) == []
 

@@ -1,5 +1,7 @@
 """The user's verbs, each through the one door."""
 
+from dataclasses import replace
+
 import pytest
 
 from holdfast.chats import answer, queue, rewrite, steer
@@ -10,7 +12,7 @@ from holdfast.domain.commands import Await, CommitStep, Decide, Fail, FinishInte
 from holdfast.domain.errors import ChatNotFound, QueuedNotFound
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import CallId, QueuedId, Seq, Version
-from holdfast.domain.parts import Need
+from holdfast.domain.parts import Need, ToolResult
 from tests.requirements import requirement
 from tests.support.builders import a_tool, asks, boundary, digest_for, error, reply, result, user
 from tests.support.world import ACTOR, World, keyed_by
@@ -92,6 +94,28 @@ async def test_answering_what_a_turn_waits_for(world: World) -> None:
     done = await answer.submit_results(world.ledger, ACTOR, other.chat_id, [result("c1")])
     assert done.chat.status is Status.RUNNING
     assert [m.body.parts for m in done.messages] == [(result("c1"),)]
+
+
+@pytest.mark.parametrize(("window", "bytes_max"), [(None, 32 * 1024), (8_192, 3_276)])
+@requirement("L147", "X5")
+async def test_result_of_a_client_is_cut_as_those_of_our_tools_are(
+    world: World, window: int | None, bytes_max: int
+) -> None:
+    chat = await world.running(user())
+    waits = CommitStep((asks("c1", "c2", needs=Need.RESULT),))
+    await world.drive(chat, waits, Await(Need.RESULT, (C1, CallId("c2"))))
+    long = result("c1", "a" + "x" * 900_000 + "b")
+    given = [replace(long, failed=True), result("c2", "short")]
+
+    done = await answer.submit_results(
+        world.ledger, ACTOR, chat.chat_id, given, window_tokens=window
+    )
+
+    cut, short = (p for p in done.messages[0].body.parts if isinstance(p, ToolResult))
+    assert isinstance(cut.output, str)
+    assert 0.9 * bytes_max < len(cut.output.encode()) <= bytes_max
+    assert (cut.output[0], cut.output[-1], cut.failed) == ("a", "b", True)
+    assert short == result("c2", "short")
 
 
 async def test_an_unknown_chat_is_not_found(world: World) -> None:

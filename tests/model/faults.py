@@ -5,14 +5,14 @@ from typing import Literal
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId, ClientKey, UserId
-from holdfast.domain.outcome import Outcome
+from holdfast.domain.outcome import Answer, Outcome
 from holdfast.ports.store import JUST_THE_CHAT, Asking, Created, Keyed, Loaded, Stamp, Store
 
 Fault = Literal["none", "not executed", "executed, answer lost"]
 
 
 class FaultyStore:
-    """Passes everything on; the next commit suffers the fault that was ordered."""
+    """Passes everything on; the next write suffers the fault that was ordered."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -26,6 +26,15 @@ class FaultyStore:
 
     async def find_created(self, owner_id: UserId, key: ClientKey) -> Created | None:
         return await self._store.find_created(owner_id, key)
+
+    async def keep_receipt(self, chat_id: ChatId, keyed: Keyed, answer: Answer) -> bool:
+        fault, self.next_fault = self.next_fault, "none"
+        if fault == "not executed":
+            raise Unavailable("the statement never arrived")
+        kept = await self._store.keep_receipt(chat_id, keyed, answer)
+        if fault == "executed, answer lost":
+            raise Unavailable("the answer never arrived")
+        return kept
 
     async def commit(
         self, outcome: Outcome, *, fence: Fence | None = None, keyed: Keyed | None = None

@@ -27,6 +27,7 @@ from holdfast.domain.errors import (
 )
 from holdfast.domain.ids import CallId, ChatId, QueuedId, Seq, Version, WorkerId
 from holdfast.domain.messages import Message, Role
+from holdfast.domain.outcome import Answer
 from holdfast.domain.parts import Text
 from tests.model.faults import Fault, FaultyStore
 from tests.model.runner import REPLIES, Runner
@@ -51,6 +52,16 @@ class Sent:
     known: str = "unknown"  # or "accepted", or "refused"
 
 
+@dataclass(frozen=True)
+class Asked:
+    """A command other than a send that was accepted under a key, and what its client was told."""
+
+    chat_id: ChatId
+    command: c.Command
+    key: str
+    answer: Answer
+
+
 def in_loop(method: Rule) -> Callable[..., None]:
     """A rule is a plain function to Hypothesis and a coroutine to us."""
 
@@ -72,6 +83,7 @@ class ChatMachine(RuleBasedStateMachine):
         super().__init__()
         self.number = 0
         self.sent: list[Sent] = []
+        self.asked: list[Asked] = []
         self.workers: list[WorkerId] = []
         self.crashed: set[WorkerId] = set()
         self.runners: list[Runner] = []
@@ -210,11 +222,14 @@ class ChatMachine(RuleBasedStateMachine):
     async def command(self, chat_id: ChatId, command: c.Command) -> bool:
         """Whether the command was taken; a refusal must leave no trace."""
         before = await self.load(chat_id)
+        self.number += 1
+        key = f"key {self.number}"
         try:
-            await self.world.do(chat_id, command)
+            commit = await self.world.do(chat_id, command, key=key)
         except CommandRefused:
             await self.unchanged(before)
             return False
+        self.asked.append(Asked(chat_id, command, key, commit.answer))
         after = await self.load(chat_id)
         grown = after.version - before.version
         assert grown in {0, 1}, f"S2: a command raised the version by {grown}"
@@ -222,6 +237,17 @@ class ChatMachine(RuleBasedStateMachine):
             "S5: a person's command changed who drives the chat"
         )
         return True
+
+    @precondition(lambda self: self.asked)
+    @rule(back=st.integers(0, 5))
+    @in_loop
+    async def ask_again(self, back: int) -> None:
+        """The client of a command did not hear its answer, and repeats it under its key."""
+        asked = self.asked[-1 - back % len(self.asked)]
+        before = await self.load(asked.chat_id)
+        commit = await self.world.do(asked.chat_id, asked.command, key=asked.key)
+        assert (commit.repeated, commit.answer) == (True, asked.answer), "M1: answered otherwise"
+        assert await self.load(asked.chat_id) == before, "M1: a repeat changed something"
 
     # Workers.
 

@@ -93,6 +93,15 @@ def receipt_not_read(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(store_module.PostgresStore, "load", forgetful)
 
 
+def no_receipt_without_a_change(patch: pytest.MonkeyPatch) -> None:
+    """A request that changed nothing leaves no receipt: its repeat is a new request."""
+
+    async def keep_receipt(_self: Any, *_args: Any) -> bool:
+        return True
+
+    patch.setattr(store_module.PostgresStore, "keep_receipt", keep_receipt)
+
+
 def no_expected_version(patch: pytest.MonkeyPatch) -> None:
     """A decision on old facts overwrites what came meanwhile."""
     old, new = "version = :expected_version\n", "version >= :expected_version\n"
@@ -198,6 +207,7 @@ MUTANTS: dict[str, Mutant] = {
         no_history_version,
         no_idempotency_key,
         receipt_not_read,
+        no_receipt_without_a_change,
         no_expected_version,
         owner_from_snapshot,
         lost_synthetic_result,

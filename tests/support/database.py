@@ -171,6 +171,9 @@ async def _shape(url: str) -> str:
 
 
 @asynccontextmanager
-async def cloned_pool(template: str, **options: int) -> AsyncGenerator[Pool]:
-    async with temporary_database(template) as url, open_pool(url, PoolOptions(**options)) as pool:
+async def cloned_pool(template: str, *, connections_max: int = 8) -> AsyncGenerator[Pool]:
+    async with (
+        temporary_database(template) as url,
+        open_pool(url, PoolOptions(connections_max=connections_max)) as pool,
+    ):
         yield pool

@@ -15,6 +15,7 @@ from holdfast.domain.messages import Message, Role
 from holdfast.domain.outcome import Answer, Outcome, Taken
 from holdfast.ports.clock import Clock
 from holdfast.ports.history import Changes, Head, OlderPath, Page
+from holdfast.ports.leases import Acquired, Unreadable
 from holdfast.ports.store import JUST_THE_CHAT, Asking, Created, Keyed, Loaded, Receipt, Stamp, Upto
 
 INTERRUPTS_MAX = 16
@@ -31,6 +32,7 @@ class Record:
     receipts: dict[ClientKey, Receipt] = field(default_factory=dict[ClientKey, Receipt])
     promoted: set[QueuedId] = field(default_factory=set[QueuedId])
     created_by: Keyed | None = None
+    set_aside: bool = False
 
     def as_of(self, version: Version | None) -> list[Message]:
         if version is None:
@@ -102,6 +104,13 @@ class FakeStore:
             record.receipts[keyed.key] = Receipt(keyed.digest, outcome.answer)
         return self._apply(record, outcome)
 
+    async def keep_receipt(self, chat_id: ChatId, keyed: Keyed, answer: Answer) -> bool:
+        record = self._records.get(chat_id)
+        if record is None or record.chat.version != answer.version or keyed.key in record.receipts:
+            return False
+        record.receipts[keyed.key] = Receipt(keyed.digest, answer)
+        return True
+
     def _apply(self, record: Record, outcome: Outcome) -> Stamp:
         chat, taken = outcome.chat, outcome.taker is not None
         stamp = Stamp(Epoch(record.chat.epoch + taken), self._clock.now())
@@ -125,6 +134,7 @@ class FakeStore:
         record.queued |= {queued.queued_id: queued for queued in outcome.queued}
         worker_id = None if outcome.releases else outcome.taker or record.chat.worker_id
         record.chat = replace(chat, worker_id=worker_id, epoch=stamp.epoch)
+        record.set_aside = False
         if chat.status not in {Status.RUNNING, Status.INTERRUPTING}:
             record.runnable_since = None
         elif record.runnable_since is None:
@@ -254,9 +264,9 @@ class FakeStore:
         self._leases[worker_id] = self._clock.now() + ttl
         return self._leases[worker_id]
 
-    async def acquire(self, worker_id: WorkerId, *, limit: int, ring_start: UUID) -> Sequence[Chat]:
+    async def acquire(self, worker_id: WorkerId, *, limit: int, ring_start: UUID) -> Acquired:
         if not self._is_alive(worker_id):
-            return []
+            return Acquired()
         driven: dict[UserId, int] = {}
         for record in self._records.values():
             if record.chat.worker_id is not None:
@@ -266,6 +276,8 @@ class FakeStore:
         for record in sorted(self._records.values(), key=lambda r: r.runnable_since or 0):
             owner = record.chat.owner_id
             if record.runnable_since is None or self._is_alive(record.chat.worker_id):
+                continue
+            if record.set_aside:
                 continue
             if record.chat.status is Status.INTERRUPTING:
                 interrupts.append(record.chat.chat_id)
@@ -277,7 +289,7 @@ class FakeStore:
         taken = {chat_id for *_, chat_id in sorted(ranked)[:limit]} | set(
             interrupts[:INTERRUPTS_MAX]
         )
-        return [self._own(self._records[chat_id], worker_id) for chat_id in taken]
+        return Acquired([self._own(self._records[chat_id], worker_id) for chat_id in taken])
 
     def _own(self, record: Record, worker_id: WorkerId) -> Chat:
         chat = record.chat
@@ -291,17 +303,38 @@ class FakeStore:
         )
         return record.chat
 
-    async def release(self, worker_id: WorkerId, chat_ids: Sequence[ChatId]) -> Sequence[ChatId]:
+    async def release(
+        self,
+        worker_id: WorkerId,
+        chat_ids: Sequence[ChatId],
+        *,
+        undriven: Sequence[ChatId] = (),
+    ) -> Sequence[ChatId]:
         held = [i for i in chat_ids if self._records[i].chat.worker_id == worker_id]
         for chat_id in held:
             record = self._records[chat_id]
+            if chat_id in undriven:
+                _forgive(record)
             record.chat = replace(record.chat, worker_id=None)
         return held
+
+    async def set_aside(
+        self, worker_id: WorkerId, unreadable: Sequence[Unreadable]
+    ) -> Sequence[ChatId]:
+        found = [self._records[each.chat_id] for each in unreadable]
+        found = [record for record in found if record.chat.worker_id in {None, worker_id}]
+        for record in found:
+            if record.chat.worker_id is not None:
+                _forgive(record)
+            record.chat = replace(record.chat, worker_id=None)
+            record.set_aside = True
+        return [record.chat.chat_id for record in found]
 
     async def release_all_but(
         self, worker_id: WorkerId, kept: Sequence[ChatId]
     ) -> Sequence[ChatId]:
-        return await self.release(worker_id, [i for i in self._records if i not in kept])
+        rest = [i for i in self._records if i not in kept]
+        return await self.release(worker_id, rest, undriven=rest)
 
     async def leave(self, worker_id: WorkerId) -> Sequence[ChatId]:
         self._leases[worker_id] = min(self._leases[worker_id], self._clock.now())
@@ -322,7 +355,9 @@ class FakeStore:
         waits = [
             (record.chat.awaiting.deadline, chat_id)
             for chat_id, record in self._records.items()
-            if record.chat.awaiting is not None and record.chat.awaiting.deadline is not None
+            if record.chat.awaiting is not None
+            and record.chat.awaiting.deadline is not None
+            and not record.set_aside
         ]
         return [chat_id for until, chat_id in sorted(waits) if until <= self._clock.now()][:limit]
 
@@ -352,6 +387,13 @@ class FakeStore:
     def _is_alive(self, worker_id: WorkerId | None) -> bool:
         until = None if worker_id is None else self._leases.get(worker_id)
         return until is not None and until > self._clock.now()
+
+
+def _forgive(record: Record) -> None:
+    """The attempt that acquiring has begun, and that nobody made."""
+    chat = record.chat
+    if begun_by_acquiring(chat) and chat.attempts_forgiven < chat.attempt:
+        record.chat = replace(chat, attempts_forgiven=chat.attempts_forgiven + 1)
 
 
 def _target(record: Record, seq: Seq | None) -> Target | None:

@@ -11,7 +11,7 @@ from holdfast.domain.chat import QueuedMessage
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId, ClientKey, QueuedId, Seq, UserId, Version, WorkerId
-from holdfast.domain.outcome import Outcome
+from holdfast.domain.outcome import Answer, Outcome
 from holdfast.ports.bus import Bus, BusCounters, Episode, Gap, Hint, LivePart, News
 from holdfast.ports.history import Changes, Head, History, OlderPath, Page
 from holdfast.ports.store import JUST_THE_CHAT, Asking, Created, Keyed, Loaded, Stamp, Store
@@ -49,6 +49,9 @@ class WatchedStore:
 
     async def find_created(self, owner_id: UserId, key: ClientKey) -> Created | None:
         return await self._store.find_created(owner_id, key)
+
+    async def keep_receipt(self, chat_id: ChatId, keyed: Keyed, answer: Answer) -> bool:
+        return await self._store.keep_receipt(chat_id, keyed, answer)
 
     async def commit(
         self, outcome: Outcome, *, fence: Fence | None = None, keyed: Keyed | None = None

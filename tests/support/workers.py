@@ -22,9 +22,10 @@ from holdfast.domain.ids import ChatId, UserId, WorkerId
 from holdfast.ports.bus import Bus, Hints
 from holdfast.ports.clock import Clock
 from holdfast.ports.history import History
-from holdfast.ports.leases import Leases
+from holdfast.ports.leases import Acquired, Leases, Unreadable
 from holdfast.ports.store import Store
 from holdfast.turn.nudges import Nudges
+from holdfast.worker.health import CommitHealth
 from holdfast.worker.heartbeat import Beside, Heartbeat, in_own_thread, on_this_loop
 from holdfast.worker.options import LeaseTimings, WorkerOptions
 from holdfast.worker.places import WorkerPlaces
@@ -87,16 +88,28 @@ class Line:
         await asyncio.sleep(self.heartbeat_answer_s)
         return until
 
-    async def acquire(self, worker_id: WorkerId, *, limit: int, ring_start: UUID) -> Sequence[Chat]:
+    async def acquire(self, worker_id: WorkerId, *, limit: int, ring_start: UUID) -> Acquired:
         await self._pass("acquire")
         self.limits.append(limit)
         chats = await self._leases.acquire(worker_id, limit=limit, ring_start=ring_start)
         self._answer("acquire")
         return chats
 
-    async def release(self, worker_id: WorkerId, chat_ids: Sequence[ChatId]) -> Sequence[ChatId]:
+    async def release(
+        self,
+        worker_id: WorkerId,
+        chat_ids: Sequence[ChatId],
+        *,
+        undriven: Sequence[ChatId] = (),
+    ) -> Sequence[ChatId]:
         await self._pass("release")
-        return await self._leases.release(worker_id, chat_ids)
+        return await self._leases.release(worker_id, chat_ids, undriven=undriven)
+
+    async def set_aside(
+        self, worker_id: WorkerId, unreadable: Sequence[Unreadable]
+    ) -> Sequence[ChatId]:
+        await self._pass("set_aside")
+        return await self._leases.set_aside(worker_id, unreadable)
 
     async def release_all_but(
         self, worker_id: WorkerId, kept: Sequence[ChatId]
@@ -227,6 +240,7 @@ class Cell:
         length_s: float = 0.0,
         drive: Drive | None = None,
         beside: Beside | None = None,
+        health: CommitHealth | None = None,
     ) -> AsyncGenerator[Replica]:
         self.seed += 1
         line = Line(self.leases)
@@ -254,6 +268,7 @@ class Cell:
                 random.Random(self.seed).random,
                 options or WorkerOptions(),
                 places,
+                health,
             )
             async with worker:
                 yield Replica(worker, line, bus, script)

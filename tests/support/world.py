@@ -107,7 +107,9 @@ class World:
         return worker_id
 
     async def acquire(self, worker_id: WorkerId, limit: int = 10) -> list[Chat]:
-        return list(await self.leases.acquire(worker_id, limit=limit, ring_start=RING))
+        acquired = await self.leases.acquire(worker_id, limit=limit, ring_start=RING)
+        assert not acquired.unreadable
+        return list(acquired.chats)
 
     async def running(self, *messages: MessageBody) -> Chat:
         """A chat that a new worker has just acquired."""

@@ -30,6 +30,7 @@ from holdfast.db.org_settings import PostgresOrgSettings
 from holdfast.db.pool import Pool, PoolOptions, open_pool
 from holdfast.db.store import PostgresStore
 from holdfast.db.users import PostgresUsers
+from holdfast.db.writable import check_writable
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.workspaces import Workspace
 from holdfast.identity.org_settings import KeptSettings
@@ -96,6 +97,8 @@ class Adapters:
     settings: CurrentSettings = field(default_factory=NothingSet)
     workspaces: Workspaces | None = None
     """None: no template is offered."""
+    check_writable: Callable[[], Awaitable[None]] | None = None
+    """Raises `Unavailable` while the database takes no writes."""
 
 
 @asynccontextmanager
@@ -110,14 +113,15 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
         metrics.bind("pool", lambda: _pool_numbers(pool))
         await refuse_behind(pool)
         clock = await DatabaseClock.open(pool)
-        comparing = keep_in_time(lambda: clock.sync(pool), CLOCK_SYNC_EVERY_S)
-        await stack.enter_async_context(beside(comparing, "clock"))
+        await stack.enter_async_context(
+            beside(lambda: keep_in_time(lambda: clock.sync(pool), CLOCK_SYNC_EVERY_S), "clock")
+        )
         bus = await stack.enter_async_context(_bus(settings))
         transport = await stack.enter_async_context(open_transport(clock.now))
         settings_store = PostgresOrgSettings(pool)
         kept = KeptSettings(settings_store, bus, poll_every_s=SETTINGS_POLL_EVERY_S)
         await kept.read()
-        await stack.enter_async_context(beside(kept.keep(), "settings"))
+        await stack.enter_async_context(beside(kept.keep, "settings"))
         ids = SystemIds(clock)
         workspaces = await stack.enter_async_context(
             open_workspaces(
@@ -148,6 +152,7 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
             ),
             settings=kept,
             workspaces=workspaces,
+            check_writable=lambda: check_writable(pool),
         )
 
 

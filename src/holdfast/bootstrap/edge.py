@@ -30,11 +30,12 @@ from holdfast.identity.sign_in import PasswordLogin, SignIns, Visitor
 from holdfast.identity.throttle import Throttle
 from holdfast.ports.identity import Credentials
 from holdfast.settings import OidcSettings, Settings
-from holdfast.telemetry.metrics import Metrics
+from holdfast.telemetry.metrics import Metrics, numbers_of
 from holdfast.tools import builtin
 from holdfast.tools.workspace import toolbox as workspace
 from holdfast.web.app import PREFIX, create_app
 from holdfast.web.edge import Chats, Edge, Identity, OidcDoor, RunTimeSettings, WebOptions
+from holdfast.web.protocol import HeadOptions
 from holdfast.web.rates import Rates
 from holdfast.web.serving import Serving, ServingOptions, bind, serving
 
@@ -110,6 +111,7 @@ def edge_of(server: Server, settings: Settings) -> Edge:
         rates=Rates(settings.rate_per_s, settings.rate_burst),
         strangers=Rates(settings.stranger_rate_per_s, settings.stranger_rate_burst),
         workspaces=adapters.workspaces,
+        check_writable=adapters.check_writable,
         oidc={each.name: _door(each, settings, adapters, identity) for each in settings.oidc},
     )
 
@@ -179,6 +181,9 @@ async def open_served(server: Server, settings: Settings) -> AsyncGenerator[Serv
         port=settings.port,
         trusted_proxies=settings.trusted_proxies,
         stalled_s=settings.stalled_s,
+        connections_max=settings.connections_max,
+        connections_per_address_max=settings.connections_per_address_max,
+        head=HeadOptions(within_s=settings.head_s),
     )
     edge = edge_of(server, settings)
     people = server.adapters.people
@@ -191,8 +196,9 @@ async def open_served(server: Server, settings: Settings) -> AsyncGenerator[Serv
                 email=settings.admin_email,
                 password=settings.admin_password.get_secret_value(),
             )
-        async with beside(_forget_expired(people.credentials), "forget expired"):
+        async with beside(lambda: _forget_expired(people.credentials), "forget expired"):
             http = serving(create_app(edge), options)
+            server.metrics.bind("http", lambda: numbers_of(http.counters))
             yield Served(server=server, edge=edge, http=http, bound=bound)
 
 

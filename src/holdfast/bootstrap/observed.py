@@ -13,9 +13,10 @@ from types import TracebackType
 from typing import Self, TypeAlias
 
 from holdfast.domain.chat import Chat, OpenCall
+from holdfast.domain.errors import Contended, Unavailable
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId, ClientKey, UserId
-from holdfast.domain.outcome import Outcome
+from holdfast.domain.outcome import Answer, Outcome
 from holdfast.domain.parts import Part
 from holdfast.ports.models import Ask, Event, Models, ModelStream, Reply, Usage
 from holdfast.ports.store import JUST_THE_CHAT, Asking, Created, Keyed, Loaded, Stamp, Store
@@ -24,6 +25,7 @@ from holdfast.telemetry import metrics
 from holdfast.telemetry.logs import bound
 from holdfast.telemetry.metrics import Metrics, Observe
 from holdfast.turn.nudges import Nudges
+from holdfast.worker.health import CommitHealth
 
 Drive: TypeAlias = Callable[[Chat, Nudges], Awaitable[Chat]]
 
@@ -34,8 +36,8 @@ class Watch:
 
     metrics: Metrics
 
-    def store(self, store: Store) -> Store:
-        return ObservedStore(store, self.metrics.observe(metrics.COMMIT_S))
+    def store(self, store: Store, health: CommitHealth) -> Store:
+        return ObservedStore(store, self.metrics.observe(metrics.COMMIT_S), health)
 
     def models(self, models: Models) -> Models:
         first_part = self.metrics.observe(metrics.FIRST_PART_S)
@@ -65,18 +67,26 @@ def observed_drive(drive: Drive, observe: Observe) -> Drive:
 
 
 class ObservedStore:
-    def __init__(self, store: Store, observe: Observe) -> None:
+    def __init__(self, store: Store, observe: Observe, health: CommitHealth) -> None:
         self._store = store
         self._observe = observe
+        self._health = health
 
     async def load(self, chat_id: ChatId, asking: Asking = JUST_THE_CHAT) -> Loaded | None:
-        return await self._store.load(chat_id, asking)
+        try:
+            return await self._store.load(chat_id, asking)
+        except Unavailable:
+            self._health.read_failed()
+            raise
 
     async def create(self, outcome: Outcome, keyed: Keyed | None = None) -> Stamp | None:
         return await self._timed(self._store.create(outcome, keyed))
 
     async def find_created(self, owner_id: UserId, key: ClientKey) -> Created | None:
         return await self._store.find_created(owner_id, key)
+
+    async def keep_receipt(self, chat_id: ChatId, keyed: Keyed, answer: Answer) -> bool:
+        return await self._store.keep_receipt(chat_id, keyed, answer)
 
     async def commit(
         self, outcome: Outcome, *, fence: Fence | None = None, keyed: Keyed | None = None
@@ -86,7 +96,15 @@ class ObservedStore:
     async def _timed(self, commit: Awaitable[Stamp | None]) -> Stamp | None:
         began_s = _now_s()
         try:
-            return await commit
+            stamp = await commit
+        except Contended:
+            raise  # one chat's: says nothing about the others
+        except Unavailable:
+            self._health.commit_failed()
+            raise
+        else:
+            self._health.commit_answered()
+            return stamp
         finally:
             self._observe(_now_s() - began_s)
 

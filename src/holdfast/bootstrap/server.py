@@ -16,11 +16,13 @@ from holdfast.chats.resting import Resting
 from holdfast.settings import Settings
 from holdfast.stream.hub import Hub
 from holdfast.stream.watching import Watching
+from holdfast.tasks import FAILURES
 from holdfast.telemetry.logs import bound
 from holdfast.telemetry.metrics import Metrics, numbers_of
 from holdfast.turn.driver import Driver
 from holdfast.turn.memory import Memory
 from holdfast.turn.reading import Reading
+from holdfast.worker.health import CommitHealth
 from holdfast.worker.heartbeat import Beside, Heartbeat, in_own_thread
 from holdfast.worker.places import WorkerPlaces
 from holdfast.worker.tenure import Chance
@@ -57,7 +59,10 @@ class Server:
 
     async def __aenter__(self) -> Self:
         loop = asyncio.get_running_loop()
-        self.metrics.bind("loop", lambda: {"tasks": len(asyncio.all_tasks(loop))})
+        self.metrics.bind(
+            "loop",
+            lambda: {"tasks": len(asyncio.all_tasks(loop)), "failures": dict(FAILURES)},
+        )
         async with AsyncExitStack() as stack:
             stack.enter_context(bound(worker=self.name))
             if self.hub is not None:
@@ -111,10 +116,10 @@ def assemble(
     """The graph over these ports. Does no I/O and starts nothing: a simulation in virtual time is
     built by it, too, with a seeded chance and `on_this_loop` for the heartbeat."""
     metrics = metrics or Metrics()
-    watch = Watch(metrics)
+    watch, health = Watch(metrics), CommitHealth()
     seen = replace(
         adapters,
-        store=watch.store(adapters.store),
+        store=watch.store(adapters.store, health),
         models=watch.models(adapters.models),
         tools=watch.tools(adapters.tools),
     )
@@ -142,6 +147,7 @@ def assemble(
             chance,
             options.worker,
             places,
+            health,
         )
         metrics.bind("turn", lambda: numbers_of(driver.counters))
         metrics.bind("worker", lambda: numbers_of(worker.counters))

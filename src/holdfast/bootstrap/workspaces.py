@@ -89,7 +89,7 @@ async def open_workspaces(
     store = PostgresWorkspaces(pool)
     async with (
         open_keeper(store, offered, clock, ids.new_workspace_id, options) as keeper,
-        beside(keep_swept(keeper, options.sweep_every_s), "workspaces"),
+        beside(lambda: keep_swept(keeper, options.sweep_every_s), "workspaces"),
     ):
         keeper.observe_starts(metrics.observe(WORKSPACE_START_S))
         metrics.bind("workspaces", lambda: numbers_of(keeper.counters))

@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from functools import partial
 from types import TracebackType
 from typing import Any, Final, Self, cast
 
@@ -49,7 +50,7 @@ class LossyBus:
     async def __aenter__(self) -> Self:
         await self._group.__aenter__()
         for name, serve in (("bus sender", self._send), ("bus receiver", self._receive)):
-            task = self._group.create_task(self._for_ever(serve), name=name)
+            task = self._group.keep_up(partial(self._for_ever, serve), name=name)
             self._tasks.append(task)
         return self
 
@@ -137,7 +138,7 @@ class LossyBus:
                 while True:
                     await self._send_batch(sender)
         except self._engine.faults as error:
-            _LOG.info("the bus cannot send: %s", _reason(error))
+            _LOG.info("the bus cannot send: %s", _reason(error), extra={"seldom": "send"})
         finally:
             self._sending = False
         return connected
@@ -183,7 +184,8 @@ class LossyBus:
                     tasks.create_task(receiver.run(), name="bus delivery")
                     tasks.create_task(self._watches.serve(receiver), name="bus watches")
         except* self._engine.faults as errors:
-            _LOG.info("the bus cannot receive: %s", _reason(errors.exceptions[0]))
+            reason = _reason(errors.exceptions[0])
+            _LOG.info("the bus cannot receive: %s", reason, extra={"seldom": "receive"})
         finally:
             self._receiver = None
             self._watches.lose()

@@ -19,6 +19,7 @@ from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 import asyncpg
+from asyncpg.connect_utils import SessionAttribute
 
 from holdfast.bus.engine import Deliver, Item
 from holdfast.bus.lossy import LossyBus
@@ -78,8 +79,10 @@ class PostgresEngine:
             self._url,
             timeout=self._options.connect_timeout_s,
             command_timeout=self._options.answer_timeout_s,
+            target_session_attrs=SessionAttribute.read_write,
             server_settings={
                 "application_name": "holdfast bus",
+                "default_transaction_isolation": "read committed",
                 "jit": "off",
                 "plan_cache_mode": "force_generic_plan",
                 # Nothing on the bus is worth a wait for the disk.

@@ -1,8 +1,10 @@
 """Answer what a turn waits for: results of client-side tools, and decisions about calls."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from holdfast.chats.ledger import Actor, Commit, Ledger, Sweep
+from holdfast.chats.outputs import bytes_max, fitted, storable
 from holdfast.domain.audit import AuditEntry
 from holdfast.domain.commands import Decide, ExpireAwait, SubmitResults
 from holdfast.domain.ids import ChatId
@@ -16,9 +18,16 @@ async def submit_results(
     chat_id: ChatId,
     results: Sequence[ToolResult],
     *,
+    window_tokens: int | None = None,
     keyed: Keyed | None = None,
 ) -> Commit:
-    return await ledger.transact(chat_id, SubmitResults(tuple(results)), by=actor, keyed=keyed)
+    """Answer calls of client-side tools. Each result is cut as those of our tools are (X5): one
+    that no model can read would end the chat. `window_tokens`: of the model that will read it."""
+    limit = bytes_max(window_tokens)
+    fitting = tuple(
+        replace(result, output=fitted(storable(result.output), limit)[0]) for result in results
+    )
+    return await ledger.transact(chat_id, SubmitResults(fitting), by=actor, keyed=keyed)
 
 
 async def decide_call(

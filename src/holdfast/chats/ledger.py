@@ -236,7 +236,7 @@ class Ledger:
             raise ChangedMeanwhile
         outcome = decide_all(loaded.facts, commands, self._clock.now())
         if not outcome.changed:
-            return Commit(chat=chat, answer=outcome.answer)
+            return await self._keep_unchanged(outcome, keyed)
         fence = by if isinstance(by, Fence) else None
         if audit is not None:
             outcome = replace(outcome, audit=audit)
@@ -247,6 +247,16 @@ class Ledger:
         if stamp is None:
             return None
         return await self._tell(outcome, stamp, by_owner=fence is not None)
+
+    async def _keep_unchanged(self, outcome: Outcome, keyed: Keyed | None) -> Commit | None:
+        """Answer a bundle that changes nothing; None if the chat moved on.
+
+        A request with a key leaves a receipt nevertheless. Without it a repeat, whose first answer
+        was lost, would be decided anew: a Stop would end the turn that began meanwhile (M1)."""
+        chat, answer = outcome.chat, outcome.answer
+        if keyed is not None and not await self._store.keep_receipt(chat.chat_id, keyed, answer):
+            return None
+        return Commit(chat=chat, answer=answer)
 
     def _place(self, outcome: Outcome) -> Place | None:
         return self._places.place(outcome.chat.chat_id) if may_be_taken(outcome) else None

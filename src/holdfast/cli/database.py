@@ -53,6 +53,7 @@ async def _find_violations() -> "list[Violation]":
         connections_max=1,
         command_timeout_s=3600.0,
         statement_timeout_ms=3_600_000,
+        writes=False,
     )
     async with open_pool(str(Settings().database_url), options) as pool:
         return await find_violations(pool)

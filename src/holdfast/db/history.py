@@ -7,7 +7,7 @@ from typing import Final
 from holdfast.db.codec import decode_json
 from holdfast.db.pool import Pool
 from holdfast.db.queries import load_query
-from holdfast.db.rows import message_from_row, queued_from_row
+from holdfast.db.rows import Row, message_from_row, queued_from_row
 from holdfast.db.store import SEQ_MAX, VERSION_MAX, fetch_row, fetch_rows
 from holdfast.db.together import Together
 from holdfast.domain.chat import QueuedMessage, Status
@@ -22,6 +22,7 @@ HEADS: Final = load_query("heads")
 MOVED: Final = load_query("moved")
 OLDER_PATHS: Final = load_query("older_paths")
 QUEUED: Final = load_query("queued_message")
+_STATUSES: Final = frozenset(status.value for status in Status)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,17 +106,9 @@ class PostgresHistory:
         )
 
     async def heads(self, chat_ids: Sequence[ChatId]) -> Sequence[Head]:
-        return [
-            Head(
-                chat_id=ChatId(row["id"]),
-                version=Version(row["version"]),
-                history_version=Version(row["history_version"]),
-                status=Status(row["status"]),
-                worker_id=None if row["worker_id"] is None else WorkerId(row["worker_id"]),
-                epoch=Epoch(row["epoch"]),
-            )
-            for row in await fetch_rows(self._pool, HEADS, chat_ids=chat_ids)
-        ]
+        rows = await fetch_rows(self._pool, HEADS, chat_ids=chat_ids)
+        # One in a status that this version does not know is no chat that it can drive.
+        return [_head(row) for row in rows if row["status"] in _STATUSES]
 
     async def moved(
         self, known: Mapping[ChatId, Version]
@@ -138,6 +131,17 @@ class PostgresHistory:
     async def queued(self, chat_id: ChatId, queued_id: QueuedId) -> QueuedMessage | None:
         row = await fetch_row(self._pool, QUEUED, chat_id=chat_id, queued_id=queued_id)
         return None if row is None else queued_from_row(row, decode_json(row["parts"]))
+
+
+def _head(row: Row) -> Head:
+    return Head(
+        chat_id=ChatId(row["id"]),
+        version=Version(row["version"]),
+        history_version=Version(row["history_version"]),
+        status=Status(row["status"]),
+        worker_id=None if row["worker_id"] is None else WorkerId(row["worker_id"]),
+        epoch=Epoch(row["epoch"]),
+    )
 
 
 def _version(number: Version | None) -> Version | None:

@@ -5,18 +5,23 @@ from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
+from holdfast.db.codec import escape
 from holdfast.db.pool import Pool
 from holdfast.db.queries import load_query
 from holdfast.db.rows import chat_from_row
 from holdfast.db.store import fetch_row, fetch_rows
 from holdfast.domain.chat import Chat
+from holdfast.domain.errors import FormatUnknown
+from holdfast.domain.format import READS
 from holdfast.domain.ids import ChatId, WorkerId
+from holdfast.ports.leases import Acquired, Unreadable
 
 JOIN: Final = load_query("join_worker")
 HEARTBEAT: Final = load_query("heartbeat")
 ACQUIRE: Final = load_query("acquire_chats")
 RELEASE: Final = load_query("release_chats")
 RELEASE_ALL_BUT: Final = load_query("release_all_but")
+SET_ASIDE: Final = load_query("set_aside_chats")
 LEAVE: Final = load_query("leave_worker")
 FORGET: Final = load_query("forget_workers")
 EXPIRED_AWAITS: Final = load_query("expired_awaits")
@@ -27,11 +32,15 @@ OWNERS_VISITED_MAX: Final = 32
 chats need not ask many owners; fairness comes from a ring that begins elsewhere each time."""
 INTERRUPTS_MAX: Final = 16
 """Interrupts acquired beyond the limit."""
+WHY_CHARS_MAX: Final = 500
 
 
 class PostgresLeases:
-    def __init__(self, pool: Pool) -> None:
+    """`reads`: the reader level; another one only in tests of two versions side by side."""
+
+    def __init__(self, pool: Pool, *, reads: int = READS) -> None:
         self._pool = pool
+        self._reads = reads
 
     async def join(self, worker_id: WorkerId, *, name: str, ttl: timedelta) -> None:
         await fetch_rows(self._pool, JOIN, worker_id=worker_id, name=name, ttl=ttl)
@@ -40,7 +49,7 @@ class PostgresLeases:
         row = await fetch_row(self._pool, HEARTBEAT, worker_id=worker_id, ttl=ttl)
         return None if row is None else row["lease_until"]
 
-    async def acquire(self, worker_id: WorkerId, *, limit: int, ring_start: UUID) -> Sequence[Chat]:
+    async def acquire(self, worker_id: WorkerId, *, limit: int, ring_start: UUID) -> Acquired:
         rows = await fetch_rows(
             self._pool,
             ACQUIRE,
@@ -49,11 +58,40 @@ class PostgresLeases:
             ring_start=ring_start,
             owners_max=min(OWNERS_VISITED_MAX, max(OWNERS_VISITED_MIN, limit)),
             interrupts_max=INTERRUPTS_MAX,
+            reads=self._reads,
         )
-        return [chat_from_row(row) for row in rows]
+        # The statement has taken effect by now: one unreadable row must not lose the others.
+        chats, unreadable = list[Chat](), list[Unreadable]()
+        for row in rows:
+            try:
+                chats.append(chat_from_row(row))
+            except FormatUnknown as error:
+                unreadable.append(Unreadable(ChatId(row["id"]), str(error)))
+        return Acquired(chats, unreadable)
 
-    async def release(self, worker_id: WorkerId, chat_ids: Sequence[ChatId]) -> Sequence[ChatId]:
-        rows = await fetch_rows(self._pool, RELEASE, worker_id=worker_id, chat_ids=chat_ids)
+    async def release(
+        self,
+        worker_id: WorkerId,
+        chat_ids: Sequence[ChatId],
+        *,
+        undriven: Sequence[ChatId] = (),
+    ) -> Sequence[ChatId]:
+        rows = await fetch_rows(
+            self._pool, RELEASE, worker_id=worker_id, chat_ids=chat_ids, undriven=undriven
+        )
+        return [ChatId(row["id"]) for row in rows]
+
+    async def set_aside(
+        self, worker_id: WorkerId, unreadable: Sequence[Unreadable]
+    ) -> Sequence[ChatId]:
+        rows = await fetch_rows(
+            self._pool,
+            SET_ASIDE,
+            worker_id=worker_id,
+            chat_ids=[each.chat_id for each in unreadable],
+            whys=[escape(each.why[:WHY_CHARS_MAX]) for each in unreadable],
+            reads=self._reads,
+        )
         return [ChatId(row["id"]) for row in rows]
 
     async def release_all_but(
@@ -74,5 +112,5 @@ class PostgresLeases:
         ]
 
     async def expired_awaits(self, *, limit: int) -> Sequence[ChatId]:
-        rows = await fetch_rows(self._pool, EXPIRED_AWAITS, limit=limit)
+        rows = await fetch_rows(self._pool, EXPIRED_AWAITS, limit=limit, reads=self._reads)
         return [ChatId(row["id"]) for row in rows]

@@ -20,6 +20,8 @@ from holdfast.ports.listing import Entry, ListChanges, Mark, Place, Share, Wante
 SUGGEST: Final = load_query("suggest_title")
 NOW: Final = load_query("watch_now")
 POLL: Final = load_query("watch_poll")
+_STATUSES: Final = frozenset(status.value for status in Status)
+_NEEDS: Final = frozenset(need.value for need in Need)
 
 
 class PostgresListing:
@@ -193,14 +195,16 @@ def _conditions(may: Filter, wanted: Wanted) -> tuple[Condition, ...]:
 
 
 def _entry(row: Row) -> Entry:
-    title = row["title"]
+    """A list shows a chat in a status that this version does not know as one at rest: one such row
+    must not hide the others. Opening it says why it cannot be used."""
+    title, status, needs = row["title"], row["status"], row["needs"]
     return Entry(
         chat_id=ChatId(row["id"]),
         org_id=OrgId(row["org_id"]),
         owner_id=UserId(row["owner_id"]),
         title=None if title is None else unescape(title),
         title_source=row["title_source"],
-        status=Status(row["status"]),
+        status=Status(status) if status in _STATUSES else Status.IDLE,
         archived=row["archived"],
         pinned=row["pinned"],
         labels=tuple(unescape(label) for label in row["labels"]),
@@ -212,5 +216,5 @@ def _entry(row: Row) -> Entry:
         queue_length=row["queue_length"],
         touched_at=row["touched_at"],
         created_at=row["created_at"],
-        needs=None if row["needs"] is None else Need(row["needs"]),
+        needs=Need(needs) if needs in _NEEDS else None,
     )

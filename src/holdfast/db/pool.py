@@ -3,13 +3,15 @@
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Generator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import asyncpg
+from asyncpg.connect_utils import SessionAttribute
 from typing_extensions import override
 
+from holdfast.db.faults import DATABASE_ERRORS, leads_elsewhere, reason_of, unavailable
 from holdfast.db.queries import load_query
 from holdfast.domain.errors import HoldfastError
 
@@ -24,6 +26,9 @@ _REQUIRED: Final = {"fsync": {"on"}, "full_page_writes": {"on"}}
 _QUERIES_MAX: Final = 50_000
 _IDLE_S_MAX: Final = 300.0
 """Of a connection, as the driver has them; then it is replaced."""
+ISOLATION: Final = {"default_transaction_isolation": "read committed"}
+"""Of every connection, whatever the default of the cluster: statements compare and set, and under
+repeatable read a contended one fails instead of waiting for its turn."""
 _REFUSED: Final = {"synchronous_commit": {"off"}}
 
 
@@ -46,6 +51,8 @@ class PoolOptions:
     lock_timeout_ms: int = 5_000
     statement_timeout_ms: int = 15_000
     idle_in_transaction_ms: int = 5_000
+    writes: bool = True
+    """False: a standby will do."""
 
     def __post_init__(self) -> None:
         assert 0 < self.connections_min <= self.connections_max
@@ -53,37 +60,63 @@ class PoolOptions:
 
 class BoundedPool(asyncpg.Pool):
     """The driver's, whose callers wait for ever when all connections are in use. Ours are told
-    after a while: else who asks last waits for all the statements before theirs."""
+    after a while: else who asks last waits for all the statements before theirs.
 
-    __slots__ = ("_wait_s",)
+    It drops connections that lead to the wrong server, which the driver would keep for ever as long
+    as they are in use.
+    """
+
+    __slots__ = ("_wait_s", "expired")
 
     def __init__(self, *given: Any, wait_s: float, **more: Any) -> None:  # noqa: ANN401 - the driver's
         super().__init__(*given, **more)
         self._wait_s = wait_s
+        self.expired = 0
 
     @override
     def acquire(self, *, timeout: float | None = None) -> Any:
-        acquiring = super().acquire(timeout=timeout)
-        if timeout is None and self.get_idle_size() == 0:
-            return _Bounded(acquiring, self._wait_s)
-        return acquiring
+        waits = timeout is None and self.get_idle_size() == 0
+        return _Checkout(self, super().acquire(timeout=timeout), self._wait_s if waits else None)
+
+    @override
+    async def expire_connections(self) -> None:
+        self.expired += 1
+        await super().expire_connections()
 
 
-class _Bounded:
+class _Checkout:
     """Not the driver's own timeout, for which it makes a task, and another one when it releases."""
 
-    __slots__ = ("_acquiring", "_wait_s")
+    __slots__ = ("_acquiring", "_connection", "_expired", "_pool", "_wait_s")
 
-    def __init__(self, acquiring: Any, wait_s: float) -> None:  # noqa: ANN401 - the driver's
+    def __init__(self, pool: BoundedPool, acquiring: Any, wait_s: float | None) -> None:  # noqa: ANN401 - the driver's
+        self._pool = pool
         self._acquiring = acquiring
         self._wait_s = wait_s
+        self._connection: Any = None
+        self._expired = 0
 
     async def __aenter__(self) -> Any:  # noqa: ANN401 - the driver's
-        async with asyncio.timeout(self._wait_s):
-            return await self._acquiring.__aenter__()
+        if self._wait_s is None:
+            self._connection = await self._acquiring.__aenter__()
+        else:
+            async with asyncio.timeout(self._wait_s):
+                self._connection = await self._acquiring.__aenter__()
+        self._expired = self._pool.expired
+        return self._connection
 
-    async def __aexit__(self, *raised: object) -> None:
-        await self._acquiring.__aexit__(*raised)
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, *traceback: object
+    ) -> None:
+        connection, self._connection = self._connection, None
+        if error is not None and leads_elsewhere(error):
+            with suppress(asyncpg.InterfaceError):  # it closed itself, and left the pool
+                connection.terminate()
+            # Once for all statements that were under way: those that came later have connections
+            # that were opened after the first of them failed.
+            if self._expired == self._pool.expired:
+                await self._pool.expire_connections()
+        await self._acquiring.__aexit__(kind, error, *traceback)
 
     def __await__(self) -> Generator[Any, Any, Any]:
         return self.__aenter__().__await__()
@@ -110,8 +143,14 @@ async def open_pool(url: str, options: PoolOptions | None = None) -> AsyncGenera
         # The default reset is one more statement per checkout, a third of the cost of a turn. We
         # leave nothing behind on a connection: no transaction, no SET, no LISTEN, no cursor.
         reset=_leave_as_is,
+        # Of several hosts the one that takes writes. A single one that takes none is refused: else
+        # the pool would fill with connections on which every commit fails.
+        target_session_attrs=(
+            SessionAttribute.read_write if options.writes else SessionAttribute.any
+        ),
         server_settings={
             "application_name": "holdfast",
+            **ISOLATION,
             "jit": "off",  # our statements are small; compiling them costs more than running them
             # Planning the larger statements costs more than running them, and every one of them
             # has the same best plan whatever its values: the one that follows the indexes.
@@ -128,16 +167,19 @@ async def open_pool(url: str, options: PoolOptions | None = None) -> AsyncGenera
     )
     try:
         await pool
-    except (OSError, TimeoutError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError) as no:
-        reason = str(no) or type(no).__name__
-        raise NoDatabase(f"The database cannot be used: {reason}") from no
+    except (ValueError, *DATABASE_ERRORS) as no:
+        raise NoDatabase(f"The database cannot be used: {reason_of(no)}") from no
     async with pool:
         await refuse_unsafe(pool)
         yield pool
 
 
 async def refuse_unsafe(pool: Pool) -> None:
-    for row in await pool.fetch(load_query("durability").text):
+    try:
+        settings = await pool.fetch(load_query("durability").text)
+    except DATABASE_ERRORS as error:
+        raise unavailable(error) from error
+    for row in settings:
         name, setting = row["name"], row["setting"]
         if setting not in _REQUIRED.get(name, {setting}) or setting in _REFUSED.get(name, ()):
             raise UnsafeDatabase(
@@ -152,6 +194,7 @@ def _in_one_line(record: logging.LogRecord) -> bool:
     if record.exc_info and (error := record.exc_info[1]) is not None:
         record.msg, record.args = f"{record.getMessage()}: {error!r}", ()
         record.exc_info = None
+        record.seldom = "the driver"
     return True
 
 

@@ -1,8 +1,9 @@
 """Between rows and the domain."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any, Final, Protocol
+from functools import wraps
+from typing import Any, Final, ParamSpec, Protocol, TypeVar
 from uuid import UUID
 
 from holdfast.db.codec import decode_json, encode_json, escape, unescape
@@ -19,7 +20,8 @@ from holdfast.domain.chat import (
     TurnError,
 )
 from holdfast.domain.client_tools import ClientTool
-from holdfast.domain.format import FORMAT, parts_from_json, parts_to_json
+from holdfast.domain.errors import ChatTooNew, FormatUnknown
+from holdfast.domain.format import FORMAT, READS, parts_from_json, parts_to_json
 from holdfast.domain.ids import (
     CallId,
     ChatId,
@@ -44,8 +46,28 @@ class Row(Protocol):
 
 # From rows.
 
+P = ParamSpec("P")
+Read = TypeVar("Read")
 
+
+def refusing_unknown(read: Callable[P, Read]) -> Callable[P, Read]:
+    """Raise `FormatUnknown` for every word and shape that the decoder does not know, so that a
+    caller can tell one unreadable row from a mistake of the server."""
+
+    @wraps(read)
+    def refusing(*args: P.args, **kwargs: P.kwargs) -> Read:
+        try:
+            return read(*args, **kwargs)
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise FormatUnknown(f"{type(error).__name__}: {error}") from error
+
+    return refusing
+
+
+@refusing_unknown
 def chat_from_row(row: Row) -> Chat:
+    if row["reads"] > READS:
+        raise ChatTooNew(ChatId(row["id"]), row["reads"], READS)
     return Chat(
         chat_id=ChatId(row["id"]),
         org_id=OrgId(row["org_id"]),
@@ -75,6 +97,7 @@ def chat_from_row(row: Row) -> Chat:
     )
 
 
+@refusing_unknown
 def message_from_row(row: Row) -> Message:
     removed, copied_from = row["removed_revision"], row["copied_from"]
     return Message(
@@ -98,6 +121,7 @@ def message_from_row(row: Row) -> Message:
     )
 
 
+@refusing_unknown
 def queued_from_row(row: Row, parts: Sequence[JsonObject]) -> QueuedMessage:
     author_id = row["author_id"]
     return QueuedMessage(
@@ -114,6 +138,7 @@ def queued_from_row(row: Row, parts: Sequence[JsonObject]) -> QueuedMessage:
     )
 
 
+@refusing_unknown
 def past_from_row(version: Version, row: Row) -> Past:
     return Past(
         version=version,
@@ -124,6 +149,7 @@ def past_from_row(version: Version, row: Row) -> Past:
     )
 
 
+@refusing_unknown
 def origin_from_row(chat: Chat, version: Version, row: Row) -> Origin:
     return Origin(
         chat=chat,

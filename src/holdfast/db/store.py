@@ -14,6 +14,7 @@ import asyncpg
 
 from holdfast.db.audit_entry import audit_parameters
 from holdfast.db.codec import escape
+from holdfast.db.faults import DATABASE_ERRORS, is_undone, unavailable
 from holdfast.db.lanes import LaneCounters, Lanes, Manners
 from holdfast.db.pool import WAIT_S, Connection, Pool
 from holdfast.db.queries import Query, load_query
@@ -25,12 +26,12 @@ from holdfast.db.rows import (
     messages_parameters,
     origin_from_row,
     past_from_row,
+    refusing_unknown,
     rest_parameters,
     tools_to_json,
 )
 from holdfast.db.together import Together
 from holdfast.domain.chat import Chat, Facts, Origin, Past, Target
-from holdfast.domain.errors import Unavailable
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId, ClientKey, Epoch, QueuedId, Seq, UserId, Version
 from holdfast.domain.messages import Role
@@ -44,6 +45,7 @@ LOAD_ORIGIN: Final = load_query("load_origin")
 CREATE: Final = load_query("create_chat_begin", "create_messages_end")
 FORK: Final = load_query("create_chat_begin", "fork_messages_end")
 FIND_CREATED: Final = load_query("find_created")
+KEEP_RECEIPT: Final = load_query("keep_receipt")
 AUDITED: Final = ("commit_audit", "audit_append")
 RECEIPTS_KEY: Final = "receipts_pkey"
 SEQ_MAX: Final = 2**31 - 1
@@ -211,14 +213,24 @@ class PostgresStore:
                 # Its order is a lock of its own, which commits would keep for one another.
                 async with self._pool.acquire() as connection:
                     row = await _commit_one(connection, commit)
-        except FAULTS as error:
-            raise _unavailable(error) from error
         except asyncpg.UniqueViolationError as error:
             # Whoever decided without a load could not know of the receipt.
             if keyed is None or error.constraint_name != RECEIPTS_KEY:
                 raise
             return None
+        except DATABASE_ERRORS as error:
+            raise unavailable(error) from error
         return None if row is None else _stamp(row)
+
+    async def keep_receipt(self, chat_id: ChatId, keyed: Keyed, answer: Answer) -> bool:
+        row = await fetch_row(
+            self._pool,
+            KEEP_RECEIPT,
+            chat_id=chat_id,
+            expected_version=answer.version,
+            **_receipt_parameters(keyed, answer),
+        )
+        return row is not None
 
 
 async def _commit_one(connection: Connection, commit: _Commit) -> Row | None:
@@ -247,19 +259,11 @@ def _length(value: object) -> int:
             return 0
 
 
-def _undone(error: Exception) -> bool:
-    """The server said no, so it kept nothing. A lock that did not come is one commit's; for those
-    that went with it there is no reason to give up."""
-    if isinstance(error, asyncpg.LockNotAvailableError):
-        return True
-    return isinstance(error, asyncpg.PostgresError) and not isinstance(error, FAULTS)
-
-
 MANNERS: Final[Manners[_Commit]] = Manners(
     kind=lambda commit: commit.query.text,
     subject=lambda commit: commit.chat_id,
     weight=_weight,
-    undone=_undone,
+    undone=is_undone,
 )
 
 
@@ -280,42 +284,18 @@ def every_commit() -> list[tuple[str, ...]]:
     return [tuple(chain.from_iterable(form)) for form in forms]
 
 
-FAULTS: Final = (
-    OSError,
-    TimeoutError,
-    asyncpg.PostgresConnectionError,
-    asyncpg.InsufficientResourcesError,
-    asyncpg.OperatorInterventionError,
-    asyncpg.LockNotAvailableError,
-    asyncpg.InterfaceError,
-    # A backend that is killed while its connection is idle leaves the driver in the middle of an
-    # operation that nobody began; the next caller hears of it.
-    asyncpg.InternalClientError,
-)
-"""The world's, not ours: a broken constraint is our mistake and stays itself."""
-
-
 async def fetch_row(pool: Pool, query: Query, **parameters: object) -> Row | None:
     try:
         return await pool.fetchrow(query.text, *query.values(parameters))
-    except FAULTS as error:
-        raise _unavailable(error) from error
+    except DATABASE_ERRORS as error:
+        raise unavailable(error) from error
 
 
 async def fetch_rows(pool: Pool, query: Query, **parameters: object) -> list[Any]:
     try:
         return await pool.fetch(query.text, *query.values(parameters))
-    except FAULTS as error:
-        raise _unavailable(error) from error
-
-
-def _unavailable(error: Exception) -> Unavailable:
-    """When the answer to a commit is lost the change may well be there: nobody may take this for a
-    refusal (F1: 40 of 40 were there)."""
-    # The driver's word for a closed connection, but also for arguments of ours that do not fit.
-    if isinstance(error, asyncpg.InterfaceError) and "clos" not in str(error):
-        raise error
-    return Unavailable(f"the database did not answer: {str(error) or type(error).__name__}")
+    except DATABASE_ERRORS as error:
+        raise unavailable(error) from error
 
 
 def within(number: Number | None, bound: int) -> Number | None:
@@ -355,6 +335,7 @@ def _stamp(row: Row) -> Stamp:
     return Stamp(Epoch(row["epoch"]), row["at"])
 
 
+@refusing_unknown
 def _target(seq: Seq | None, row: Row) -> Target | None:
     if seq is None or row["target_role"] is None:
         return None

@@ -9,6 +9,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, Generic, TypeVar
 
+from holdfast.domain.errors import Unavailable
+
 TOGETHER_MAX: Final = 32
 """More would make the first wait for the answers of all the others."""
 
@@ -35,7 +37,7 @@ class Together(Generic[Question, Answer]):
             return await waiter
         except asyncio.CancelledError:
             if waiter.cancelled() and not _is_cancelled():
-                return await self._one(question)  # it was whoever asked for us that left
+                return await self._one(question)  # who asked for us left, or was refused
             raise
         finally:
             del waiter  # else an error would know itself by this frame
@@ -49,11 +51,7 @@ class Together(Generic[Question, Answer]):
             waiters = {waiter: each for waiter, each in coming.items() if not waiter.done()}
             if not waiters:
                 return await self._one(question)
-            answers = await self._many([question, *waiters.values()])
-            for waiter, answer in zip(waiters, answers[1:], strict=True):
-                if not waiter.done():
-                    waiter.set_result(answer)
-            return answers[0]
+            return await self._ask_for_all(question, waiters)
         except Exception as error:  # for all of them
             for waiter in coming:
                 if not waiter.done():
@@ -64,6 +62,23 @@ class Together(Generic[Question, Answer]):
                 self._coming = None
             for waiter in coming:
                 waiter.cancel()  # of those that are done it takes no notice
+
+    async def _ask_for_all(
+        self, question: Question, waiters: dict[asyncio.Future[Answer], Question]
+    ) -> Answer:
+        try:
+            answers = await self._many([question, *waiters.values()])
+        except Unavailable:
+            raise
+        except Exception:  # noqa: BLE001 - such as one row that cannot be read
+            # Each asks alone, so that only the caller of that row is refused.
+            for waiter in waiters:
+                waiter.cancel()
+            return await self._one(question)
+        for waiter, answer in zip(waiters, answers[1:], strict=True):
+            if not waiter.done():
+                waiter.set_result(answer)
+        return answers[0]
 
 
 def _is_cancelled() -> bool:

@@ -16,7 +16,7 @@ from holdfast.domain.errors import (
     QueuedNotFound,
     QueueFull,
 )
-from holdfast.domain.ids import CallId, Epoch, QueuedId, Seq, Version
+from holdfast.domain.ids import NO_EPOCH, CallId, Epoch, QueuedId, Seq, Version
 from holdfast.domain.messages import Ending, MessageBody, Role
 from holdfast.domain.outcome import Answer, Appended, Fate, Left, Moved, Outcome, Taken
 from holdfast.domain.parts import Need, Synthetic, ToolResult
@@ -188,14 +188,28 @@ class Draft:
         )
 
     def close_calls(self, reason: Synthetic, only: Sequence[CallId] | None = None) -> None:
-        """Write a synthetic result for each open call (or those named), where there are any."""
+        """Write a synthetic result for each open call (or those named), where there are any.
+
+        A call that may have been started has an unknown outcome, whatever the reason is: a model
+        that reads "cancelled" asks for the same effect a second time (X1).
+        """
         results = tuple(
-            synthetic_result(call, reason)
+            synthetic_result(call, self._verdict(call, reason))
             for call in self.chat.open_calls
             if only is None or call.call_id in only
         )
         if results:
             self.append_results(results, MessageBody(role=Role.TOOL, parts=()))
+
+    def _verdict(self, call: OpenCall, reason: Synthetic) -> Synthetic:
+        chat = self.chat
+        if call.needs is not Need.NOTHING or chat.status is Status.AWAITING:
+            return reason  # gates go before runs: no worker has started it
+        # The present owner has answered every call that it started itself, or stopped it.
+        driven = chat.status in {Status.RUNNING, Status.INTERRUPTING}
+        started_by = Epoch(chat.epoch - 1) if driven else chat.epoch
+        may_have_started = NO_EPOCH < call.epoch <= started_by
+        return Synthetic.UNKNOWN_OUTCOME if may_have_started else reason
 
     def hide_from(self, seq: Seq) -> None:
         """Hide the messages at and after `seq`, and forget what hung on them."""

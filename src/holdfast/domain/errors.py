@@ -24,7 +24,10 @@
     ├── ChangedMeanwhile        not what the caller had seen: nothing was written
     ├── IdentityError           who asks may not, or is not who they say: see domain/denials.py
     ├── Unavailable             the world says not now; the change may or may not be committed
-    └── FormatUnknown           a stored message this version cannot read
+    │   ├── Contended           another transaction was in the way; the database is well
+    │   └── DatabaseReadOnly    no write is possible now
+    └── FormatUnknown           a stored row that this version cannot read
+        └── ChatTooNew          its writer said so
 
 What is our own mistake is an `assert`.
 """
@@ -141,5 +144,23 @@ class Unavailable(HoldfastError):
         self.retry_after_s = retry_after_s
 
 
+class Contended(Unavailable):
+    """Another transaction was in the way of a statement. Says nothing about the database itself."""
+
+
+class DatabaseReadOnly(Unavailable):
+    """The database can be read at best: a standby, or a primary that was made read-only."""
+
+
 class FormatUnknown(HoldfastError):
-    pass
+    """A row has a word or a format that this version does not know. A newer version has most likely
+    written it: the chat waits for a server that can read it."""
+
+    retry_after_s = 30.0
+
+
+class ChatTooNew(FormatUnknown):
+    """The chat names a reader level above the one of this version."""
+
+    def __init__(self, chat_id: ChatId, needed: int, ours: int) -> None:
+        super().__init__(f"chat {chat_id} needs reader level {needed}; this version has {ours}")

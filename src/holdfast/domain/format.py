@@ -15,6 +15,10 @@ from holdfast.domain.errors import FormatUnknown
 from holdfast.domain.parts import JsonObject, JsonValue, Native, Need, Part, Synthetic
 
 FORMAT: Final = 1
+READS: Final = 1
+"""The reader level of this version, compared with `chats.reads`. A version that adds a word to a
+chat's facts or a format of messages raises it, and sets `chats.reads` to it in each commit that
+writes the new word. Older versions then leave the chat to newer ones."""
 
 _KINDS: Final[Mapping[str, type[Part]]] = {
     cast(str, fields(part)[-1].default): part for part in get_args(Part)

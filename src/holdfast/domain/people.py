@@ -1,11 +1,11 @@
 """What the commands of people do, once they are lawful."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Final, assert_never
 
-from holdfast.domain.chat import OpenCall, QueuedMessage, Status
+from holdfast.domain.chat import Chat, OpenCall, Past, QueuedMessage, Status
 from holdfast.domain.commands import (
     Archive,
     Create,
@@ -126,7 +126,8 @@ def interrupt(draft: Draft, _command: Interrupt, _now: datetime) -> None:
             draft.set(status=Status.INTERRUPTING, backoff=None)
         case Status.AWAITING:
             draft.close_calls(Synthetic.INTERRUPTED)
-            draft.resume()
+            draft.set(owes_reply=False, awaiting=None)
+            draft.end_turn()
         case _:
             pass  # asked already
 
@@ -244,11 +245,12 @@ def restore(draft: Draft, command: Restore, _now: datetime) -> None:
     past = draft.facts.past
     if past is None or past.version != command.version:
         raise draft.refuse(VersionNotFound, f"no history as of version {command.version}")
+    still_open = _still_open(draft.chat, past)
     draft.clear_queue()
     if past.copied or past.hidden:
         draft.hide_from(Seq(past.shared_seq + 1))
         draft.restore(past.copied)
-    _close_restored(draft, _unanswered(past.tail))
+    _close_restored(draft, _unanswered(past.tail), still_open)
     boundary_last = bool(past.tail) and past.tail[-1].role is Role.BOUNDARY
     draft.set(
         status=Status.IDLE,
@@ -266,11 +268,26 @@ def _unanswered(tail: Sequence[MessageBody]) -> list[ToolCall]:
     return [call for body in tail for call in body.calls if call.call_id not in answered]
 
 
-def _close_restored(draft: Draft, calls: list[ToolCall]) -> None:
-    """A history that was left in the middle of its calls becomes whole again (M3)."""
+def _still_open(chat: Chat, past: Past) -> dict[CallId, OpenCall]:
+    """The open calls that the history of a restore ends in: none, if that left the present one."""
+    if past.copied:
+        return {}
+    return {call.call_id: call for call in chat.open_calls if call.seq <= past.shared_seq}
+
+
+def _close_restored(
+    draft: Draft, calls: list[ToolCall], still_open: Mapping[CallId, OpenCall]
+) -> None:
+    """A history that was left in the middle of its calls becomes whole again (M3). What hung on a
+    call that is not open any more is hidden now: a worker may have started it, gate or not."""
     open_calls = tuple(
-        OpenCall(
-            call_id=call.call_id, tool=call.tool, seq=draft.chat.last_seq, epoch=draft.chat.epoch
+        still_open.get(call.call_id)
+        or OpenCall(
+            call_id=call.call_id,
+            tool=call.tool,
+            seq=draft.chat.last_seq,
+            epoch=draft.chat.epoch,
+            needs=call.then if call.needs.is_gate else call.needs,
         )
         for call in calls
     )

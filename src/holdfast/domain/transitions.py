@@ -90,7 +90,7 @@ TRANSITIONS: Final[Mapping[tuple[Standing, type[Command]], frozenset[Standing]]]
     (INTERRUPTING, Fail): _to(FAILED),
     (AWAITING, SendMessage): _to(AWAITING, RUNNING),  # as when_busy says
     (AWAITING, EditMessage): _to(RUNNING),
-    (AWAITING, Interrupt): _to(RUNNING),
+    (AWAITING, Interrupt): _to(IDLE, RUNNING),  # RUNNING: the queue head was promoted
     (AWAITING, TakeQueued): _to(AWAITING),
     (AWAITING, DeleteQueued): _to(AWAITING),
     (AWAITING, MoveQueued): _to(AWAITING),

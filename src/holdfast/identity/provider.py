@@ -8,7 +8,9 @@ from urllib.parse import urlsplit
 import orjson
 
 from holdfast.domain.denials import OidcRefused
+from holdfast.domain.errors import Unavailable
 from holdfast.identity.id_token import ALGORITHMS, PublicKey, key_id_of, public_keys
+from holdfast.identity.sharing import SharedFetch, ShareOptions
 from holdfast.ports.fetching import Fetched, Fetching
 
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -28,6 +30,9 @@ class ProviderOptions:
     keys_every_s: float = 30.0
     """How often an unknown key may make us ask for the keys again."""
     http_on_loopback: bool = False
+    share: ShareOptions = field(default_factory=ShareOptions)
+    exchanges_max: int = 50
+    """Codes that may be under way to the provider at once, as each holds a place of a request."""
 
     def __post_init__(self) -> None:
         assert "openid" in self.scopes
@@ -45,28 +50,37 @@ class Metadata:
 
 
 class Provider:
-    """Metadata and keys are kept for a while. Whoever finds them missing fetches them while others
-    wait; if it is cancelled, the next one in line fetches (L130)."""
+    """Metadata and keys are kept for a while. Callers that find them missing share one fetch, and
+    its failure (L130). What a provider that hangs can hold is bounded."""
 
     def __init__(self, fetching: Fetching, options: ProviderOptions) -> None:
         self._fetching = fetching
         self.options = options
         self._metadata: tuple[Metadata, float] | None = None
         self._keys: tuple[dict[str, PublicKey], float] | None = None
-        self._fetch_metadata = asyncio.Lock()
-        self._fetch_keys = asyncio.Lock()
+        self._fetched_metadata = SharedFetch(self._fetch_metadata, options.share)
+        self._fetched_keys = SharedFetch(self._fetch_keys, options.share)
+        self._exchanges = 0
 
     async def metadata(self) -> Metadata:
-        async with self._fetch_metadata:
-            now = asyncio.get_running_loop().time()
-            if self._metadata is not None and now < self._metadata[1]:
-                return self._metadata[0]
-            url = f"{self.options.issuer.rstrip('/')}/.well-known/openid-configuration"
-            self._check_url(url)
-            document = _json(await self._fetching.get(url))
-            metadata = self._described(document)
-            self._metadata = metadata, now + self.options.metadata_ttl_s
-            return metadata
+        """Metadata that cannot be fetched anew is used on."""
+        now = asyncio.get_running_loop().time()
+        if self._metadata is not None and now < self._metadata[1]:
+            return self._metadata[0]
+        try:
+            return await self._fetched_metadata.get()
+        except Unavailable:
+            if self._metadata is None:
+                raise
+            return self._metadata[0]
+
+    async def _fetch_metadata(self) -> Metadata:
+        url = f"{self.options.issuer.rstrip('/')}/.well-known/openid-configuration"
+        self._check_url(url)
+        metadata = self._described(_json(await self._fetching.get(url)))
+        now = asyncio.get_running_loop().time()
+        self._metadata = metadata, now + self.options.metadata_ttl_s
+        return metadata
 
     def _described(self, document: dict[str, Any]) -> Metadata:
         if document.get("issuer") != self.options.issuer:
@@ -86,21 +100,25 @@ class Provider:
     async def key_for(self, token: str) -> PublicKey:
         """The key that signed this token, by its id; asks again for one that is new."""
         key_id = key_id_of(token)
-        metadata = await self.metadata()
-        async with self._fetch_keys:
-            now = asyncio.get_running_loop().time()
-            keys, fetched_at = self._keys or ({}, None)
-            old = fetched_at is None or now >= fetched_at + self.options.metadata_ttl_s
-            missing = key_id not in keys and (
-                fetched_at is None or now >= fetched_at + self.options.keys_every_s
-            )
-            if old or missing:
-                keys = public_keys(_json(await self._fetching.get(metadata.jwks_uri)))
-                self._keys = keys, now
+        now = asyncio.get_running_loop().time()
+        keys, fetched_at = self._keys or ({}, None)
+        old = fetched_at is None or now >= fetched_at + self.options.metadata_ttl_s
+        missing = key_id not in keys and (
+            fetched_at is None or now >= fetched_at + self.options.keys_every_s
+        )
+        if old or missing:
+            keys = await self._fetched_keys.get()
         key = keys.get(key_id)
         if key is None:
             raise OidcRefused("token", "signed with a key that the issuer does not list")
         return key
+
+    async def _fetch_keys(self) -> dict[str, PublicKey]:
+        metadata = await self.metadata()
+        now = asyncio.get_running_loop().time()
+        keys = public_keys(_json(await self._fetching.get(metadata.jwks_uri)))
+        self._keys = keys, now
+        return keys
 
     async def exchange(self, code: str, verifier: str) -> str:
         """The id_token for a code."""
@@ -114,7 +132,14 @@ class Provider:
         }
         secret = self.options.client_secret
         basic = None if secret is None else (self.options.client_id, secret)
-        answer = _json(await self._fetching.post_form(metadata.token_endpoint, form, basic=basic))
+        if self._exchanges >= self.options.exchanges_max:
+            raise Unavailable("too many requests wait for the identity provider")
+        self._exchanges += 1
+        try:
+            said = await self._fetching.post_form(metadata.token_endpoint, form, basic=basic)
+        finally:
+            self._exchanges -= 1
+        answer = _json(said)
         token = answer.get("id_token")
         if not isinstance(token, str):
             raise OidcRefused("provider", "no id_token in the answer")

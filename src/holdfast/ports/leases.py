@@ -1,12 +1,29 @@
 """Leases: one per worker, on the database's clock."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 from uuid import UUID
 
 from holdfast.domain.chat import Chat
 from holdfast.domain.ids import ChatId, WorkerId
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A chat that this version cannot read, and why."""
+
+    chat_id: ChatId
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Acquired:
+    """Both are owned by who acquired them; `unreadable` ones are to be set aside."""
+
+    chats: Sequence[Chat] = ()
+    unreadable: Sequence[Unreadable] = ()
 
 
 class Leases(Protocol):
@@ -18,19 +35,34 @@ class Leases(Protocol):
         """Renew, and say when the lease now ends; None if it has lapsed: then begin anew."""
         ...
 
-    async def acquire(self, worker_id: WorkerId, *, limit: int, ring_start: UUID) -> Sequence[Chat]:
+    async def acquire(self, worker_id: WorkerId, *, limit: int, ring_start: UUID) -> Acquired:
         """Own chats that nobody alive does, as they now are: an attempt at their next step is begun
         where `begun_by_acquiring` says so. Nobody has been told."""
         ...
 
     async def release(
-        self, worker_id: WorkerId, chat_ids: Sequence[ChatId]
-    ) -> Sequence[ChatId]: ...
+        self,
+        worker_id: WorkerId,
+        chat_ids: Sequence[ChatId],
+        *,
+        undriven: Sequence[ChatId] = (),
+    ) -> Sequence[ChatId]:
+        """`undriven`: those of them that no runner was started for. The attempt that acquiring them
+        has begun is forgiven."""
+        ...
+
+    async def set_aside(
+        self, worker_id: WorkerId, unreadable: Sequence[Unreadable]
+    ) -> Sequence[ChatId]:
+        """Release chats that cannot be read. They are neither acquired nor expired by this version
+        until their next commit, and the attempt that acquiring has begun is forgiven."""
+        ...
 
     async def release_all_but(
         self, worker_id: WorkerId, kept: Sequence[ChatId]
     ) -> Sequence[ChatId]:
-        """Release what a worker holds without knowing: an acquire's answer may get lost."""
+        """Release what a worker holds without knowing: an acquire's answer may get lost. None of it
+        was driven, so the attempt that acquiring has begun is forgiven."""
         ...
 
     async def leave(self, worker_id: WorkerId) -> Sequence[ChatId]:

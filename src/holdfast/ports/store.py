@@ -87,3 +87,8 @@ class Store(Protocol):
         """Commit all of an outcome, or nothing and None: the version moved on, the fence did, the
         taker's lease has lapsed, or the key was used before."""
         ...
+
+    async def keep_receipt(self, chat_id: ChatId, keyed: Keyed, answer: Answer) -> bool:
+        """Store the receipt of a request that changed nothing at the version of its answer; False:
+        the version moved on, or the key was used before."""
+        ...

@@ -23,6 +23,7 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict, SettingsError
 
+from holdfast.settings.connections import ConnectionsMax, ConnectionsPerAddressMax, HeadSeconds
 from holdfast.settings.models import ModelSettings
 from holdfast.settings.oidc import OidcSettings
 from holdfast.settings.templates import (
@@ -204,6 +205,9 @@ class Settings(BaseSettings):
         description="Seconds after which the connection of a client that takes nothing is ended; it"
         " may come again and miss nothing. On Linux.",
     )
+    connections_max: ConnectionsMax = 20_000
+    connections_per_address_max: ConnectionsPerAddressMax = 1_000
+    head_s: HeadSeconds = 15.0
     rate_per_s: float = Field(
         default=50.0,
         gt=0,

@@ -1,7 +1,9 @@
 """The watching half of a server: what readers of a chat are told, once each and in order.
 
     hub         every reader of this process; the safety poll; opens and closes feeds
+    poll_reads  the reads that the safety poll starts: one per chat, bounded
     feed        one watched chat: subscribe, read, tail; hints and parts become log entries
+    chat_reads  what readers need of one chat, from the store and the live log
     log         what was told of a chat lately: one, bounded, shared by all its readers
     follower    one reader: a position in the log, and what it knows already
     bundle      a commit, or many, or a snapshot, as events in order

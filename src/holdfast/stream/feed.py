@@ -10,11 +10,12 @@ its own time: a hint may overtake the one before it. So what is ahead of us is k
 and only if what is between does not come is it read.
 
 Whatever changes the feed happens under its lock, so a read and a hint never overtake one another.
+A newcomer reads its facts without the lock: a database that is slow for it does not silence those
+who follow the bus (L149).
 """
 
 import asyncio
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -23,16 +24,16 @@ from holdfast.domain.chat import Chat
 from holdfast.domain.errors import ChatNotFound, HoldfastError, Unavailable
 from holdfast.domain.ids import NO_VERSION, ChatId, Version
 from holdfast.ports.bus import Episode, Gap, Hint, LivePart, News
-from holdfast.ports.history import Changes
 from holdfast.stream import bundle as bundles
 from holdfast.stream.bundle import Bundle
+from holdfast.stream.chat_reads import ChatReads
 from holdfast.stream.cursor import Cursor
 from holdfast.stream.events import StreamEvent, part_data
+from holdfast.stream.failures import log_failure
 from holdfast.stream.log import Log, Said
 from holdfast.stream.sources import Sources
 
 WARNING_EVERY_S: Final = 10.0
-SNAPSHOT_KEPT_S: Final = 1.0
 EARLY_MAX: Final = 64
 """News that a feed keeps while it waits for what comes before them; more, and it reads."""
 _LOG_BEFORE_PAUSE: Final = 64
@@ -55,21 +56,21 @@ class Feed:
         self.version = NO_VERSION
         self.closed = False
         self._from = sources
+        self._reads = ChatReads(chat_id, sources)
         self._episode = Episode(NO_VERSION, 0)
         self._spent = False
         self._seq: int | None = None
         """The last part in the log; None: unknown, readers look to themselves."""
         self._facts: Chat | None = None
         self._lock = asyncio.Lock()
+        self._facts_lock = asyncio.Lock()
+        """Newcomers at the same time share one read of the facts. Taken before the feed's lock."""
         self._opening: asyncio.Event | None = asyncio.Event()
         """None once it is open, or refused: thousands of feeds are, and need no event any more."""
         self._refusal: HoldfastError | None = None
         self._waiting: dict[asyncio.Future[None], None] = {}
         self.newest: Telling | None = None
         """The last part as those get it who know everything before it: nearly everybody."""
-        self._snapshot: Bundle | None = None
-        self._forgetting: asyncio.TimerHandle | None = None
-        self._snapshot_lock = asyncio.Lock()
         self._pause_s = 0.0
         self._read_again_at = 0.0
         self._fill_again_at = 0.0
@@ -93,6 +94,8 @@ class Feed:
                     if len(self.log) >= _LOG_BEFORE_PAUSE or self.log.is_filling:
                         await asyncio.sleep(0)  # a burst must not outrun those who do read
                 await asyncio.Event().wait()
+        except Exception as error:  # noqa: BLE001 - ends this feed only (L137)
+            self._fail(error)
         finally:
             self.close()
 
@@ -111,11 +114,18 @@ class Feed:
     def close(self) -> None:
         self.closed = True
         self._forget_early()
-        self._forget_snapshot()
+        self._reads.close()
         if self._opening is not None:
             self._refusal = self._refusal or Unavailable("the server stops watching")
             self._is_open()
         self._wake()
+
+    def _fail(self, error: Exception) -> None:
+        """Close after an error that another try would meet again: a row that this version cannot
+        read, or a defect. Readers reconnect, and find another feed or are refused."""
+        self._from.counters.failed_reads += 1
+        log_failure(_LOG, f"stream: feed of chat {self.chat_id} closed by an error", error)
+        self.close()
 
     def news(self) -> asyncio.Future[None]:
         """Done when there may be something new in the log; say `forget` if it is not waited for."""
@@ -137,8 +147,11 @@ class Feed:
         try:
             async with self._lock:
                 await self._refresh()
-        except HoldfastError as error:
+        except (ChatNotFound, Unavailable) as error:
             self._refusal = error
+        except Exception as error:  # noqa: BLE001 - refuses the readers of this chat only (L137)
+            self._refusal = Unavailable("The chat cannot be read by this server. Try again later.")
+            self._fail(error)
         self._is_open()
         return self._refusal is None
 
@@ -224,13 +237,16 @@ class Feed:
         return news.episode > self._episode
 
     async def _overdue(self) -> None:
-        async with self._lock:
-            self._overdue_timer = None
-            if self.closed or not self._early:
-                return
-            await self._try_refresh()
-            await self._hear_early()
-            self._forget_early()  # of what is ahead even now the poll will know more
+        try:
+            async with self._lock:
+                self._overdue_timer = None
+                if self.closed or not self._early:
+                    return
+                await self._try_refresh()
+                await self._hear_early()
+                self._forget_early()  # of what is ahead even now the poll will know more
+        except Exception as error:  # noqa: BLE001 - a task of the hub's: ends this feed only
+            self._fail(error)
 
     def _forget_early(self) -> None:
         self._early.clear()
@@ -249,7 +265,7 @@ class Feed:
         if now < self._fill_again_at:
             return False
         try:
-            parts = await self._read_live(self._episode, self._seq)
+            parts = await self._reads.live(self._episode, self._seq)
         except Unavailable:
             self._fill_again_at = now + self._from.options.retry_max_s
             return False
@@ -279,10 +295,13 @@ class Feed:
         `fell`: it was further once. The database lost commits that were told (a restored backup, a
         failover); readers begin anew.
         """
-        async with self._lock:
-            if not self.closed and (fell or version > self.version):
-                await self._try_refresh()
-                await self._hear_early()
+        try:
+            async with self._lock:
+                if not self.closed and (fell or version > self.version):
+                    await self._try_refresh()
+                    await self._hear_early()
+        except Exception as error:  # noqa: BLE001 - a task of the hub's: ends this feed only
+            self._fail(error)
 
     async def _try_refresh(self, *, heard_out: bool = False) -> None:
         """Read, or let it be for now: whatever is missed, the poll will find (R1)."""
@@ -295,7 +314,7 @@ class Feed:
             self._pause_s = 0.0
         except ChatNotFound:
             self.close()
-        except HoldfastError as error:
+        except Unavailable as error:
             self._from.counters.failed_reads += 1
             self._pause_s = min(max(self._pause_s * 2, options.retry_min_s), options.retry_max_s)
             self._read_again_at = now + self._pause_s
@@ -303,10 +322,20 @@ class Feed:
 
     async def _refresh(self, *, heard_out: bool = False) -> Chat:
         """Bring the feed to what the store says, with one read that all readers share."""
-        chat = await self._load()
-        if self.version not in {NO_VERSION, chat.version}:
+        chat = await self._reads.load()
+        missed = None
+        if self.version != NO_VERSION and self.version != chat.version:
+            missed = await self._reads.missed(chat, self.version, None)
+        await self._move_to(chat, missed, heard_out=heard_out)
+        return chat
+
+    async def _move_to(self, chat: Chat, missed: Bundle | None, *, heard_out: bool = False) -> None:
+        """Take these facts, and tell what all readers missed; None if it is too much to be told."""
+        if self.version == NO_VERSION:
+            self.version = chat.version
+            self._episode, self._spent = bundles.episode_of(chat), bundles.is_spent(chat)
+        elif self.version != chat.version:
             before = self._episode
-            missed = await self._missed(chat, self.version, None)
             if not heard_out:
                 await self._hear_out(chat)
             self._tell(missed or bundles.to_begin_anew(chat, self.version))
@@ -317,11 +346,7 @@ class Feed:
                 if self._from.patience.is_left():
                     with self._from.patience.spent():
                         await self._fill()
-        elif self.version == NO_VERSION:
-            self.version = chat.version
-            self._episode, self._spent = bundles.episode_of(chat), bundles.is_spent(chat)
         self._facts = chat
-        return chat
 
     async def _hear_out(self, chat: Chat) -> None:
         """Tell the rest of an answer that these facts end.
@@ -338,7 +363,7 @@ class Feed:
             return
         try:
             with self._from.patience.spent():
-                rest = await self._read_live(
+                rest = await self._reads.live(
                     self._episode, self._seq or 0, within_s=self._from.options.poll_grace_s
                 )
         except Unavailable:
@@ -348,118 +373,78 @@ class Feed:
                 if self._seq is None or part.seq == self._seq + 1:
                     self._say(part)
 
-    async def _load(self) -> Chat:
-        self._from.counters.reads += 1
-        loaded = await self._from.store.load(self.chat_id)
-        if loaded is None:
-            raise ChatNotFound(self.chat_id)
-        return loaded.facts.chat
-
-    async def _missed(self, chat: Chat, since: Version, place: int | None) -> Bundle | None:
-        """What a reader there has missed of this chat; None if it is too much to be told."""
-        if since > chat.version:
-            return None
-        changes = None
-        if chat.history_version > since or (place is not None and chat.history_version == since):
-            changes = await self._changes(chat, since, place)
-            if changes is None:
-                return None
-        bundle = bundles.of_changes(chat, since, place, changes)
-        return bundle if bundle.weight <= self._from.options.missed_bytes_max else None
-
-    async def _changes(self, chat: Chat, since: Version, place: int | None) -> Changes | None:
-        limit = self._from.options.missed_max
-
-        async def read(version: Version) -> Changes | None:
-            self._from.counters.reads += 1
-            changes = await self._from.history.changes_since(
-                chat.chat_id, version, limit=limit, as_of=chat.version
-            )
-            return changes if changes is not None and changes.complete else None
-
-        changes = await read(since)
-        if place is None or changes is None:
-            return changes
-        # In the middle of a commit: its other messages, too, but what it hid was told at place 0.
-        whole = await read(Version(since - 1))
-        return None if whole is None else bundles.with_hidden_of(whole, changes)
-
     # For one reader.
 
-    async def enter(self, cursor: Cursor | None) -> tuple[Chat, int]:
+    async def enter(self, cursor: Cursor | None) -> tuple[Chat, int | None]:
         """The facts at some version, and a position in the log from which on all that follows it
-        will be. May raise `Unavailable`.
+        will be; None if the log moved on without us, and one is to enter again. May raise
+        `Unavailable`.
 
         A cursor may be ahead of us, by versions or by attempts: its reader comes from a replica
         that heard of a commit sooner.
+
+        The position is taken before the read. What the bus brings while the read lasts is in the
+        log from there on, and a reader skips what its facts contain.
         """
-        async with self._lock:
-            chat = self._facts
-            if (
-                chat is None
-                or chat.version != self.version
-                or (cursor is not None and not _is_known(cursor, chat))
-            ):
-                chat = await self._refresh()
+        position, since = self.log.enter(), self.version
+        try:
+            async with self._facts_lock:
+                chat = self._facts
+                if (
+                    chat is None
+                    or chat.version < since
+                    or (cursor is not None and not _is_known(cursor, chat))
+                ):
+                    chat = await self._read_facts()
+        except BaseException:
+            self.log.leave(position)
+            raise
+        if chat.version == self.version:
+            self.log.leave(position)
             return chat, self.log.enter()
+        if chat.version < since or self.log.has_lost(position):
+            self.log.leave(position)
+            return chat, None
+        return chat, position
+
+    async def _read_facts(self) -> Chat:
+        """Read without the lock, and bring the feed to what was read if it is behind."""
+        since = self.version
+        chat = await self._reads.load()
+        if chat.version < since:
+            # The database lost commits that were told. With the lock it is certain, and all begin
+            # anew.
+            async with self._lock:
+                return await self._refresh()
+        while chat.version > (known := self.version):
+            missed = await self._reads.missed(chat, known, None)
+            async with self._lock:
+                if self.version == known:
+                    await self._move_to(chat, missed)
+        if self._facts is None or self._facts.version <= chat.version:
+            self._facts = chat
+        return chat
 
     async def bundle_for(self, cursor: Cursor | None, chat: Chat) -> Bundle:
         """What brings a reader from its cursor to these facts."""
         if cursor is not None and _is_known(cursor, chat):
             if cursor.version == chat.version and cursor.place is None:
                 return bundles.of_nothing(chat)
-            missed = await self._missed(chat, cursor.version, cursor.place)
+            missed = await self._reads.missed(chat, cursor.version, cursor.place)
             if missed is not None:
                 return missed
-        self._from.counters.snapshots += 1
-        async with self._snapshot_lock:
-            # Who comes at about the same time shares it; then it is gone.
-            snapshot = self._snapshot
-            if snapshot is None or snapshot.version != chat.version:
-                snapshot = self._snapshot = await self._read_snapshot(chat)
-                if self._forgetting is None and not self.closed:
-                    loop = asyncio.get_running_loop()
-                    self._forgetting = loop.call_later(SNAPSHOT_KEPT_S, self._forget_snapshot)
-            return snapshot
-
-    def _forget_snapshot(self) -> None:
-        if self._forgetting is not None:
-            self._forgetting.cancel()
-        self._snapshot = self._forgetting = None
-
-    async def _read_snapshot(self, chat: Chat) -> Bundle:
-        options = self._from.options
-        self._from.counters.reads += 1
-        page = await self._from.history.page(
-            chat.chat_id, limit=options.snapshot_max, as_of=chat.version
-        )
-        return bundles.of_snapshot(chat, page, options.snapshot_bytes_max)
+        return await self._reads.snapshot(chat)
 
     async def said_since(self, episode: Episode, seq: int) -> tuple[list[Said], bool]:
         """The parts after a number, as many as a reader may hold, and whether there are more."""
         said: list[Said] = []
         size = 0
-        for part in await self._read_live(episode, seq):
+        for part in await self._reads.live(episode, seq):
             if size > self._from.options.parts_bytes_max:
                 return said, True
             said.append(_said(part))
             size += said[-1].weight
         return said, False
-
-    async def _read_live(
-        self, episode: Episode, seq: int, *, within_s: float | None = None
-    ) -> Sequence[LivePart]:
-        """The race: a bus that hangs would hold the lock, or a reader, for as long as its own
-        patience lasts, and what was committed meanwhile would wait behind words that may never
-        come. So no longer than the poll takes to find it (R1)."""
-        self._from.counters.live_reads += 1
-        try:
-            async with asyncio.timeout(
-                self._from.options.poll_every_s if within_s is None else within_s
-            ):
-                return await self._from.bus.read_live(self.chat_id, episode, seq)
-        except TimeoutError as late:
-            raise Unavailable("the bus did not say in time what was said") from late
 
     def count_lagged(self) -> None:
         """A reader was too slow. Said at most every ten seconds for a chat (L65)."""

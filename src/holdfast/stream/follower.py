@@ -5,24 +5,28 @@ it begins, and when the log has moved on without it.
 """
 
 import asyncio
+import logging
 from typing import Final, Self
 
-from holdfast.domain.errors import Unavailable
+from holdfast.domain.errors import ChatNotFound, Unavailable
 from holdfast.domain.events import EventKind
 from holdfast.domain.ids import NO_VERSION, Version
 from holdfast.ports.bus import Episode
 from holdfast.stream.bundle import Bundle, BundleEvent
 from holdfast.stream.cursor import Cursor
 from holdfast.stream.events import LAGGED, PING, StreamEvent
+from holdfast.stream.failures import log_failure
 from holdfast.stream.feed import Feed, Telling
 from holdfast.stream.log import Said
 from holdfast.stream.options import HubOptions, StreamCounters
 
+_LOG: Final = logging.getLogger(__name__)
 _NO_EPISODE: Final = Episode(NO_VERSION, -1)
 
 
 class Follower:
-    """Iterate over it. Ends with the hub, or with the chat."""
+    """Iterate over it. Ends with the hub, with the chat, or when its own read meets an error that
+    is not an outage: other readers of the chat go on."""
 
     def __init__(
         self, feed: Feed, after: Cursor | None, options: HubOptions, counters: StreamCounters
@@ -71,6 +75,13 @@ class Follower:
                 self._pause_s = 0.0
             except Unavailable:
                 await self._pause()
+            except ChatNotFound:
+                self._feed.close()
+            except Exception as error:  # noqa: BLE001 - ends this reader only (L137)
+                self._counters.failed_reads += 1
+                name = f"stream: reader of chat {self._feed.chat_id} ended by an error"
+                log_failure(_LOG, name, error)
+                break
         raise StopAsyncIteration
 
     def close(self) -> None:
@@ -207,7 +218,9 @@ class Follower:
             self._waiter.set_result(None)
 
     async def _enter(self) -> None:
-        """Take a place in the log first, then read up to it: nothing falls in between (R3)."""
+        """Take a place in the log first, then read up to it: nothing falls in between (R3).
+
+        If the log moved on without that place, the bundle is told and this is done once more."""
         cursor = self._cursor
         chat, self._position = await self._feed.enter(cursor)
         try:
@@ -222,7 +235,7 @@ class Follower:
             self._episode = Episode(chat.history_version, cursor.attempt) if same else _NO_EPISODE
             self._seq = cursor.seq
         self._take(bundle)
-        self._more_said = not bundle.spent
+        self._more_said = not bundle.spent and self._position is not None
 
     async def _listen_again(self) -> None:
         """Parts that the log does not have for us, from the live log."""

@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -17,9 +18,11 @@ from holdfast.ports.bus import Bus
 from holdfast.ports.history import History
 from holdfast.ports.store import Store
 from holdfast.stream.cursor import Cursor
+from holdfast.stream.failures import log_failure
 from holdfast.stream.feed import Feed
 from holdfast.stream.follower import Follower
 from holdfast.stream.options import HubOptions, StreamCounters
+from holdfast.stream.poll_reads import PollReads
 from holdfast.stream.sources import Patience, Sources
 from holdfast.tasks import Crew
 
@@ -58,6 +61,11 @@ class Hub:
             patience=Patience(self._options.poll_every_s / 4, self._options.poll_every_s),
         )
         self._watches: dict[ChatId, _Watch] = {}
+        self._poll_reads = PollReads(
+            partial(self._group.create_task, name="poll read"),
+            places=self._options.reads_max,
+            slow_s=self._options.poll_every_s,
+        )
         self._poll_task: asyncio.Task[None] | None = None
         self._closed = False
 
@@ -144,6 +152,7 @@ class Hub:
         self._counters.feeds = len(self._watches)
         if watch.closing is not None:
             watch.closing.cancel()
+        self._poll_reads.forget(chat_id)
         watch.feed.close()
         watch.task.cancel()
 
@@ -170,10 +179,10 @@ class Hub:
             try:
                 await self._poll()
                 pause_s = self._options.poll_every_s
-            except Unavailable as error:
+            except Exception as error:  # noqa: BLE001 - tried again (L133)
                 pause_s = min(pause_s * 2, self._options.poll_every_s * 4)
                 self._counters.failed_reads += 1
-                _LOG.info("the safety poll of readers failed: %s", error)
+                log_failure(_LOG, "stream: the safety poll failed and will be tried again", error)
 
     async def _poll(self) -> None:
         watched = {
@@ -191,24 +200,19 @@ class Hub:
             # A chat that is gone stands nowhere.
             now |= {chat_id: version or NO_VERSION for chat_id, version in moved}
         fell = {chat_id for chat_id, version in now.items() if version < watched[chat_id]}
-        found = [(i, version) for i, version in now.items() if i in fell or self._lacks(i, version)]
+        found = [i for i, version in now.items() if i in fell or self._lacks(i, version)]
         if not found:
             return
         await asyncio.sleep(self._options.poll_grace_s)
-        found = [(i, version) for i, version in found if self._lacks(i, version) or i in fell]
-        self._counters.found_by_poll += len(found)
-        slots = asyncio.Semaphore(self._options.reads_max)
-        async with asyncio.TaskGroup() as tasks:
-            for chat_id, version in found:
-                await slots.acquire()
-                reading = self._reach(chat_id, version, fell=chat_id in fell)
-                tasks.create_task(reading).add_done_callback(lambda _: slots.release())
+        for chat_id in found:
+            watch = self._watches.get(chat_id)
+            if watch is None or chat_id in self._poll_reads:
+                continue
+            version, has_fallen = now[chat_id], chat_id in fell
+            if has_fallen or watch.feed.version < version:
+                self._counters.found_by_poll += 1
+                self._poll_reads.add(chat_id, partial(watch.feed.reach, version, fell=has_fallen))
 
     def _lacks(self, chat_id: ChatId, version: Version) -> bool:
         watch = self._watches.get(chat_id)
         return watch is not None and watch.feed.version < version
-
-    async def _reach(self, chat_id: ChatId, version: Version, *, fell: bool) -> None:
-        watch = self._watches.get(chat_id)
-        if watch is not None:
-            await watch.feed.reach(version, fell=fell)

@@ -6,6 +6,7 @@ is left out; something that changed just now may be told twice, and says the sam
 """
 
 import asyncio
+import logging
 import re
 from collections import deque
 from dataclasses import dataclass
@@ -18,8 +19,10 @@ from holdfast.domain.errors import Unavailable
 from holdfast.domain.ids import ChatId
 from holdfast.domain.policy import Action, Kind, Principal, rule_for
 from holdfast.ports.listing import ListChanges, Listing, Mark
+from holdfast.stream.failures import log_failure
 from holdfast.stream.options import WatchCounters, WatchOptions
 
+_LOG: Final = logging.getLogger(__name__)
 _MARK: Final = re.compile("[1-9][0-9]{0,17}", re.ASCII)
 
 
@@ -126,8 +129,11 @@ class Watcher:
         self._stale.clear()
         try:
             await self._read()
-        except Unavailable:
+        except Exception as error:  # noqa: BLE001 - tried again (L133)
             self._counters.failed_reads += 1
+            if not isinstance(error, Unavailable):  # an outage would be a line for each watcher
+                log_failure(_LOG, f"stream: reading the list of {self.who.user_id} failed", error)
+                self._told.clear()  # of it the next read must leave nothing out
             self._read_again_at = now + self._options.retry_s
             self._stale.set()
 
@@ -145,7 +151,7 @@ class Watcher:
 
     async def _begin_anew(self) -> None:
         # The mark first: what changes between the two reads is told again, not lost.
-        self.mark = await self._listing.reached()
+        mark = await self._listing.reached()
         page = await lists.page(
             self._listing, self.who, limit=self._options.snapshot_max, pinned="first"
         )
@@ -156,10 +162,10 @@ class Watcher:
             for entry, each in zip(page.entries, shown, strict=True)
         }
         data = encode_data({"chats": shown, "after": page.after})
-        self._ready.append(WatchEvent(WatchKind.CHATS, self.mark, data))
+        self.mark = mark  # not before: if the page cannot be read, all of this is tried again
+        self._ready.append(WatchEvent(WatchKind.CHATS, mark, data))
 
     def _tell(self, changes: ListChanges) -> None:
-        self.mark = changes.reached
         if len(self._told) > self._options.told_max:
             self._told.clear()  # only spares us repeats
         told: list[tuple[WatchKind, bytes]] = []
@@ -172,6 +178,7 @@ class Watcher:
                 told += self._news(entry.chat_id, WatchKind.CHAT, lists.entry_json(entry))
         for chat_id in changes.gone:
             told += self._news(chat_id, WatchKind.CHAT_GONE, _gone(chat_id, "unshared"))
+        self.mark = changes.reached  # not before: what raises above is read again
         # Whoever leaves in the middle is told all of it again: only the last one moves the cursor.
         for number, (kind, data) in enumerate(told, start=1):
             mark = self.mark if number == len(told) else None

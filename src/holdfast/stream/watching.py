@@ -18,6 +18,7 @@ from holdfast.domain.ids import UserId
 from holdfast.domain.policy import Principal
 from holdfast.ports.bus import Bus, Gap
 from holdfast.ports.listing import Listing, Mark
+from holdfast.stream.failures import log_failure
 from holdfast.stream.options import WatchCounters, WatchOptions
 from holdfast.stream.watcher import Watcher
 from holdfast.tasks import Crew
@@ -105,6 +106,17 @@ class Watching:
         return watched
 
     async def _listen(self, user_id: UserId, watched: _Watched) -> None:
+        while True:
+            try:
+                await self._listen_once(user_id, watched)
+            except Exception as error:  # noqa: BLE001 - tried again (L133)
+                self.counters.failed_reads += 1
+                log_failure(_LOG, f"stream: listening for the list of {user_id} failed", error)
+                watched.heard.set()  # watchers have the poll until the bus is heard again
+                self._doubt.set()
+                await asyncio.sleep(self._options.retry_s)
+
+    async def _listen_once(self, user_id: UserId, watched: _Watched) -> None:
         async with self._bus.subscribe_lists(user_id) as news:
             watched.heard.set()
             async for each in news:
@@ -126,24 +138,30 @@ class Watching:
             self._doubt.clear()
             try:
                 await self._poll()
-            except Unavailable as error:
+            except Exception as error:  # noqa: BLE001 - tried again (L133)
                 self.counters.failed_reads += 1
-                _LOG.info("the safety poll of lists failed: %s", error)
+                log_failure(_LOG, "stream: the safety poll of lists failed", error)
 
     async def _poll(self) -> None:
-        marks: dict[UserId, Mark] = {}
+        # Only marks that were asked about may move. The race: a watcher that comes, or reads,
+        # while the query runs has another mark; moved to the answer's, it would skip what changed
+        # before.
+        asked: dict[UserId, dict[Watcher, Mark]] = {}
         for user_id, watched in self._watched.items():
-            known = [w.mark for w in watched.watchers if w.mark is not None and not w.is_stale]
-            if known:
-                marks[user_id] = min(known)
-        if not marks:
+            marks = {w: w.mark for w in watched.watchers if w.mark is not None and not w.is_stale}
+            if marks:
+                asked[user_id] = marks
+        if not asked:
             return
         self.counters.polls += 1
-        reached, changed = await self._listing.changed_for(marks)
-        for user_id in marks:
-            watched = self._watched.get(user_id)
-            for watcher in () if watched is None else watched.watchers:
-                if user_id in changed:
+        reached, changed = await self._listing.changed_for(
+            {user_id: min(marks.values()) for user_id, marks in asked.items()}
+        )
+        for user_id, marks in asked.items():
+            if user_id not in changed:
+                for watcher, mark in marks.items():
+                    if watcher.mark == mark:
+                        watcher.reach(reached)
+            elif user_id in self._watched:
+                for watcher in self._watched[user_id].watchers:
                     watcher.wake()
-                else:
-                    watcher.reach(reached)

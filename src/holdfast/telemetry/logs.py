@@ -7,13 +7,15 @@ chat's id: it is bound to the context, not passed around.
 import logging
 import re
 import sys
-from collections.abc import Generator, Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Final, Literal, TextIO, cast
 
 import orjson
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
+from typing_extensions import override
 
 HIDDEN: Final = "***"
 DEPTH_MAX: Final = 8
@@ -33,6 +35,41 @@ _PATTERNS: Final = (
 
 _QUIET: Final = ("opentelemetry", "urllib3", "asyncio")
 """Loggers of others that are only heard when something is wrong."""
+
+
+REPEATED_EVERY_S: Final = 10.0
+REPEATED_KEYS_MAX: Final = 1_000
+
+
+class Repeats(logging.Filter):
+    """Limits the rate of lines that an outage repeats.
+
+    A line that is logged with `extra={"seldom": key}` is written at once, and those with the same
+    key in the next `REPEATED_EVERY_S` are only counted; the next one that is written has their
+    number as `repeated`.
+    """
+
+    def __init__(self, now_s: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._now_s = now_s
+        self._written: dict[tuple[str, object], tuple[float, int]] = {}
+
+    @override
+    def filter(self, record: logging.LogRecord) -> bool:
+        named = record.__dict__.pop("seldom", None)
+        if named is None:
+            return True
+        key, now_s = (record.name, named), self._now_s()
+        written_s, more = self._written.get(key, (float("-inf"), 0))
+        if now_s - written_s < REPEATED_EVERY_S:
+            self._written[key] = (written_s, more + 1)
+            return False
+        if len(self._written) > REPEATED_KEYS_MAX:
+            self._written.clear()
+        self._written[key] = (now_s, 0)
+        if more:
+            record.repeated = more
+        return True
 
 
 class Redactor:
@@ -80,6 +117,7 @@ def logging_to(
     """Everything that is logged goes to `stream` (None: stderr), until the block is left."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(_formatter(style, Redactor(secrets)))
+    handler.addFilter(Repeats())
     root = logging.getLogger()
     before = (root.handlers[:], root.level)
     levels = {name: logging.getLogger(name).level for name in _QUIET}

@@ -103,15 +103,32 @@ TOOL_S: Final = "holdfast_tool_seconds"
 WORKSPACE_START_S: Final = "holdfast_workspace_start_seconds"
 DRIVE_S: Final = "holdfast_drive_seconds"
 
+BACKGROUND_TASKS: Final = (
+    *("bus receiver", "bus sender", "clock", "feed", "forget expired", "list", "list poll"),
+    *("overdue", "runner", "settings", "stream poll", "worker", "workspace", "workspaces"),
+    "other",
+)
+"""As `holdfast.tasks` counts them."""
+
 # Counters that parts of this process keep.
 
 _SENT: Final = "What was sent on the bus."
 _DROPPED: Final = "What the bus could not take: readers find it later, or see no preview."
+_FULL: Final = "Connections refused, by the bound that was reached."
 _TOKENS: Final = "Tokens that providers billed."
 
 METRICS: Final[Sequence[Row]] = (
     # The process.
     _now("tasks", "loop.tasks", "Tasks of this process's event loop."),
+    Row(
+        name="holdfast_task_failures_total",
+        kind=Kind.COUNTER,
+        help="Errors of background tasks, which the process survived. Each is a bug.",
+        part="loop",
+        field="failures",
+        by="task",
+        among=BACKGROUND_TASKS,
+    ),
     # The bus.
     _count("bus_sent", "bus.sent_hints", _SENT, kind="hint"),
     _count("bus_sent", "bus.sent_parts", _SENT, kind="part"),
@@ -152,12 +169,22 @@ METRICS: Final[Sequence[Row]] = (
     _count("worker_acquires", "worker.acquires", "Times this worker looked for chats."),
     _count("worker_acquires_failed", "worker.acquires_failed", "Of these, without an answer."),
     _count("worker_syncs", "worker.syncs", "Times it looked for what hints had lost."),
+    _count(
+        "chats_set_aside",
+        "worker.set_aside",
+        "Chats set aside: this version cannot read them, and leaves them to a newer one.",
+    ),
     _count("worker_expired", "worker.expired", "Waits ended because their deadline had passed."),
     _count("worker_forgotten", "worker.forgotten", "Dead workers removed."),
     _count("worker_heartbeats", "worker.heartbeats", "Heartbeats that were answered."),
     _count("worker_heartbeats_failed", "worker.heartbeats_failed", "Heartbeats that were not."),
     _count("worker_leases", "worker.leases", "Times this worker began, or began anew."),
     _count("worker_lease_losses", "worker.lease_losses", "Leases lost: not renewed in time."),
+    _count(
+        "worker_leases_given_up",
+        "worker.leases_given_up",
+        "Leases given up: renewed, but no commit was answered for a lease's length.",
+    ),
     # Turns.
     _count("turns", "turn.turns", "Turns that ended here."),
     _count("turn_steps", "turn.steps", "Steps committed."),
@@ -225,6 +252,12 @@ METRICS: Final[Sequence[Row]] = (
     _count("watch_snapshots", "watch.snapshots", "Snapshots given to those who watch a list."),
     _count("watch_polls", "watch.polls", "Times all watched lists were looked at."),
     _count("watch_failed_reads", "watch.failed_reads", "Of both, without an answer."),
+    # Connections of clients.
+    _now("http_connections", "http.open", "Connections of clients that are open here."),
+    _count("http_connections_refused", "http.refused_process", _FULL, bound="process"),
+    _count("http_connections_refused", "http.refused_address", _FULL, bound="address"),
+    _count("http_heads_refused", "http.heads_refused", "Requests whose headers were too large."),
+    _count("http_silent", "http.silent", "Connections closed: no whole request came in time."),
     # Workspaces.
     _now("workspace_work", "workspaces.under_way", "Workspaces started or stopped here now."),
     _count("workspace_starts", "workspaces.starts", "Starts that ended here."),

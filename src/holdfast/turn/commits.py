@@ -96,7 +96,8 @@ class Commits:
             except CommandRefused as refusal:
                 commands = await self._without_ending(turn, commands, refusal)
             except (Unavailable, ChatBusy) as unanswered:
-                log.warning("a commit of chat %s was not answered: %s", chat.chat_id, unanswered)
+                said = "a commit of chat %s was not answered: %s"
+                log.warning(said, chat.chat_id, unanswered, extra={"seldom": said})
                 self._counters.uncertain_commits += 1
                 pauses.check(unanswered)
                 await asyncio.sleep(pauses.next_s())

@@ -17,7 +17,7 @@ from opentelemetry import trace
 from holdfast.chats.ledger import Ledger
 from holdfast.domain.chat import Chat, ErrorKind, OpenCall, TurnError
 from holdfast.domain.commands import CommitStep, Fail, FinishInterrupt, FinishTurn
-from holdfast.domain.errors import FenceStale, Unavailable
+from holdfast.domain.errors import FenceStale, FormatUnknown, Unavailable
 from holdfast.domain.messages import Ending, MessageBody, Role
 from holdfast.domain.next_step import (
     AwaitOutside,
@@ -95,8 +95,8 @@ class Driver:
         """Drive a chat just acquired until nobody of ours need drive it; the last snapshot.
 
         If that still names our worker as its owner, the chat was let go and is to be released.
-        Raises `FenceStale` if somebody else drives it now, and `Unavailable` if the database
-        stayed away longer than anybody's patience.
+        Raises `FenceStale` if somebody else drives it now, `Unavailable` if the database stayed
+        away longer than anybody's patience, and `FormatUnknown` if this version cannot read it.
         """
         turn = Turn(chat, nudges)
         turn.prompt = self._memory.recall(chat, nudges.told)
@@ -109,7 +109,7 @@ class Driver:
     async def _drive_turn(self, turn: Turn) -> None:
         """Until the chat is at rest or let go, or the next message of its queue is promoted."""
         self.counters.turns += 1
-        ended: FenceStale | Unavailable | None = None
+        ended: FenceStale | Unavailable | FormatUnknown | None = None
         with tracer.start_as_current_span("turn") as span:
             span.set_attribute("holdfast.chat_id", str(turn.chat.chat_id))
             async with AsyncExitStack() as stack, asyncio.TaskGroup() as group:
@@ -117,7 +117,7 @@ class Driver:
                 try:
                     while turn.is_ours and not turn.let_go and not await self._step(turn):
                         pass
-                except (FenceStale, Unavailable) as error:
+                except (FenceStale, Unavailable, FormatUnknown) as error:
                     ended = error  # past the group, which would wrap it
             span.set_attribute("holdfast.status", turn.chat.status.value)
         if ended is not None:
@@ -136,7 +136,7 @@ class Driver:
             return await self._do(turn, step)
         except Moved:
             return False
-        except (FenceStale, Unavailable):
+        except (FenceStale, Unavailable, FormatUnknown):
             raise
         except Exception:
             log.exception("a step of chat %s failed by our own fault", turn.chat.chat_id)
@@ -306,7 +306,7 @@ class Driver:
             return await self._replies.fail(turn, OUR_FAULT)
         except Moved:
             return False
-        except (FenceStale, Unavailable):
+        except (FenceStale, Unavailable, FormatUnknown):
             raise
         except Exception:
             log.exception("what chat %s was saying cannot be kept", turn.chat.chat_id)

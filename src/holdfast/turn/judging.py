@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from holdfast.chats.outputs import cut
 from holdfast.domain.approvals import Verdict, digest_of
 from holdfast.domain.chat import Chat, OpenCall
 from holdfast.domain.ids import CallId
 from holdfast.domain.parts import Need, Part, ToolCall, ToolResult
 from holdfast.domain.synthetic import denied_by_rule
 from holdfast.ports.tools import Toolbox, ToolSpec
-from holdfast.turn.outputs import cut
 from holdfast.turn.rules import Rules
 
 MALFORMED: Final = "Not run: the arguments of this call were not a JSON object. They were: {raw}"

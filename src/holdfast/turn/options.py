@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from holdfast.chats.outputs import OUTPUT_BYTES_MAX, OUTPUT_SHARE
 from holdfast.domain.approvals import ALLOW_ALL, Policy
 from holdfast.domain.parts import Need
 from holdfast.turn.retry import RetryPolicy
@@ -38,9 +39,8 @@ class ToolOptions:
     """How long a cancelled run may take to be gone (X2)."""
     handover_s: float = 20.0
     """How long a run that must not happen twice may go on when the worker stops."""
-    output_bytes_max: int = 32 * 1024
-    output_share: float = 0.1
-    """Of the model's context window: no single result may take more (L114)."""
+    output_bytes_max: int = OUTPUT_BYTES_MAX
+    output_share: float = OUTPUT_SHARE
     emitted_bytes_max: int = 256 * 1024
     """Of one run, shown live."""
 

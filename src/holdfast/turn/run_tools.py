@@ -26,6 +26,7 @@ from typing import Final
 
 from opentelemetry import trace
 
+from holdfast.chats.outputs import bytes_max, fitted, storable
 from holdfast.domain.chat import OpenCall
 from holdfast.domain.ids import CallId
 from holdfast.domain.parts import JsonValue, Synthetic, ToolCall, ToolResult
@@ -38,7 +39,6 @@ from holdfast.turn.counters import TurnCounters
 from holdfast.turn.judging import refusal_to_run
 from holdfast.turn.live import Live
 from holdfast.turn.options import ToolOptions, TurnOptions
-from holdfast.turn.outputs import bytes_max, fitted, storable
 from holdfast.turn.prompt import Prompt
 from holdfast.turn.reading import Reading
 from holdfast.turn.rules import Rules

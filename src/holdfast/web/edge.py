@@ -1,6 +1,6 @@
 """What the edge is given by the composition root, and its bounds."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -111,5 +111,7 @@ class Edge:
     """By address: those who show no credential that holds."""
     workspaces: Workspaces | None = None
     """None: no template is offered."""
+    check_writable: Callable[[], Awaitable[None]] | None = None
+    """Raises `Unavailable` while the database takes no writes; None: nothing to check."""
     oidc: Mapping[str, OidcDoor] = field(default_factory=dict[str, OidcDoor])
     """By the name in their path."""

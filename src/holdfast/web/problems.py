@@ -44,6 +44,13 @@ class PreconditionFailed(Exception):
         self.tag = tag
 
 
+class NotReady(errors.Unavailable):
+    """The database is the reason. Its own words are for operators, and stand in the log."""
+
+    def __init__(self, reason: errors.Unavailable) -> None:
+        super().__init__(str(reason), retry_after_s=reason.retry_after_s)
+
+
 class Overloaded(Exception):
     retry_after_s = 1.0
 
@@ -109,6 +116,9 @@ KINDS: Final[Mapping[str, Kind]] = {
     "overloaded": Kind(503, "More requests at once than this process takes. Nothing was done."),
     "chat_busy": Kind(503, "Others kept being faster."),
     "unavailable": Kind(503, "Not now. Whether a change was made is unknown: repeat it by key."),
+    "upgrading": Kind(
+        503, "A newer version of the server wrote this chat; this one cannot read it yet."
+    ),
     "internal": Kind(500, "Something that we did not foresee."),
 }
 """Every code there is."""
@@ -135,6 +145,7 @@ CODES: Final[Mapping[type[Exception], str]] = {
     errors.ChatBusy: "chat_busy",
     errors.ContentRefused: "content_refused",
     errors.Unavailable: "unavailable",
+    errors.FormatUnknown: "upgrading",
     errors.ChangedMeanwhile: "precondition_failed",
     NoWorkspace: "no_workspace",
     TooManyWorkspaces: "too_many_workspaces",
@@ -154,7 +165,7 @@ CODES: Final[Mapping[type[Exception], str]] = {
 
 _BY_STATUS: Final = {404: "no_such_route", 405: "method_not_allowed"}
 # Their sentences may name what only operators should know of: a host, a statement.
-_SAYS_NOTHING: Final = frozenset({"unavailable", "internal"})
+_SAYS_NOTHING: Final = frozenset({"unavailable", "upgrading", "internal"})
 
 
 _WITHOUT_WORDS: Final = (NotAuthenticated, OriginRefused, NoSuchProvider, Overloaded)
@@ -200,6 +211,8 @@ def problem_of(error: Exception) -> Response:
 
 
 def _detail(code: str, error: Exception) -> str | None:
+    if isinstance(error, NotReady | errors.DatabaseReadOnly):
+        return "The database cannot be written at the moment. Try again later."
     if code in _SAYS_NOTHING or isinstance(error, _WITHOUT_WORDS):
         return None
     if isinstance(error, RequestValidationError | WebSocketRequestValidationError):
@@ -239,7 +252,9 @@ async def _tell(_connection: HTTPConnection, error: Exception) -> Response:
     if code_of(error) == "internal":
         raise error  # to the guard
     if isinstance(error, errors.Unavailable):
-        _LOG.warning("unavailable: %s", error)
+        _LOG.warning("unavailable: %s", error, extra={"seldom": "unavailable"})
+    if isinstance(error, errors.FormatUnknown):
+        _LOG.warning("api: a chat cannot be read by this version: %s", error)
     return problem_of(error)  # which refuses a WebSocket as well
 
 

@@ -5,11 +5,14 @@ import socket
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import uvicorn
 from fastapi import FastAPI
+
+from holdfast.web.connections import ConnectionCounters, Connections
+from holdfast.web.protocol import BoundedSocketProtocol, HeadOptions, bounded_protocol
 
 CONNECTIONS_WAITING_MAX: Final = 2048
 SOCKET_BYTES_MAX: Final = 64 * 2**10
@@ -24,6 +27,10 @@ class ServingOptions:
     """Whose word about the client's address is taken: addresses, with commas between."""
     stalled_s: float = 60.0
     """How long a client may take nothing of what was sent to it, or not say that it is there."""
+    connections_max: int = 0
+    connections_per_address_max: int = 0
+    """Of the process, and of one peer that is no trusted proxy. 0: no bound."""
+    head: HeadOptions = field(default_factory=HeadOptions)
     stop_s: int = 10
     """How long requests that are under way may take to end."""
 
@@ -58,6 +65,10 @@ class Serving(uvicorn.Server):
     """`await serve(sockets=[bound])` until `stop()`: then nothing new is accepted, and what is
     under way ends."""
 
+    def __init__(self, config: uvicorn.Config, counters: ConnectionCounters) -> None:
+        super().__init__(config)
+        self.counters = counters
+
     @contextmanager
     def capture_signals(self) -> Generator[None]:
         """Signals are the command's, which stops more than this."""
@@ -70,11 +81,14 @@ class Serving(uvicorn.Server):
 def serving(app: FastAPI, options: ServingOptions) -> Serving:
     logging.getLogger("uvicorn.error").addFilter(_denied_is_no_error)
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
+    connections = Connections(
+        options.connections_max, options.connections_per_address_max, options.trusted_proxies
+    )
     return Serving(
         uvicorn.Config(
             app,
-            http="httptools",
-            ws="websockets-sansio",
+            http=bounded_protocol(connections, options.head),
+            ws=BoundedSocketProtocol,
             ws_max_size=SOCKET_BYTES_MAX,
             loop="none",
             lifespan="off",
@@ -84,5 +98,6 @@ def serving(app: FastAPI, options: ServingOptions) -> Serving:
             backlog=CONNECTIONS_WAITING_MAX,
             forwarded_allow_ips=options.trusted_proxies,
             timeout_graceful_shutdown=options.stop_s,
-        )
+        ),
+        connections.counters,
     )

@@ -5,16 +5,23 @@ At most one acquire is under way. Hints that come meanwhile add up to one more.
 
 import asyncio
 import logging
-from collections.abc import Sequence
 from typing import Final
 
 from holdfast.chats.telling import hint_of_acquiring
-from holdfast.domain.chat import Chat, Status
+from holdfast.domain.chat import Status
 from holdfast.domain.driving import begun_by_acquiring
 from holdfast.ports.bus import Hint
+from holdfast.ports.leases import Acquired
 from holdfast.worker.ring import Ring
 from holdfast.worker.runners import Runners
-from holdfast.worker.tenure import Tenure, jittered, log_failure, now_s, wait_at_most
+from holdfast.worker.tenure import (
+    Tenure,
+    jittered,
+    log_failure,
+    now_s,
+    set_aside,
+    wait_at_most,
+)
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -92,18 +99,20 @@ class Acquirer:
             tenure.counters.acquires += 1
             with self._runners.expecting(limit):
                 async with asyncio.timeout(tenure.options.statement_timeout_s):
-                    chats = await tenure.leases.acquire(
+                    acquired = await tenure.leases.acquire(
                         tenure.worker_id, limit=limit, ring_start=self._ring.start()
                     )
-                await self._take(chats)
-        if limit and len(chats) >= limit:
+                await self._take(acquired)
+        if limit and len(acquired.chats) + len(acquired.unreadable) >= limit:
             self._wanted = True  # there may be more
 
-    async def _take(self, chats: Sequence[Chat]) -> None:
-        tenure = self._tenure
+    async def _take(self, acquired: Acquired) -> None:
+        tenure, chats = self._tenure, acquired.chats
         tenure.counters.acquired += len(chats)
         # Told before anything is driven: what is said of a chat keeps its order.
         await tenure.bus.publish([hint_of_acquiring(c) for c in chats if begun_by_acquiring(c)])
         for chat in chats:
             self._ring.met(chat.owner_id)
             self._runners.start(chat)
+        if acquired.unreadable:
+            await set_aside(tenure, acquired.unreadable)

@@ -8,6 +8,7 @@ from typing import Final
 from holdfast.domain.ids import ChatId
 from holdfast.ports.bus import Gap, Hint
 from holdfast.worker.acquirer import Acquirer
+from holdfast.worker.health import CommitHealth
 from holdfast.worker.heartbeat import Lease
 from holdfast.worker.places import TakenPlace
 from holdfast.worker.releases import Releases
@@ -19,7 +20,18 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 class Holding:
-    def __init__(self, tenure: Tenure, lease: Lease, runners: Runners, releases: Releases) -> None:
+    def __init__(
+        self,
+        tenure: Tenure,
+        lease: Lease,
+        runners: Runners,
+        releases: Releases,
+        health: CommitHealth,
+    ) -> None:
+        self.stands_back = False
+        """The lease was given up because commits fail, and the chats are free for other workers."""
+        self._health = health
+        self._gave_up = False
         self._tenure = tenure
         self._lease = lease
         self._runners = runners
@@ -80,12 +92,25 @@ class Holding:
         async with asyncio.TaskGroup() as tasks:
             lost = tasks.create_task(self._lease.until_lost(), name="lease watch")
             handed = tasks.create_task(self._hand_over(draining, acquiring), name="hand-over")
+            ill = tasks.create_task(self._until_commits_fail(), name="commit watch")
+            ends = {lost, handed, ill}
             try:
-                await asyncio.wait({lost, handed}, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             finally:
-                lost.cancel()
-                handed.cancel()
+                for each in ends:
+                    each.cancel()
         return not lost.cancelled()
+
+    async def _until_commits_fail(self) -> None:
+        tenure = self._tenure
+        await self._health.until_failed_for(tenure.options.lease.ttl_s)
+        self._gave_up = True
+        tenure.counters.leases_given_up += 1
+        _LOG.error(
+            "worker %s gives up its lease: no commit was answered for %.1f s",
+            tenure.worker_id,
+            self._health.failed_for_s,
+        )
 
     async def _hand_over(self, draining: asyncio.Event, acquiring: "asyncio.Task[None]") -> None:
         """Each chat is released the moment its driver returns, not when the last one does."""
@@ -120,4 +145,5 @@ class Holding:
         except Exception as error:  # noqa: BLE001 - nobody is left to handle it
             log_failure(_LOG, "could not leave, the lease will run out", error)
         else:
+            self.stands_back = self._gave_up
             await self._releases.tell(released, known)

@@ -88,6 +88,8 @@ class WorkerCounters:
     acquires: int = 0
     acquires_failed: int = 0
     syncs: int = 0
+    set_aside: int = 0
+    """Chats that this version cannot read, left for a newer one."""
     expired: int = 0
     """Waits ended because their deadline had passed."""
     forgotten: int = 0
@@ -97,3 +99,5 @@ class WorkerCounters:
     leases: int = 0
     """Times this worker began, or began anew."""
     lease_losses: int = 0
+    leases_given_up: int = 0
+    """Leases that could be renewed while no commit was answered."""

@@ -52,7 +52,7 @@ class TakenPlace:
         self.leave()
         tenure.counters.taken_in_doubt += 1
         tenure.doubtful_until_s = now_s() + tenure.options.lost_answer_s
-        self._releases.put(chat)
+        self._releases.put(chat, undriven=True)
 
 
 Offer: TypeAlias = Callable[[ChatId], TakenPlace | None]

@@ -20,6 +20,8 @@ class Releases:
     def __init__(self, tenure: Tenure) -> None:
         self._tenure = tenure
         self._waiting: dict[ChatId, Chat] = {}
+        self._undriven: set[ChatId] = set()
+        """Those of them that no runner was started for: they cost no attempt."""
         self._some = asyncio.Event()
         self._none = asyncio.Event()
         self._none.set()
@@ -34,9 +36,13 @@ class Releases:
     def waiting(self) -> dict[ChatId, Chat]:
         return dict(self._waiting)
 
-    def put(self, chat: Chat) -> None:
+    def put(self, chat: Chat, *, undriven: bool = False) -> None:
         """Harmless if the chat is no longer ours: then nothing is released."""
         self._waiting[chat.chat_id] = chat
+        if undriven:
+            self._undriven.add(chat.chat_id)
+        else:
+            self._undriven.discard(chat.chat_id)
         self._none.clear()
         self._some.set()
 
@@ -70,10 +76,15 @@ class Releases:
             released: Sequence[ChatId] = ()
             if batch:
                 async with asyncio.timeout(tenure.options.statement_timeout_s):
-                    released = await tenure.leases.release(tenure.worker_id, list(batch))
+                    released = await tenure.leases.release(
+                        tenure.worker_id,
+                        list(batch),
+                        undriven=[i for i in batch if i in self._undriven],
+                    )
             self._waiting = {
                 i: chat for i, chat in self._waiting.items() if i not in batch and not is_driven(i)
             }
+            self._undriven &= self._waiting.keys()
         if not self._waiting:
             self._some.clear()
             self._none.set()

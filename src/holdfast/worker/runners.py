@@ -8,14 +8,15 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from holdfast.domain.chat import Chat
-from holdfast.domain.errors import FenceStale, Unavailable
+from holdfast.domain.errors import FenceStale, FormatUnknown, Unavailable
 from holdfast.domain.ids import ChatId
 from holdfast.ports.bus import GAP, Gap, Hint
 from holdfast.ports.history import Head
+from holdfast.ports.leases import Unreadable
 from holdfast.turn.memory import Addition
 from holdfast.turn.nudges import Nudges
 from holdfast.worker.releases import Releases
-from holdfast.worker.tenure import Tenure, wait_at_most
+from holdfast.worker.tenure import Tenure, log_failure, set_aside, wait_at_most
 
 Drive: TypeAlias = Callable[[Chat, Nudges], Awaitable[Chat]]
 """Drives a chat just acquired until nobody of ours need drive it; returns it as it then is."""
@@ -70,8 +71,8 @@ class Runners:
 
     @property
     def kept(self) -> list[ChatId]:
-        """What is ours as far as we know, or about to be."""
-        return [*self._driven, *self._coming]
+        """What is ours as far as we know, or about to be, or was driven and is to be released."""
+        return [*self._driven, *self._coming, *self._releases.waiting]
 
     def takes(self, chat_id: ChatId, *, spare: int) -> bool:
         """Whether a commit may give us this chat now, and so many places are left for others.
@@ -126,7 +127,8 @@ class Runners:
         if self._stopped:
             return  # the lease is over, and with it all that was ours
         if self._leaving.is_set():
-            self._releases.put(chat)  # the answer to the last acquire before we were drained
+            # The answer to the last acquire before we were drained.
+            self._releases.put(chat, undriven=True)
             return
         # A chat may have finished, been sent a message and been acquired again before its old
         # runner is done: from here on the new one is meant.
@@ -227,8 +229,12 @@ class Runners:
             self._tenure.counters.lost += 1
             _LOG.info("dropped: %s", stale)
             return runner.chat
+        except FormatUnknown as error:
+            if await self._is_set_aside(runner.chat, error):
+                return None
         except Unavailable as error:
-            _LOG.warning("chat %s could not be driven: %s", runner.chat.chat_id, error)
+            said = "chat %s could not be driven: %s"
+            _LOG.warning(said, runner.chat.chat_id, error, extra={"seldom": said})
         except Exception:  # noqa: BLE001 - whatever it was, it is the chat's
             _LOG.exception("the driver of chat %s failed", runner.chat.chat_id)
         else:
@@ -238,3 +244,13 @@ class Runners:
         # the pause keeps it from getting there in a blink.
         await wait_at_most(self._tenure.options.crash_pause_s, self._leaving)
         return runner.chat
+
+    async def _is_set_aside(self, chat: Chat, error: FormatUnknown) -> bool:
+        """Not a fault of the chat, nor one that another attempt mends."""
+        try:
+            async with self._tenure.giving_back():
+                await set_aside(self._tenure, [Unreadable(chat.chat_id, str(error))])
+        except Exception as failed:  # noqa: BLE001 - released instead, and tried again
+            log_failure(_LOG, f"worker: chat {chat.chat_id} could not be set aside", failed)
+            return False
+        return True

@@ -7,10 +7,11 @@ from typing import Final
 
 from holdfast.chats.answer import expire
 from holdfast.chats.ledger import Ledger
-from holdfast.domain.errors import ChatError
+from holdfast.domain.errors import ChatError, FormatUnknown, HoldfastError
 from holdfast.ports.history import History
+from holdfast.ports.leases import Unreadable
 from holdfast.worker.runners import Runners
-from holdfast.worker.tenure import Tenure, every, now_s
+from holdfast.worker.tenure import Tenure, every, log_failure, now_s, set_aside
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -62,17 +63,27 @@ class Sweeper:
         await every(options.forget_every_s, self._tenure.chance, "forgetting", self._forget)
 
     async def _expire(self) -> None:
-        """End the waits whose deadline has passed, on the database's clock (L84)."""
+        """End the waits whose deadline has passed, on the database's clock (L84). An error of one
+        chat does not delay the others. A chat that cannot be read is set aside: else such chats,
+        if their deadlines are the oldest, would fill every sweep."""
         options = self._tenure.options
         async with asyncio.timeout(options.statement_timeout_s):
             expired = await self._tenure.leases.expired_awaits(limit=options.sweep_max)
+        unreadable = list[Unreadable]()
         for chat_id in expired:
             try:
                 await expire(self._ledger, chat_id)
             except ChatError as refused:
                 _LOG.info("not expired: %s", refused)  # answered, or somebody else was first
+            except FormatUnknown as error:
+                unreadable.append(Unreadable(chat_id, str(error)))
+            except HoldfastError as error:
+                log_failure(_LOG, f"sweep: the wait of chat {chat_id} was not ended", error)
             else:
                 self._tenure.counters.expired += 1
+        if unreadable:
+            async with self._tenure.owning:
+                await set_aside(self._tenure, unreadable)
 
     async def _forget(self) -> None:
         options = self._tenure.options

@@ -2,16 +2,16 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 from uuid import UUID
 
-from holdfast.domain.errors import Unavailable
+from holdfast.domain.errors import HoldfastError
 from holdfast.domain.ids import WorkerId
 from holdfast.ports.bus import Bus
-from holdfast.ports.leases import Leases
+from holdfast.ports.leases import Leases, Unreadable
 from holdfast.worker.options import WorkerCounters, WorkerOptions
 
 Chance: TypeAlias = Callable[[], float]
@@ -53,6 +53,16 @@ class Tenure:
                 self.gives_back = False
 
 
+async def set_aside(tenure: Tenure, unreadable: Sequence[Unreadable]) -> None:
+    """Leave chats to a newer version. The caller holds `tenure.owning`."""
+    async with asyncio.timeout(tenure.options.statement_timeout_s):
+        done = set(await tenure.leases.set_aside(tenure.worker_id, unreadable))
+    tenure.counters.set_aside += len(done)
+    for each in unreadable:
+        if each.chat_id in done:
+            _LOG.error("worker: chat %s set aside: %s", each.chat_id, each.why)
+
+
 def now_s() -> float:
     return asyncio.get_running_loop().time()
 
@@ -73,9 +83,12 @@ async def wait_at_most(pause_s: float, event: asyncio.Event) -> None:
 
 
 def log_failure(log: logging.Logger, what: str, error: Exception) -> None:
-    """The world's «not now» in a line; with a traceback what we did not expect."""
-    expected = isinstance(error, Unavailable | TimeoutError)
-    log.warning("%s: %r", what, error, exc_info=None if expected else error)
+    """What an outage makes fail in a line, seldom repeated; with a traceback what we did not
+    expect."""
+    if isinstance(error, HoldfastError | TimeoutError):
+        log.warning("%s: %r", what, error, extra={"seldom": what})
+    else:
+        log.warning("%s: %r", what, error, exc_info=error)
 
 
 async def every(

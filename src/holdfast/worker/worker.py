@@ -17,6 +17,7 @@ from holdfast.ports.bus import Bus
 from holdfast.ports.history import History
 from holdfast.ports.leases import Leases
 from holdfast.tasks import Crew
+from holdfast.worker.health import CommitHealth
 from holdfast.worker.heartbeat import Heartbeat, Lease
 from holdfast.worker.holding import Holding
 from holdfast.worker.options import WorkerCounters, WorkerOptions
@@ -61,8 +62,11 @@ class Worker:
         chance: Chance,
         options: WorkerOptions = WorkerOptions(),  # noqa: B008 - frozen
         places: WorkerPlaces | None = None,
+        health: CommitHealth | None = None,
     ) -> None:
-        """`places`: where to offer room to who commits in this process."""
+        """`places`: where to offer room to who commits in this process. `health`: told of every
+        commit of this process."""
+        self._health = health or CommitHealth()
         self._drive = drive
         self._ports = ports
         self._heartbeat = heartbeat
@@ -82,7 +86,7 @@ class Worker:
 
     async def __aenter__(self) -> Self:
         await self._group.__aenter__()
-        self._living = self._group.create_task(self._live(), name="worker")
+        self._living = self._group.keep_up(self._live, name="worker")
         return self
 
     async def __aexit__(
@@ -107,11 +111,15 @@ class Worker:
     async def _live(self) -> None:
         while not self._draining.is_set():
             try:
-                await self._hold(await self._join())
+                if await self._hold(await self._join()):
+                    # Commits fail here, and a lease can be had: a healthy worker comes first.
+                    await self._pause(self._options.lease.ttl_s)
             except Exception as error:  # noqa: BLE001 - begun anew
                 log_failure(_LOG, "the worker could not go on, and begins anew", error)
-                pause_s = jittered(self._options.retry_s, self._chance)
-                await wait_at_most(pause_s, self._draining)
+                await self._pause(self._options.retry_s)
+
+    async def _pause(self, pause_s: float) -> None:
+        await wait_at_most(jittered(pause_s, self._chance), self._draining)
 
     async def _join(self) -> Lease:
         # A new name each time: if the answer to this gets lost, the name lapses by itself.
@@ -124,15 +132,16 @@ class Worker:
         self.counters.leases += 1
         return Lease(worker_id, sent_s, ttl_s)
 
-    async def _hold(self, lease: Lease) -> None:
-        """Drive under a lease until it is lost, or everything is handed over."""
+    async def _hold(self, lease: Lease) -> bool:
+        """Drive under a lease until it is lost, or everything is handed over; whether it was given
+        up for other workers."""
         ports = self._ports
         tenure = Tenure(
             lease.worker_id, ports.leases, ports.bus, self._options, self._chance, self.counters
         )
         releases = Releases(tenure)
         runners = Runners(tenure, self._drive, releases, self._group)
-        holding = Holding(tenure, lease, runners, releases)
+        holding = Holding(tenure, lease, runners, releases, self._health)
         sync, sweeper = Sync(tenure, ports.history, runners), Sweeper(tenure, ports.ledger)
         # Subscribed before the first acquire: what becomes runnable between the two is heard, and
         # what did before is found (L82).
@@ -146,3 +155,4 @@ class Worker:
                     await holding.run(news, sync, sweeper, self._draining)
             finally:
                 self._worker_id = None
+        return holding.stands_back

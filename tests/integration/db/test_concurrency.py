@@ -121,8 +121,8 @@ async def test_parallel_acquirers_never_share_a_chat(world: World) -> None:
                 for worker in workers
             )
         )
-        assert all(len(chats) <= 3 for chats in got), "capacity is never exceeded"
-        rounds += [chat for chats in got for chat in chats]
+        assert all(len(each.chats) <= 3 for each in got), "capacity is never exceeded"
+        rounds += [chat for each in got for chat in each.chats]
         if len(rounds) == 30:
             break
     assert len({chat.chat_id for chat in rounds}) == len(rounds) == 30

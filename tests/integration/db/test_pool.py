@@ -8,11 +8,13 @@ import asyncpg
 import pytest
 
 from holdfast.db.clock import DatabaseClock
-from holdfast.db.pool import PoolOptions, UnsafeDatabase, open_pool
+from holdfast.db.migrate import migrate
+from holdfast.db.pool import NoDatabase, PoolOptions, UnsafeDatabase, open_pool
 from holdfast.db.queries import Query
 from holdfast.db.store import PostgresStore, fetch_row
+from holdfast.db.writable import check_writable
 from holdfast.domain.commands import SendMessage
-from holdfast.domain.errors import Unavailable
+from holdfast.domain.errors import DatabaseReadOnly, Unavailable
 from holdfast.prove.stage.private_postgres import private_postgres
 from tests.requirements import requirement
 from tests.support.builders import CHAT, ORG, OWNER, user
@@ -132,3 +134,68 @@ async def test_nobody_waits_for_a_connection_longer_than_the_bound(template: str
                 await fetch_row(pool, look)
         row = await fetch_row(pool, look)
     assert row is not None
+
+
+@requirement("L134")
+async def test_a_connection_that_is_read_only_is_dropped_with_the_rest_of_the_pool(
+    template: str,
+) -> None:
+    """As on a primary that was demoted: the sessions stay, and every write on them fails."""
+    options = PoolOptions(connections_min=2, connections_max=2)
+    demote = "set session characteristics as transaction read only"
+    async with temporary_database(template) as url, open_pool(url, options) as pool:
+        async with pool.acquire() as one, pool.acquire() as other:
+            before = {one.get_server_pid(), other.get_server_pid()}
+            await one.execute(demote)
+            await other.execute(demote)
+        write = Query.compile("insert into organisations (id, name) values (gen_random_uuid(), '')")
+        with pytest.raises(DatabaseReadOnly):
+            await fetch_row(pool, write)
+        await fetch_row(pool, write)
+        async with pool.acquire() as one, pool.acquire() as other:
+            assert not before & {one.get_server_pid(), other.get_server_pid()}
+
+
+async def test_a_failed_statement_keeps_its_connection(template: str) -> None:
+    options = PoolOptions(connections_min=1, connections_max=1)
+    pid = Query.compile("select pg_backend_pid() as pid")
+    async with temporary_database(template) as url, open_pool(url, options) as pool:
+        before = await fetch_row(pool, pid)
+        with pytest.raises(asyncpg.PostgresSyntaxError):
+            await fetch_row(pool, Query.compile("selec 1"))
+        assert await fetch_row(pool, pid) == before
+
+
+@requirement("L134")
+async def test_a_database_that_takes_no_writes_is_refused_unless_it_is_only_read(
+    template: str,
+) -> None:
+    async with temporary_database(template) as url:
+        name = url.rsplit("/", 1)[1]
+        await on_server(f'alter database "{name}" set default_transaction_read_only = on')
+        with pytest.raises(NoDatabase, match="takes no writes"):
+            async with open_pool(url):
+                raise AssertionError("opened")
+        with pytest.raises(NoDatabase, match="takes no writes"):
+            await migrate(url)
+        async with open_pool(url, PoolOptions(writes=False)) as pool:
+            assert await pool.fetchval("select 1") == 1
+
+
+async def test_statements_run_as_read_committed_whatever_the_default(template: str) -> None:
+    async with temporary_database(template) as url:
+        name = url.rsplit("/", 1)[1]
+        isolation = "default_transaction_isolation = 'repeatable read'"
+        await on_server(f'alter database "{name}" set {isolation}')
+        async with open_pool(url) as pool:
+            assert await pool.fetchval("show transaction_isolation") == "read committed"
+
+
+@requirement("L136")
+async def test_a_session_without_writes_is_noticed_without_a_write(template: str) -> None:
+    options = PoolOptions(connections_min=1, connections_max=1)
+    async with temporary_database(template) as url, open_pool(url, options) as pool:
+        await check_writable(pool)
+        await pool.execute("set session characteristics as transaction read only")
+        with pytest.raises(DatabaseReadOnly):
+            await check_writable(pool)

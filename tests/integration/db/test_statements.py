@@ -8,7 +8,14 @@ import pytest
 from holdfast.chats.ledger import Ledger
 from holdfast.chats.resting import Resting
 from holdfast.db.pool import PoolOptions, open_pool
-from holdfast.domain.commands import CommitStep, EditMessage, FinishTurn, Restore, SendMessage
+from holdfast.domain.commands import (
+    CommitStep,
+    DeclareTools,
+    EditMessage,
+    FinishTurn,
+    Restore,
+    SendMessage,
+)
 from holdfast.domain.ids import Seq, Version
 from tests.support.builders import ORG, OWNER, asks, reply, results, user
 from tests.support.database import add_user, temporary_database
@@ -64,6 +71,18 @@ async def test_a_send_to_a_chat_of_others_costs_two(tapped_world: Tapped) -> Non
     before = tapped_world.tap.statements
     await stranger.transact(chat.chat_id, SendMessage(user()), by=ACTOR)
     assert tapped_world.since(before) == 2
+
+
+async def test_command_that_changes_nothing_costs_a_receipt_only_with_a_key(
+    tapped_world: Tapped,
+) -> None:
+    world = tapped_world.world
+    chat = await world.create()
+    before = tapped_world.tap.statements
+    await world.do(chat.chat_id, DeclareTools(()))
+    assert tapped_world.since(before) == 1
+    await world.do(chat.chat_id, DeclareTools(()), key="k")
+    assert tapped_world.since(before) == 3
 
 
 async def test_acquiring_costs_one_for_a_batch(tapped_world: Tapped) -> None:

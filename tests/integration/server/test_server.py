@@ -19,7 +19,7 @@ from holdfast.domain.events import EventKind
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId, ClientKey, UserId
 from holdfast.domain.messages import Role
-from holdfast.domain.outcome import Outcome
+from holdfast.domain.outcome import Answer, Outcome
 from holdfast.domain.parts import Text, ToolResult
 from holdfast.ports.store import JUST_THE_CHAT, Asking, Created, Keyed, Loaded, Stamp, Store
 from holdfast.prove.stage.private_redis import private_redis
@@ -92,6 +92,9 @@ class CountedCommits:
 
     async def find_created(self, owner_id: UserId, key: ClientKey) -> Created | None:
         return await self._store.find_created(owner_id, key)
+
+    async def keep_receipt(self, chat_id: ChatId, keyed: Keyed, answer: Answer) -> bool:
+        return await self._store.keep_receipt(chat_id, keyed, answer)
 
     async def commit(
         self, outcome: Outcome, *, fence: Fence | None = None, keyed: Keyed | None = None

@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from holdfast.db.history import PostgresHistory
 from holdfast.domain.chat import Chat, ErrorKind, Status
 from holdfast.domain.commands import Interrupt
+from holdfast.domain.errors import FormatUnknown
 from holdfast.domain.ids import ChatId
 from holdfast.domain.messages import Ending, Role
 from holdfast.domain.parts import Reasoning, Text, ToolCall, ToolResult
@@ -139,6 +141,22 @@ async def test_a_single_step_turn_costs_three_statements_here(turns: Turns) -> N
     assert ended.status is Status.IDLE
     assert ended.chat_id == chat.chat_id
     assert turns.tap.statements - before == 3  # acquire, read the history, commit
+
+
+@requirement("L138")
+async def test_a_turn_whose_history_cannot_be_read_does_not_fail(
+    turns: Turns, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker sets the chat aside; a newer version goes on with it."""
+
+    async def unreadable(*_: object, **__: object) -> None:
+        raise FormatUnknown("message format 2")
+
+    monkeypatch.setattr(PostgresHistory, "page", unreadable)
+    chat = await turns.world.running(user("hello"))
+    with pytest.raises(FormatUnknown):
+        await turns.driver.drive(chat, Nudges(chat))
+    assert await turns.world.load(chat.chat_id) == chat
 
 
 # Faults.

@@ -2,16 +2,19 @@
 
 import asyncio
 import logging
+from dataclasses import replace
 from typing import Any, Final
 
 import aiohttp
 import orjson
 import pytest
 
+from holdfast.bootstrap import Adapters
 from holdfast.domain import denials, errors
 from holdfast.domain.errors import HoldfastError
 from holdfast.web import shapes
 from holdfast.web.problems import CODES, KINDS, code_of
+from tests.requirements import requirement
 from tests.support.identity import PASSWORD
 from tests.support.replica import Replicas
 from tests.support.web import ADMIN_EMAIL, OUR_ORIGIN, Answer, Cell, a_cell
@@ -144,6 +147,27 @@ async def test_a_database_that_does_not_answer_is_a_503_that_tells_nothing_else(
     assert b"canary" not in answer.raw
 
 
+@requirement("L136")
+async def test_it_is_not_ready_while_the_database_can_only_be_read(empty: Replicas) -> None:
+    read_only = False
+
+    async def check_writable() -> None:
+        if read_only:
+            raise errors.DatabaseReadOnly("canary of a host")
+
+    def around(adapters: Adapters) -> Adapters:
+        return replace(adapters, check_writable=check_writable)
+
+    async with a_cell(empty, around=around) as cell:
+        assert (await cell.nobody.get("/readyz")).status == 200
+        read_only = True
+        answer = await cell.nobody.get("/readyz")
+        well_formed(answer, "unavailable")
+        assert "cannot be written" in answer.json["detail"]
+        assert b"canary" not in answer.raw
+        assert (await cell.nobody.get("/healthz")).status == 200
+
+
 async def test_who_asks_too_often_is_told_when_to_come_back(empty: Replicas) -> None:
     async with a_cell(empty, rate_per_s=0.01, rate_burst=3) as cell:
         answers = [await cell.admin.get("me") for _ in range(5)]
@@ -244,7 +268,7 @@ def every_error(family: type[HoldfastError]) -> set[type[HoldfastError]]:
 
 def test_every_error_has_a_code_or_is_our_own_mistake() -> None:
     families = (HoldfastError, errors.ChatError, denials.IdentityError, denials.AccountRefused)
-    ours = {*families, errors.FenceStale, errors.FormatUnknown}
+    ours = {*families, errors.FenceStale}
     known = {each for each in every_error(HoldfastError) if each.__module__.endswith(".domain")}
     for each in known - ours:
         assert code_of(each.__new__(each)) != "internal", each

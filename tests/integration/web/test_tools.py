@@ -13,6 +13,7 @@ from holdfast.chats.declare import SCHEMA_DEPTH_MAX, TOOLS_MAX
 from holdfast.domain.parts import Need
 from holdfast.ports.tools import Run, ToolOutput, ToolSpec
 from holdfast.tools.toolbox import Combined, Function, Functions
+from tests.requirements import requirement
 from tests.support.replica import Replicas
 from tests.support.web import Cell, Client, a_cell
 
@@ -96,6 +97,22 @@ async def test_results_for_other_calls_and_second_results_change_nothing(cell: C
     assert (await admin.post(results, given(call_id))).code == "not_lawful"
     kinds = [part["kind"] for part in await parts_of(admin, chat_id)]
     assert kinds.count("tool_result") == 1
+
+
+@requirement("L147", "X5")
+async def test_result_that_is_too_long_is_cut_and_does_not_end_its_chat(cell: Cell) -> None:
+    admin = cell.admin
+    chat_id, call_id = await awaited(admin)
+    long, results = given(call_id, "x" * 900_000), f"chats/{chat_id}/results"
+
+    first = await admin.post(results, long, idempotency_key="r")
+    assert first.status == 202, first.raw
+    assert (await admin.until(chat_id, "idle", "failed"))["status"] == "idle"
+
+    (output,) = [p["output"] for p in await parts_of(admin, chat_id) if p["kind"] == "tool_result"]
+    assert len(output.encode()) <= 32 * 1024
+    again = await admin.post(results, long, idempotency_key="r")
+    assert (again.status, again.json) == (202, {**first.json, "repeated": True})
 
 
 async def test_of_two_calls_both_must_be_answered(cell: Cell) -> None:

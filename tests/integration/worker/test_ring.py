@@ -27,7 +27,7 @@ async def acquires_until_all_had_a_turn(
         await world.create(user(), owner=owner)
     served: set[UserId] = set()
     for count in range(1, 15 * OWNERS):
-        (chat,) = await world.leases.acquire(worker, limit=1, ring_start=start())
+        (chat,) = (await world.leases.acquire(worker, limit=1, ring_start=start())).chats
         met(chat.owner_id)
         served.add(chat.owner_id)
         if len(served) == OWNERS:

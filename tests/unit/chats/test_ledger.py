@@ -1,5 +1,6 @@
 """The one door when somebody else is faster."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 import pytest
@@ -8,13 +9,13 @@ from typing_extensions import override
 from holdfast.chats.ledger import COMMIT_TRIES_MAX, Ledger
 from holdfast.domain.audit import AuditAction, AuditEntry
 from holdfast.domain.chat import Chat
-from holdfast.domain.commands import Create, SendMessage
+from holdfast.domain.commands import Create, DeclareTools, SendMessage
 from holdfast.domain.errors import ChangedMeanwhile, ChatBusy
 from holdfast.domain.fence import Fence
-from holdfast.domain.ids import ClientKey, UserId, Version
-from holdfast.domain.outcome import Outcome
+from holdfast.domain.ids import ChatId, ClientKey, UserId, Version
+from holdfast.domain.outcome import Answer, Outcome
 from holdfast.ports.store import Created, Keyed, Stamp
-from tests.support.builders import NOW, ORG, OWNER, user
+from tests.support.builders import NOW, ORG, OWNER, a_tool, user
 from tests.support.doubles import HandClock, KeptHints, SeededIds
 from tests.support.fake_store import FakeStore
 from tests.support.world import ACTOR, keyed_by
@@ -27,6 +28,8 @@ class Contended(FakeStore):
     gone = False
     """What was made under a key was deleted at once."""
 
+    before_receipt: Callable[[], Awaitable[object]] | None = None
+
     def __init__(self) -> None:
         super().__init__(HandClock())
         self.committed: list[Outcome] = []
@@ -38,6 +41,13 @@ class Contended(FakeStore):
     @override
     async def find_created(self, owner_id: UserId, key: ClientKey) -> Created | None:
         return None if self.gone else await super().find_created(owner_id, key)
+
+    @override
+    async def keep_receipt(self, chat_id: ChatId, keyed: Keyed, answer: Answer) -> bool:
+        hook, self.before_receipt = self.before_receipt, None
+        if hook is not None:
+            await hook()
+        return await super().keep_receipt(chat_id, keyed, answer)
 
     @override
     async def commit(
@@ -90,6 +100,22 @@ async def test_a_chat_made_and_deleted_between_two_statements_is_busy() -> None:
     chat = Chat(chat_id=SeededIds().new_chat_id(), org_id=ORG, owner_id=OWNER)
     with pytest.raises(ChatBusy):
         await door.ledger.create(chat, Create(), keyed=keyed_by("k", "x"))
+
+
+async def test_unchanged_command_is_decided_again_if_the_chat_moved_on() -> None:
+    door = Door()
+    chat = await door.chat()
+    first, second = DeclareTools(()), DeclareTools((a_tool(),))
+
+    async def declare_meanwhile() -> None:
+        await door.ledger.transact(chat.chat_id, second, by=ACTOR)
+
+    door.store.before_receipt = declare_meanwhile
+    keyed = keyed_by("k", "x")
+    commit = await door.ledger.transact(chat.chat_id, first, by=ACTOR, keyed=keyed)
+    assert (commit.chat.version, commit.chat.tools) == (chat.version + 2, ())
+    again = await door.ledger.transact(chat.chat_id, first, by=ACTOR, keyed=keyed)
+    assert (again.repeated, again.answer) == (True, commit.answer)
 
 
 async def test_who_saw_another_history_changes_nothing() -> None:

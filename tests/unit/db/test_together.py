@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from holdfast.db.together import TOGETHER_MAX, Together
-from holdfast.domain.errors import Unavailable
+from holdfast.domain.errors import FormatUnknown, Unavailable
+from tests.requirements import requirement
 
 
 @dataclass
@@ -16,6 +17,7 @@ class Database:
 
     statements: list[list[int]] = field(default_factory=list[list[int]])
     refuses: bool = False
+    unreadable: int | None = None
     open: asyncio.Event = field(default_factory=asyncio.Event)
     asked: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -31,6 +33,8 @@ class Database:
         await self.open.wait()
         if self.refuses:
             raise Unavailable("not now")
+        if self.unreadable in numbers:
+            raise FormatUnknown("a word of the next version")
         return [10 * number for number in numbers]
 
 
@@ -89,6 +93,29 @@ async def test_what_fails_fails_for_all_of_them_and_for_nobody_later(
     assert [type(each) for each in found] == [Unavailable] * 3
     database.refuses = False
     assert await together.ask(4) == 40
+
+
+@requirement("L137")
+@pytest.mark.parametrize("unreadable", [1, 3])
+async def test_an_unreadable_row_refuses_only_its_own_caller(
+    database: Database, together: Together[int, int], unreadable: int
+) -> None:
+    """Whether its caller asked for the others or was asked for."""
+    database.unreadable = unreadable
+    found = await asyncio.gather(*map(together.ask, (1, 2, 3)), return_exceptions=True)
+    refused = [isinstance(each, FormatUnknown) for each in found]
+    assert refused == [number == unreadable for number in (1, 2, 3)]
+    assert database.statements[0] == [1, 2, 3]
+    assert sorted(database.statements[1:]) == [[1], [2], [3]]
+
+
+async def test_who_asked_alone_is_refused_once(
+    database: Database, together: Together[int, int]
+) -> None:
+    database.unreadable = 1
+    with pytest.raises(FormatUnknown):
+        await together.ask(1)
+    assert database.statements == [[1]]
 
 
 @pytest.mark.parametrize("rounds", [0, 1, 3])

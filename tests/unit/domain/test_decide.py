@@ -146,19 +146,26 @@ def test_a_step_that_was_finished_before_the_interrupt_is_kept() -> None:
 
 
 @requirement("L14")
-def test_interrupting_a_wait_cancels_it_and_goes_on() -> None:
+def test_interrupting_a_wait_cancels_it_and_ends_the_turn() -> None:
     outcome = outcome_of(a_chat(Status.AWAITING), c.Interrupt())
     assert synthetic(outcome) == [("c1", Synthetic.INTERRUPTED)]
-    assert outcome.chat.status is Status.RUNNING
-    assert outcome.chat.awaiting is None
-    assert outcome.chat.owes_reply
+    assert outcome.chat.status is Status.IDLE
+    assert (outcome.chat.awaiting, outcome.chat.owes_reply) == (None, False)
+
+
+@requirement("L14")
+def test_interrupting_a_wait_goes_on_with_the_queue() -> None:
+    outcome = outcome_of(a_chat(Status.AWAITING, queue=1), c.Interrupt())
+    assert [a.body.role for a in outcome.appended] == [Role.TOOL, Role.USER]
+    assert (outcome.chat.status, outcome.chat.awaiting) == (Status.RUNNING, None)
+    assert (outcome.chat.owes_reply, outcome.chat.queue) == (True, ())
 
 
 @requirement("L31", "M3")
 def test_a_user_message_closes_what_is_open() -> None:
     failed = a_chat(Status.FAILED, open_calls=(open_call("c1"),), queue=1)
     outcome = outcome_of(failed, c.PromoteQueued(QueuedId(1)))
-    assert synthetic(outcome) == [("c1", Synthetic.SUPERSEDED)]
+    assert synthetic(outcome) == [("c1", Synthetic.UNKNOWN_OUTCOME)]
     assert [a.body.role for a in outcome.appended] == [Role.TOOL, Role.USER]
     assert outcome.left[0].seq == outcome.appended[1].seq
 

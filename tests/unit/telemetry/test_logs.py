@@ -10,7 +10,14 @@ from typing import Any
 import orjson
 import pytest
 
-from holdfast.telemetry.logs import HIDDEN, Redactor, bound, logging_to
+from holdfast.telemetry.logs import (
+    HIDDEN,
+    REPEATED_EVERY_S,
+    Redactor,
+    Repeats,
+    bound,
+    logging_to,
+)
 
 LOG = logging.getLogger("holdfast.some.module")
 
@@ -149,3 +156,34 @@ def test_the_longest_secret_goes_first_and_what_is_no_secret_stays() -> None:
     innocent = "chat 0190 at postgresql://host:5432/db took 5 tokens, task-force, skeleton"
     assert redactor.text(innocent) == innocent
     assert redactor(None, "", {"tokens": 5, "token_count": 7}) == {"tokens": 5, "token_count": 7}
+
+
+def test_a_line_that_an_outage_repeats_is_counted_and_written_seldom() -> None:
+    at_s = 0.0
+    limit = Repeats(lambda: at_s)
+
+    def written(key: str | None, message: str = "no") -> dict[str, Any] | None:
+        record = LOG.makeRecord(LOG.name, logging.WARNING, "", 0, message, (), None)
+        if key is not None:
+            record.seldom = key
+        return record.__dict__ if limit.filter(record) else None
+
+    assert written("away") is not None
+    assert [written("away", f"no {n}") for n in range(30)] == [None] * 30
+    assert written("another") is not None
+    assert all(written(None) for _ in range(30)), "other lines are not limited"
+    at_s = REPEATED_EVERY_S
+    again = written("away")
+    assert again is not None
+    assert (again["repeated"], "seldom" in again) == (30, False)
+    at_s = 3 * REPEATED_EVERY_S
+    later = written("away")
+    assert later is not None
+    assert "repeated" not in later
+
+
+def test_the_limit_is_in_force_where_logs_are_written() -> None:
+    say = lambda: LOG.warning("away", extra={"seldom": "away"})  # noqa: E731
+    lines = logged(say, say, say)
+    assert [line["event"] for line in lines] == ["away"]
+    assert "seldom" not in lines[0]

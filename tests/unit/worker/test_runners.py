@@ -96,11 +96,11 @@ def test_an_interrupt_that_overtakes_the_answer_of_the_acquire_is_kept_for_the_r
             acquire = one.line.acquire
 
             async def slowly(*args: object, **more: object) -> object:
-                chats = await acquire(*args, **more)  # type: ignore[arg-type]
-                for chat in chats:
+                acquired = await acquire(*args, **more)  # type: ignore[arg-type]
+                for chat in acquired.chats:
                     await cell.do(chat.chat_id, Interrupt())
                 await asyncio.sleep(1)  # the hint is here long before the answer
-                return chats
+                return acquired
 
             one.line.acquire = slowly  # type: ignore[method-assign]
             chat = await cell.send()

@@ -403,7 +403,8 @@ export interface paths {
         put?: never;
         /**
          * Results
-         * @description What client-side tools, or people, answer to calls that wait for it.
+         * @description What client-side tools, or people, answer to calls that wait for it. An output of more than
+         *     32 KiB is cut in its middle, as those of the server's own tools are.
          */
         post: operations["results_api_v1_chats__chat_id__results_post"];
         delete?: never;
@@ -1157,7 +1158,8 @@ export interface paths {
         };
         /**
          * Ready
-         * @description The database answers, and this replica is not about to stop; else `unavailable`.
+         * @description The database can be read and written, and this replica is not about to stop; else
+         *     `unavailable`.
          */
         get: operations["ready_readyz_get"];
         put?: never;

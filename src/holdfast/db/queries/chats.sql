@@ -6,7 +6,7 @@ select
     c.id, c.org_id, c.owner_id, c.status, c.archived_at is not null as archived, c.version,
     c.history_version, c.queue_version, c.last_seq, c.last_queued_id, c.owes_reply, c.compactable,
     c.compaction_requested, c.open_calls, c.worker_id, c.epoch, c.attempt, c.attempts_forgiven,
-    c.model, c.effort, c.error, c.backoff, c.awaiting, c.awaiting_until, c.tools,
+    c.model, c.effort, c.error, c.backoff, c.awaiting, c.awaiting_until, c.tools, c.reads,
     case when c.queue_length > 0 then (
         select json_agg(
             json_build_object(
@@ -196,6 +196,7 @@ with moved as (
         backoff = :backoff,
         awaiting = :awaiting,
         awaiting_until = :awaiting_until,
+        set_aside_by = null,  -- who decided this has read the chat
         tools = coalesce(:tools, tools),  -- null, as in nearly every commit: the same
         runnable_since = case
             when :status in ('running', 'interrupting')
@@ -309,3 +310,11 @@ with moved as (
 
 -- commit_end --
 select id, epoch, statement_timestamp() as at from moved
+
+-- keep_receipt --
+-- Of a request that changed nothing. It is ordered before any commit that comes at the same time.
+insert into receipts (chat_id, client_key, digest, version, seq, queued_id)
+select id, :client_key, :digest, version, :answer_seq, :answer_queued_id
+from chats where id = :chat_id and version = :expected_version
+on conflict do nothing
+returning chat_id

@@ -25,24 +25,64 @@ with owned as materialized (
 select id from released
 
 -- release_chats --
+-- Of :undriven ones no attempt was made: the one that acquiring has begun is forgiven. It keeps its
+-- number, which is part of an episode's name.
 with owned as materialized (
     select id from chats
     where worker_id = :worker_id and id = any(:chat_ids::uuid[])
     order by id for no key update
 )
-update chats set worker_id = null
+update chats set
+    worker_id = null,
+    attempts_forgiven = attempts_forgiven + case
+        when id = any(:undriven::uuid[]) and status = 'running' and backoff is null
+            and attempts_forgiven < attempt then 1
+        else 0
+    end
 where id = any(array(select id from owned)) and worker_id = :worker_id
 returning id
 
 -- release_all_but --
+-- What is not in :kept was never driven by this worker: see release_chats.
 with owned as materialized (
     select id from chats
     where worker_id = :worker_id and id <> all(:kept::uuid[])
     order by id for no key update
 )
-update chats set worker_id = null
+update chats set
+    worker_id = null,
+    attempts_forgiven = attempts_forgiven + case
+        when status = 'running' and backoff is null and attempts_forgiven < attempt then 1
+        else 0
+    end
 where id = any(array(select id from owned)) and worker_id = :worker_id
 returning id
+
+-- set_aside_chats --
+-- Chats that a reader of level :reads cannot read, which no other worker drives. They are skipped by
+-- such readers until a commit, a newer version or an administrator clears `set_aside_by`. An attempt
+-- that acquiring has begun is forgiven, as in release_chats.
+with named as (
+    select n.chat_id, n.why from unnest(:chat_ids::uuid[], :whys::text[]) as n (chat_id, why)
+), held as materialized (
+    select id from chats
+    where id = any(:chat_ids::uuid[]) and (worker_id is null or worker_id = :worker_id)
+    order by id for no key update
+)
+update chats as c set
+    worker_id = null,
+    set_aside_by = :reads,
+    set_aside_at = clock_timestamp(),
+    set_aside_why = named.why,
+    attempts_forgiven = c.attempts_forgiven + case
+        when c.worker_id is not null and c.status = 'running' and c.backoff is null
+            and c.attempts_forgiven < c.attempt then 1
+        else 0
+    end
+from named
+where c.id = named.chat_id and c.id = any(array(select id from held))
+    and (c.worker_id is null or c.worker_id = :worker_id)
+returning c.id
 
 -- forget_workers --
 -- Workers whose lease lapsed long ago and whose chats have all been taken over.
@@ -52,9 +92,10 @@ where w.lease_until < clock_timestamp() - :lapsed_for::interval
 returning w.id
 
 -- expired_awaits --
-select id from chats
-where awaiting_until <= (select clock_timestamp())
-order by awaiting_until
+select c.id from chats as c
+where c.awaiting_until <= (select clock_timestamp())
+    and c.reads <= :reads and coalesce(c.set_aside_by, 0) < :reads
+order by c.awaiting_until
 limit :limit
 
 -- acquire_chats --
@@ -65,6 +106,7 @@ limit :limit
 -- the cost does not grow with the queue, and another :ring_start each time gives everybody a turn.
 -- A row that was written to after this statement's snapshot is left for the next time: its queue is
 -- read by the snapshot, and a runner that does not know of a queued message would lose it (M1).
+-- Left out: chats that need a newer reader, and those that a reader of this level has set aside.
 with recursive me as (
     select id from workers where id = :worker_id and lease_until > clock_timestamp()
 ), ring as (
@@ -82,6 +124,7 @@ with recursive me as (
         from chats as c
         where c.worker_id is null and c.runnable_since is not null
             and c.owner_id > ring.owner_id and c.owner_id <= ring.last_id
+            and c.reads <= :reads and coalesce(c.set_aside_by, 0) < :reads
         order by c.owner_id
         limit 1
     ) as following
@@ -105,6 +148,7 @@ with recursive me as (
         select c.id, c.version, c.runnable_since
         from chats as c
         where c.owner_id = ring.owner_id and c.worker_id is null and c.runnable_since is not null
+            and c.reads <= :reads and coalesce(c.set_aside_by, 0) < :reads
         order by c.runnable_since
         limit :limit
     ) as c
@@ -114,6 +158,7 @@ with recursive me as (
     from me, workers as w
     inner join chats as c on c.worker_id = w.id
     where w.lease_until <= clock_timestamp()
+        and c.reads <= :reads and coalesce(c.set_aside_by, 0) < :reads
     limit :limit
 ), picked as (
     select c.id
@@ -133,6 +178,7 @@ with recursive me as (
     (
         select c.id, c.version from me, chats as c
         where c.worker_id is null and c.status = 'interrupting'
+            and c.reads <= :reads and coalesce(c.set_aside_by, 0) < :reads
         order by c.runnable_since
         limit :interrupts_max
     )
@@ -141,6 +187,7 @@ with recursive me as (
         select c.id, c.version from me, workers as w
         inner join chats as c on c.worker_id = w.id
         where w.lease_until <= clock_timestamp() and c.status = 'interrupting'
+            and c.reads <= :reads and coalesce(c.set_aside_by, 0) < :reads
         limit :interrupts_max
     )
 ), picked_interrupts as (
@@ -169,7 +216,7 @@ returning
     c.id, c.org_id, c.owner_id, c.status, c.archived_at is not null as archived, c.version,
     c.history_version, c.queue_version, c.last_seq, c.last_queued_id, c.owes_reply, c.compactable,
     c.compaction_requested, c.open_calls, c.worker_id, c.epoch, c.attempt, c.attempts_forgiven,
-    c.model, c.effort, c.error, c.backoff, c.awaiting, c.awaiting_until, c.tools,
+    c.model, c.effort, c.error, c.backoff, c.awaiting, c.awaiting_until, c.tools, c.reads,
     case when c.queue_length > 0 then (
         select json_agg(
             json_build_object(

@@ -21,7 +21,7 @@ from holdfast.domain.errors import Unavailable
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId, ClientKey, UserId
 from holdfast.domain.messages import Role
-from holdfast.domain.outcome import Outcome
+from holdfast.domain.outcome import Answer, Outcome
 from holdfast.domain.parts import Text
 from holdfast.ports.store import JUST_THE_CHAT, Asking, Created, Keyed, Loaded, Stamp, Store
 from holdfast.prove.attack import Found, Order
@@ -56,6 +56,9 @@ class Losing:
 
     async def find_created(self, owner_id: UserId, key: ClientKey) -> Created | None:
         return await self.inner.find_created(owner_id, key)
+
+    async def keep_receipt(self, chat_id: ChatId, keyed: Keyed, answer: Answer) -> bool:
+        return await self.inner.keep_receipt(chat_id, keyed, answer)
 
     async def create(self, outcome: Outcome, keyed: Keyed | None = None) -> Stamp | None:
         stamp = await self.inner.create(outcome, keyed)

@@ -19,11 +19,11 @@ from uuid import UUID
 from holdfast.domain.chat import Chat, OpenCall, QueuedMessage
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId, ClientKey, QueuedId, Seq, UserId, Version, WorkerId
-from holdfast.domain.outcome import Outcome
+from holdfast.domain.outcome import Answer, Outcome
 from holdfast.domain.parts import Part
 from holdfast.ports.bus import Bus, BusCounters, Episode, Gap, Hint, LivePart, News
 from holdfast.ports.history import Changes, Head, History, OlderPath, Page
-from holdfast.ports.leases import Leases
+from holdfast.ports.leases import Acquired, Leases, Unreadable
 from holdfast.ports.models import Ask, Event, Models, ModelStream, Reply, Usage
 from holdfast.ports.store import JUST_THE_CHAT, Asking, Created, Keyed, Loaded, Stamp, Store
 from holdfast.ports.tools import Run, Toolbox, ToolOutput, Tools, ToolSpec
@@ -85,6 +85,9 @@ class ProbedStore:
 
     async def find_created(self, owner_id: UserId, key: ClientKey) -> Created | None:
         return await self._inner.find_created(owner_id, key)
+
+    async def keep_receipt(self, chat_id: ChatId, keyed: Keyed, answer: Answer) -> bool:
+        return await self._inner.keep_receipt(chat_id, keyed, answer)
 
     async def commit(
         self, outcome: Outcome, *, fence: Fence | None = None, keyed: Keyed | None = None
@@ -152,11 +155,11 @@ class ProbedLeases:
     async def heartbeat(self, worker_id: WorkerId, *, ttl: timedelta) -> datetime | None:
         return await self._inner.heartbeat(worker_id, ttl=ttl)
 
-    async def acquire(self, worker_id: WorkerId, *, limit: int, ring_start: UUID) -> Sequence[Chat]:
+    async def acquire(self, worker_id: WorkerId, *, limit: int, ring_start: UUID) -> Acquired:
         if not self._probes.may_acquire.is_set():
-            return []
-        chats = await self._inner.acquire(worker_id, limit=limit, ring_start=ring_start)
-        for chat in chats:
+            return Acquired()
+        acquired = await self._inner.acquire(worker_id, limit=limit, ring_start=ring_start)
+        for chat in acquired.chats:
             self._probes.tell(
                 {
                     "said": "acquired",
@@ -166,13 +169,24 @@ class ProbedLeases:
                     "status": chat.status.value,
                 }
             )
-        if chats:
+        if acquired.chats:
             self._probes.counting = True
             await self._probes.reach("after acquire")
-        return chats
+        return acquired
 
-    async def release(self, worker_id: WorkerId, chat_ids: Sequence[ChatId]) -> Sequence[ChatId]:
-        return await self._inner.release(worker_id, chat_ids)
+    async def release(
+        self,
+        worker_id: WorkerId,
+        chat_ids: Sequence[ChatId],
+        *,
+        undriven: Sequence[ChatId] = (),
+    ) -> Sequence[ChatId]:
+        return await self._inner.release(worker_id, chat_ids, undriven=undriven)
+
+    async def set_aside(
+        self, worker_id: WorkerId, unreadable: Sequence[Unreadable]
+    ) -> Sequence[ChatId]:
+        return await self._inner.set_aside(worker_id, unreadable)
 
     async def release_all_but(
         self, worker_id: WorkerId, kept: Sequence[ChatId]

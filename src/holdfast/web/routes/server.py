@@ -2,10 +2,12 @@
 
 from starlette.responses import Response
 
+from holdfast.domain.errors import Unavailable
 from holdfast.domain.policy import Action, Kind, rule_for
 from holdfast.telemetry.metrics import CONTENT_TYPE
 from holdfast.web import shapes
 from holdfast.web.auth import Asks, TheEdge, TheStranger
+from holdfast.web.problems import NotReady
 from holdfast.web.routes.common import router_for
 from holdfast.web.shapes import answer
 
@@ -41,9 +43,15 @@ async def live() -> Response:
 
 @health.get("/readyz", response_model=shapes.Health)
 async def ready(edge: TheEdge) -> Response:
-    """The database answers, and this replica is not about to stop; else `unavailable`."""
+    """The database can be read and written, and this replica is not about to stop; else
+    `unavailable`."""
     edge.chats.hub.check_open()
-    await edge.chats.history.heads(())
+    try:
+        await edge.chats.history.heads(())
+        if edge.check_writable is not None:
+            await edge.check_writable()
+    except Unavailable as error:
+        raise NotReady(error) from error
     return answer({"status": "ok"})
 
 

@@ -14,10 +14,15 @@ NUMBER_MAX: Final = 2**63 - 1
 TEXT_CHARS_MAX: Final = 10_000
 """Of what is no JSON, or lies too deep: only its text is kept."""
 STORED_BYTES_MAX: Final = 1024 * 1024
+OUTPUT_BYTES_MAX: Final = 32 * 1024
+OUTPUT_SHARE: Final = 0.1
+"""Of the model's context window: no single result may take more (L114)."""
 BYTES_PER_TOKEN: Final = 4
 
 
-def bytes_max(window_tokens: int | None, share: float, at_most: int) -> int:
+def bytes_max(
+    window_tokens: int | None, share: float = OUTPUT_SHARE, at_most: int = OUTPUT_BYTES_MAX
+) -> int:
     """How much of a context window one result may take (L114)."""
     if window_tokens is None:
         return at_most

@@ -1,0 +1,107 @@
+"""What readers need of one chat, read from the store, its history and the bus's live log."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+
+from holdfast.domain.chat import Chat
+from holdfast.domain.errors import ChatNotFound, Unavailable
+from holdfast.domain.ids import ChatId, Version
+from holdfast.ports.bus import Episode, LivePart
+from holdfast.ports.history import Changes
+from holdfast.stream import bundle as bundles
+from holdfast.stream.bundle import Bundle
+from holdfast.stream.sources import Sources
+
+SNAPSHOT_KEPT_S: Final = 1.0
+
+
+class ChatReads:
+    def __init__(self, chat_id: ChatId, sources: Sources) -> None:
+        self.chat_id = chat_id
+        self._from = sources
+        self._closed = False
+        self._snapshot: Bundle | None = None
+        self._forgetting: asyncio.TimerHandle | None = None
+        self._snapshot_lock = asyncio.Lock()
+
+    def close(self) -> None:
+        self._closed = True
+        self._forget_snapshot()
+
+    async def load(self) -> Chat:
+        self._from.counters.reads += 1
+        loaded = await self._from.store.load(self.chat_id)
+        if loaded is None:
+            raise ChatNotFound(self.chat_id)
+        return loaded.facts.chat
+
+    async def missed(self, chat: Chat, since: Version, place: int | None) -> Bundle | None:
+        """What a reader there has missed of this chat; None if it is too much to be told."""
+        if since > chat.version:
+            return None
+        changes = None
+        if chat.history_version > since or (place is not None and chat.history_version == since):
+            changes = await self._changes(chat, since, place)
+            if changes is None:
+                return None
+        bundle = bundles.of_changes(chat, since, place, changes)
+        return bundle if bundle.weight <= self._from.options.missed_bytes_max else None
+
+    async def _changes(self, chat: Chat, since: Version, place: int | None) -> Changes | None:
+        limit = self._from.options.missed_max
+
+        async def read(version: Version) -> Changes | None:
+            self._from.counters.reads += 1
+            changes = await self._from.history.changes_since(
+                chat.chat_id, version, limit=limit, as_of=chat.version
+            )
+            return changes if changes is not None and changes.complete else None
+
+        changes = await read(since)
+        if place is None or changes is None:
+            return changes
+        # In the middle of a commit: its other messages, too, but what it hid was told at place 0.
+        whole = await read(Version(since - 1))
+        return None if whole is None else bundles.with_hidden_of(whole, changes)
+
+    async def snapshot(self, chat: Chat) -> Bundle:
+        """The end of the history and the state, as these facts have them."""
+        self._from.counters.snapshots += 1
+        async with self._snapshot_lock:
+            # Who comes at about the same time shares it; then it is gone.
+            snapshot = self._snapshot
+            if snapshot is None or snapshot.version != chat.version:
+                snapshot = self._snapshot = await self._read_snapshot(chat)
+                if self._forgetting is None and not self._closed:
+                    loop = asyncio.get_running_loop()
+                    self._forgetting = loop.call_later(SNAPSHOT_KEPT_S, self._forget_snapshot)
+            return snapshot
+
+    def _forget_snapshot(self) -> None:
+        if self._forgetting is not None:
+            self._forgetting.cancel()
+        self._snapshot = self._forgetting = None
+
+    async def _read_snapshot(self, chat: Chat) -> Bundle:
+        options = self._from.options
+        self._from.counters.reads += 1
+        page = await self._from.history.page(
+            chat.chat_id, limit=options.snapshot_max, as_of=chat.version
+        )
+        return bundles.of_snapshot(chat, page, options.snapshot_bytes_max)
+
+    async def live(
+        self, episode: Episode, seq: int, *, within_s: float | None = None
+    ) -> Sequence[LivePart]:
+        """The race: a bus that hangs would hold the lock, or a reader, for as long as its own
+        patience lasts, and what was committed meanwhile would wait behind words that may never
+        come. So no longer than the poll takes to find it (R1)."""
+        self._from.counters.live_reads += 1
+        try:
+            async with asyncio.timeout(
+                self._from.options.poll_every_s if within_s is None else within_s
+            ):
+                return await self._from.bus.read_live(self.chat_id, episode, seq)
+        except TimeoutError as late:
+            raise Unavailable("the bus did not say in time what was said") from late

@@ -1,0 +1,97 @@
+"""How many connections a process and each client address may have open, counted before any request
+is read."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from ipaddress import IPv6Address, ip_address, ip_network
+from typing import Final, TypeAlias
+
+PREFIX_OF_ONE_CLIENT: Final = 64
+"""Bits of an IPv6 address: a client usually has a whole /64 to itself, and could use another
+address for each connection."""
+
+Release: TypeAlias = Callable[[], None]
+
+
+class TooManyConnections(Exception):
+    def __init__(self, *, of_address: bool) -> None:
+        super().__init__("too many connections")
+        self.of_address = of_address
+
+
+@dataclass(slots=True)
+class ConnectionCounters:
+    open: int = 0
+    refused_process: int = 0
+    refused_address: int = 0
+    heads_refused: int = 0
+    silent: int = 0
+
+
+@dataclass(slots=True)
+class Connections:
+    """`process_max` and `address_max`: 0 is no bound. A trusted proxy is not bounded as an address,
+    because its connections are those of all its clients."""
+
+    process_max: int = 0
+    address_max: int = 0
+    trusted_proxies: str = ""
+    counters: ConnectionCounters = field(default_factory=ConnectionCounters)
+    _of_address: dict[str, int] = field(default_factory=dict[str, int])
+
+    def enter(self, address: str | None) -> Release:
+        """Count a connection until the returned function is called. Raises `TooManyConnections`.
+        `address` is the peer's; a peer without one (on a Unix socket) is not bounded by it."""
+        counters = self.counters
+        if 0 < self.process_max <= counters.open:
+            counters.refused_process += 1
+            raise TooManyConnections(of_address=False)
+        client = _client_of(address)
+        held = self._of_address.get(client, 0)
+        bounded = client != "" and 0 < self.address_max <= held
+        if bounded and not _is_among(client, self.trusted_proxies):
+            counters.refused_address += 1
+            raise TooManyConnections(of_address=True)
+        counters.open += 1
+        self._of_address[client] = held + 1
+        return partial(self._leave, client)
+
+    def _leave(self, client: str) -> None:
+        self.counters.open -= 1
+        held = self._of_address[client] - 1
+        if held:
+            self._of_address[client] = held
+        else:
+            del self._of_address[client]
+
+
+def _client_of(address: str | None) -> str:
+    """What connections are counted by: an IPv4 address, or the network of an IPv6 address."""
+    try:
+        known = ip_address(address or "")
+    except ValueError:
+        return address or ""
+    if not isinstance(known, IPv6Address):
+        return str(known)
+    if known.ipv4_mapped is not None:
+        return str(known.ipv4_mapped)
+    if known.is_loopback:
+        return str(known)
+    packed = int(known) >> PREFIX_OF_ONE_CLIENT << PREFIX_OF_ONE_CLIENT
+    return str(IPv6Address(packed))
+
+
+def _is_among(client: str, trusted: str) -> bool:
+    """Read anew each time: only a client at its bound is looked up."""
+    for each in (part.strip() for part in trusted.split(",")):
+        if each == "*" or each == client:
+            return True
+        try:
+            if ip_address(client) in ip_network(each, strict=False):
+                return True
+            if _client_of(each) == client:
+                return True
+        except ValueError:
+            continue  # a name, or no address at all: uvicorn compares those as text, too
+    return False

@@ -1,0 +1,45 @@
+"""Whether this process can commit: the heartbeat and the commits must share their fate.
+
+The heartbeat has a connection of its own. Without this it could renew a lease under which nothing
+can be written, and keep the chats from every healthy worker.
+"""
+
+import asyncio
+
+
+class CommitHealth:
+    """Counts from the first commit that failed after the last one that was answered.
+
+    Only failures make the time grow: a worker that has nothing to commit is not ill.
+    """
+
+    def __init__(self) -> None:
+        self._since_s: float | None = None
+        self._last_s = 0.0
+        self._failed = asyncio.Event()
+
+    @property
+    def failed_for_s(self) -> float:
+        """From the first to the last of the failures in a row."""
+        return 0.0 if self._since_s is None else self._last_s - self._since_s
+
+    def commit_answered(self) -> None:
+        self._since_s = None
+
+    def commit_failed(self) -> None:
+        self._last_s = asyncio.get_running_loop().time()
+        if self._since_s is None:
+            self._since_s = self._last_s
+        self._failed.set()
+
+    def read_failed(self) -> None:
+        """After a commit without an answer the driver reads, and commits again only if it can."""
+        if self._since_s is not None:
+            self.commit_failed()
+
+    async def until_failed_for(self, length_s: float) -> None:
+        """Until no commit was answered for so long. What failed before the call does not count."""
+        self._since_s = None
+        while self.failed_for_s < length_s:
+            self._failed.clear()
+            await self._failed.wait()
