@@ -16,6 +16,7 @@ from holdfast.domain.commands import Create, SendMessage
 from holdfast.domain.decide import decide_all
 from holdfast.domain.parts import Need
 from holdfast.stream.options import HubOptions
+from holdfast.tasks import FAILURES
 from holdfast.turn.options import TurnOptions
 from holdfast.turn.retry import RetryPolicy
 from holdfast.worker.options import LeaseTimings, WorkerOptions
@@ -100,6 +101,7 @@ class World:
     # The run.
 
     async def run(self) -> None:
+        failed_before = FAILURES.total()
         try:
             async with self.group:
                 async with asyncio.timeout(3600):
@@ -110,6 +112,8 @@ class World:
                         replica.server.drain()
         except* AssertionError as wrong:
             self.problems += [repr(each) for each in wrong.exceptions]
+        if FAILURES.total() > failed_before:  # a server survives it; here it is a mistake of ours
+            self.problems.append(f"a background task failed: {dict(FAILURES)}")
         self.note("end")
         left = asyncio.all_tasks() - {asyncio.current_task()}
         if left:
