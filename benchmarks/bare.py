@@ -8,7 +8,7 @@ from uuid import UUID
 
 from holdfast.bench.pgbench import HISTORY_READ
 from holdfast.db.history import PAGE
-from holdfast.db.leases import ACQUIRE, INTERRUPTS_MAX, OWNERS_VISITED_MIN
+from holdfast.db.leases import ACQUIRE, ASIDE_FOR, INTERRUPTS_MAX, OWNERS_VISITED_MIN
 from holdfast.db.pool import Pool
 from holdfast.db.queries import Query
 from holdfast.db.rows import Row
@@ -49,7 +49,7 @@ async def turn(pool: Pool, chat_id: UUID, worker_id: UUID, key: str, ring: UUID)
     await _fetch(pool, SEND, facts)
     asked = {
         "worker_id": worker_id, "limit": 1, "ring_start": ring, "owners_max": OWNERS_VISITED_MIN,
-        "interrupts_max": INTERRUPTS_MAX, "reads": READS,
+        "interrupts_max": INTERRUPTS_MAX, "reads": READS, "aside_for": ASIDE_FOR,
     }  # fmt: skip
     row = await _fetch(pool, ACQUIRE, asked)
     if row is None:

@@ -199,7 +199,8 @@ def statements(size: Size) -> dict[str, tuple[Query, dict[str, Any]]]:
         "acquire": (
             leases.ACQUIRE,
             {"worker_id": WORKER, "limit": 32, "ring_start": ring, "owners_max": 32,
-             "interrupts_max": 16, "reads": READS},
+             "interrupts_max": 16, "reads": READS,
+             "aside_for": leases.ASIDE_FOR},
         ),
         "release": (
             leases.RELEASE, {"worker_id": WORKER, "chat_ids": [RUNNING_CHAT], "undriven": []},
@@ -209,7 +210,10 @@ def statements(size: Size) -> dict[str, tuple[Query, dict[str, Any]]]:
             {"worker_id": WORKER, "chat_ids": [RUNNING_CHAT], "whys": ["why"], "reads": READS},
         ),
         "leave": (leases.LEAVE, {"worker_id": WORKER}),
-        "expired awaits": (leases.EXPIRED_AWAITS, {"limit": 100, "reads": READS}),
+        "expired awaits": (
+            leases.EXPIRED_AWAITS,
+            {"limit": 100, "reads": READS, "aside_for": leases.ASIDE_FOR},
+        ),
     }  # fmt: skip
     for blocks in store.every_commit():
         name = " + ".join(["commit", *(block.removeprefix("commit_") for block in blocks)])

@@ -15,6 +15,8 @@ from tests.support.built import chat_route_kb, shell_kb
 from tests.support.seeded import last_row
 
 OLDER_PAGES = 4
+FIRST_PAGE = 200
+"""Messages that a chat is opened with."""
 A_FEW = 10
 """What a turn's beginning, its status and the list bring with them, in however many frames."""
 
@@ -44,7 +46,8 @@ async def test_a_long_chat_has_no_more_elements_than_its_screen(
     rows = await budget.rows_known(stage)
     for _ in range(OLDER_PAGES):
         await budget.load_older(stage)
-    assert messages <= rows or await budget.rows_known(stage) > rows, "older pages came"
+    if messages > FIRST_PAGE:
+        assert await budget.rows_known(stage) > rows, "older pages came"
     assert await stage.probe.elements() <= 3_000
     assert await stage.probe.heap_mb() <= 60
     stage.tab.content()

@@ -12,6 +12,7 @@ from holdfast.db.leases import ACQUIRE, INTERRUPTS_MAX, OWNERS_VISITED_MIN
 from holdfast.db.queries import Query
 from holdfast.db.store import LOAD, commit_query
 from holdfast.domain.errors import HoldfastError
+from holdfast.domain.format import READS
 
 CHATS_PER_CLIENT: Final = 60
 HISTORY_READ: Final = 20
@@ -85,6 +86,7 @@ def acquire() -> str:
     values = {
         "worker_id": WORKER, "limit": "1", "ring_start": "md5(:k::text)::uuid",
         "owners_max": str(OWNERS_VISITED_MIN), "interrupts_max": str(INTERRUPTS_MAX),
+        "reads": str(READS), "aside_for": "'10 minutes'",
     }  # fmt: skip
     # pgbench wants one row from a statement whose values it keeps; an acquire may find none.
     statement = fill(ACQUIRE, values).replace("\nupdate chats", "\n, acquired as (update chats")

@@ -77,7 +77,9 @@ def unavailable(error: Exception) -> Unavailable:
     state, said = sqlstate_of(error), f"the database did not answer: {reason_of(error)}"
     if state == READ_ONLY or isinstance(error, asyncpg.TargetServerAttributeNotMatched):
         return DatabaseReadOnly(said)
-    return Contended(said) if state in CONTENTION else Unavailable(said)
+    # Said of this statement alone: a damaged page or a trigger of the operator must not make a
+    # worker give up other chats. A privilege that is missing is missing for all of them.
+    return Contended(said) if is_undone(error) and state not in OPERATORS else Unavailable(said)
 
 
 def reason_of(error: BaseException) -> str:

@@ -33,6 +33,8 @@ chats need not ask many owners; fairness comes from a ring that begins elsewhere
 INTERRUPTS_MAX: Final = 16
 """Interrupts acquired beyond the limit."""
 WHY_CHARS_MAX: Final = 500
+ASIDE_FOR: Final = timedelta(minutes=10)
+"""Then a chat that was set aside is tried again, whatever the version."""
 
 
 class PostgresLeases:
@@ -59,6 +61,7 @@ class PostgresLeases:
             owners_max=min(OWNERS_VISITED_MAX, max(OWNERS_VISITED_MIN, limit)),
             interrupts_max=INTERRUPTS_MAX,
             reads=self._reads,
+            aside_for=ASIDE_FOR,
         )
         # The statement has taken effect by now: one unreadable row must not lose the others.
         chats, unreadable = list[Chat](), list[Unreadable]()
@@ -112,5 +115,7 @@ class PostgresLeases:
         ]
 
     async def expired_awaits(self, *, limit: int) -> Sequence[ChatId]:
-        rows = await fetch_rows(self._pool, EXPIRED_AWAITS, limit=limit, reads=self._reads)
+        rows = await fetch_rows(
+            self._pool, EXPIRED_AWAITS, limit=limit, reads=self._reads, aside_for=ASIDE_FOR
+        )
         return [ChatId(row["id"]) for row in rows]

@@ -24,7 +24,7 @@
     ├── ChangedMeanwhile        not what the caller had seen: nothing was written
     ├── IdentityError           who asks may not, or is not who they say: see domain/denials.py
     ├── Unavailable             the world says not now; the change may or may not be committed
-    │   ├── Contended           another transaction was in the way; the database is well
+    │   ├── Contended           one statement was refused; the database is well
     │   └── DatabaseReadOnly    no write is possible now
     └── FormatUnknown           a stored row that this version cannot read
         └── ChatTooNew          its writer said so
@@ -145,7 +145,8 @@ class Unavailable(HoldfastError):
 
 
 class Contended(Unavailable):
-    """Another transaction was in the way of a statement. Says nothing about the database itself."""
+    """The database refused one statement: another transaction was in the way, or the rows of that
+    chat are the reason. Says nothing about the database itself."""
 
 
 class DatabaseReadOnly(Unavailable):

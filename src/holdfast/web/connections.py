@@ -1,7 +1,7 @@
 """How many connections a process and each client address may have open, counted before any request
 is read."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import partial
 from ipaddress import IPv6Address, ip_address, ip_network
@@ -10,6 +10,10 @@ from typing import Final, TypeAlias
 PREFIX_OF_ONE_CLIENT: Final = 64
 """Bits of an IPv6 address: a client usually has a whole /64 to itself, and could use another
 address for each connection."""
+
+PROBES_AT_ONCE_MAX: Final = 64
+"""Connections above the bounds that may only ask whether the process is alive: a process that is
+full must not be taken for dead."""
 
 Release: TypeAlias = Callable[[], None]
 
@@ -39,23 +43,38 @@ class Connections:
     trusted_proxies: str = ""
     counters: ConnectionCounters = field(default_factory=ConnectionCounters)
     _of_address: dict[str, int] = field(default_factory=dict[str, int])
+    _probes: int = 0
 
     def enter(self, address: str | None) -> Release:
         """Count a connection until the returned function is called. Raises `TooManyConnections`.
         `address` is the peer's; a peer without one (on a Unix socket) is not bounded by it."""
         counters = self.counters
         if 0 < self.process_max <= counters.open:
-            counters.refused_process += 1
             raise TooManyConnections(of_address=False)
         client = _client_of(address)
         held = self._of_address.get(client, 0)
         bounded = client != "" and 0 < self.address_max <= held
-        if bounded and not _is_among(client, self.trusted_proxies):
-            counters.refused_address += 1
+        if bounded and not _is_among({address or "", client}, self.trusted_proxies):
             raise TooManyConnections(of_address=True)
         counters.open += 1
         self._of_address[client] = held + 1
         return partial(self._leave, client)
+
+    def enter_for_probe(self) -> Release | None:
+        """Count a connection above the bounds; None: there are too many of those, too."""
+        if self._probes >= PROBES_AT_ONCE_MAX:
+            return None
+        self._probes += 1
+        return self._leave_probe
+
+    def count_refusal(self, *, of_address: bool) -> None:
+        if of_address:
+            self.counters.refused_address += 1
+        else:
+            self.counters.refused_process += 1
+
+    def _leave_probe(self) -> None:
+        self._probes -= 1
 
     def _leave(self, client: str) -> None:
         self.counters.open -= 1
@@ -82,16 +101,19 @@ def _client_of(address: str | None) -> str:
     return str(IPv6Address(packed))
 
 
-def _is_among(client: str, trusted: str) -> bool:
-    """Read anew each time: only a client at its bound is looked up."""
-    for each in (part.strip() for part in trusted.split(",")):
-        if each == "*" or each == client:
-            return True
-        try:
-            if ip_address(client) in ip_network(each, strict=False):
-                return True
-            if _client_of(each) == client:
-                return True
-        except ValueError:
-            continue  # a name, or no address at all: uvicorn compares those as text, too
-    return False
+def _is_among(names: Collection[str], trusted: str) -> bool:
+    """`names`: the peer's address, and what its connections are counted by. Read anew each time:
+    only a client at its bound is looked up."""
+    return any(
+        _is_trusted(name, each.strip()) for each in trusted.split(",") for name in names if name
+    )
+
+
+def _is_trusted(name: str, trusted: str) -> bool:
+    if trusted in {"*", name}:
+        return True
+    try:
+        network = ip_network(trusted, strict=False)
+        return ip_address(name) in network or _client_of(trusted) == name
+    except ValueError:
+        return False  # a name, or no address at all: uvicorn compares those as text, too

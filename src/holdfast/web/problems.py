@@ -22,6 +22,7 @@ from holdfast.ports.workspaces import NoWorkspace, TooManyWorkspaces, WorkspaceU
 from holdfast.web.rates import TooManyRequests
 
 MEDIA_TYPE: Final = "application/problem+json"
+CAUSE_CHARS: Final = 60
 ERRORS_SHOWN_MAX: Final = 20
 _LOG: Final = logging.getLogger(__name__)
 
@@ -252,7 +253,9 @@ async def _tell(_connection: HTTPConnection, error: Exception) -> Response:
     if code_of(error) == "internal":
         raise error  # to the guard
     if isinstance(error, errors.Unavailable):
-        _LOG.warning("unavailable: %s", error, extra={"seldom": "unavailable"})
+        # Another cause is another line: what an outage repeats must not hide it.
+        said = f"unavailable: {error}"
+        _LOG.warning(said, extra={"seldom": said[:CAUSE_CHARS]})
     if isinstance(error, errors.FormatUnknown):
         _LOG.warning("api: a chat cannot be read by this version: %s", error)
     return problem_of(error)  # which refuses a WebSocket as well

@@ -19,6 +19,7 @@ from holdfast.web.connections import Connections, Release, TooManyConnections
 HEAD_BYTES_MAX: Final = 64 * 2**10
 URL_BYTES_MAX: Final = 16 * 2**10
 HEADERS_MAX: Final = 100
+PROBES: Final = frozenset({b"/healthz", b"/readyz"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +45,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self._counted = connections
         self._head = head
         self._release: Release | None = None
+        self._full: TooManyConnections | None = None
+        """The connection is above a bound, and may only carry a probe."""
         self._refused: HTTPStatus | None = None
         self._in_head = True
         self._in_body = False
@@ -60,10 +63,11 @@ class BoundedProtocol(HttpToolsProtocol):
         try:
             self._release = self._counted.enter(address)
         except TooManyConnections as full:
-            of_address = HTTPStatus.TOO_MANY_REQUESTS
-            self._refuse(of_address if full.of_address else HTTPStatus.SERVICE_UNAVAILABLE)
-        else:
-            self._begin_timer()
+            self._full, self._release = full, self._counted.enter_for_probe()
+            if self._release is None:
+                self._refuse_connection(full)
+                return
+        self._begin_timer()
 
     @override
     def connection_lost(self, exc: Exception | None) -> None:
@@ -99,6 +103,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         self._progress = True
         self._head_bytes = 0
+        self._end_timer()  # the time of this head begins now
         super().on_message_begin()
 
     @override
@@ -130,6 +135,9 @@ class BoundedProtocol(HttpToolsProtocol):
         self._in_head = False
         self._in_body = True
         self._end_timer()
+        if self._full is not None and self.url.partition(b"?")[0] not in PROBES:
+            self._refuse_connection(self._full)
+            raise _Refused
         super().on_headers_complete()
 
     @override
@@ -148,9 +156,11 @@ class BoundedProtocol(HttpToolsProtocol):
     @override
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        # The rest of a body that the app did not want. Its bytes end the keep-alive timer, so that
-        # the connection of a client that sends one now and then would stay for ever.
-        if self._in_body and self._timer is None and not self.transport.is_closing():
+        # The time of the next head begins now, and not with the request that was answered. It also
+        # bounds the rest of a body that the app did not want: its bytes end the keep-alive timer,
+        # so that the connection of a client that sends one now and then would stay for ever.
+        self._end_timer()
+        if not self.transport.is_closing():
             self._begin_timer()
 
     @override
@@ -184,6 +194,11 @@ class BoundedProtocol(HttpToolsProtocol):
     def _is_answering(self) -> bool:
         cycle = cast("RequestResponseCycle | None", self.cycle)  # None before the first request
         return cycle is not None and not cycle.response_complete
+
+    def _refuse_connection(self, full: TooManyConnections) -> None:
+        self._counted.count_refusal(of_address=full.of_address)
+        of_address, of_process = HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE
+        self._refuse(of_address if full.of_address else of_process)
 
     def _refuse_head(self, status: HTTPStatus) -> None:
         self._counted.counters.heads_refused += 1

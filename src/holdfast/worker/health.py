@@ -5,6 +5,11 @@ can be written, and keep the chats from every healthy worker.
 """
 
 import asyncio
+from typing import Final
+
+GAP_S_MAX: Final = 30.0
+"""Failures further apart are not in a row. A driver that cannot commit comes again sooner: after
+the timeouts of a commit and of a read, and a pause."""
 
 
 class CommitHealth:
@@ -27,9 +32,10 @@ class CommitHealth:
         self._since_s = None
 
     def commit_failed(self) -> None:
-        self._last_s = asyncio.get_running_loop().time()
-        if self._since_s is None:
-            self._since_s = self._last_s
+        now_s = asyncio.get_running_loop().time()
+        if self._since_s is None or now_s - self._last_s > GAP_S_MAX:
+            self._since_s = now_s
+        self._last_s = now_s
         self._failed.set()
 
     def read_failed(self) -> None:

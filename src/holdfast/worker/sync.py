@@ -7,12 +7,15 @@ from typing import Final
 
 from holdfast.chats.answer import expire
 from holdfast.chats.ledger import Ledger
-from holdfast.domain.errors import ChatError, FormatUnknown, HoldfastError
+from holdfast.domain.errors import ChatError, FormatUnknown, Unavailable
+from holdfast.domain.ids import ChatId
 from holdfast.ports.history import History
 from holdfast.ports.leases import Unreadable
 from holdfast.worker.runners import Runners
 from holdfast.worker.tenure import Tenure, every, log_failure, now_s, set_aside
 
+UNANSWERED_MAX: Final = 3
+"""In one sweep. A chat that is locked is one chat's trouble; several are the database's."""
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -69,21 +72,26 @@ class Sweeper:
         options = self._tenure.options
         async with asyncio.timeout(options.statement_timeout_s):
             expired = await self._tenure.leases.expired_awaits(limit=options.sweep_max)
-        unreadable = list[Unreadable]()
+        unanswered = 0
         for chat_id in expired:
             try:
-                await expire(self._ledger, chat_id)
-            except ChatError as refused:
-                _LOG.info("not expired: %s", refused)  # answered, or somebody else was first
-            except FormatUnknown as error:
-                unreadable.append(Unreadable(chat_id, str(error)))
-            except HoldfastError as error:
+                await self._end_wait(chat_id)
+            except Exception as error:
                 log_failure(_LOG, f"sweep: the wait of chat {chat_id} was not ended", error)
-            else:
-                self._tenure.counters.expired += 1
-        if unreadable:
+                unanswered += isinstance(error, Unavailable)
+                if unanswered >= UNANSWERED_MAX:
+                    raise  # the database is away: the next sweep asks again
+
+    async def _end_wait(self, chat_id: ChatId) -> None:
+        try:
+            await expire(self._ledger, chat_id)
+        except ChatError as refused:
+            _LOG.info("not expired: %s", refused)  # answered, or another worker was first
+        except FormatUnknown as error:
             async with self._tenure.owning:
-                await set_aside(self._tenure, unreadable)
+                await set_aside(self._tenure, [Unreadable(chat_id, str(error))])
+        else:
+            self._tenure.counters.expired += 1
 
     async def _forget(self) -> None:
         options = self._tenure.options

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from holdfast.chats.answer import expire
-from holdfast.db.leases import PostgresLeases
+from holdfast.db.leases import ASIDE_FOR, PostgresLeases
 from holdfast.db.pool import Pool
 from holdfast.domain.chat import Chat, Status
 from holdfast.domain.commands import Await, CommitStep, SendMessage
@@ -127,6 +127,24 @@ async def test_a_newer_version_takes_what_an_older_one_set_aside(place: Place) -
     assert await world.acquire(worker) == []
     newer = PostgresLeases(place.pool, reads=READS + 1)
     assert len((await newer.acquire(worker, limit=1, ring_start=RING)).chats) == 1
+
+
+@requirement("L137")
+async def test_a_chat_that_was_set_aside_is_tried_again_later(place: Place) -> None:
+    """A release that mends the reader, or a rollback to one that can read, has no higher level."""
+    world = place.world
+    await place.poison_queue(await world.create(user()))
+    worker = await world.a_worker()
+    acquired = await world.leases.acquire(worker, limit=1, ring_start=RING)
+    await world.leases.set_aside(worker, acquired.unreadable)
+    await place.pool.execute("update queued_messages set format = 1")
+    assert await world.acquire(worker) == []
+
+    await place.pool.execute(
+        "update chats set set_aside_at = set_aside_at - $1::interval", ASIDE_FOR
+    )
+
+    assert len(await world.acquire(worker)) == 1
 
 
 @requirement("L138")

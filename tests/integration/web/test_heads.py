@@ -6,7 +6,7 @@ import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from itertools import chain, repeat
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -23,6 +23,7 @@ TAKEN_MAX: Final = 12 * 2**20
 """The bound is 64 KB. The rest are the buffers of both sockets, which the kernel fills."""
 SMALL = b"a: b\r\n" * (PIECE // 6)
 LONG = b"x" * PIECE
+ASK = b"GET /api/v1/version HTTP/1.1\r\nhost: x\r\n"
 GET = b"GET /healthz HTTP/1.1\r\nhost: x\r\n"
 CHUNKED = b"POST /api/v1/sign-ins HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n0\r\n"
 
@@ -60,10 +61,12 @@ async def connected(
         writer.close()
 
 
-async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> int:
-    """The status of a probe's answer; 0 if the connection was closed without one."""
+async def answer(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, asked: bytes = ASK
+) -> int:
+    """The status of the answer; 0 if the connection was closed without one."""
     try:
-        writer.write(GET + b"\r\n")
+        writer.write(asked + b"\r\n")
         async with asyncio.timeout(HANG_S):
             said = await reader.readuntil(b"\r\n")
     except (ConnectionError, asyncio.IncompleteReadError):
@@ -243,11 +246,32 @@ async def test_a_process_at_its_bound_refuses_and_then_serves_again(empty: Repli
             assert await answer(*one) == 200
             async with connected(cell) as two:
                 assert await answer(*two) in (503, 0)
+            refused = counted(cell, "holdfast_http_connections_refused_total", bound="process")
+            assert refused == 1
         async with asyncio.timeout(HANG_S):
             while True:
                 async with connected(cell) as again:
                     if await answer(*again) == 200:
                         break
+
+
+@requirement("L142")
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        {"connections_max": 1},
+        {"connections_per_address_max": 1, "trusted_proxies": "10.0.0.1"},
+    ],
+)
+async def test_a_process_that_is_full_still_answers_probes(
+    empty: Replicas, bounds: dict[str, Any]
+) -> None:
+    async with a_cell(empty, **bounds) as cell, connected(cell) as one:
+        assert await answer(*one) == 200
+        async with connected(cell) as probe:
+            assert await answer(*probe, GET) == 200
+        async with connected(cell) as client:
+            assert await answer(*client) in (429, 503, 0)
 
 
 async def test_a_socket_counts_until_it_is_closed(empty: Replicas) -> None:

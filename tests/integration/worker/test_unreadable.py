@@ -96,7 +96,7 @@ async def _awaits(cell: Cell, chat: Chat) -> bool:
 
 
 @requirement("L137")
-@pytest.mark.parametrize("kind", ["unreadable", "unavailable"])
+@pytest.mark.parametrize("kind", ["unreadable", "unavailable", "our mistake"])
 async def test_a_sweep_goes_on_past_a_chat_that_fails(
     place: Place, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,10 +123,11 @@ async def test_a_sweep_goes_on_past_a_chat_that_fails(
             )
         else:
             expire = sync.expire
+            errors = {"unavailable": Unavailable("its row is locked"), "our mistake": ValueError()}
 
             async def refused(ledger: object, chat_id: ChatId) -> object:
                 if chat_id == bad.chat_id:
-                    raise Unavailable("its row is locked")
+                    raise errors[kind]
                 return await expire(ledger, chat_id)  # pyright: ignore[reportArgumentType]
 
             monkeypatch.setattr(sync, "expire", refused)

@@ -58,6 +58,15 @@ def test_contention_is_undone_and_told_apart(state: str) -> None:
     assert isinstance(faults.unavailable(error(state)), Contended)
 
 
+@pytest.mark.parametrize("state", ["XX001", "P0001", "0A000", "54000"])
+def test_what_is_said_of_one_statement_does_not_speak_of_the_database(state: str) -> None:
+    assert isinstance(faults.unavailable(error(state)), Contended)
+
+
+def test_a_privilege_that_is_missing_concerns_every_chat() -> None:
+    assert not isinstance(faults.unavailable(error("42501")), Contended)
+
+
 @pytest.mark.parametrize("state", ["08006", "25006", "53300", "57014", "57P01"])
 def test_what_an_ailing_server_says_is_not_asked_again_one_by_one(state: str) -> None:
     assert not faults.is_undone(error(state))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.web.connections import Connections, TooManyConnections
+from holdfast.web.connections import PROBES_AT_ONCE_MAX, Connections, TooManyConnections
 from tests.requirements import requirement
 
 
@@ -43,6 +43,8 @@ def test_one_client_is_one_address_or_one_ipv6_network(
         ("192.0.2.1, 10.0.0.0/8", "10.9.9.9", False),
         ("*", "203.0.113.9", False),
         ("2001:db8::1", "2001:db8::1", False),
+        ("2001:db8::1:0/112", "2001:db8::1:7", False),
+        ("2001:db8::1:0/112", "2001:db8::2:7", True),
         ("", "127.0.0.1", True),
         ("proxy.example", "10.0.0.1", True),
     ],
@@ -73,3 +75,15 @@ def test_a_released_connection_is_counted_no_longer() -> None:
 def test_zero_is_no_bound() -> None:
     connections = Connections()
     assert not any(is_refused(connections, "203.0.113.9") for _ in range(5_000))
+
+
+def test_a_full_process_still_takes_some_probes() -> None:
+    connections = Connections(process_max=1)
+    connections.enter("203.0.113.9")
+    leave = [connections.enter_for_probe() for _ in range(PROBES_AT_ONCE_MAX)]
+    assert connections.enter_for_probe() is None
+    first = leave[0]
+    assert first is not None
+    first()
+    assert connections.enter_for_probe() is not None
+    assert connections.counters.open == 1, "a probe takes no place of a client"

@@ -60,8 +60,9 @@ returning id
 
 -- set_aside_chats --
 -- Chats that a reader of level :reads cannot read, which no other worker drives. They are skipped by
--- such readers until a commit, a newer version or an administrator clears `set_aside_by`. An attempt
--- that acquiring has begun is forgiven, as in release_chats.
+-- such readers until a commit clears `set_aside_by`, a newer version comes, or :aside_for has passed:
+-- a release that mends the reader need not have another level. An attempt that acquiring has begun is
+-- forgiven, as in release_chats.
 with named as (
     select n.chat_id, n.why from unnest(:chat_ids::uuid[], :whys::text[]) as n (chat_id, why)
 ), held as materialized (
@@ -94,7 +95,10 @@ returning w.id
 -- expired_awaits --
 select c.id from chats as c
 where c.awaiting_until <= (select clock_timestamp())
-    and c.reads <= :reads and coalesce(c.set_aside_by, 0) < :reads
+    and c.reads <= :reads and (
+        coalesce(c.set_aside_by, 0) < :reads
+        or c.set_aside_at < clock_timestamp() - :aside_for::interval
+    )
 order by c.awaiting_until
 limit :limit
 
@@ -124,7 +128,10 @@ with recursive me as (
         from chats as c
         where c.worker_id is null and c.runnable_since is not null
             and c.owner_id > ring.owner_id and c.owner_id <= ring.last_id
-            and c.reads <= :reads and coalesce(c.set_aside_by, 0) < :reads
+            and c.reads <= :reads and (
+                coalesce(c.set_aside_by, 0) < :reads
+                or c.set_aside_at < clock_timestamp() - :aside_for::interval
+            )
         order by c.owner_id
         limit 1
     ) as following
@@ -148,7 +155,10 @@ with recursive me as (
         select c.id, c.version, c.runnable_since
         from chats as c
         where c.owner_id = ring.owner_id and c.worker_id is null and c.runnable_since is not null
-            and c.reads <= :reads and coalesce(c.set_aside_by, 0) < :reads
+            and c.reads <= :reads and (
+                coalesce(c.set_aside_by, 0) < :reads
+                or c.set_aside_at < clock_timestamp() - :aside_for::interval
+            )
         order by c.runnable_since
         limit :limit
     ) as c
@@ -158,7 +168,10 @@ with recursive me as (
     from me, workers as w
     inner join chats as c on c.worker_id = w.id
     where w.lease_until <= clock_timestamp()
-        and c.reads <= :reads and coalesce(c.set_aside_by, 0) < :reads
+        and c.reads <= :reads and (
+            coalesce(c.set_aside_by, 0) < :reads
+            or c.set_aside_at < clock_timestamp() - :aside_for::interval
+        )
     limit :limit
 ), picked as (
     select c.id
@@ -178,7 +191,10 @@ with recursive me as (
     (
         select c.id, c.version from me, chats as c
         where c.worker_id is null and c.status = 'interrupting'
-            and c.reads <= :reads and coalesce(c.set_aside_by, 0) < :reads
+            and c.reads <= :reads and (
+                coalesce(c.set_aside_by, 0) < :reads
+                or c.set_aside_at < clock_timestamp() - :aside_for::interval
+            )
         order by c.runnable_since
         limit :interrupts_max
     )
@@ -187,7 +203,10 @@ with recursive me as (
         select c.id, c.version from me, workers as w
         inner join chats as c on c.worker_id = w.id
         where w.lease_until <= clock_timestamp() and c.status = 'interrupting'
-            and c.reads <= :reads and coalesce(c.set_aside_by, 0) < :reads
+            and c.reads <= :reads and (
+                coalesce(c.set_aside_by, 0) < :reads
+                or c.set_aside_at < clock_timestamp() - :aside_for::interval
+            )
         limit :interrupts_max
     )
 ), picked_interrupts as (
