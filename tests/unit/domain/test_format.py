@@ -8,10 +8,11 @@ import orjson
 import pytest
 
 from holdfast.domain import parts as p
-from holdfast.domain.errors import FormatUnknown
-from holdfast.domain.format import FORMAT, parts_from_json, parts_to_json
+from holdfast.domain.errors import ChatTooNew, FormatUnknown
+from holdfast.domain.format import FORMAT, READS, parts_from_json, parts_to_json
 from holdfast.domain.ids import CallId
 from tests.requirements import requirement
+from tests.support.doubles import SeededIds
 
 NATIVE = p.Native("anthropic", {"type": "thinking", "signature": "abc", "z": 1, "a": [None]})
 EVERY_PART: tuple[p.Part, ...] = (
@@ -66,3 +67,12 @@ def test_the_order_of_keys_in_a_providers_own_part_is_kept() -> None:
     (again,) = parts_from_json(FORMAT, orjson.loads(orjson.dumps([stored])))
     assert again.native is not None
     assert list(again.native.block) == ["type", "signature", "z", "a"]
+
+
+def test_a_chat_that_is_too_new_says_which_reader_it_needs() -> None:
+    chat_id = SeededIds(1).new_chat_id()
+
+    error = ChatTooNew(chat_id, READS + 1, READS)
+
+    assert isinstance(error, FormatUnknown)
+    assert str(error) == f"chat {chat_id} needs reader level {READS + 1}; this version has {READS}"

@@ -81,3 +81,19 @@ def test_what_is_nested_too_deep_is_stored_all_the_same(depth: int) -> None:
 )
 def test_any_value_is_storable(value: Any) -> None:
     assert encode_json(storable(value))
+
+
+def test_content_that_is_no_list_of_blocks_is_cut_as_json() -> None:
+    shorter, was_cut = fitted({"content": ["x" * 2 * LIMIT]}, LIMIT)
+
+    assert was_cut
+    assert isinstance(shorter, str)
+    assert shorter.startswith('{"content":["x')
+
+
+def test_a_lone_surrogate_does_not_keep_an_output_from_being_cut() -> None:
+    shorter, was_cut = fitted({"said": "\ud800" * LIMIT}, LIMIT)
+
+    assert was_cut
+    assert isinstance(shorter, str)
+    assert shorter.encode(), "valid UTF-8"
