@@ -246,7 +246,10 @@ def _expected(text: str) -> bool:
     """Chromium complains of every request that fails; those are ours to handle, and handled."""
     return any(
         words in text
-        for words in ("Failed to load resource", "net::ERR_", "before receiving a handshake")
+        for words in (
+            *("Failed to load resource", "net::ERR_", "before receiving a handshake"),
+            "Unexpected response code: 503",  # a server that stops refuses a WebSocket
+        )
     )
 
 
