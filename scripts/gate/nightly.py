@@ -15,7 +15,7 @@ from typing import Final
 import orjson
 
 from scripts.gate.report import commit
-from scripts.gate.runner import Result
+from scripts.gate.runner import Result, last_line
 from scripts.gate.stages import BUILD, ROOT, Stage
 
 FOLDER: Final = ROOT / "benchmarks"
@@ -197,9 +197,7 @@ def _line(row: Row) -> str:
 def _last_line(result: Result) -> str:
     if result.skipped:
         return result.skipped
-    lines = result.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    said = lines[-1].strip(" =") if lines else ""
-    return said.replace("|", "\\|")[:160]
+    return last_line(result.log).replace("|", "\\|")[:160]
 
 
 def _failures(result: Result) -> list[str]:

@@ -3,7 +3,7 @@
 A stage starts when the stages that it names have passed. A stage that is marked `alone` starts
 when nothing else runs. Tests that fail in a pytest stage are tried once more, one after the other:
 every such test is printed and written to `second-tries.json`. A test that fails twice fails the
-run.
+run. A stage that is marked `tried_again` is repeated as a whole, and told in the same way.
 """
 
 import asyncio
@@ -52,7 +52,8 @@ class Result:
 
     def counted(self, outcome: str) -> int:
         """Tests with this outcome; one that passed at its second try has passed."""
-        saved = sum(each.outcome == "passed" for each in self.again)
+        names = {each.test for each in self.records}
+        saved = sum(each.outcome == "passed" and each.test in names for each in self.again)
         found = sum(each.outcome == outcome for each in self.records)
         return found + {"passed": saved, "failed": -saved}.get(outcome, 0)
 
@@ -120,9 +121,17 @@ class Runner:
             await self._test(stage, result)
         else:
             await self._command(stage.command, stage.env, result)
+            if result.code != 0 and stage.tried_again:
+                await self._try_again(stage, result)
         if result.code == 0 and stage.then:
             await self._command(stage.then, stage.env, result)
         result.seconds = time.monotonic() - began_s
+
+    async def _try_again(self, stage: Stage, result: Result) -> None:
+        why = f"exit {result.code}: {last_line(result.log)}"
+        await self._command(stage.command, stage.env, result)
+        outcome = "passed" if result.code == 0 else "failed"
+        result.again.append(Record(stage.name, outcome, why=why))
 
     async def _test(self, stage: Stage, result: Result) -> None:
         cache = ("-o", f"cache_dir={BUILD / f'cache-{stage.name}'}")  # two sessions run at once
@@ -174,6 +183,11 @@ class Runner:
                     await process.wait()
         spent = result.log.with_suffix(".cpu").read_text().split()
         result.cpu_s += sum(float(each) for each in spent[-2:])
+
+
+def last_line(log: Path) -> str:
+    lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    return lines[-1].strip(" =") if lines else ""
 
 
 def _tell(result: Result) -> None:

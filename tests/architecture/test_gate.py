@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -128,6 +129,27 @@ async def test_a_test_that_passes_at_its_second_try_is_told(
     assert found["tests"] == {"passed": 2, "failed": 0, "skipped": 0}
     assert "second try passed" in capsys.readouterr().out
     assert b'"second_try": "passed"' in (build / "second-tries.json").read_bytes()
+
+
+async def test_a_stage_that_passes_at_its_second_try_is_told(
+    build: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seen = tmp_path / "seen"
+    once_red = f"test -e {seen} || {{ touch {seen}; echo 1 of 5 held; exit 1; }}"
+    stages = [
+        replace(shell("proof", once_red), tried_again=True),
+        replace(shell("broken", "exit 1"), tried_again=True),
+    ]
+    ran = Runner(stages, seed=1)
+
+    await ran.run()
+
+    proof, broken = ran.results["proof"], ran.results["broken"]
+    assert (proof.passed, broken.passed) == (True, False)
+    assert [(each.outcome, each.why) for each in proof.again] == [("passed", "exit 1: 1 of 5 held")]
+    found = report.figures("gate", [proof], 1.0, 1)
+    assert (found["second_tries"], found["tests"]["failed"]) == (1, 0)
+    assert "second try passed: proof" in capsys.readouterr().out
 
 
 async def test_a_stage_waits_for_what_it_needs_and_is_not_run_without(build: Path) -> None:
