@@ -390,7 +390,7 @@ class FakeStore:
 
 
 def _forgive(record: Record) -> None:
-    """The attempt that acquiring has begun, and that nobody made."""
+    """The attempt that acquiring has begun, and that no driver made."""
     chat = record.chat
     if begun_by_acquiring(chat) and chat.attempts_forgiven < chat.attempt:
         record.chat = replace(chat, attempts_forgiven=chat.attempts_forgiven + 1)

@@ -95,8 +95,8 @@ class Driver:
         """Drive a chat just acquired until nobody of ours need drive it; the last snapshot.
 
         If that still names our worker as its owner, the chat was let go and is to be released.
-        Raises `FenceStale` if somebody else drives it now, `Unavailable` if the database stayed
-        away longer than anybody's patience, and `FormatUnknown` if this version cannot read it.
+        Raises `FenceStale` if another worker drives it now, `Unavailable` if the database stayed
+        away longer than the driver waits, and `FormatUnknown` if this version cannot read it.
         """
         turn = Turn(chat, nudges)
         turn.prompt = self._memory.recall(chat, nudges.told)
