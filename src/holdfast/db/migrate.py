@@ -29,6 +29,8 @@ APPLIED: Final = load_query("applied_migrations")
 BLOCKING: Final = load_query("blocking_sessions")
 _QUERY_CHARS_MAX: Final = 200
 _LOG: Final = logging.getLogger(__name__)
+_SILENT: Final = logging.getLogger(f"{__name__}.silent")
+_SILENT.setLevel(logging.ERROR)  # the library logs each migration as a warning
 
 
 class SchemaBehind(HoldfastError):
@@ -52,6 +54,8 @@ class MigrateOptions:
     """For all tries of one migration together."""
     look_every_s: float = 0.25
     """How often to look which sessions hold the lock."""
+    tells_each: bool = True
+    """Log the name of each migration. A wait for a lock is logged in any case."""
 
     def __post_init__(self) -> None:
         assert 0 < self.look_every_s < self.lock_s
@@ -104,7 +108,10 @@ async def _run(url: str, rollback_count: int | None, options: MigrateOptions) ->
         )
         with as_file(files("holdfast.db") / "migrations") as migrations:
             if rollback_count is None:
-                await patience.run(lambda: _apply(connection, migrations))
+                steps = _LOG if options.tells_each else _SILENT
+                await patience.run(
+                    lambda: apply(connection, migrations, schema_name=_SCHEMA, logger=steps)
+                )
                 return
             for _ in range(rollback_count):  # one by one: a second try must not undo more
                 await patience.run(lambda: _undo_newest(connection, migrations))
@@ -122,10 +129,6 @@ async def _connect(url: str) -> "asyncpg.Connection[asyncpg.Record]":
         )
     except (ValueError, *DATABASE_ERRORS) as no:
         raise NoDatabase(f"The database cannot be used: {reason_of(no)}") from no
-
-
-async def _apply(connection: "asyncpg.Connection[asyncpg.Record]", migrations: "Path") -> None:
-    await apply(connection, migrations, schema_name=_SCHEMA, logger=_LOG)
 
 
 async def _undo_newest(

@@ -109,3 +109,16 @@ async def test_a_migration_waits_for_another_one_and_gives_up(template: str, dow
             await asyncio.wait_for(second, HANG_S)
         assert not first.done()
         first.cancel()
+
+
+async def test_each_migration_is_logged_unless_the_caller_wants_silence(
+    template: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with old_schema(template) as url:
+        caplog.clear()
+        await migrate(url, MigrateOptions(tells_each=False))
+        assert caplog.messages == []
+    async with old_schema(template) as url:
+        caplog.clear()
+        await migrate(url)
+        assert any("0008" in line for line in caplog.messages)

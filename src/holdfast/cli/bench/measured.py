@@ -1,7 +1,6 @@
 """Puts a run together: a place to measure in, the run, and what is told of it."""
 
 import asyncio
-import logging
 import tempfile
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
@@ -29,7 +28,7 @@ from holdfast.cli.dev.folder import EMAIL
 from holdfast.cli.dev.postgres import PrivatePostgres, private_postgres
 from holdfast.cli.exits import Exit
 from holdfast.cli.process import say
-from holdfast.db.migrate import migrate
+from holdfast.db.migrate import MigrateOptions, migrate
 from holdfast.domain.errors import HoldfastError
 from holdfast.settings import Role, WrongSettings, read_settings
 from holdfast.tasks import end_on_terminate
@@ -132,9 +131,8 @@ async def _place(wish: Wish, progress: Progress) -> AsyncGenerator[Asked]:
 @asynccontextmanager
 async def _database(folder: Path) -> AsyncGenerator[PrivatePostgres]:
     """One that counts its statements, if it can."""
-    logging.getLogger(migrate.__module__).setLevel(logging.ERROR)  # each one is a warning to it
     async with private_postgres(folder, POSTGRES, library=COUNTING) as postgres:
-        await migrate(postgres.url)
+        await migrate(postgres.url, MigrateOptions(tells_each=False))
         yield postgres
 
 

@@ -1,7 +1,6 @@
 """Everything in one process and one folder: what `holdfast dev` runs."""
 
 import asyncio
-import logging
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -17,7 +16,7 @@ from holdfast.cli.dev.folder import EMAIL, Folder, default_folder, own_folder
 from holdfast.cli.dev.postgres import private_postgres
 from holdfast.cli.process import metrics_served, run_process, say, stopping_on_signals
 from holdfast.cli.serve import cannot_be_used, ready_at, until_drained
-from holdfast.db.migrate import migrate
+from holdfast.db.migrate import MigrateOptions, migrate
 from holdfast.settings import ModelSettings, Role, Settings, env_name
 from holdfast.settings.templates import LocalTemplateSettings
 from holdfast.simulator.options import Options
@@ -56,8 +55,7 @@ async def _run(settings: Settings, path: Path) -> None:
     async with AsyncExitStack() as stack:
         folder = stack.enter_context(own_folder(path))
         url, database = await stack.enter_async_context(_database(settings, folder))
-        logging.getLogger(migrate.__module__).setLevel(logging.ERROR)  # each one is a warning to it
-        await migrate(url)
+        await migrate(url, MigrateOptions(tells_each=False))
         await stack.enter_async_context(_agents_ended(_own_workspaces(settings, folder)))
         models = await stack.enter_async_context(_models(settings))
         settings = settings.model_copy(
