@@ -6,13 +6,13 @@ taken out.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
 from holdfast.domain.format import parts_to_json
 from holdfast.domain.messages import MessageBody
-from holdfast.domain.parts import Context, FileReference, Part, Skill, Text
+from holdfast.domain.parts import Context, FileReference, JsonValue, Part, Skill, Text
 
 HEAD_BYTES_MAX: Final = 600
 """As JSON. With a full queue this is about 50 KB, which a hint still carries."""
@@ -59,6 +59,18 @@ def _cut(text: str, room: int) -> str:
     return text
 
 
-def _json_bytes(value: object) -> int:
-    dumped = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return len(dumped.encode("utf-8", "surrogatepass"))
+def _json_bytes(value: JsonValue) -> int:
+    """Walk with a list of our own: a hostile depth must not meet Python's recursion limit."""
+    size, pending = 0, [value]
+    while pending:
+        match pending.pop():
+            case Mapping() as members:
+                size += 2 + max(0, len(members) - 1) + len(members)
+                pending += [*members.keys(), *members.values()]
+            case list() | tuple() as elements:
+                size += 2 + max(0, len(elements) - 1)
+                pending += elements
+            case scalar:
+                dumped = json.dumps(scalar, ensure_ascii=False)
+                size += len(dumped.encode("utf-8", "surrogatepass"))
+    return size

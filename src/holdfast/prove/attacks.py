@@ -262,8 +262,8 @@ ATTACKS: Final = (
     Attack(
         "whales",
         "One member's large chats delay nobody else, and cost no more than their bound.",
-        "full queues of messages of a megabyte that wait for a worker, and a history of 200 of them,"
-        " beside 40 chats of others",
+        "full queues of messages of a megabyte that wait for a worker, and a history of 200 such"
+        " messages, beside 40 chats of others",
         "whales",
         sizes(2, 12, 24),
         whales.swim,
