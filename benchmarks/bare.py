@@ -14,6 +14,7 @@ from holdfast.db.queries import Query
 from holdfast.db.rows import Row
 from holdfast.db.store import LOAD, SEQ_MAX, commit_query
 from holdfast.domain.format import READS
+from holdfast.ports.history import PAGE_BYTES_MAX
 
 SEND: Final = commit_query("commit_kept", "commit_receipt", "commit_message")
 FINISH: Final = commit_query("commit_kept", "commit_message")
@@ -54,7 +55,10 @@ async def turn(pool: Pool, chat_id: UUID, worker_id: UUID, key: str, ring: UUID)
     row = await _fetch(pool, ACQUIRE, asked)
     if row is None:
         return 0
-    page = {"chat_id": row["id"], "before": SEQ_MAX, "as_of": None, "limit": HISTORY_READ}
+    page = {
+        "chat_id": row["id"], "before": SEQ_MAX, "as_of": None, "limit": HISTORY_READ,
+        "bytes_max": PAGE_BYTES_MAX,
+    }  # fmt: skip
     await pool.fetch(PAGE.text, *PAGE.values(page))
     version, seq = row["version"], row["last_seq"]
     facts = COMMON | {

@@ -22,6 +22,7 @@ from holdfast.db import history, leases, store
 from holdfast.db.migrate import migrate
 from holdfast.db.queries import Query
 from holdfast.domain.format import READS
+from holdfast.ports.history import PAGE_BYTES_MAX
 from holdfast.prove.stage.private_postgres import private_postgres
 
 LARGE_TABLES: Final = (
@@ -148,7 +149,8 @@ FACTS: Final[dict[str, Any]] = {
     "q_format": 1, "m_role": "user", "m_ending": "complete", "m_visibility": "both",
     "m_parts": "[]", "m_model": None, "m_effort": None, "m_author": None, "m_usage": None,
     "m_cost": None, "shared_seq": 4, "q_ids": [4], "q_positions": [4], "q_urgent": [False],
-    "q_parts": ["[]"], "q_models": [None], "q_efforts": [None], "q_authors": [None],
+    "q_parts": ["[]"], "q_bytes": [2], "q_heads": [None], "q_models": [None],
+    "q_efforts": [None], "q_authors": [None],
     "left_ids": [1], "left_fates": ["taken"], "left_seqs": [None], "moved_ids": [2],
     "moved_positions": [7], "moved_urgent": [True], "past_version": 5,
     "audit_org": ORG, "audit_at": datetime(2026, 1, 1, tzinfo=UTC), "audit_actor": None,
@@ -166,7 +168,8 @@ def statements(size: Size) -> dict[str, tuple[Query, dict[str, Any]]]:
         "models": [None] * 2, "efforts": [None] * 2, "authors": [None] * 2, "usages": [None] * 2,
         "costs": [None] * 2, "hidden_from": 5, "last_seq_before": last,
     }  # fmt: skip
-    one = {"chat_id": CHAT}
+    one = {"chat_id": CHAT, "bytes_max": PAGE_BYTES_MAX}
+    facts |= {"p_seq": last + 3, "p_queued_id": 1}
     ring = UUID(int=(0x7000_A000 << 48) + size.users // 2)
     found: dict[str, tuple[Query, dict[str, Any]]] = {
         "load": (store.LOAD, {**one, "target": 3, "client_key": "key"}),
@@ -185,8 +188,12 @@ def statements(size: Size) -> dict[str, tuple[Query, dict[str, Any]]]:
         "page as of": (history.PAGE, {**one, "before": last, "limit": 50, "as_of": 7}),
         "pages": (
             history.PAGES,
-            {"chat_ids": [CHAT, RUNNING_CHAT], "as_ofs": [last, last], "limit": 50},
+            {
+                "chat_ids": [CHAT, RUNNING_CHAT], "as_ofs": [last, last], "limit": 50,
+                "bytes_max": PAGE_BYTES_MAX,
+            },
         ),
+        "prompt bytes": (history.PROMPT_BYTES, {**one, "as_of": last}),
         "changes": (history.CHANGES, {**one, "version": last - 2, "limit": 100, "as_of": None}),
         "heads": (history.HEADS, {"chat_ids": [one["chat_id"], RUNNING_CHAT]}),
         "moved": (

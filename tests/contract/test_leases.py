@@ -240,7 +240,7 @@ async def test_what_is_acquired_comes_with_its_queue(world: World) -> None:
 
     (acquired,) = await world.acquire(await world.a_worker())
 
-    assert [queued.body for queued in acquired.queue] == [user("next")]
+    assert [queued.head for queued in acquired.queue] == [user("next")]
     assert acquired == await world.load(chat.chat_id)
 
 

@@ -101,7 +101,7 @@ async def test_a_stale_version_commits_nothing(world: World) -> None:
     stale = decide(loaded.facts, SendMessage(user("third")), NOW)
 
     assert await world.store.commit(stale) is None
-    assert [q.body for q in (await world.load(chat.chat_id)).queue] == [user("second")]
+    assert [q.head for q in (await world.load(chat.chat_id)).queue] == [user("second")]
 
 
 async def test_a_fence_of_another_epoch_commits_nothing(world: World) -> None:
@@ -166,8 +166,7 @@ async def test_the_queue_keeps_its_order_through_every_change(world: World) -> N
     assert done.chat.model == "model-c"
     assert await texts(world, chat.chat_id) == ["user:hello", "assistant:I was say", "user:c"]
     kept = await world.history.queued(chat.chat_id, QueuedId(2))
-    assert kept is not None
-    assert kept.body == user("b", model="model-b")
+    assert kept == user("b", model="model-b")
     assert await world.violations([chat.chat_id]) == []
 
 
@@ -245,7 +244,7 @@ async def test_a_repeated_request_gets_the_first_answer(world: World) -> None:
     assert again.chat.version == 4
     with pytest.raises(KeyReused):
         await world.do(chat.chat_id, SendMessage(user("something else")), key="k1")
-    assert [q.body for q in (await world.load(chat.chat_id)).queue] == [user("once"), user("other")]
+    assert [q.head for q in (await world.load(chat.chat_id)).queue] == [user("once"), user("other")]
 
 
 async def test_a_chat_is_created_once_per_key(world: World) -> None:

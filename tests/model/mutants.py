@@ -128,7 +128,8 @@ def queue_promoted_twice(patch: pytest.MonkeyPatch) -> None:
     """A promoted message stays in the queue."""
 
     def promote(draft: Draft, queued_id: QueuedId, **kwargs: Any) -> None:
-        draft.append_user(draft.find_queued(queued_id).body, **kwargs)
+        head = draft.find_queued(queued_id).head
+        draft.append_user(replace(head, parts=()), promoted=queued_id, **kwargs)
 
     patch.setattr(Draft, "promote", promote)
 

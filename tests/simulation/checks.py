@@ -165,7 +165,7 @@ def _messages_of(world: "World", person: "Person") -> list[str]:
         if m.body.role is Role.USER
     ]
     waited = [
-        str(getattr(queued.body.parts[0], "text", ""))
+        str(getattr(queued.parts[0], "text", ""))
         for queued_id, queued in record.queued.items()
         if queued_id not in record.promoted
     ]
@@ -180,7 +180,7 @@ def _messages_of(world: "World", person: "Person") -> list[str]:
             for m in world.store.visible(person.chat_id)
             if m.body.role is Role.USER
         )
-        there.update(str(getattr(q.body.parts[0], "text", "")) for q in record.chat.queue)
+        there.update(str(getattr(q.head.parts[0], "text", "")) for q in record.chat.queue)
         wrong += [f"{text!r} is hidden (M1)" for text in person.accepted if there[text] != 1]
     seqs = sorted(m.seq for m in record.messages)
     if seqs != list(range(1, len(seqs) + 1)):

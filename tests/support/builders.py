@@ -8,6 +8,7 @@ from uuid import UUID
 from holdfast.domain.chat import Awaiting, Backoff, Chat, ErrorKind, OpenCall, QueuedMessage, Status
 from holdfast.domain.chat import TurnError as Error
 from holdfast.domain.client_tools import ClientTool
+from holdfast.domain.heads import stored_bytes
 from holdfast.domain.ids import (
     CallId,
     ChatId,
@@ -84,8 +85,13 @@ def backoff() -> Backoff:
 
 
 def queued(number: int, text: str = "later", *, urgent: bool = False) -> QueuedMessage:
+    head = user(f"{text} {number}")
     return QueuedMessage(
-        queued_id=QueuedId(number), position=number, urgent=urgent, body=user(f"{text} {number}")
+        queued_id=QueuedId(number),
+        position=number,
+        urgent=urgent,
+        head=head,
+        bytes=stored_bytes(head.parts),
     )
 
 

@@ -6,15 +6,16 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from holdfast.domain.chat import Chat, Facts, Origin, Past, QueuedMessage, Status, Target
+from holdfast.domain.chat import Chat, Facts, Origin, Past, Status, Target
 from holdfast.domain.driving import begun_by_acquiring
 from holdfast.domain.events import is_shown
 from holdfast.domain.fence import Fence
+from holdfast.domain.heads import stored_bytes
 from holdfast.domain.ids import ChatId, ClientKey, Epoch, QueuedId, Seq, UserId, Version, WorkerId
-from holdfast.domain.messages import Message, Role
-from holdfast.domain.outcome import Answer, Outcome, Taken
+from holdfast.domain.messages import Message, MessageBody, Role
+from holdfast.domain.outcome import Answer, Appended, Outcome, Taken
 from holdfast.ports.clock import Clock
-from holdfast.ports.history import Changes, Head, OlderPath, Page
+from holdfast.ports.history import PAGE_BYTES_MAX, Changes, Head, OlderPath, Page
 from holdfast.ports.leases import Acquired, Unreadable
 from holdfast.ports.store import JUST_THE_CHAT, Asking, Created, Keyed, Loaded, Receipt, Stamp, Upto
 
@@ -28,7 +29,7 @@ class Record:
     chat: Chat
     runnable_since: int | None = None
     messages: list[Message] = field(default_factory=list[Message])
-    queued: dict[QueuedId, QueuedMessage] = field(default_factory=dict[QueuedId, QueuedMessage])
+    queued: dict[QueuedId, MessageBody] = field(default_factory=dict[QueuedId, MessageBody])
     receipts: dict[ClientKey, Receipt] = field(default_factory=dict[ClientKey, Receipt])
     promoted: set[QueuedId] = field(default_factory=set[QueuedId])
     created_by: Keyed | None = None
@@ -113,7 +114,9 @@ class FakeStore:
 
     def _apply(self, record: Record, outcome: Outcome) -> Stamp:
         chat, taken = outcome.chat, outcome.taker is not None
-        stamp = Stamp(Epoch(record.chat.epoch + taken), self._clock.now())
+        promoted = outcome.promoted
+        parts = () if promoted is None else record.queued[_promoted_id(promoted)].parts
+        stamp = Stamp(Epoch(record.chat.epoch + taken), self._clock.now(), parts)
         if outcome.hidden_from is not None:
             self._hide(record, outcome.hidden_from, chat.version)
         if outcome.restored is not None:
@@ -123,7 +126,9 @@ class FakeStore:
         record.messages += [
             Message(
                 seq=appended.seq,
-                body=appended.body,
+                body=appended.body
+                if appended.promoted is None
+                else record.queued[appended.promoted],
                 revision=chat.version,
                 epoch=stamp.epoch,
                 created_at=stamp.at,
@@ -131,7 +136,7 @@ class FakeStore:
             for appended in outcome.appended
         ]
         record.promoted |= {left.queued_id for left in outcome.left if left.seq is not None}
-        record.queued |= {queued.queued_id: queued for queued in outcome.queued}
+        record.queued |= {queued.entry.queued_id: queued.body for queued in outcome.queued}
         worker_id = None if outcome.releases else outcome.taker or record.chat.worker_id
         record.chat = replace(chat, worker_id=worker_id, epoch=stamp.epoch)
         record.set_aside = False
@@ -190,16 +195,24 @@ class FakeStore:
         limit: int,
         before: Seq | None = None,
         as_of: Version | None = None,
+        bytes_max: int = PAGE_BYTES_MAX,
     ) -> Page:
         record = self._records.get(chat_id)
         known = [] if record is None else record.as_of(as_of)
         history = [m for m in known if before is None or m.seq < before]
-        messages = tuple(history[-limit:])
-        more = len(messages) == limit and messages[0].seq > 1
-        return Page(messages, messages[0].seq if more else None)
+        met = history[-limit:]
+        messages = _within(met[::-1], bytes_max)[::-1]
+        more = len(messages) < len(met) or (len(messages) == limit and messages[0].seq > 1)
+        return Page(tuple(messages), messages[0].seq if more else None)
 
     async def changes_since(
-        self, chat_id: ChatId, version: Version, *, limit: int, as_of: Version | None = None
+        self,
+        chat_id: ChatId,
+        version: Version,
+        *,
+        limit: int,
+        as_of: Version | None = None,
+        bytes_max: int = PAGE_BYTES_MAX,
     ) -> Changes | None:
         record = self._records.get(chat_id)
         if record is None:
@@ -210,14 +223,23 @@ class FakeStore:
             if m.revision <= version < (m.removed_revision or 0)
             and (as_of is None or (m.removed_revision or 0) <= as_of)
         ]
-        written = [m for m in record.as_of(as_of) if m.revision > version][:limit]
+        met = [m for m in record.as_of(as_of) if m.revision > version][:limit]
+        written = _within(met, bytes_max)
         return Changes(
             version=record.chat.version if as_of is None else min(record.chat.version, as_of),
             history_version=record.chat.history_version,
             hidden_from=min(hidden, default=None),
             written=tuple(written),
-            complete=len(written) < limit,
+            complete=len(written) == len(met) < limit,
         )
+
+    async def prompt_bytes(self, chat_id: ChatId, *, as_of: Version) -> int:
+        sizes: list[int] = []
+        for message in reversed(self._records[chat_id].as_of(as_of)):
+            sizes.append(stored_bytes(message.body.parts))
+            if message.body.role is Role.BOUNDARY:
+                break
+        return sum(sizes)
 
     async def moved(
         self, known: Mapping[ChatId, Version]
@@ -250,7 +272,7 @@ class FakeStore:
             for removed, seqs in sorted(hidden.items(), reverse=True)
         ][:limit]
 
-    async def queued(self, chat_id: ChatId, queued_id: QueuedId) -> QueuedMessage | None:
+    async def queued(self, chat_id: ChatId, queued_id: QueuedId) -> MessageBody | None:
         return self._records[chat_id].queued.get(queued_id)
 
     # Leases.
@@ -371,7 +393,7 @@ class FakeStore:
             if m.body.role is Role.USER and m.copied_from is None
         ]
         waiting = [
-            str(getattr(queued.body.parts[0], "text", ""))
+            str(getattr(queued.parts[0], "text", ""))
             for queued_id, queued in record.queued.items()
             if queued_id not in record.promoted
         ]
@@ -387,6 +409,22 @@ class FakeStore:
     def _is_alive(self, worker_id: WorkerId | None) -> bool:
         until = None if worker_id is None else self._leases.get(worker_id)
         return until is not None and until > self._clock.now()
+
+
+def _within(messages: Sequence[Message], bytes_max: int) -> list[Message]:
+    """The first of them, as many as have so many bytes together, or one."""
+    kept, size = list[Message](), 0
+    for message in messages:
+        size += stored_bytes(message.body.parts)
+        if kept and size > bytes_max:
+            break
+        kept.append(message)
+    return kept
+
+
+def _promoted_id(appended: Appended) -> QueuedId:
+    assert appended.promoted is not None
+    return appended.promoted
 
 
 def _forgive(record: Record) -> None:

@@ -7,13 +7,13 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 
-from holdfast.domain.chat import QueuedMessage
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId, ClientKey, QueuedId, Seq, UserId, Version, WorkerId
+from holdfast.domain.messages import MessageBody
 from holdfast.domain.outcome import Answer, Outcome
 from holdfast.ports.bus import Bus, BusCounters, Episode, Gap, Hint, LivePart, News
-from holdfast.ports.history import Changes, Head, History, OlderPath, Page
+from holdfast.ports.history import PAGE_BYTES_MAX, Changes, Head, History, OlderPath, Page
 from holdfast.ports.store import JUST_THE_CHAT, Asking, Created, Keyed, Loaded, Stamp, Store
 
 
@@ -65,15 +65,30 @@ class WatchedStore:
         limit: int,
         before: Seq | None = None,
         as_of: Version | None = None,
+        bytes_max: int = PAGE_BYTES_MAX,
     ) -> Page:
         self._read()
-        return await self._history.page(chat_id, limit=limit, before=before, as_of=as_of)
+        return await self._history.page(
+            chat_id, limit=limit, before=before, as_of=as_of, bytes_max=bytes_max
+        )
 
     async def changes_since(
-        self, chat_id: ChatId, version: Version, *, limit: int, as_of: Version | None = None
+        self,
+        chat_id: ChatId,
+        version: Version,
+        *,
+        limit: int,
+        as_of: Version | None = None,
+        bytes_max: int = PAGE_BYTES_MAX,
     ) -> Changes | None:
         self._read()
-        return await self._history.changes_since(chat_id, version, limit=limit, as_of=as_of)
+        return await self._history.changes_since(
+            chat_id, version, limit=limit, as_of=as_of, bytes_max=bytes_max
+        )
+
+    async def prompt_bytes(self, chat_id: ChatId, *, as_of: Version) -> int:
+        self._read()
+        return await self._history.prompt_bytes(chat_id, as_of=as_of)
 
     async def heads(self, chat_ids: Sequence[ChatId]) -> Sequence[Head]:
         self._answer()
@@ -90,7 +105,7 @@ class WatchedStore:
     async def older_paths(self, chat_id: ChatId, *, limit: int) -> Sequence[OlderPath]:
         return await self._history.older_paths(chat_id, limit=limit)
 
-    async def queued(self, chat_id: ChatId, queued_id: QueuedId) -> QueuedMessage | None:
+    async def queued(self, chat_id: ChatId, queued_id: QueuedId) -> MessageBody | None:
         return await self._history.queued(chat_id, queued_id)
 
 

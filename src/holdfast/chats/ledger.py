@@ -289,7 +289,9 @@ class Ledger:
         messages = tuple(
             Message(
                 seq=appended.seq,
-                body=appended.body,
+                body=appended.body
+                if appended.promoted is None
+                else replace(appended.body, parts=stamp.promoted),
                 revision=chat.version,
                 epoch=stamp.epoch,
                 created_at=stamp.at,

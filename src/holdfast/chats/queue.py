@@ -21,7 +21,7 @@ async def take(
     await ledger.transact(chat_id, TakeQueued(queued_id), by=actor, keyed=keyed)
     taken = await history.queued(chat_id, queued_id)
     assert taken is not None, "what left the queue keeps its row"
-    return taken.body
+    return taken
 
 
 async def delete(

@@ -34,8 +34,8 @@ from holdfast.domain.ids import (
     WorkerId,
 )
 from holdfast.domain.messages import Ending, Message, MessageBody, Role, Visibility
-from holdfast.domain.outcome import Appended, Outcome
-from holdfast.domain.parts import JsonObject, Need
+from holdfast.domain.outcome import Appended, Enqueued, Outcome
+from holdfast.domain.parts import JsonObject, Need, Part
 
 
 class Row(Protocol):
@@ -122,20 +122,25 @@ def message_from_row(row: Row) -> Message:
 
 
 @refusing_unknown
-def queued_from_row(row: Row, parts: Sequence[JsonObject]) -> QueuedMessage:
+def queued_from_row(row: Row) -> MessageBody:
+    """The whole of a message that is or was in the queue."""
+    return _queued_body(row, decode_json(row["parts"]))
+
+
+def _queued_body(row: Row, parts: Sequence[JsonObject]) -> MessageBody:
     author_id = row["author_id"]
-    return QueuedMessage(
-        queued_id=QueuedId(row["queued_id"]),
-        position=row["position"],
-        urgent=row["urgent"],
-        body=MessageBody(
-            role=Role.USER,
-            parts=parts_from_json(row["format"], parts),
-            model=_text(row["model"]),
-            effort=_text(row["effort"]),
-            author_id=None if author_id is None else UserId(UUID(str(author_id))),
-        ),
+    return MessageBody(
+        role=Role.USER,
+        parts=parts_from_json(row["format"], parts),
+        model=_text(row["model"]),
+        effort=_text(row["effort"]),
+        author_id=None if author_id is None else UserId(UUID(str(author_id))),
     )
+
+
+@refusing_unknown
+def promoted_from_row(row: Row) -> tuple[Part, ...]:
+    return parts_from_json(row["format"], decode_json(row["parts"]))
 
 
 @refusing_unknown
@@ -165,7 +170,9 @@ def origin_from_row(chat: Chat, version: Version, row: Row) -> Origin:
 def _tail_from_json(stored: str | None) -> tuple[MessageBody, ...]:
     tail = () if stored is None else decode_json(stored)
     return tuple(
-        MessageBody(role=Role(body["role"]), parts=parts_from_json(body["format"], body["parts"]))
+        MessageBody(
+            role=Role(body["role"]), parts=parts_from_json(body["format"], body["parts"] or ())
+        )
         for body in tail
     )
 
@@ -177,7 +184,17 @@ def _text(stored: str | None) -> str | None:
 def _queue_from_json(stored: str | None) -> tuple[QueuedMessage, ...]:
     if stored is None:
         return ()
-    return tuple(queued_from_row(row, row["parts"]) for row in decode_json(stored))
+    return tuple(
+        QueuedMessage(
+            queued_id=QueuedId(row["queued_id"]),
+            position=row["position"],
+            urgent=row["urgent"],
+            head=_queued_body(row, row["head"]),
+            bytes=row["bytes"],
+            cut=row["cut"],
+        )
+        for row in decode_json(stored)
+    )
 
 
 def _open_calls_from_json(stored: str) -> tuple[OpenCall, ...]:
@@ -293,7 +310,7 @@ MESSAGES: Final = (
 )
 QUEUED: Final = (
     *("q_ids", "q_positions", "q_urgent"),
-    *("q_parts", "q_models", "q_efforts", "q_authors"),
+    *("q_parts", "q_bytes", "q_heads", "q_models", "q_efforts", "q_authors"),
 )
 
 
@@ -342,12 +359,15 @@ def _message_row(appended: Appended) -> tuple[Any, ...]:
     )
 
 
-def _queued_row(queued: QueuedMessage) -> tuple[Any, ...]:
+def _queued_row(queued: Enqueued) -> tuple[Any, ...]:
+    entry = queued.entry
     return (
-        queued.queued_id,
-        queued.position,
-        queued.urgent,
+        entry.queued_id,
+        entry.position,
+        entry.urgent,
         encode_json(parts_to_json(queued.body.parts)),
+        entry.bytes,
+        encode_json(parts_to_json(entry.head.parts)) if entry.cut else None,
         _escaped(queued.body.model),
         _escaped(queued.body.effort),
         queued.body.author_id,

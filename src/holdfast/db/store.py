@@ -26,6 +26,7 @@ from holdfast.db.rows import (
     messages_parameters,
     origin_from_row,
     past_from_row,
+    promoted_from_row,
     refusing_unknown,
     rest_parameters,
     tools_to_json,
@@ -36,6 +37,7 @@ from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId, ClientKey, Epoch, QueuedId, Seq, UserId, Version
 from holdfast.domain.messages import Role
 from holdfast.domain.outcome import Answer, Outcome, Taken
+from holdfast.domain.parts import Part
 from holdfast.ports.store import JUST_THE_CHAT, Asking, Created, Keyed, Loaded, Receipt, Stamp, Upto
 
 LOAD: Final = load_query("load_begin", "load_one_end")
@@ -192,15 +194,9 @@ class PostgresStore:
         if keyed is not None:
             blocks.append("commit_receipt")
             parameters |= _receipt_parameters(keyed, outcome.answer)
-        if len(outcome.appended) == 1:
-            blocks.append("commit_message")
-            parameters |= message_parameters(outcome.appended[0])
-        elif outcome.appended:
-            blocks.append("commit_messages")
-            parameters |= messages_parameters(outcome.appended)
-        if _needs_the_rest(outcome):
-            blocks.append("commit_rest")
-            parameters |= rest_parameters(outcome)
+        messages, more = _message_blocks(outcome)
+        blocks += messages
+        parameters |= more
         if outcome.audit is not None:
             blocks += AUDITED
             parameters |= audit_parameters(outcome.audit)
@@ -220,7 +216,9 @@ class PostgresStore:
             return None
         except DATABASE_ERRORS as error:
             raise unavailable(error) from error
-        return None if row is None else _stamp(row)
+        if row is None:
+            return None
+        return _stamp(row, promoted_from_row(row) if outcome.promoted else ())
 
     async def keep_receipt(self, chat_id: ChatId, keyed: Keyed, answer: Answer) -> bool:
         row = await fetch_row(
@@ -269,7 +267,8 @@ MANNERS: Final[Manners[_Commit]] = Manners(
 
 @cache
 def commit_query(*blocks: str) -> Query:
-    return load_query("commit_begin", *blocks, "commit_end")
+    end = "commit_promoted_end" if "commit_promoted" in blocks else "commit_end"
+    return load_query("commit_begin", *blocks, end)
 
 
 def every_commit() -> list[tuple[str, ...]]:
@@ -278,7 +277,7 @@ def every_commit() -> list[tuple[str, ...]]:
         (("commit_kept",), ("commit_taken",)),
         ((), ("commit_receipt",)),
         ((), ("commit_message",), ("commit_messages",)),
-        ((), ("commit_rest",)),
+        ((), ("commit_rest",), ("commit_rest", "commit_promoted")),
         ((), AUDITED),
     )
     return [tuple(chain.from_iterable(form)) for form in forms]
@@ -310,6 +309,25 @@ def _speaks(outcome: Outcome) -> bool:
     )
 
 
+def _message_blocks(outcome: Outcome) -> tuple[list[str], dict[str, Any]]:
+    """The blocks of a commit that write messages and the queue, and what they need."""
+    blocks, parameters = list[str](), dict[str, Any]()
+    said = [appended for appended in outcome.appended if appended.promoted is None]
+    if len(said) == 1:
+        blocks.append("commit_message")
+        parameters |= message_parameters(said[0])
+    elif said:
+        blocks.append("commit_messages")
+        parameters |= messages_parameters(said)
+    if _needs_the_rest(outcome):
+        blocks.append("commit_rest")
+        parameters |= rest_parameters(outcome)
+    if (promoted := outcome.promoted) is not None:
+        blocks.append("commit_promoted")
+        parameters |= {"p_seq": promoted.seq, "p_queued_id": promoted.promoted}
+    return blocks, parameters
+
+
 def _needs_the_rest(outcome: Outcome) -> bool:
     return bool(outcome.hidden_from is not None or outcome.queued or outcome.left or outcome.moved)
 
@@ -331,8 +349,8 @@ def _receipt_parameters(keyed: Keyed, answer: Answer) -> dict[str, Any]:
     }
 
 
-def _stamp(row: Row) -> Stamp:
-    return Stamp(Epoch(row["epoch"]), row["at"])
+def _stamp(row: Row, promoted: tuple[Part, ...] = ()) -> Stamp:
+    return Stamp(Epoch(row["epoch"]), row["at"], promoted)
 
 
 @refusing_unknown

@@ -25,6 +25,8 @@ from holdfast.domain.messages import MessageBody, Role
 from holdfast.domain.parts import Need
 
 QUEUE_LENGTH_MAX: Final = 50
+QUEUE_BYTES_MAX: Final = 2 * 2**20
+"""Of all messages that wait in a chat, together."""
 ATTEMPTS_MAX: Final = 10
 """Attempts at one step before the turn fails; counted in the database, so a crash counts too."""
 
@@ -116,10 +118,15 @@ class Awaiting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueuedMessage:
+    """What the facts hold of a message that waits. `head`: its beginning (domain/heads.py), or all
+    of it unless `cut`. `bytes`: the size of the whole."""
+
     queued_id: QueuedId
     position: int
     urgent: bool
-    body: MessageBody
+    head: MessageBody
+    bytes: int
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

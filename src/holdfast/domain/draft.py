@@ -8,7 +8,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
-from holdfast.domain.chat import QUEUE_LENGTH_MAX, Facts, OpenCall, QueuedMessage, Status
+from holdfast.domain.chat import (
+    QUEUE_BYTES_MAX,
+    QUEUE_LENGTH_MAX,
+    Facts,
+    OpenCall,
+    QueuedMessage,
+    Status,
+)
 from holdfast.domain.errors import (
     CallNotOpen,
     CallsUnanswered,
@@ -16,9 +23,10 @@ from holdfast.domain.errors import (
     QueuedNotFound,
     QueueFull,
 )
+from holdfast.domain.heads import head_of, stored_bytes
 from holdfast.domain.ids import NO_EPOCH, CallId, Epoch, QueuedId, Seq, Version
 from holdfast.domain.messages import Ending, MessageBody, Role
-from holdfast.domain.outcome import Answer, Appended, Fate, Left, Moved, Outcome, Taken
+from holdfast.domain.outcome import Answer, Appended, Enqueued, Fate, Left, Moved, Outcome, Taken
 from holdfast.domain.parts import Need, Synthetic, ToolResult
 from holdfast.domain.synthetic import synthetic_result
 
@@ -38,7 +46,7 @@ class Draft:
         self._hidden_from: Seq | None = None
         self._restored = False
         self._forked: Taken | None = None
-        self._queued: dict[QueuedId, QueuedMessage] = {}
+        self._queued: dict[QueuedId, Enqueued] = {}
         self._left: list[Left] = []
         self._moved: dict[QueuedId, Moved] = {}
         self._releases = False
@@ -104,9 +112,11 @@ class Draft:
 
     # History.
 
-    def append(self, body: MessageBody, **facts: object) -> Seq:
+    def append(
+        self, body: MessageBody, *, promoted: QueuedId | None = None, **facts: object
+    ) -> Seq:
         seq = Seq(self.chat.last_seq + 1)
-        self._appended.append(Appended(seq, body))
+        self._appended.append(Appended(seq, body, promoted))
         self.set(
             last_seq=seq,
             history_version=self.version,
@@ -117,11 +127,18 @@ class Draft:
         )
         return seq
 
-    def append_user(self, body: MessageBody, *, closing: Synthetic = Synthetic.SUPERSEDED) -> None:
+    def append_user(
+        self,
+        body: MessageBody,
+        *,
+        closing: Synthetic = Synthetic.SUPERSEDED,
+        promoted: QueuedId | None = None,
+    ) -> None:
         assert body.role is Role.USER, f"a {body.role} message where a user message belongs"
         self.close_calls(closing)
         self._answer_seq = self.append(
             body,
+            promoted=promoted,
             owes_reply=True,
             compactable=True,
             model=body.model or self.chat.model,
@@ -245,14 +262,22 @@ class Draft:
         queue = self.chat.queue
         if len(queue) >= QUEUE_LENGTH_MAX:
             raise self.refuse(QueueFull, f"{QUEUE_LENGTH_MAX} messages are waiting already")
+        size = stored_bytes(body.parts)
+        waiting = sum(queued.bytes for queued in queue)
+        if waiting + size > QUEUE_BYTES_MAX:
+            reason = f"{waiting} bytes are waiting; with this message more than {QUEUE_BYTES_MAX}"
+            raise self.refuse(QueueFull, reason)
         queued_id = QueuedId(self.chat.last_queued_id + 1)
+        head, cut = head_of(body)
         entry = QueuedMessage(
             queued_id=queued_id,
             position=queue[-1].position + 1 if queue else 1,
             urgent=urgent,
-            body=body,
+            head=head,
+            bytes=size,
+            cut=cut,
         )
-        self._queued[queued_id] = entry
+        self._queued[queued_id] = Enqueued(entry, body)
         self.set(last_queued_id=queued_id, queue=(*queue, entry), queue_version=self.version)
         if urgent:
             # Urgent ones go first, among themselves in the order in which they came.
@@ -281,7 +306,8 @@ class Draft:
 
     def promote(self, queued_id: QueuedId, *, closing: Synthetic = Synthetic.SUPERSEDED) -> None:
         """Move a queued message into history."""
-        self.append_user(self.leave_queue(queued_id, Fate.PROMOTED).body, closing=closing)
+        head = self.leave_queue(queued_id, Fate.PROMOTED).head
+        self.append_user(replace(head, parts=()), closing=closing, promoted=queued_id)
 
     def clear_queue(self) -> None:
         for queued in self.chat.queue:
@@ -293,7 +319,8 @@ class Draft:
         known = {queued.queued_id: queued for queued in self.facts.chat.queue}
         for queued in placed:
             if queued.queued_id in self._queued:
-                self._queued[queued.queued_id] = queued
+                body = self._queued[queued.queued_id].body
+                self._queued[queued.queued_id] = Enqueued(queued, body)
             elif queued != known[queued.queued_id]:
                 self._moved[queued.queued_id] = Moved(
                     queued.queued_id, queued.position, queued.urgent

@@ -166,14 +166,16 @@ def message_json(message: Message) -> JsonObject:
 
 
 def _queued_json(queued: QueuedMessage) -> JsonObject:
-    body = queued.body
+    head = queued.head
     return {
         "queued_id": queued.queued_id,
         "urgent": queued.urgent,
-        "parts": parts_json(body),
-        "model": body.model,
-        "effort": body.effort,
-        "author_id": None if body.author_id is None else str(body.author_id),
+        "parts": parts_json(head),
+        "bytes": queued.bytes,
+        "cut": queued.cut,
+        "model": head.model,
+        "effort": head.effort,
+        "author_id": None if head.author_id is None else str(head.author_id),
     }
 
 

@@ -20,7 +20,19 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Appended:
+    """`promoted`: the store copies the parts from this message of the queue, and `body` has none:
+    a decision does not know them."""
+
     seq: Seq
+    body: MessageBody
+    promoted: QueuedId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Enqueued:
+    """A message that enters the queue: what the facts hold of it, and the whole."""
+
+    entry: QueuedMessage
     body: MessageBody
 
 
@@ -71,12 +83,17 @@ class Outcome:
     hidden_from: Seq | None = None
     restored: Past | None = None
     forked: Taken | None = None
-    queued: tuple[QueuedMessage, ...] = ()
+    queued: tuple[Enqueued, ...] = ()
     left: tuple[Left, ...] = ()
     moved: tuple[Moved, ...] = ()
     releases: bool = False
     audit: AuditEntry | None = None
     """What the audit log is told with it: in the same statement, so exactly once or not at all."""
+
+    @property
+    def promoted(self) -> Appended | None:
+        """The message that this commit moves from the queue into history."""
+        return next((each for each in self.appended if each.promoted is not None), None)
 
     @property
     def taker(self) -> WorkerId | None:

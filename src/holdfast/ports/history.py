@@ -2,16 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
-from holdfast.domain.chat import QueuedMessage, Status
+from holdfast.domain.chat import Status
 from holdfast.domain.ids import ChatId, Epoch, QueuedId, Seq, Version, WorkerId
-from holdfast.domain.messages import Message
+from holdfast.domain.messages import Message, MessageBody
+
+PAGE_BYTES_MAX: Final = 4 * 2**20
+"""What one read of history brings at most; one message is read however long it is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Messages in history order, and the cursor of the page before them (None: the beginning)."""
+    """Messages in history order, and the cursor of the page before them (None: the beginning). A
+    page may be shorter than asked for, and yet have one before it: its messages are long."""
 
     messages: tuple[Message, ...]
     before: Seq | None
@@ -61,12 +65,25 @@ class History(Protocol):
         limit: int,
         before: Seq | None = None,
         as_of: Version | None = None,
-    ) -> Page: ...
+        bytes_max: int = PAGE_BYTES_MAX,
+    ) -> Page:
+        """The newest messages before a seq: at most `limit`, and `bytes_max` bytes or one."""
+        ...
 
     async def changes_since(
-        self, chat_id: ChatId, version: Version, *, limit: int, as_of: Version | None = None
+        self,
+        chat_id: ChatId,
+        version: Version,
+        *,
+        limit: int,
+        as_of: Version | None = None,
+        bytes_max: int = PAGE_BYTES_MAX,
     ) -> Changes | None:
         """What a reader at `version` has missed, up to `as_of` (None: up to now)."""
+        ...
+
+    async def prompt_bytes(self, chat_id: ChatId, *, as_of: Version) -> int:
+        """The size of the history from its newest boundary on, without reading it."""
         ...
 
     async def heads(self, chat_ids: Sequence[ChatId]) -> Sequence[Head]:
@@ -82,6 +99,6 @@ class History(Protocol):
 
     async def older_paths(self, chat_id: ChatId, *, limit: int) -> Sequence[OlderPath]: ...
 
-    async def queued(self, chat_id: ChatId, queued_id: QueuedId) -> QueuedMessage | None:
-        """A message that is or was in the queue."""
+    async def queued(self, chat_id: ChatId, queued_id: QueuedId) -> MessageBody | None:
+        """The whole of a message that is or was in the queue."""
         ...

@@ -8,6 +8,7 @@ from holdfast.domain.chat import Facts
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId, ClientKey, Epoch, Seq, UserId, Version
 from holdfast.domain.outcome import Answer, Outcome
+from holdfast.domain.parts import Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +64,12 @@ class Created:
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What only the store knows of a commit: under which epoch it fell, and when."""
+    """What only the store knows of a commit: under which epoch it fell, when, and the parts of the
+    message that it promoted."""
 
     epoch: Epoch
     at: datetime
+    promoted: tuple[Part, ...] = ()
 
 
 class Store(Protocol):

@@ -9,7 +9,7 @@ from holdfast.prove.borders.matrix import cross
 from holdfast.prove.clocks import jumps
 from holdfast.prove.commits import answers, crashes
 from holdfast.prove.hands import campaign as commands
-from holdfast.prove.limits import connections, disk
+from holdfast.prove.limits import connections, disk, whales
 from holdfast.prove.models.campaign import fail
 from holdfast.prove.network import abroad, storms, weather
 from holdfast.prove.stage.theatre import theatre
@@ -257,6 +257,16 @@ ATTACKS: Final = (
         "times used up",
         sizes(2, 40, 400),
         connections.exhaust,
+        alone=True,
+    ),
+    Attack(
+        "whales",
+        "One member's large chats delay nobody else, and cost no more than their bound.",
+        "full queues of messages of a megabyte that wait for a worker, and a history of 200 such"
+        " messages, beside 40 chats of others",
+        "whales",
+        sizes(2, 12, 24),
+        whales.swim,
         alone=True,
     ),
     Attack(

@@ -25,6 +25,22 @@ async def nothing(self: Any) -> None:
     """In the place of what protects."""
 
 
+def with_bodies(query: Any) -> Any:
+    """The same statement, but what waits in the queue is read whole."""
+    head = "coalesce(q.head, q.parts)"
+    assert head in query.text, "the statement reads no queue"
+    return replace(query, text=query.text.replace(head, "q.parts"))
+
+
+def _bodies_in_facts() -> None:
+    """The facts of a chat hold its whole queue, for whoever asks for them."""
+    from holdfast.db import leases, store
+
+    leases.ACQUIRE = with_bodies(leases.ACQUIRE)
+    store.LOAD = with_bodies(store.LOAD)
+    store.LOAD_MANY = with_bodies(store.LOAD_MANY)
+
+
 def _no_fence() -> None:
     """A writer proves nothing: whoever was taken over may still commit.
 
@@ -317,6 +333,7 @@ def _careless_agents() -> None:
 
 
 MUTANTS: Mapping[str, Patch] = {
+    "bodies in the facts": _bodies_in_facts,
     "no hand-over": _no_hand_over,
     "all is kept for readers": _all_is_kept_for_readers,
     "unknown is tried again": _unknown_is_tried_again,

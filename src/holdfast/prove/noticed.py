@@ -11,6 +11,7 @@ import asyncpg
 
 from holdfast.agent.sandbox.bubblewrap import Bubblewrap, Ground
 from holdfast.agent.sandbox.check import CannotAttack
+from holdfast.db import store
 from holdfast.db.pool import BoundedPool
 from holdfast.prove.attack import CannotTry, Found, Mutant, Order
 from holdfast.prove.attacks import ask_to_leave
@@ -22,10 +23,10 @@ from holdfast.prove.commits.behind import answering_first
 from holdfast.prove.commits.hopeful import hoping
 from holdfast.prove.hands import stopping
 from holdfast.prove.hands import trials as commands
-from holdfast.prove.limits import connections, disk
+from holdfast.prove.limits import connections, disk, whales
 from holdfast.prove.models.campaign import fail
 from holdfast.prove.models.documented import documented
-from holdfast.prove.mutants import instead_of, nothing
+from holdfast.prove.mutants import instead_of, nothing, with_bodies
 from holdfast.prove.network import weather
 from holdfast.prove.network.abroad import play_abroad
 from holdfast.prove.network.storms import ONE_OF_EACH, storm_on
@@ -67,6 +68,7 @@ def mutants() -> list[Mutant]:
         Mutant("taken without being stored", "full disks", _hopeful),
         Mutant("heartbeat in the pool", "used-up connections", _starved, alone=True),
         Mutant("no end to waiting", "used-up connections", _endless, alone=True),
+        Mutant("bodies in the facts", "whales", _whales, alone=True),
         *(Mutant(name, "borders", _border(name), alone=True) for name in UNGUARDED),
         *(Mutant(name, "failing models", _failing(name)) for name in MODELS),
         Mutant("no hand-over", "hand-overs", _hand_over, alone=True),
@@ -183,6 +185,15 @@ async def _endless() -> bool:
     with instead_of(BoundedPool, "acquire", asyncpg.Pool.acquire):
         found = await connections.exhaust(Order(1, 1, _quietly))
     return any("only after" in sentence for sentence in found.violations)
+
+
+async def _whales() -> bool:
+    with (
+        instead_of(store, "LOAD", with_bodies(store.LOAD)),
+        instead_of(store, "LOAD_MANY", with_bodies(store.LOAD_MANY)),
+    ):
+        found = await whales.swim(Order(1, 1, _quietly), "bodies in the facts")
+    return any("of the queue of a whale" in sentence for sentence in found.violations)
 
 
 def _border(name: str) -> Callable[[], Awaitable[bool]]:

@@ -128,9 +128,14 @@ class Message(Model):
 
 
 class QueuedMessage(Model):
+    """`parts`: the whole message, or its beginning if it is `cut`; `queue.take` gives the whole.
+    `bytes`: the size of the whole."""
+
     queued_id: int
     urgent: bool
     parts: list[Part]
+    bytes: int = 0
+    cut: bool = False
     model: str | None = None
     effort: str | None = None
     author_id: str | None = None

@@ -49,12 +49,12 @@ class ChatReads:
         return bundle if bundle.weight <= self._from.options.missed_bytes_max else None
 
     async def _changes(self, chat: Chat, since: Version, place: int | None) -> Changes | None:
-        limit = self._from.options.missed_max
+        limit, bytes_max = self._from.options.missed_max, self._from.options.missed_bytes_max
 
         async def read(version: Version) -> Changes | None:
             self._from.counters.reads += 1
             changes = await self._from.history.changes_since(
-                chat.chat_id, version, limit=limit, as_of=chat.version
+                chat.chat_id, version, limit=limit, as_of=chat.version, bytes_max=bytes_max
             )
             return changes if changes is not None and changes.complete else None
 
@@ -87,7 +87,10 @@ class ChatReads:
         options = self._from.options
         self._from.counters.reads += 1
         page = await self._from.history.page(
-            chat.chat_id, limit=options.snapshot_max, as_of=chat.version
+            chat.chat_id,
+            limit=options.snapshot_max,
+            as_of=chat.version,
+            bytes_max=options.snapshot_bytes_max,
         )
         return bundles.of_snapshot(chat, page, options.snapshot_bytes_max)
 

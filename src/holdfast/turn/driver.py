@@ -260,13 +260,14 @@ class Driver:
     async def _prompt(self, turn: Turn) -> Prompt:
         if turn.prompt is None or not turn.prompt.fits(turn.chat):
             chat = turn.chat
-            messages = await self._commits.patiently(
+            turn.prompt = await self._commits.patiently(
                 turn,
-                lambda: self._reading.messages(
-                    chat, page_messages_max=self._options.page_messages_max
+                lambda: self._reading.prompt(
+                    chat,
+                    page_messages_max=self._options.page_messages_max,
+                    bytes_max=self._replies.prompt_bytes_max(chat),
                 ),
             )
-            turn.prompt = Prompt(messages, chat.history_version)
         return turn.prompt
 
     async def _toolbox(self, turn: Turn) -> Toolbox:

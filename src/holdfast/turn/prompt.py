@@ -20,9 +20,15 @@ MESSAGE_BYTES: Final = 1_000
 
 
 class Prompt:
-    """The messages of one history version, from its newest boundary on."""
+    """The messages of one history version, from its newest boundary on.
 
-    def __init__(self, messages: Sequence[Message], history_version: Version) -> None:
+    `whole`: False if these are only the newest: no model could take all of them.
+    """
+
+    def __init__(
+        self, messages: Sequence[Message], history_version: Version, *, whole: bool = True
+    ) -> None:
+        self.whole = whole
         self._messages: list[Message] = []
         self._bytes = 0
         self._weighed = 0
@@ -36,6 +42,7 @@ class Prompt:
         for message in messages:
             if message.body.role is Role.BOUNDARY:  # what is before it, no prompt says any more
                 self._messages, self._bytes, self._weighed = [], 0, 0
+                self.whole = True
             self._messages.append(message)
         self.history_version = history_version
 

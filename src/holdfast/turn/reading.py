@@ -9,6 +9,7 @@ from holdfast.domain.messages import Message, Role
 from holdfast.domain.parts import ToolResult
 from holdfast.ports.history import History
 from holdfast.ports.store import Store
+from holdfast.turn.prompt import Prompt
 
 EDITS_MAX: Final = 20
 """In a row, before anybody drove the chat."""
@@ -26,11 +27,14 @@ class Reading:
         loaded = await self._store.load(chat_id)
         return None if loaded is None else loaded.facts.chat
 
-    async def messages(self, chat: Chat, *, page_messages_max: int) -> list[Message]:
+    async def prompt(self, chat: Chat, *, page_messages_max: int, bytes_max: int) -> Prompt:
         """The history of this snapshot, from its newest boundary on.
 
         As of the snapshot's version: an edit that comes meanwhile cannot mix two histories into
         one prompt; the fence will tell of it (L06).
+
+        If one page does not hold it, its size is asked for before the rest is read: of one with
+        more than `bytes_max` only the newest page is read, and the prompt is not whole (L140).
         """
         messages: list[Message] = []
         before: Seq | None = None
@@ -41,20 +45,40 @@ class Reading:
             messages = [*page.messages, *messages]
             for index in range(len(page.messages) - 1, -1, -1):
                 if page.messages[index].body.role is Role.BOUNDARY:
-                    return messages[index:]
+                    return Prompt(messages[index:], chat.history_version)
             if page.before is None:
-                return messages
+                return Prompt(messages, chat.history_version)
+            if before is None:
+                size = await self._history.prompt_bytes(chat.chat_id, as_of=chat.version)
+                if size > bytes_max:
+                    return Prompt(messages, chat.history_version, whole=False)
             before = page.before
 
     async def void_calls(self, chat_id: ChatId, edited: Message) -> tuple[OpenCall, ...]:
         """Calls that had no result when this edit hid them."""
         for _ in range(EDITS_MAX):
             before = Version(edited.revision - 1)
-            page = await self._history.page(chat_id, limit=TAIL_MESSAGES, as_of=before)
-            if not page.messages or page.messages[-1].body.role is not Role.USER:
-                return _unanswered(page.messages)
-            edited = page.messages[-1]  # maybe an edit, too, that nobody came to
+            tail = await self._tail(chat_id, before)
+            if not tail or tail[-1].body.role is not Role.USER:
+                return _unanswered(tail)
+            edited = tail[-1]  # maybe an edit, too, that nobody came to
         return ()
+
+    async def _tail(self, chat_id: ChatId, as_of: Version) -> list[Message]:
+        """The last messages of a history, back to its last reply; in pages, if they are long."""
+        tail: list[Message] = []
+        before: Seq | None = None
+        while len(tail) < TAIL_MESSAGES:
+            page = await self._history.page(
+                chat_id, limit=TAIL_MESSAGES - len(tail), before=before, as_of=as_of
+            )
+            tail = [*page.messages, *tail]
+            if page.before is None or tail[-1].body.role is Role.USER:
+                break
+            if any(message.body.role is Role.ASSISTANT for message in page.messages):
+                break
+            before = page.before
+        return tail
 
 
 def _unanswered(messages: Sequence[Message]) -> tuple[OpenCall, ...]:

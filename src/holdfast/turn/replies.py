@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from holdfast.domain.chat import Backoff, ErrorKind, TurnError
+from holdfast.domain.chat import Backoff, Chat, ErrorKind, TurnError
 from holdfast.domain.commands import BeginAttempt, CommitStep, Fail, RecordRetry
 from holdfast.domain.errors import FenceStale
 from holdfast.domain.messages import Ending, MessageBody, Role
@@ -32,6 +32,14 @@ GAVE_UP: Final = TurnError(
     sentence="The server gave up on this step after too many attempts. You can try again.",
     retryable=True,
 )
+TOO_LARGE: Final = TurnError(
+    kind=ErrorKind.CONTEXT_OVERFLOW,
+    sentence="The chat no longer fits into the model's context window.",
+)
+TOKEN_BYTES_MAX: Final = 16
+"""Prose has about four bytes per token. Past this share no tokenizer makes a prompt fit."""
+WINDOW_UNKNOWN: Final = 1_000_000
+"""In tokens, for models of which no window is known."""
 
 
 def apply(turn: Turn, nudged: Nudged) -> None:
@@ -69,7 +77,7 @@ class Replies:
             return await self.fail(
                 turn, TurnError(kind=ErrorKind.USAGE_LIMIT, sentence=sentence), keeps=False
             )
-        if (refusal := self._rules.refusal(turn.chat)) is not None:
+        if (refusal := self._refusal(turn, prompt)) is not None:
             return await self.fail(turn, refusal, keeps=False)
         if not await self._begin(turn):
             return False
@@ -80,7 +88,7 @@ class Replies:
 
     async def compact(self, turn: Turn, prompt: Prompt, toolbox: Toolbox) -> bool:
         """Ask where things stand, and mark it as the boundary of the prompt."""
-        if (refusal := self._rules.refusal(turn.chat)) is not None:
+        if (refusal := self._refusal(turn, prompt)) is not None:
             return await self.fail(turn, refusal, keeps=False)
         if not await self._begin(turn):
             return False
@@ -98,6 +106,14 @@ class Replies:
         # System messages lie before the boundary, where no prompt looks any more: said again.
         step = CommitStep((body, *prompt.system))
         return await self._commits.commit(turn, step, *self._commits.follow_up(turn, step))
+
+    def prompt_bytes_max(self, chat: Chat) -> int:
+        """What no prompt for the model of this chat can be: many times its context window."""
+        window = self._models.context_window(self._rules.model_of(chat))
+        return (window or WINDOW_UNKNOWN) * TOKEN_BYTES_MAX
+
+    def _refusal(self, turn: Turn, prompt: Prompt) -> TurnError | None:
+        return TOO_LARGE if not prompt.whole else self._rules.refusal(turn.chat)
 
     def _ask(self, turn: Turn, prompt: Prompt, toolbox: Toolbox) -> Ask:
         # Kept, for the bill: another model may be the default before this one has answered.

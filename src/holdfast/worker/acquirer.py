@@ -35,6 +35,8 @@ class Acquirer:
         self._urgent = True
         self._stopped = False
         self._asked_s = 0.0
+        self._batch_max = tenure.options.acquire_batch_max
+        self._failed = False
 
     @property
     def wanted(self) -> bool:
@@ -69,6 +71,8 @@ class Acquirer:
                 await self._acquire()
             except Exception as error:  # noqa: BLE001 - tried again
                 self._tenure.counters.acquires_failed += 1
+                # Maybe it was too much for the time: half of it next time, after the interrupts.
+                self._batch_max, self._failed = max(1, self._batch_max // 2), True
                 log_failure(_LOG, "acquiring failed", error)
                 # Asked and not answered: chats may be ours without our knowing (see Sync).
                 self._tenure.doubtful_until_s = now_s() + options.lost_answer_s
@@ -92,19 +96,30 @@ class Acquirer:
     async def _acquire(self) -> None:
         tenure = self._tenure
         async with tenure.owning:
-            limit = min(max(self._runners.room, 0), tenure.options.acquire_batch_max)
+            if self._failed:
+                # In a statement of its own: what is slow to acquire does not hold up Stop (L80).
+                await self._ask(0)
+            limit = min(max(self._runners.room, 0), self._batch_max)
             # A wish stays one if there is no room for it; a hint from here on is a new one.
             self._wanted, self._urgent = self._wanted and not limit, False
             self._asked_s = now_s()
-            tenure.counters.acquires += 1
-            with self._runners.expecting(limit):
-                async with asyncio.timeout(tenure.options.statement_timeout_s):
-                    acquired = await tenure.leases.acquire(
-                        tenure.worker_id, limit=limit, ring_start=self._ring.start()
-                    )
-                await self._take(acquired)
+            acquired = await self._ask(limit)
+            self._failed = False
+            self._batch_max = min(self._batch_max * 2, tenure.options.acquire_batch_max)
         if limit and len(acquired.chats) + len(acquired.unreadable) >= limit:
             self._wanted = True  # there may be more
+
+    async def _ask(self, limit: int) -> Acquired:
+        """Interrupts, and at most so many chats beside them."""
+        tenure = self._tenure
+        tenure.counters.acquires += 1
+        with self._runners.expecting(limit):
+            async with asyncio.timeout(tenure.options.statement_timeout_s):
+                acquired = await tenure.leases.acquire(
+                    tenure.worker_id, limit=limit, ring_start=self._ring.start()
+                )
+            await self._take(acquired)
+        return acquired
 
     async def _take(self, acquired: Acquired) -> None:
         tenure, chats = self._tenure, acquired.chats

@@ -78,7 +78,7 @@ async def test_different_sends_at_once_all_land_once_in_some_order(world: World)
     assert [type(commit) for commit in done] == [Commit] * 40
     after = await world.load(chat.chat_id)
     assert after.version == chat.version + 40
-    assert Counter(q.body for q in after.queue) == Counter(s.message for s in sends)
+    assert Counter(q.head for q in after.queue) == Counter(s.message for s in sends)
     assert await world.violations([chat.chat_id]) == []
 
 
@@ -218,6 +218,6 @@ async def test_a_chat_is_acquired_with_the_queue_that_belongs_to_its_version(wor
 
         for chat in acquired:
             queued = [] if chat.queue_version == 0 else [user("next")]
-            assert [entry.body for entry in chat.queue] == queued, chat
+            assert [entry.head for entry in chat.queue] == queued, chat
         await world.leases.leave(worker)
         await world.clear([chat.chat_id for chat in chats])

@@ -10,7 +10,7 @@ from holdfast.db.codec import DEPTH_MAX
 from holdfast.db.pool import Pool
 from holdfast.domain.chat import ErrorKind, TurnError
 from holdfast.domain.commands import CommitStep, Fail, SendMessage
-from holdfast.domain.errors import ContentRefused
+from holdfast.domain.errors import ContentRefused, QueueFull
 from holdfast.domain.ids import CallId
 from holdfast.domain.messages import MessageBody, Role
 from holdfast.domain.parts import Native, Text, ToolCall, ToolResult
@@ -67,7 +67,8 @@ async def test_what_is_refused_leaves_no_trace(pool: Pool, hostile: Any) -> None
         role=Role.USER, parts=(Text("see"), ToolResult(CallId("c"), "tool", hostile))
     )
 
-    with pytest.raises(ContentRefused):
+    # The chat is busy: what is too long for the queue is refused before it is encoded.
+    with pytest.raises((ContentRefused, QueueFull)):
         await world.ledger.transact(chat.chat_id, SendMessage(body), by=ACTOR, keyed=KEYED)
 
     assert await world.load(chat.chat_id) == chat

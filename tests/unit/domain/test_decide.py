@@ -89,7 +89,7 @@ def test_a_system_message_alone_starts_nothing() -> None:
 @requirement("L76")
 def test_a_queued_message_brings_its_own_model() -> None:
     chat = a_chat(Status.RUNNING, owes_reply=False, model="first", effort="low")
-    waits = replace(queued(1), body=user("next", model="second"))
+    waits = replace(queued(1), head=user("next", model="second"))
     outcome = outcome_of(replace(chat, queue=(waits,)), c.FinishTurn())
     assert (outcome.chat.model, outcome.chat.effort) == ("second", "low")
 
@@ -97,8 +97,8 @@ def test_a_queued_message_brings_its_own_model() -> None:
 @requirement("L78")
 def test_sending_after_a_failure_keeps_the_order() -> None:
     outcome = outcome_of(a_chat(Status.FAILED, queue=2), c.SendMessage(user("newest")))
-    assert [a.body for a in outcome.appended] == [queued(1).body]
-    assert [q.body for q in outcome.chat.queue] == [queued(2).body, user("newest")]
+    assert [a.promoted for a in outcome.appended] == [1]
+    assert [q.head for q in outcome.chat.queue] == [queued(2).head, user("newest")]
     assert outcome.answer.queued_id == 3
     assert outcome.answer.seq is None
     assert outcome.chat.error is None

@@ -14,7 +14,7 @@ from holdfast.domain.commands import CommitStep, FinishTurn, SendMessage
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.events import EventKind
 from holdfast.domain.ids import ChatId, Seq, Version
-from holdfast.ports.history import Page
+from holdfast.ports.history import PAGE_BYTES_MAX, Page
 from holdfast.ports.store import JUST_THE_CHAT, Asking, Loaded
 from holdfast.stream.events import StreamEvent
 from holdfast.stream.hub import Hub
@@ -69,10 +69,13 @@ class Store(WatchedStore):
         limit: int,
         before: Seq | None = None,
         as_of: Version | None = None,
+        bytes_max: int = PAGE_BYTES_MAX,
     ) -> Page:
         if chat_id in self.broken_pages:
             raise ValueError("a word that this version does not know")
-        return await super().page(chat_id, limit=limit, before=before, as_of=as_of)
+        return await super().page(
+            chat_id, limit=limit, before=before, as_of=as_of, bytes_max=bytes_max
+        )
 
     async def moved(  # pyright: ignore[reportImplicitOverride]
         self, known: Mapping[ChatId, Version]

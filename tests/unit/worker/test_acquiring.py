@@ -194,3 +194,20 @@ def test_an_owner_of_many_chats_does_not_keep_the_others_waiting() -> None:
 
     idle_s = run_virtually(started_after_s(crowded=False))
     assert run_virtually(started_after_s(crowded=True)) <= 2 * idle_s
+
+
+@requirement("L140", "L80")
+def test_after_a_failed_acquire_interrupts_are_asked_for_alone_and_fewer_chats() -> None:
+    async def story() -> None:
+        async with fake_cell() as cell, cell.replica(NO_TIMER) as one:
+            await settled(one)
+            one.line.faults["acquire"] = 1
+            one.line.limits.clear()
+            chat = await cell.send()
+            assert await cell.until_idle(chat, within_s=5) < 1.0
+            largest = WorkerOptions().acquire_batch_max
+            assert one.line.limits[:2] == [0, largest // 2]
+            await cell.until_idle(await cell.send())
+            assert one.line.limits[2:][-1] == largest
+
+    run_virtually(story())

@@ -11,8 +11,14 @@ select
         select json_agg(
             json_build_object(
                 'queued_id', q.id, 'position', q.position, 'urgent', q.urgent,
-                'format', q.format, 'parts', q.parts, 'model', q.model, 'effort', q.effort,
-                'author_id', q.author_id
+                'format', q.format, 'model', q.model, 'effort', q.effort, 'author_id', q.author_id,
+                -- Without `bytes` an older version wrote it: no beginning is known if it is long.
+                'bytes', coalesce(q.bytes, pg_column_size(q.parts)),
+                'cut', q.head is not null or (q.bytes is null and pg_column_size(q.parts) > 600),
+                'head', case
+                    when q.bytes is null and pg_column_size(q.parts) > 600 then '[]'
+                    else coalesce(q.head, q.parts)
+                end
             ) order by q.position
         )
         from queued_messages as q
@@ -49,7 +55,8 @@ left join lateral (
 ) as r on true
 
 -- load_past --
--- What a restore must know of the history as of a version (see domain/chat.py, Past).
+-- What a restore must know of the history as of a version (see domain/chat.py, Past). Of the tail
+-- only which calls it has and which results: the words may be many megabytes.
 with shared as (
     select coalesce(max(seq), 0) as seq
     from messages
@@ -74,9 +81,20 @@ select
     ) as hidden,
     (
         select json_agg(
-            json_build_object('role', m.role, 'format', m.format, 'parts', m.parts) order by m.seq
+            json_build_object('role', m.role, 'format', m.format, 'parts', calls.parts) order by m.seq
         )
         from messages as m
+        left join lateral (
+            select json_agg(json_strip_nulls(json_build_object(
+                'kind', p.part -> 'kind', 'call_id', p.part -> 'call_id', 'tool', p.part -> 'tool',
+                'needs', p.part -> 'needs', 'then', p.part -> 'then',
+                'runs_at', p.part -> 'runs_at',
+                'arguments', case when p.part ->> 'kind' = 'tool_call' then '{}'::json end,
+                'output', case when p.part ->> 'kind' = 'tool_result' then '' end
+            ))) as parts
+            from json_array_elements(m.parts) as p (part)
+            where m.role in ('assistant', 'tool') and p.part ->> 'kind' in ('tool_call', 'tool_result')
+        ) as calls on true
         where m.chat_id = :chat_id and m.seq >= reply.seq and m.revision <= :version
             and (m.removed_revision is null or m.removed_revision > :version)
     ) as tail
@@ -84,7 +102,8 @@ from chats, shared, reply
 where chats.id = :chat_id and :version between 1 and chats.version
 
 -- load_origin --
--- What a fork must know of the history that it takes (see domain/chat.py, Origin).
+-- What a fork must know of the history that it takes (see domain/chat.py, Origin); of its tail only
+-- calls and results, as above.
 with path as (
     select seq, role
     from messages
@@ -101,10 +120,21 @@ select
     (select count(*)::integer from path where seq < reply.seq) as before_reply,
     (
         select json_agg(
-            json_build_object('role', m.role, 'format', m.format, 'parts', m.parts) order by m.seq
+            json_build_object('role', m.role, 'format', m.format, 'parts', calls.parts) order by m.seq
         )
         from path
         inner join messages as m on m.chat_id = :chat_id and m.seq = path.seq
+        left join lateral (
+            select json_agg(json_strip_nulls(json_build_object(
+                'kind', p.part -> 'kind', 'call_id', p.part -> 'call_id', 'tool', p.part -> 'tool',
+                'needs', p.part -> 'needs', 'then', p.part -> 'then',
+                'runs_at', p.part -> 'runs_at',
+                'arguments', case when p.part ->> 'kind' = 'tool_call' then '{}'::json end,
+                'output', case when p.part ->> 'kind' = 'tool_result' then '' end
+            ))) as parts
+            from json_array_elements(m.parts) as p (part)
+            where m.role in ('assistant', 'tool') and p.part ->> 'kind' in ('tool_call', 'tool_result')
+        ) as calls on true
         where path.seq >= reply.seq
     ) as tail
 from reply
@@ -133,12 +163,12 @@ with created as (
 -- create_messages_end --
 , appended as (
     insert into messages (
-        chat_id, seq, revision, epoch, role, ending, visibility, format, parts, model, effort,
+        chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort,
         author_id, usage, cost_micros, created_at
     )
     select
         created.id, m.seq, created.version, created.epoch, m.role, m.ending, m.visibility, :format,
-        m.parts, m.model, m.effort, m.author_id, m.usage, m.cost_micros,
+        m.parts, octet_length(m.parts::text), m.model, m.effort, m.author_id, m.usage, m.cost_micros,
         statement_timestamp()
     from created, unnest(
         :seqs::integer[], :roles::text[], :endings::text[], :visibilities::text[], :parts::json[],
@@ -152,12 +182,13 @@ select epoch, statement_timestamp() as at from created
 -- with its chat: who may read that one was not shown it.
 , copied as (
     insert into messages (
-        chat_id, seq, revision, epoch, role, ending, visibility, format, parts, model, effort,
+        chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort,
         author_id, created_at
     )
     select
         created.id, row_number() over (order by m.seq), created.version, created.epoch, m.role,
-        m.ending, m.visibility, m.format, m.parts, m.model, m.effort, m.author_id, m.created_at
+        m.ending, m.visibility, m.format, m.parts, m.bytes, m.model, m.effort, m.author_id,
+        m.created_at
     from created
     cross join messages as m
     where m.chat_id = :source_id and m.seq <= :upto and m.revision <= :source_version
@@ -235,12 +266,13 @@ with moved as (
 -- commit_message --
 , appended as (
     insert into messages (
-        chat_id, seq, revision, epoch, role, ending, visibility, format, parts, model, effort,
+        chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort,
         author_id, usage, cost_micros, created_at
     )
     select
         moved.id, :m_seq, moved.version, moved.epoch, :m_role, :m_ending, :m_visibility, :format,
-        :m_parts::json, :m_model, :m_effort, :m_author, :m_usage::json, :m_cost,
+        :m_parts::json, octet_length(:m_parts::json::text), :m_model, :m_effort, :m_author,
+        :m_usage::json, :m_cost,
         statement_timestamp()
     from moved
 )
@@ -248,12 +280,12 @@ with moved as (
 -- commit_messages --
 , appended as (
     insert into messages (
-        chat_id, seq, revision, epoch, role, ending, visibility, format, parts, model, effort,
+        chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort,
         author_id, usage, cost_micros, created_at
     )
     select
         moved.id, m.seq, moved.version, moved.epoch, m.role, m.ending, m.visibility, :format,
-        m.parts, m.model, m.effort, m.author_id, m.usage, m.cost_micros,
+        m.parts, octet_length(m.parts::text), m.model, m.effort, m.author_id, m.usage, m.cost_micros,
         statement_timestamp()
     from moved, unnest(
         :seqs::integer[], :roles::text[], :endings::text[], :visibilities::text[], :parts::json[],
@@ -271,27 +303,28 @@ with moved as (
 ), copied as (
     -- Copies cost nothing: the originals keep what was billed.
     insert into messages (
-        chat_id, seq, revision, epoch, role, ending, visibility, format, parts, model, effort,
+        chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort,
         author_id, copied_from
     )
     select
         moved.id, :last_seq_before + row_number() over (order by m.seq), moved.version, moved.epoch, m.role,
-        m.ending, m.visibility, m.format, m.parts, m.model, m.effort, m.author_id,
+        m.ending, m.visibility, m.format, m.parts, m.bytes, m.model, m.effort, m.author_id,
         coalesce(m.copied_from, m.seq)
     from moved
     inner join messages as m on m.chat_id = moved.id
     where m.seq > :shared_seq and m.revision <= :past_version and m.removed_revision > :past_version
 ), queued as (
     insert into queued_messages (
-        chat_id, id, position, urgent, revision, format, parts, model, effort, author_id
+        chat_id, id, position, urgent, revision, format, parts, bytes, head, model, effort, author_id
     )
     select
-        moved.id, q.id, q.position, q.urgent, moved.version, :q_format, q.parts, q.model, q.effort,
-        q.author_id
+        moved.id, q.id, q.position, q.urgent, moved.version, :q_format, q.parts, q.bytes, q.head,
+        q.model, q.effort, q.author_id
     from moved, unnest(
-        :q_ids::bigint[], :q_positions::integer[], :q_urgent::boolean[], :q_parts::json[], :q_models::text[], :q_efforts::text[],
+        :q_ids::bigint[], :q_positions::integer[], :q_urgent::boolean[], :q_parts::json[],
+        :q_bytes::integer[], :q_heads::json[], :q_models::text[], :q_efforts::text[],
         :q_authors::uuid[]
-    ) as q (id, position, urgent, parts, model, effort, author_id)
+    ) as q (id, position, urgent, parts, bytes, head, model, effort, author_id)
 ), gone as (
     update queued_messages as q
     set removed_revision = moved.version, fate = l.fate, promoted_seq = l.seq
@@ -304,12 +337,34 @@ with moved as (
     where q.chat_id = moved.id and q.id = s.id and q.removed_revision is null
 )
 
+-- commit_promoted --
+-- A message leaves the queue for history inside the database: a decision does not know its words.
+, promoted as (
+    insert into messages (
+        chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort,
+        author_id, created_at
+    )
+    select
+        moved.id, :p_seq, moved.version, moved.epoch, 'user', 'complete', 'both', q.format, q.parts,
+        coalesce(q.bytes, octet_length(q.parts::text)), q.model, q.effort, q.author_id,
+        statement_timestamp()
+    from moved
+    inner join queued_messages as q on q.chat_id = moved.id and q.id = :p_queued_id
+    returning format, parts
+)
+
 -- commit_audit --
 -- What the entry is about, for audit_append, which comes next.
 , changed as (select from moved)
 
 -- commit_end --
 select id, epoch, statement_timestamp() as at from moved
+
+-- commit_promoted_end --
+-- The same, and what was promoted, for the runner and for readers.
+select moved.id, moved.epoch, statement_timestamp() as at, promoted.format, promoted.parts
+from moved
+left join promoted on true
 
 -- keep_receipt --
 -- Of a request that changed nothing. It is ordered before any commit that comes at the same time.

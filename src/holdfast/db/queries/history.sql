@@ -1,39 +1,74 @@
 -- Reading history. Every block is one statement.
 
 -- page_of_history --
--- The newest messages before a seq that are in the history as of a version (null: of now).
+-- The newest messages before a seq that are in the history as of a version (null: of now): at most
+-- :limit, and :bytes_max bytes or one message. `met`: how many there are before the bound in bytes.
 select
-    seq, revision, removed_revision, epoch, role, ending, visibility, format, parts, model, effort,
-    author_id, usage, cost_micros, copied_from, created_at
-from messages
-where chat_id = :chat_id and seq < :before
-    and case
-        when :as_of::bigint is null then removed_revision is null
-        else revision <= :as_of and (removed_revision is null or removed_revision > :as_of)
-    end
-order by seq desc
-limit :limit
+    m.seq, m.revision, m.removed_revision, m.epoch, m.role, m.ending, m.visibility, m.format,
+    m.parts, m.model, m.effort, m.author_id, m.usage, m.cost_micros, m.copied_from, m.created_at,
+    m.met
+from (
+    select
+        page.*, count(*) over () as met, row_number() over newest_first as number,
+        sum(coalesce(page.bytes, octet_length(page.parts::text))) over newest_first as upto
+    from (
+        select * from messages
+        where chat_id = :chat_id and seq < :before
+            and case
+                when :as_of::bigint is null then removed_revision is null
+                else revision <= :as_of and (removed_revision is null or removed_revision > :as_of)
+            end
+        order by seq desc
+        limit :limit
+    ) as page
+    window newest_first as (order by page.seq desc)
+) as m
+where m.number = 1 or m.upto <= :bytes_max
+order by m.seq desc
 
 -- pages_of_histories --
--- The newest messages of several histories, each as of a version; `place` says whose a row is.
+-- The newest messages of several histories, each as of a version; `place` says whose a row is. The
+-- bound in bytes is of each.
 select
     asked.place, m.seq, m.revision, m.removed_revision, m.epoch, m.role, m.ending, m.visibility,
     m.format, m.parts, m.model, m.effort, m.author_id, m.usage, m.cost_micros, m.copied_from,
-    m.created_at
+    m.created_at, m.met
 from unnest(:chat_ids::uuid[], :as_ofs::bigint[]) with ordinality as asked (chat_id, as_of, place)
 cross join lateral (
-    select * from messages as m
-    where m.chat_id = asked.chat_id and m.revision <= asked.as_of
-        and (m.removed_revision is null or m.removed_revision > asked.as_of)
-    order by m.seq desc
-    limit :limit
+    select
+        page.*, count(*) over () as met, row_number() over newest_first as number,
+        sum(coalesce(page.bytes, octet_length(page.parts::text))) over newest_first as upto
+    from (
+        select * from messages as m
+        where m.chat_id = asked.chat_id and m.revision <= asked.as_of
+            and (m.removed_revision is null or m.removed_revision > asked.as_of)
+        order by m.seq desc
+        limit :limit
+    ) as page
+    window newest_first as (order by page.seq desc)
 ) as m
+where m.number = 1 or m.upto <= :bytes_max
 order by asked.place, m.seq
+
+-- prompt_bytes --
+-- Of the history as of a version, from its newest boundary on. Rows of an older version count as
+-- they are stored, compressed: nothing is unpacked to be measured.
+with boundary as (
+    select coalesce(max(seq), 0) as seq
+    from messages
+    where chat_id = :chat_id and role = 'boundary' and revision <= :as_of
+        and (removed_revision is null or removed_revision > :as_of)
+)
+select coalesce(sum(coalesce(m.bytes, pg_column_size(m.parts))), 0)::bigint as bytes
+from boundary
+inner join messages as m on m.chat_id = :chat_id and m.seq >= boundary.seq
+where m.revision <= :as_of and (m.removed_revision is null or m.removed_revision > :as_of)
 
 -- changes_since --
 -- What was written or hidden after a version and up to another (null: now), oldest first, and the
--- version that this leads to. Revisions never fall along seq, so what is new is the end of the
--- primary key: no index on revisions is needed.
+-- version that this leads to: at most :limit messages, and :bytes_max bytes or one message. Revisions
+-- never fall along seq, so what is new is the end of the primary key: no index on revisions is
+-- needed.
 with known as (
     select coalesce(max(seq), 0) as seq
     from (
@@ -42,7 +77,7 @@ with known as (
         order by seq desc
         limit 1
     ) as last
-), written as (
+), following as (
     select m.*
     from known
     cross join lateral (
@@ -56,6 +91,12 @@ with known as (
         order by m.seq
         limit :limit
     ) as m
+), written as (
+    select
+        following.*, count(*) over () as met, row_number() over oldest_first as number,
+        sum(coalesce(following.bytes, octet_length(following.parts::text))) over oldest_first as upto
+    from following
+    window oldest_first as (order by following.seq)
 ), hidden as (
     select min(seq) as first_seq
     from messages
@@ -65,10 +106,11 @@ with known as (
 select
     least(c.version, :as_of) as version, c.history_version, hidden.first_seq as hidden_from,
     w.seq, w.revision, w.removed_revision, w.epoch, w.role, w.ending, w.visibility, w.format,
-    w.parts, w.model, w.effort, w.author_id, w.usage, w.cost_micros, w.copied_from, w.created_at
+    w.parts, w.model, w.effort, w.author_id, w.usage, w.cost_micros, w.copied_from, w.created_at,
+    w.met
 from chats as c
 cross join hidden
-left join written as w on true
+left join written as w on w.number = 1 or w.upto <= :bytes_max
 where c.id = :chat_id
 order by w.seq
 
@@ -94,8 +136,7 @@ order by removed_revision desc
 limit :limit
 
 -- queued_message --
-select
-    id as queued_id, position, urgent, format, parts, model, effort, author_id
+select format, parts, model, effort, author_id
 from queued_messages
 where chat_id = :chat_id and id = :queued_id
 

@@ -240,8 +240,14 @@ returning
         select json_agg(
             json_build_object(
                 'queued_id', q.id, 'position', q.position, 'urgent', q.urgent,
-                'format', q.format, 'parts', q.parts, 'model', q.model, 'effort', q.effort,
-                'author_id', q.author_id
+                'format', q.format, 'model', q.model, 'effort', q.effort, 'author_id', q.author_id,
+                -- Without `bytes` an older version wrote it: no beginning is known if it is long.
+                'bytes', coalesce(q.bytes, pg_column_size(q.parts)),
+                'cut', q.head is not null or (q.bytes is null and pg_column_size(q.parts) > 600),
+                'head', case
+                    when q.bytes is null and pg_column_size(q.parts) > 600 then '[]'
+                    else coalesce(q.head, q.parts)
+                end
             ) order by q.position
         )
         from queued_messages as q

@@ -16,13 +16,14 @@ from types import TracebackType
 from typing import Any, Literal, Self
 from uuid import UUID
 
-from holdfast.domain.chat import Chat, OpenCall, QueuedMessage
+from holdfast.domain.chat import Chat, OpenCall
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId, ClientKey, QueuedId, Seq, UserId, Version, WorkerId
+from holdfast.domain.messages import MessageBody
 from holdfast.domain.outcome import Answer, Outcome
 from holdfast.domain.parts import Part
 from holdfast.ports.bus import Bus, BusCounters, Episode, Gap, Hint, LivePart, News
-from holdfast.ports.history import Changes, Head, History, OlderPath, Page
+from holdfast.ports.history import PAGE_BYTES_MAX, Changes, Head, History, OlderPath, Page
 from holdfast.ports.leases import Acquired, Leases, Unreadable
 from holdfast.ports.models import Ask, Event, Models, ModelStream, Reply, Usage
 from holdfast.ports.store import JUST_THE_CHAT, Asking, Created, Keyed, Loaded, Stamp, Store
@@ -118,14 +119,28 @@ class ProbedHistory:
         limit: int,
         before: Seq | None = None,
         as_of: Version | None = None,
+        bytes_max: int = PAGE_BYTES_MAX,
     ) -> Page:
         async with self._probes.around("page"):
-            return await self._inner.page(chat_id, limit=limit, before=before, as_of=as_of)
+            return await self._inner.page(
+                chat_id, limit=limit, before=before, as_of=as_of, bytes_max=bytes_max
+            )
 
     async def changes_since(
-        self, chat_id: ChatId, version: Version, *, limit: int, as_of: Version | None = None
+        self,
+        chat_id: ChatId,
+        version: Version,
+        *,
+        limit: int,
+        as_of: Version | None = None,
+        bytes_max: int = PAGE_BYTES_MAX,
     ) -> Changes | None:
-        return await self._inner.changes_since(chat_id, version, limit=limit, as_of=as_of)
+        return await self._inner.changes_since(
+            chat_id, version, limit=limit, as_of=as_of, bytes_max=bytes_max
+        )
+
+    async def prompt_bytes(self, chat_id: ChatId, *, as_of: Version) -> int:
+        return await self._inner.prompt_bytes(chat_id, as_of=as_of)
 
     async def heads(self, chat_ids: Sequence[ChatId]) -> Sequence[Head]:
         return await self._inner.heads(chat_ids)
@@ -138,7 +153,7 @@ class ProbedHistory:
     async def older_paths(self, chat_id: ChatId, *, limit: int) -> Sequence[OlderPath]:
         return await self._inner.older_paths(chat_id, limit=limit)
 
-    async def queued(self, chat_id: ChatId, queued_id: QueuedId) -> QueuedMessage | None:
+    async def queued(self, chat_id: ChatId, queued_id: QueuedId) -> MessageBody | None:
         return await self._inner.queued(chat_id, queued_id)
 
 
