@@ -10,6 +10,7 @@ from holdfast.domain.ids import (
     NO_EPOCH,
     NO_QUEUED_ID,
     NO_SEQ,
+    NO_STAMP,
     NO_VERSION,
     CallId,
     ChatId,
@@ -19,6 +20,7 @@ from holdfast.domain.ids import (
     Seq,
     UserId,
     Version,
+    VersionStamp,
     WorkerId,
 )
 from holdfast.domain.messages import MessageBody, Role
@@ -135,6 +137,8 @@ class Chat:
     version: Version = NO_VERSION
     history_version: Version = NO_VERSION
     queue_version: Version = NO_VERSION
+    stamp: VersionStamp = NO_STAMP  # of the commit that made `version`; acquiring keeps it
+    history_stamp: VersionStamp = NO_STAMP  # of the commit that made `history_version`
 
     last_seq: Seq = NO_SEQ
     last_queued_id: QueuedId = NO_QUEUED_ID

@@ -266,7 +266,7 @@ class Driver:
                     chat, page_messages_max=self._options.page_messages_max
                 ),
             )
-            turn.prompt = Prompt(messages, chat.history_version)
+            turn.prompt = Prompt(messages, chat.history_version, chat.history_stamp)
         return turn.prompt
 
     async def _toolbox(self, turn: Turn) -> Toolbox:
