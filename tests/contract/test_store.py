@@ -132,6 +132,14 @@ async def test_step_for_a_history_that_was_lost_is_refused(world: World) -> None
     assert await world.load(chat.chat_id) == chat
 
 
+@requirement("L145")
+async def test_open_calls_keep_the_place_that_their_reply_was_committed_with(world: World) -> None:
+    chat = await world.running(user())
+    asked = await world.drive(chat, CommitStep((asks("c1", "c2"),), "workspace.journal"))
+    assert [call.place for call in asked.chat.open_calls] == ["workspace.journal"] * 2
+    assert await world.load(chat.chat_id) == asked.chat
+
+
 async def test_a_turn_with_tools_ends_idle(world: World) -> None:
     chat = await world.running(user())
     first = await world.drive(chat, BeginAttempt())

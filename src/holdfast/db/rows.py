@@ -196,6 +196,7 @@ def _open_calls_from_json(stored: str) -> tuple[OpenCall, ...]:
             # Not there in calls that an older version opened.
             digest=call.get("digest"),
             then=Need(call.get("then", Need.NOTHING)),
+            place=call.get("place"),
         )
         for call in decode_json(stored)
     )
@@ -383,6 +384,7 @@ def _open_call_to_json(call: OpenCall) -> JsonObject:
         "epoch": call.epoch,
         "needs": call.needs.value,
         **gated,
+        **({} if call.place is None else {"place": call.place}),
     }
 
 

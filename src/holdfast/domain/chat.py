@@ -92,6 +92,8 @@ class OpenCall:
     `epoch` is the acquisition under which it may have been started: a runner of a later epoch that
     finds it must assume that it was. `digest`: what a decision about a gated call names, and what
     the call must still be when it is run (X4). `then`: what it needs once its gate is open.
+    `place`: where it would be run when it was asked for (`Toolbox.place`): what was started there
+    is known there only (L145).
     """
 
     call_id: CallId
@@ -101,6 +103,7 @@ class OpenCall:
     needs: Need = Need.NOTHING
     digest: str | None = None
     then: Need = Need.NOTHING
+    place: str | None = None
 
     @property
     def key(self) -> str:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
 from holdfast.domain.chat import QUEUE_LENGTH_MAX, Facts, OpenCall, QueuedMessage, Status
+from holdfast.domain.commands import CommitStep
 from holdfast.domain.errors import (
     CallNotOpen,
     CallsUnanswered,
@@ -152,6 +153,7 @@ class Draft:
     def append_reply(self, body: MessageBody) -> None:
         if self.chat.open_calls:
             raise self.refuse(CallsUnanswered, "a reply may not follow unanswered calls")
+        place = self.command.place if isinstance(self.command, CommitStep) else None
         calls = tuple(
             OpenCall(
                 call_id=call.call_id,
@@ -161,6 +163,7 @@ class Draft:
                 needs=call.needs,
                 digest=call.digest,
                 then=call.then,
+                place=place,
             )
             for call in body.calls
         )

@@ -160,7 +160,7 @@ class Replies:
             # In the same statement: that the arguments were broken is written nowhere else, and
             # nobody must ever find a call open that a rule denies.
             messages = (body, MessageBody(role=Role.TOOL, parts=refusals))
-        step = CommitStep(messages)
+        step = CommitStep(messages, toolbox.place)
         return await self._commits.commit(turn, step, *self._commits.follow_up(turn, step))
 
     def _body(self, turn: Turn, reply: Reply, parts: tuple[Part, ...]) -> MessageBody:
