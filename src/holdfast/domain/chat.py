@@ -164,6 +164,11 @@ class Chat:
     tools: tuple[ClientTool, ...] = ()  # that its client runs
 
     @property
+    def history(self) -> tuple[Version, VersionStamp]:
+        """Names the history: another one has another name, also after lost commits."""
+        return self.history_version, self.history_stamp
+
+    @property
     def standing(self) -> Standing:
         if self.version == NO_VERSION:
             return Standing.ABSENT

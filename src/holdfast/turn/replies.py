@@ -197,10 +197,10 @@ class Replies:
         providers report a stop as an error (L02)."""
         if not turn.nudges.pending or turn.nudges.leaving:
             return False
-        history_version = turn.chat.history_version
+        history = turn.chat.history
         turn.nudges.heed()
         apply(turn, Nudged(await self._commits.load(turn)))
-        return turn.interrupting or turn.chat.history_version != history_version
+        return turn.interrupting or turn.chat.history != history
 
     async def _failed(self, turn: Turn, failed: ModelFailed) -> bool:
         turn.spent = turn.episode

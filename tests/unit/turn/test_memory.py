@@ -2,14 +2,17 @@
 
 from dataclasses import replace
 
-from holdfast.domain.chat import Chat, Facts, Target
+from holdfast.domain.chat import Chat, Facts, Status, Target
 from holdfast.domain.commands import EditMessage, SendMessage
 from holdfast.domain.decide import decide
 from holdfast.domain.ids import Epoch, Seq, Version, VersionStamp
 from holdfast.domain.messages import Message, MessageBody, Role
 from holdfast.domain.parts import Native, Text
+from holdfast.turn.attention import ends_step
 from holdfast.turn.memory import Addition, Memory
+from holdfast.turn.nudges import Nudges
 from holdfast.turn.prompt import MESSAGE_BYTES, Prompt
+from holdfast.turn.turn import Turn
 from tests.requirements import requirement
 from tests.support.builders import NOW, a_chat, boundary, reply, user
 from tests.support.doubles import SeededIds
@@ -83,6 +86,14 @@ def test_memory_does_not_use_a_history_of_the_same_version_with_another_stamp() 
         memory = Memory()
         memory.keep(chat.chat_id, a_prompt(user("a"), version=3))
         assert memory.recall(chat, told) is None
+
+
+@requirement("L146")
+def test_history_that_was_replaced_at_the_same_version_ends_the_step() -> None:
+    chat = a_chat(Status.RUNNING, worker_id=IDS.new_worker_id(), attempt=1, history_stamp=STAMP)
+    turn = Turn(chat, Nudges(chat))
+    assert not ends_step(turn, chat)
+    assert ends_step(turn, replace(chat, history_stamp=VersionStamp(STAMP + 1)))
 
 
 def test_an_edit_is_more_than_something_said() -> None:
