@@ -14,7 +14,6 @@ from holdfast.prove.models.turns import Account
 from holdfast.prove.proof import Proof, Tried, verdict_of
 from holdfast.prove.report import as_page, with_proof
 from holdfast.simulator.faults import Fault
-from tests.requirements import requirement
 from tests.support.builders import NOW
 
 BROKEN_OFF = Documented(
@@ -63,14 +62,12 @@ def test_billed_but_not_stored_is_an_open_item_and_no_problem() -> None:
     assert item.startswith("L148: 1 of 3 billed requests (114 tokens) are stored nowhere.")
 
 
-@requirement("P4")
 def test_stored_but_not_billed_is_a_problem() -> None:
     bill = bill_of(a_turn(reply(2, (54, 121))), asked((54, 60), (54, 120)))
     assert bill.problems == ("(54, 121) tokens are noted, [(54, 60), (54, 120)] were billed",)
     assert bill.unrecorded == ((54, 60), (54, 120))
 
 
-@requirement("P4")
 def test_one_request_does_not_pay_for_two_replies() -> None:
     bill = bill_of(a_turn(reply(2, (54, 120)), reply(4, (54, 120))), asked(None, None, (54, 120)))
     assert bill.problems == ("(54, 120) tokens are noted, [] were billed",)
