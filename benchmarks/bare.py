@@ -27,7 +27,7 @@ COMMON: Final[dict[str, Any]] = {
     "digest": b"\x00\x11\x22\x33", "answer_seq": None, "answer_queued_id": None, "format": 1,
     "m_ending": "complete", "m_visibility": "both", "m_parts": PARTS, "m_model": None,
     "m_effort": None, "m_author": None, "m_usage": None, "m_cost": None, "tools": None,
-    "touches": True, "lists": True,
+    "touches": True, "lists": True, "stamp": 0, "history_stamp": 0,
 }  # fmt: skip
 
 
@@ -41,7 +41,8 @@ async def turn(pool: Pool, chat_id: UUID, worker_id: UUID, key: str, ring: UUID)
     assert row is not None, "the chat was made beforehand"
     version, seq = row["version"], row["last_seq"]
     facts = COMMON | {
-        "chat_id": chat_id, "expected_version": version, "fence_worker": None,
+        "chat_id": chat_id, "expected_version": version, "expected_stamp": row["stamp"],
+        "fence_worker": None,
         "fence_epoch": None, "releases": False, "status": "running",
         "history_version": version + 1, "queue_version": row["queue_version"],
         "last_seq": seq + 1, "attempt": 0, "owes_reply": True, "m_seq": seq + 1,
@@ -62,7 +63,8 @@ async def turn(pool: Pool, chat_id: UUID, worker_id: UUID, key: str, ring: UUID)
     await pool.fetch(PAGE.text, *PAGE.values(page))
     version, seq = row["version"], row["last_seq"]
     facts = COMMON | {
-        "chat_id": row["id"], "expected_version": version, "fence_worker": worker_id,
+        "chat_id": row["id"], "expected_version": version, "expected_stamp": row["stamp"],
+        "fence_worker": worker_id,
         "fence_epoch": row["epoch"], "releases": True, "status": "idle", "attempt": 0,
         "history_version": version + 1, "queue_version": row["queue_version"],
         "last_seq": seq + 1, "owes_reply": False, "m_seq": seq + 1, "m_role": "assistant",

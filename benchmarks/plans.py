@@ -142,7 +142,7 @@ FACTS: Final[dict[str, Any]] = {
     "compaction_requested": False, "open_calls": "[]", "attempt": 0, "attempts_forgiven": 0,
     "model": None, "effort": None, "error": None, "backoff": None, "awaiting": None,
     "awaiting_until": None, "tools": None, "releases": False, "taker": WORKER,
-    "touches": True, "lists": True,
+    "touches": True, "lists": True, "stamp": 1, "history_stamp": 1, "expected_stamp": 0,
     "fence_worker": None,
     "fence_epoch": None,
     "client_key": "new", "digest": b"", "answer_seq": 1, "answer_queued_id": None, "format": 1,

@@ -277,6 +277,7 @@ async def attempt(world: World, chat: Chat, command: c.Command) -> None:
             worker_id=WORKER,
             epoch=chat.epoch,
             history_version=chat.history_version,
+            history_stamp=chat.history_stamp,
         )
         with pytest.raises(FenceStale):
             await world.ledger.transact(chat.chat_id, command, by=gone)

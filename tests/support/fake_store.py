@@ -90,7 +90,11 @@ class FakeStore:
         self, outcome: Outcome, *, fence: Fence | None = None, keyed: Keyed | None = None
     ) -> Stamp | None:
         record = self._records.get(outcome.before.chat_id)
-        if record is None or record.chat.version != outcome.before.version:
+        before = outcome.before
+        if record is None or (record.chat.version, record.chat.stamp) != (
+            before.version,
+            before.stamp,
+        ):
             return None
         owner = (record.chat.worker_id, record.chat.epoch)
         if fence is not None and owner != (fence.worker_id, fence.epoch):

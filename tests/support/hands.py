@@ -34,6 +34,8 @@ class Hands:
     chat: Chat
     toolbox: Toolbox
     shown: list[str] = field(default_factory=list[str])
+    places: dict[str, str | None] = field(default_factory=dict[str, str | None])
+    """Where each call was asked for, as the commit of its reply keeps it."""
 
     def asked(self, tool: str, call_id: str) -> OpenCall:
         return OpenCall(call_id=CallId(call_id), tool=tool, seq=Seq(2), epoch=Epoch(1))
@@ -44,7 +46,10 @@ class Hands:
         call_id = call_id or f"c{len(self.shown)}-{os.urandom(4).hex()}"
         call = ToolCall(CallId(call_id), tool, arguments)
         key = self.asked(tool, call_id).key
-        run = Run(chat=self.chat, call=call, key=key, emit=self.shown.append, again=again)
+        place = self.places.setdefault(call_id, self.toolbox.place)
+        run = Run(
+            chat=self.chat, call=call, key=key, emit=self.shown.append, again=again, place=place
+        )
         return await self.toolbox.run(run)
 
     async def says(self, tool: str, call_id: str = "", **arguments: Any) -> str:

@@ -199,6 +199,7 @@ class Script:
             worker_id=Fence.of(owned).worker_id,
             epoch=owned.epoch,
             history_version=latest.history_version,
+            history_stamp=latest.history_stamp,
         )
         done = await self.ledger.transact(owned.chat_id, *commands, by=fence, snapshot=latest)
         return done.chat

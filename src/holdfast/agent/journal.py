@@ -10,6 +10,7 @@ import asyncio
 import errno
 import logging
 import os
+import secrets
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -109,6 +110,22 @@ def open_journal(path: Path) -> tuple[Journal, list[Remembered]]:
     return Journal(path, fd, known, size), list(known.values())
 
 
+def open_journal_id(path: Path) -> str:
+    """The name of the journal at `path`: made with it, kept as long as it is there.
+
+    Ask before `open_journal`, which makes one that is missing."""
+    named = path.with_suffix(".id")
+    try:
+        if path.exists():
+            return named.read_text(encoding="ascii")
+    except FileNotFoundError:
+        pass  # a journal of an older version: it has a name from now on
+    name = secrets.token_hex(16)
+    named.write_text(name, encoding="ascii")
+    _sync(named)
+    return name
+
+
 def forgetting(all_of: Iterable[Remembered], kept_max: int = KEPT_MAX) -> dict[Name, Remembered]:
     """The last word on each key; of too many, the oldest that do not run are left out."""
     known: dict[Name, Remembered] = {}
@@ -159,12 +176,16 @@ def _replace(path: Path, known: Iterable[Remembered]) -> tuple[int, int]:
         file.write(content)
     os.fsync(fd)
     beside.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    _sync(path.parent)
     return fd, len(content)
+
+
+def _sync(path: Path) -> None:
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def _line(remembered: Remembered) -> bytes:

@@ -26,7 +26,7 @@ from holdfast.agent.files import http as files
 from holdfast.agent.files.beneath import Beneath
 from holdfast.agent.git_env import git_env
 from holdfast.agent.http import Routes, application
-from holdfast.agent.journal import open_journal
+from holdfast.agent.journal import open_journal, open_journal_id
 from holdfast.agent.processes import Ground, Limits, Processes
 from holdfast.agent.sandbox.egress import egress_rules
 from holdfast.agent.sandbox.opening import open_bubblewrap
@@ -123,12 +123,13 @@ async def serving(config: AgentConfig) -> AsyncGenerator[str]:
             now=lambda: datetime.now(UTC),  # noqa: TID251 - the agent is its own composition root
             limits=config.limits,
         )
-        processes = await stack.enter_async_context(
-            Processes(ground, *open_journal(config.state / "journal"))
-        )
+        journal = config.state / "journal"
+        journal_id = open_journal_id(journal)
+        processes = await stack.enter_async_context(Processes(ground, *open_journal(journal)))
         about = About(
             version=metadata.version("holdfast"),
             boot_id=boot_id,
+            journal_id=journal_id,
             root=seen_as,
             sandbox=report,
         )

@@ -36,6 +36,7 @@ COMMON: Final = {
     "m_parts": "'[{\"kind\":\"text\",\"text\":\"hello, this is what is said\"}]'",
     "m_author": "null::uuid", "m_usage": "null::json", "m_cost": "null::bigint",
     "tools": "null::json", "touches": "true", "lists": "true",
+    "stamp": "0::bigint", "history_stamp": "0::bigint",
 }  # fmt: skip
 
 
@@ -53,7 +54,8 @@ def seen(name: str, kind: str) -> str:
 def send() -> str:
     seq = ":last_seq::integer + 1"
     values = COMMON | {
-        "chat_id": CHAT, "expected_version": ":version::bigint", "fence_worker": "null::uuid",
+        "chat_id": CHAT, "expected_version": ":version::bigint",
+        "expected_stamp": ":stamp::bigint", "fence_worker": "null::uuid",
         "fence_epoch": "null::bigint", "releases": "false", "status": "'running'",
         "history_version": ":version::bigint + 1", "queue_version": ":queue_version::bigint",
         "last_seq": seq, "attempt": "0", "owes_reply": "true", "m_seq": seq, "m_role": "'user'",
@@ -74,6 +76,7 @@ def finish() -> str:
     seq = seen("last_seq", "integer") + " + 1"
     values = COMMON | {
         "chat_id": seen("id", "uuid"), "expected_version": seen("version", "bigint"),
+        "expected_stamp": seen("stamp", "bigint"),
         "fence_worker": WORKER, "fence_epoch": seen("epoch", "bigint"), "releases": "true",
         "status": "'idle'", "history_version": seen("version", "bigint") + " + 1",
         "queue_version": seen("queue_version", "bigint"), "last_seq": seq, "attempt": "0",

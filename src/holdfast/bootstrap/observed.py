@@ -195,6 +195,10 @@ class ObservedToolbox:
     def specs(self) -> Mapping[str, ToolSpec]:
         return self._toolbox.specs
 
+    @property
+    def place(self) -> str | None:
+        return self._toolbox.place
+
     async def sections(self) -> Sequence[str]:
         return await self._toolbox.sections()
 

@@ -8,6 +8,7 @@ decides again, a bounded number of times.
 """
 
 import asyncio
+import secrets
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -41,7 +42,7 @@ from holdfast.domain.errors import (
     VersionNotFound,
 )
 from holdfast.domain.fence import Fence
-from holdfast.domain.ids import ChatId, OrgId, UserId, Version
+from holdfast.domain.ids import STAMP_BITS, ChatId, OrgId, UserId, Version, VersionStamp
 from holdfast.domain.messages import Message
 from holdfast.domain.outcome import Answer, Outcome
 from holdfast.ports.bus import Hints
@@ -96,12 +97,15 @@ class Ledger:
         clock: Clock,
         places: Places | None = None,
         resting: Resting | None = None,
+        random_bits: Callable[[int], int] = secrets.randbits,
     ) -> None:
+        """`random_bits`: so many random bits, for the stamps of commits."""
         self._store = store
         self._hints = hints
         self._clock = clock
         self._places = places or NoPlaces()
         self._resting = Resting(chats_max=0) if resting is None else resting
+        self._random_bits = random_bits
         self._turns: WeakValueDictionary[ChatId, asyncio.Lock] = WeakValueDictionary()
 
     async def create(self, chat: Chat, command: Create, *, keyed: Keyed | None = None) -> Commit:
@@ -127,7 +131,7 @@ class Ledger:
         return await self._create(Facts(chat=chat, origin=loaded.origin), command, keyed)
 
     async def _create(self, facts: Facts, command: Create | Fork, keyed: Keyed | None) -> Commit:
-        outcome = decide_all(facts, (command,), self._clock.now())
+        outcome = self._stamped(decide_all(facts, (command,), self._clock.now()))
         create = self._store.create
         if (place := self._place(outcome)) is not None and (
             commit := await self._take(outcome, place, lambda taken: create(taken, keyed))
@@ -238,6 +242,7 @@ class Ledger:
         if not outcome.changed:
             return await self._keep_unchanged(outcome, keyed)
         fence = by if isinstance(by, Fence) else None
+        outcome = self._stamped(outcome)
         if audit is not None:
             outcome = replace(outcome, audit=audit)
         commit = self._store.commit
@@ -257,6 +262,9 @@ class Ledger:
         if keyed is not None and not await self._store.keep_receipt(chat.chat_id, keyed, answer):
             return None
         return Commit(chat=chat, answer=answer)
+
+    def _stamped(self, outcome: Outcome) -> Outcome:
+        return outcome.stamped(VersionStamp(self._random_bits(STAMP_BITS)))
 
     def _place(self, outcome: Outcome) -> Place | None:
         return self._places.place(outcome.chat.chat_id) if may_be_taken(outcome) else None

@@ -1,8 +1,8 @@
 """Chats at rest as this process left them, so that the next message to one needs no load.
 
 Never trusted: a decision on what is remembered is committed only if the chat is still at that
-version, and whoever is refused loads the facts. At rest nothing moves without a version: no worker
-comes or goes.
+version and has its stamp. A caller that is refused loads the facts. At rest nothing moves without
+a version: no worker comes or goes.
 """
 
 from collections import OrderedDict

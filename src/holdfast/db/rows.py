@@ -31,6 +31,7 @@ from holdfast.domain.ids import (
     Seq,
     UserId,
     Version,
+    VersionStamp,
     WorkerId,
 )
 from holdfast.domain.messages import Ending, Message, MessageBody, Role, Visibility
@@ -77,6 +78,8 @@ def chat_from_row(row: Row) -> Chat:
         version=Version(row["version"]),
         history_version=Version(row["history_version"]),
         queue_version=Version(row["queue_version"]),
+        stamp=VersionStamp(row["stamp"]),
+        history_stamp=VersionStamp(row["history_stamp"]),
         last_seq=Seq(row["last_seq"]),
         last_queued_id=QueuedId(row["last_queued_id"]),
         owes_reply=row["owes_reply"],
@@ -210,6 +213,7 @@ def _open_calls_from_json(stored: str) -> tuple[OpenCall, ...]:
             # Not there in calls that an older version opened.
             digest=call.get("digest"),
             then=Need(call.get("then", Need.NOTHING)),
+            place=call.get("place"),
         )
         for call in decode_json(stored)
     )
@@ -271,6 +275,8 @@ def facts_parameters(chat: Chat) -> dict[str, Any]:
         "archived": chat.archived,
         "history_version": chat.history_version,
         "queue_version": chat.queue_version,
+        "stamp": chat.stamp,
+        "history_stamp": chat.history_stamp,
         "last_seq": chat.last_seq,
         "last_queued_id": chat.last_queued_id,
         "queue_length": len(chat.queue),
@@ -398,6 +404,7 @@ def _open_call_to_json(call: OpenCall) -> JsonObject:
         "epoch": call.epoch,
         "needs": call.needs.value,
         **gated,
+        **({} if call.place is None else {"place": call.place}),
     }
 
 

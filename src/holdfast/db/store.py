@@ -153,6 +153,8 @@ class PostgresStore:
             owner_id=chat.owner_id,
             status=chat.status.value,
             history_version=chat.history_version,
+            stamp=chat.stamp,
+            history_stamp=chat.history_stamp,
             last_seq=chat.last_seq,
             owes_reply=chat.owes_reply,
             compactable=chat.compactable,
@@ -181,6 +183,7 @@ class PostgresStore:
         parameters: dict[str, Any] = {
             "chat_id": before.chat_id,
             "expected_version": before.version,
+            "expected_stamp": before.stamp,
             "fence_worker": None if fence is None else fence.worker_id,
             "fence_epoch": None if fence is None else fence.epoch,
             "releases": outcome.releases,

@@ -10,6 +10,7 @@ from holdfast.domain.ids import (
     NO_EPOCH,
     NO_QUEUED_ID,
     NO_SEQ,
+    NO_STAMP,
     NO_VERSION,
     CallId,
     ChatId,
@@ -19,6 +20,7 @@ from holdfast.domain.ids import (
     Seq,
     UserId,
     Version,
+    VersionStamp,
     WorkerId,
 )
 from holdfast.domain.messages import MessageBody, Role
@@ -92,6 +94,8 @@ class OpenCall:
     `epoch` is the acquisition under which it may have been started: a runner of a later epoch that
     finds it must assume that it was. `digest`: what a decision about a gated call names, and what
     the call must still be when it is run (X4). `then`: what it needs once its gate is open.
+    `place`: where it would be run when it was asked for (`Toolbox.place`): what was started there
+    is known there only (L145).
     """
 
     call_id: CallId
@@ -101,6 +105,7 @@ class OpenCall:
     needs: Need = Need.NOTHING
     digest: str | None = None
     then: Need = Need.NOTHING
+    place: str | None = None
 
     @property
     def key(self) -> str:
@@ -142,6 +147,8 @@ class Chat:
     version: Version = NO_VERSION
     history_version: Version = NO_VERSION
     queue_version: Version = NO_VERSION
+    stamp: VersionStamp = NO_STAMP  # of the commit that made `version`; acquiring keeps it
+    history_stamp: VersionStamp = NO_STAMP  # of the commit that made `history_version`
 
     last_seq: Seq = NO_SEQ
     last_queued_id: QueuedId = NO_QUEUED_ID
@@ -162,6 +169,11 @@ class Chat:
     backoff: Backoff | None = None
     awaiting: Awaiting | None = None
     tools: tuple[ClientTool, ...] = ()  # that its client runs
+
+    @property
+    def history(self) -> tuple[Version, VersionStamp]:
+        """Names the history: another one has another name, also after lost commits."""
+        return self.history_version, self.history_stamp
 
     @property
     def standing(self) -> Standing:

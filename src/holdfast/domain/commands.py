@@ -135,9 +135,12 @@ class BeginAttempt:
 
 @dataclass(frozen=True, slots=True)
 class CommitStep:
-    """A model reply, a batch of tool results, or a compaction."""
+    """A model reply, a batch of tool results, or a compaction.
+
+    `place`: where the keyed calls of the reply will run (`Toolbox.place`)."""
 
     messages: tuple[MessageBody, ...]
+    place: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from holdfast.domain.chat import (
     QueuedMessage,
     Status,
 )
+from holdfast.domain.commands import CommitStep
 from holdfast.domain.errors import (
     CallNotOpen,
     CallsUnanswered,
@@ -169,6 +170,7 @@ class Draft:
     def append_reply(self, body: MessageBody) -> None:
         if self.chat.open_calls:
             raise self.refuse(CallsUnanswered, "a reply may not follow unanswered calls")
+        place = self.command.place if isinstance(self.command, CommitStep) else None
         calls = tuple(
             OpenCall(
                 call_id=call.call_id,
@@ -178,6 +180,7 @@ class Draft:
                 needs=call.needs,
                 digest=call.digest,
                 then=call.then,
+                place=place,
             )
             for call in body.calls
         )

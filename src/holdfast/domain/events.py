@@ -17,6 +17,7 @@ was away, so that a cursor may point into the middle of one. `part`, `lagged` an
 of a commit. A new reader gets a reset and the end of the history.
 """
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -26,7 +27,7 @@ from typing import Final, get_args
 from holdfast.domain.chat import Chat, QueuedMessage, Status, TurnError
 from holdfast.domain.ids import Seq
 from holdfast.domain.messages import Message, MessageBody, Role, Visibility
-from holdfast.domain.parts import Context, JsonObject, JsonValue, Part
+from holdfast.domain.parts import Context, JsonObject, JsonValue, Part, ToolCall
 
 
 class EventKind(StrEnum):
@@ -192,7 +193,36 @@ def parts_json(body: MessageBody) -> list[JsonValue]:
 
 
 def _part_json(part: Part) -> JsonObject:
-    return {name: _plain(getattr(part, name)) for name in _FIELDS[type(part)]}
+    told: dict[str, JsonValue] = {name: _plain(getattr(part, name)) for name in _FIELDS[type(part)]}
+    if isinstance(part, ToolCall) and (exact := exact_arguments(part.arguments)):
+        told["exact_arguments"] = exact
+    return told
+
+
+INTEGER_MAX: Final = 2**53 - 1
+"""The largest integer up to which a double holds every one."""
+
+
+def exact_arguments(arguments: JsonObject) -> dict[str, JsonValue]:
+    """Arguments with a number that a reader of doubles (a browser) would show as another one, as
+    the JSON text of what runs (L151). Nearly always empty."""
+    return {
+        name: json.dumps(value, ensure_ascii=False, default=dict)
+        for name, value in arguments.items()
+        if not _is_exact_as_double(value)
+    }
+
+
+def _is_exact_as_double(value: JsonValue) -> bool:
+    match value:
+        case bool() | str() | None:
+            return True
+        case int() | float():
+            return abs(value) <= INTEGER_MAX and str(value) != "-0.0"
+        case Mapping():
+            return all(map(_is_exact_as_double, value.values()))
+        case _:
+            return all(map(_is_exact_as_double, value))
 
 
 def _plain(value: "JsonValue | datetime | StrEnum") -> JsonValue:

@@ -17,6 +17,9 @@ ClientKey = NewType("ClientKey", str)
 
 Version = NewType("Version", int)
 """How many bundles of commands a chat has committed."""
+VersionStamp = NewType("VersionStamp", int)
+"""A random number of the commit that made a version. A database that lost commits (a failover, a
+restored backup) counts the same versions again, for other commits; the stamp tells them apart."""
 Epoch = NewType("Epoch", int)
 """How many times a chat has been acquired."""
 Seq = NewType("Seq", int)
@@ -25,6 +28,8 @@ QueuedId = NewType("QueuedId", int)
 """A queued message's number within its chat; never used twice."""
 
 NO_VERSION: Final = Version(0)
+NO_STAMP: Final = VersionStamp(0)
+STAMP_BITS: Final = 63
 NO_EPOCH: Final = Epoch(0)
 NO_SEQ: Final = Seq(0)
 NO_QUEUED_ID: Final = QueuedId(0)

@@ -1,11 +1,11 @@
 """What will change: the whole of a decision, ready to be committed in one statement."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from holdfast.domain.audit import AuditEntry
 from holdfast.domain.chat import Chat, Past, QueuedMessage, Status
-from holdfast.domain.ids import NO_VERSION, ChatId, QueuedId, Seq, Version, WorkerId
+from holdfast.domain.ids import NO_VERSION, ChatId, QueuedId, Seq, Version, VersionStamp, WorkerId
 from holdfast.domain.messages import MessageBody
 
 
@@ -99,6 +99,13 @@ class Outcome:
     def taker(self) -> WorkerId | None:
         """Who acquires the chat with this commit (see driving.taken_by)."""
         return self.chat.worker_id if self.before.worker_id is None else None
+
+    def stamped(self, stamp: VersionStamp) -> "Outcome":
+        """The same, as a commit of its own: no other commit has this stamp."""
+        chat = self.chat
+        new_history = chat.history_version == chat.version
+        history_stamp = stamp if new_history else chat.history_stamp
+        return replace(self, chat=replace(chat, stamp=stamp, history_stamp=history_stamp))
 
     @property
     def lists(self) -> bool:

@@ -87,8 +87,8 @@ class Store(Protocol):
     async def commit(
         self, outcome: Outcome, *, fence: Fence | None = None, keyed: Keyed | None = None
     ) -> Stamp | None:
-        """Commit all of an outcome, or nothing and None: the version moved on, the fence did, the
-        taker's lease has lapsed, or the key was used before."""
+        """Commit all of an outcome, or nothing and None: the version moved on, it has another
+        stamp, the fence moved on, the taker's lease has lapsed, or the key was used before."""
         ...
 
     async def keep_receipt(self, chat_id: ChatId, keyed: Keyed, answer: Answer) -> bool:

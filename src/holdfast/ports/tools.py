@@ -50,6 +50,8 @@ class Run:
     """`OpenCall.key`: what a keyed tool gives to the other side."""
     emit: Emit
     again: bool = False
+    place: str | None = None
+    """`OpenCall.place`: where the call may have been started before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,13 @@ class Toolbox(Protocol):
 
     @property
     def specs(self) -> Mapping[str, ToolSpec]: ...
+
+    @property
+    def place(self) -> str | None:
+        """Names what remembers the keyed calls of these tools, for ever; None: nothing does, or it
+        has not been heard of in this turn. A call is committed with it, and a run that may be the
+        second one is compared with it (L145)."""
+        ...
 
     async def sections(self) -> Sequence[str]:
         """What the model is told beside the specs, as sections of its system prompt.

@@ -36,6 +36,8 @@ class Found:
     violations: list[str] = field(default_factory=list[str])
     figures: dict[str, float] = field(default_factory=dict[str, float])
     """What else there is to tell: the longest wait, bytes that were shown."""
+    open_items: list[str] = field(default_factory=list[str])
+    """Sentences about what is known not to hold yet. They are told, and break no promise."""
 
 
 class CannotTry(Exception):

@@ -106,7 +106,8 @@ def verdict_of(tried: Tried) -> str:
     if found.figures:
         more = " (" + ", ".join(f"{name} {value:g}" for name, value in found.figures.items()) + ")"
     broken = f"{len(found.violations)} broken promises" if found.violations else "held"
-    return f"{broken}, {found.count:,} {tried.attack.unit}{more}, {tried.seconds:.0f} s"
+    known = "".join(f"; known open item: {each}" for each in found.open_items)
+    return f"{broken}, {found.count:,} {tried.attack.unit}{more}, {tried.seconds:.0f} s{known}"
 
 
 async def _notice_all(mutants: Sequence[Mutant], say: Say) -> dict[str, bool]:

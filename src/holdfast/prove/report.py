@@ -21,7 +21,7 @@ from holdfast.prove.proof import Proof, Tried
 Figures = dict[str, Any]
 ABOUT: Final = frozenset(
     {"promise", "attack", "unit", "seed", "profile", "made_of", "date", "seconds", "count"}
-    | {"violations", "sentences", "not_tried"}
+    | {"violations", "sentences", "not_tried", "open_items"}
 )
 """What is told of every attack; the rest are figures of its own."""
 NAMES: Final = {attack.name: attack.name.replace(" ", "_").replace("-", "") for attack in ATTACKS}
@@ -84,7 +84,8 @@ def _one(tried: Tried, proof: Proof) -> Figures:
     found = tried.found
     sentences = {"sentences": found.violations} if found.violations else {}
     broken = {"violations": len(found.violations), **sentences}
-    return {**told, "count": found.count, **broken, **found.figures}
+    known = {"open_items": found.open_items} if found.open_items else {}
+    return {**told, "count": found.count, **broken, **known, **found.figures}
 
 
 def _today() -> str:
@@ -106,7 +107,8 @@ def as_page(report: Figures) -> str:
             f"| {name} | {'yes' if seen else '**no**'} |"
             for name, seen in report["noticed"].items()
         ),
-        broken=_broken(tried) or "None.",
+        broken=_listed(tried, "sentences") or "None.",
+        open_items=_listed(tried, "open_items") or "The runs above counted none.",
         without=_without(),
     )
 
@@ -138,9 +140,9 @@ def _row(told: Figures) -> str:
     return f"{about} | {told['count']:,} {told['unit']}{more} | {told['violations']} |"
 
 
-def _broken(tried: Mapping[str, Figures]) -> str:
+def _listed(tried: Mapping[str, Figures], what: str) -> str:
     return "\n".join(
         f"- {name.replace('_', ' ')}: {sentence}"
         for name, told in tried.items()
-        for sentence in told.get("sentences", ())
+        for sentence in told.get(what, ())
     )

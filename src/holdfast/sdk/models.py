@@ -36,6 +36,8 @@ class ToolCallPart(Model):
     needs: str = "nothing"
     runs_at: str = "here"
     digest: str | None = None
+    exact_arguments: dict[str, str] | None = None
+    """The JSON text of arguments that a 64-bit float cannot hold. `arguments` is as exact."""
 
 
 class ToolResultPart(Model):

@@ -23,6 +23,7 @@ class ClientTools:
 class _ClientToolbox:
     def __init__(self, specs: Mapping[str, ToolSpec]) -> None:
         self.specs = specs
+        self.place: str | None = None
 
     async def sections(self) -> Sequence[str]:
         return ()

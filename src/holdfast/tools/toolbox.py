@@ -26,6 +26,7 @@ class Functions:
         self._runners = {function.spec.name: function.run for function in functions}
         self.specs: Mapping[str, ToolSpec] = {f.spec.name: f.spec for f in functions}
         assert len(self.specs) == len(functions), "two tools of one name"
+        self.place: str | None = None
 
     @asynccontextmanager
     async def open(self, chat: Chat) -> AsyncGenerator[Toolbox]:  # noqa: ARG002 - the port's
@@ -64,6 +65,10 @@ class _CombinedToolbox:
                 if name not in self.specs:
                     self.specs[name] = spec
                     self._owners[name] = box
+
+    @property
+    def place(self) -> str | None:
+        return next((box.place for box in self._boxes if box.place is not None), None)
 
     async def sections(self) -> Sequence[str]:
         return [section for box in self._boxes for section in await box.sections()]

@@ -42,6 +42,6 @@ def ends_step(turn: Turn, loaded: Chat) -> bool:
     return (
         not turn.holds(loaded)
         or loaded.status is Status.INTERRUPTING
-        or loaded.history_version != turn.chat.history_version
+        or loaded.history != turn.chat.history
         or loaded.backoff != turn.chat.backoff  # somebody does not want to wait
     )

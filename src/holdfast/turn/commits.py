@@ -128,7 +128,7 @@ class Commits:
         if not turn.holds(loaded):
             raise FenceStale(f"chat {loaded.chat_id} is at epoch {loaded.epoch}")
         turn.take(loaded)
-        if loaded.history_version != before.history_version:
+        if loaded.history != before.history:
             raise Moved
         steps = tuple(command for command in commands if isinstance(command, CommitStep))
         if loaded.status is not Status.INTERRUPTING or len(steps) == len(commands):
@@ -147,7 +147,7 @@ class Commits:
                 return True
             raise FenceStale(f"chat {loaded.chat_id} is at epoch {loaded.epoch}")
         turn.take(loaded)
-        if loaded.history_version != began.history_version:
+        if loaded.history != began.history:
             raise Moved  # by this very bundle, or by an edit: what follows is the same
         for command in commands:
             match command:

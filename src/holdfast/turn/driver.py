@@ -173,14 +173,14 @@ class Driver:
 
     async def _run_tools(self, turn: Turn, calls: tuple[OpenCall, ...]) -> bool:
         prompt, toolbox = await self._prompt(turn), await self._toolbox(turn)
-        history_version = turn.chat.history_version
+        history = turn.chat.history
         planned = plan(turn, prompt, toolbox, calls, self._rules)
         ran = await self._runs.run(turn, toolbox, planned)
         if ran.nudged is not None:
             turn.let_go = ran.nudged.leaving
             self.counters.handovers += ran.nudged.leaving
             apply(turn, ran.nudged)
-        if not ran.results or turn.chat.history_version != history_version:
+        if not ran.results or turn.chat.history != history:
             return False  # nothing to say, or nobody to say it to: an edit took the calls away
         step = CommitStep((MessageBody(role=Role.TOOL, parts=ran.results),))
         return await self._commits.commit(turn, step, *self._commits.follow_up(turn, step))

@@ -1,6 +1,7 @@
 """Histories of chats that were driven here lately, so that the next turn need not read them again.
 
-Never trusted by itself: a history is used only if the chat, as it was acquired, names its version.
+Never trusted by itself: a history is used only if the chat, as it was acquired, names its version
+and its stamp. The version alone comes again after a failover that lost commits (L146).
 """
 
 from collections import OrderedDict
@@ -8,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from holdfast.domain.chat import Chat
-from holdfast.domain.ids import ChatId, Version
+from holdfast.domain.ids import ChatId, Version, VersionStamp
 from holdfast.domain.messages import Message
 from holdfast.domain.outcome import Outcome
 from holdfast.turn.prompt import Prompt
@@ -22,6 +23,7 @@ class Addition:
     """What was said on top of a history, as whoever acquired the chat with that commit knows."""
 
     after: Version
+    after_stamp: VersionStamp
     messages: tuple[Message, ...]
 
     @classmethod
@@ -29,7 +31,8 @@ class Addition:
         """None if more happened to the history than that something was added at its end."""
         if outcome.hidden_from is not None or outcome.restored is not None:
             return None
-        return cls(outcome.before.history_version, messages)
+        before = outcome.before
+        return cls(before.history_version, before.history_stamp, messages)
 
 
 class Memory:
@@ -53,10 +56,10 @@ class Memory:
         prompt = self._forget(chat.chat_id)
         if told is not None:
             if not told.after:
-                prompt = Prompt((), told.after)  # nothing was ever said in it
-            if prompt is None or prompt.history_version != told.after:
+                prompt = Prompt((), told.after, told.after_stamp)  # nothing was ever said in it
+            if prompt is None or not prompt.is_of(told.after, told.after_stamp):
                 return None
-            prompt.extend(told.messages, chat.history_version)
+            prompt.extend(told.messages, chat.history_version, chat.history_stamp)
         return prompt if prompt is not None and prompt.fits(chat) else None
 
     def keep(self, chat_id: ChatId, prompt: Prompt) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from holdfast.domain.chat import Chat, OpenCall
-from holdfast.domain.ids import CallId, Seq, Version
+from holdfast.domain.ids import CallId, Seq, Version, VersionStamp
 from holdfast.domain.messages import Ending, Message, MessageBody, Role, Visibility
 from holdfast.domain.parts import Part, Text, ToolCall
 
@@ -26,25 +26,38 @@ class Prompt:
     """
 
     def __init__(
-        self, messages: Sequence[Message], history_version: Version, *, whole: bool = True
+        self,
+        messages: Sequence[Message],
+        history_version: Version,
+        history_stamp: VersionStamp,
+        *,
+        whole: bool = True,
     ) -> None:
         self.whole = whole
         self._messages: list[Message] = []
         self._bytes = 0
         self._weighed = 0
-        self.extend(messages, history_version)
+        self.extend(messages, history_version, history_stamp)
 
     def fits(self, chat: Chat) -> bool:
-        return self.history_version == chat.history_version
+        return self.is_of(chat.history_version, chat.history_stamp)
 
-    def extend(self, messages: Sequence[Message], history_version: Version) -> None:
+    def is_of(self, history_version: Version, history_stamp: VersionStamp) -> bool:
+        return (self._version, self._stamp) == (history_version, history_stamp)
+
+    def extend(
+        self,
+        messages: Sequence[Message],
+        history_version: Version,
+        history_stamp: VersionStamp,
+    ) -> None:
         """What was committed on top of this history."""
         for message in messages:
             if message.body.role is Role.BOUNDARY:  # what is before it, no prompt says any more
                 self._messages, self._bytes, self._weighed = [], 0, 0
                 self.whole = True
             self._messages.append(message)
-        self.history_version = history_version
+        self._version, self._stamp = history_version, history_stamp
 
     def weigh(self) -> int:
         """In bytes, about. Each message once, and none before somebody asks."""

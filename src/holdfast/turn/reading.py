@@ -45,13 +45,13 @@ class Reading:
             messages = [*page.messages, *messages]
             for index in range(len(page.messages) - 1, -1, -1):
                 if page.messages[index].body.role is Role.BOUNDARY:
-                    return Prompt(messages[index:], chat.history_version)
+                    return Prompt(messages[index:], chat.history_version, chat.history_stamp)
             if page.before is None:
-                return Prompt(messages, chat.history_version)
+                return Prompt(messages, chat.history_version, chat.history_stamp)
             if before is None:
                 size = await self._history.prompt_bytes(chat.chat_id, as_of=chat.version)
                 if size > bytes_max:
-                    return Prompt(messages, chat.history_version, whole=False)
+                    return Prompt(messages, chat.history_version, chat.history_stamp, whole=False)
             before = page.before
 
     async def void_calls(self, chat_id: ChatId, edited: Message) -> tuple[OpenCall, ...]:

@@ -176,7 +176,7 @@ class Replies:
             # In the same statement: that the arguments were broken is written nowhere else, and
             # nobody must ever find a call open that a rule denies.
             messages = (body, MessageBody(role=Role.TOOL, parts=refusals))
-        step = CommitStep(messages)
+        step = CommitStep(messages, toolbox.place)
         return await self._commits.commit(turn, step, *self._commits.follow_up(turn, step))
 
     def _body(self, turn: Turn, reply: Reply, parts: tuple[Part, ...]) -> MessageBody:
@@ -213,10 +213,10 @@ class Replies:
         providers report a stop as an error (L02)."""
         if not turn.nudges.pending or turn.nudges.leaving:
             return False
-        history_version = turn.chat.history_version
+        history = turn.chat.history
         turn.nudges.heed()
         apply(turn, Nudged(await self._commits.load(turn)))
-        return turn.interrupting or turn.chat.history_version != history_version
+        return turn.interrupting or turn.chat.history != history
 
     async def _failed(self, turn: Turn, failed: ModelFailed) -> bool:
         turn.spent = turn.episode

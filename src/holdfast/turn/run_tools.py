@@ -322,6 +322,7 @@ class ToolRuns:
             key=planned.asked.key,
             emit=self._emit(call.call_id, live),
             again=planned.again,
+            place=planned.asked.place,
         )
         with tracer.start_as_current_span("tool") as span:
             span.set_attribute("holdfast.tool", call.tool)

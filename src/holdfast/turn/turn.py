@@ -92,7 +92,8 @@ class Turn:
     def committed(self, commit: Commit) -> bool:
         """Go on from our own commit; whether another turn began with it."""
         if self.prompt is not None and self.prompt.fits(self.chat):
-            self.prompt.extend(commit.messages, commit.chat.history_version)
+            after = commit.chat
+            self.prompt.extend(commit.messages, after.history_version, after.history_stamp)
         self.take(commit.chat)
         return any(message.body.role is Role.USER for message in commit.messages)
 

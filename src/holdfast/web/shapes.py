@@ -28,6 +28,11 @@ class Shape(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+def _left_out_if_none(schema: dict[str, Any]) -> None:
+    """A field that is not sent where there is nothing to say: optional, without a default."""
+    schema.pop("default")
+
+
 class Problem(BaseModel):
     """RFC 9457. `code` is stable; `detail` is for people."""
 
@@ -59,6 +64,12 @@ class ToolCallPart(Shape):
     needs: Need
     runs_at: Literal["here", "provider"]
     digest: str | None
+    exact_arguments: dict[str, str] | None = Field(
+        default=None,
+        description="The JSON text of those arguments that hold a number which a 64-bit float "
+        "cannot hold. Show this text instead of the parsed value; the call runs with it.",
+        json_schema_extra=_left_out_if_none,
+    )
 
 
 class ToolResultPart(Shape):

@@ -324,6 +324,8 @@ class About(Said):
     wire: int = 1
     boot_id: str
     """New with every start of the agent."""
+    journal_id: str = ""
+    """New with every empty journal: an agent with another one knows nothing of earlier keys."""
     root: str
     """The workspace's folder, as processes see it."""
     sandbox: SandboxReport

@@ -118,6 +118,49 @@ async def test_a_successor_joins_the_command_that_runs_already(at_work: Hands) -
     assert await run_twice(at_work) == 1
 
 
+@requirement("X1", "L145")
+async def test_command_is_not_run_again_in_a_workspace_that_was_made_anew(
+    at_work: Hands, tmp_path: Path
+) -> None:
+    effects = tmp_path / "effects.txt"
+    command = f"echo paid >> {effects}; sleep 30"
+    async with asyncio.TaskGroup() as group:
+        first = group.create_task(at_work.call("execute", "c1", command=command))
+        await until(effects.exists)
+        first.cancel()
+    await at_work.keeper.delete(at_work.chat.chat_id)
+    await at_work.keeper.create(at_work.chat)
+    async with at_work.successor() as successor:
+        again = await successor.call("execute", "c1", command=command, again=True)
+        assert again.unknown
+        assert "made anew" in str(again.value)
+        assert effects.read_text() == "paid\n"
+        assert (await successor.says("execute", command="echo alive")).endswith("\nalive\n")
+
+
+@requirement("L145")
+async def test_command_that_no_server_started_is_run_by_the_successor(at_work: Hands) -> None:
+    """The journal is the one of the commit, and does not know the key."""
+    at_work.places["c1"] = at_work.toolbox.place
+    assert at_work.places["c1"] is not None
+    async with at_work.successor() as successor:
+        said = await successor.says("execute", "c1", command="echo ran", again=True)
+    assert said.endswith("\nran\n")
+
+
+@requirement("L145")
+async def test_command_of_an_unknown_place_is_joined_but_not_started(at_work: Hands) -> None:
+    """Its reply was committed while the workspace was out of reach, or by an older version."""
+    at_work.places |= {"c1": None, "c2": None}
+    assert (await at_work.says("execute", "c1", command="echo ran")).endswith("\nran\n")
+    async with at_work.successor() as successor:
+        joined = await successor.says("execute", "c1", command="echo ran", again=True)
+        assert joined.endswith("\nran\n")
+        unknown = await successor.call("execute", "c2", command="echo ran > out", again=True)
+    assert unknown.unknown
+    assert not (await at_work.files() / "out").exists()
+
+
 @requirement("T26")
 async def test_the_mutant_without_a_key_is_caught(
     at_work: Hands, monkeypatch: pytest.MonkeyPatch

@@ -56,6 +56,17 @@ async def decisions_logged(client: Client, chat_id: str) -> list[dict[str, Any]]
     return [e for e in entries if e["action"].startswith("call.") and e["target_id"] == chat_id]
 
 
+@requirement("L151", "X4")
+async def test_exact_arguments_of_a_call_are_sent_as_text(cell: Cell) -> None:
+    async with cell.client() as client:
+        given = '{"account": 9007199254740993, "note": "rent"}'
+        chat_id, _ = await asking(client, f"[[sim: call clock {given}]]")
+        page = (await client.get(f"chats/{chat_id}/messages")).json
+    (call,) = [p for m in page["messages"] for p in m["parts"] if p["kind"] == "tool_call"]
+    assert call["arguments"] == {"account": 9007199254740993, "note": "rent"}
+    assert call["exact_arguments"] == {"account": "9007199254740993"}
+
+
 @requirement("X4", "F18")
 async def test_a_decision_without_the_digest_of_what_was_shown_decides_nothing(cell: Cell) -> None:
     admin = cell.admin

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from holdfast.agent.faults import Refused
-from holdfast.agent.journal import Remembered, forgetting, open_journal
+from holdfast.agent.journal import Remembered, forgetting, open_journal, open_journal_id
 from holdfast.workspace.wire import Process, State
+from tests.requirements import requirement
 
 
 def remembered(key: str, state: State = State.RUNNING, chat: str = "c") -> Remembered:
@@ -86,3 +87,23 @@ def test_of_too_many_the_oldest_that_do_not_run_are_forgotten() -> None:
 def test_the_same_key_of_another_chat_is_another_key() -> None:
     kept = forgetting([remembered("k"), remembered("k", State.STOPPED, chat="d")])
     assert [each.process.state for each in kept.values()] == [State.RUNNING, State.STOPPED]
+
+
+@requirement("L145")
+def test_journal_has_one_id_for_as_long_as_it_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    name = open_journal_id(path)
+    open_journal(path)[0].close()
+    assert open_journal_id(path) == name
+
+    path.unlink()
+    assert open_journal_id(path) != name, "an empty journal knows no key of the one before"
+
+
+@requirement("L145")
+def test_journal_of_an_older_version_is_given_an_id(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    open_journal(path)[0].close()
+    name = open_journal_id(path)
+    assert len(name) == 32
+    assert open_journal_id(path) == name

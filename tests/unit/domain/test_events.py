@@ -11,9 +11,9 @@ from holdfast.chats.telling import decode_inline, encode_data, encode_inline
 from holdfast.domain import events
 from holdfast.domain.chat import Chat, Status
 from holdfast.domain.events import EventKind, of_commit, of_state
-from holdfast.domain.ids import Epoch, Seq, Version
+from holdfast.domain.ids import CallId, Epoch, Seq, Version
 from holdfast.domain.messages import Message, MessageBody, Role, Visibility
-from holdfast.domain.parts import Context, Native, Text
+from holdfast.domain.parts import Context, Native, Text, ToolCall
 from tests.requirements import requirement
 from tests.support.builders import CHAT, NOW, ORG, OWNER, backoff, error, reply, user
 
@@ -138,3 +138,35 @@ def test_every_kind_has_a_place_or_is_no_part_of_a_commit() -> None:
         EventKind.MESSAGE,
         *events.STATE_KINDS,
     }
+
+
+@requirement("L151")
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (2**53 + 1, "9007199254740993"),
+        (-(2**53) - 1, "-9007199254740993"),
+        (12345678901234567890.0, "1.2345678901234567e+19"),
+        (-0.0, "-0.0"),
+        ({"to": [{"account": 2**60}]}, '{"to": [{"account": 1152921504606846976}]}'),
+        ((2**53, "é"), '[9007199254740992, "é"]'),
+    ],
+)
+def test_argument_that_a_double_changes_is_told_as_text_too(value: Any, text: str) -> None:
+    call = ToolCall(CallId("c1"), "pay", {"note": "rent", "given": value})
+    (told,) = events.parts_json(MessageBody(role=Role.ASSISTANT, parts=(call,)))
+    assert isinstance(told, dict)
+    assert told["arguments"] == {"note": "rent", "given": value}
+    assert told["exact_arguments"] == {"given": text}
+
+
+@requirement("L151")
+@pytest.mark.parametrize(
+    "value", [2**53 - 1, 1 - 2**53, 0.1, 0, 1e-7, True, None, "9007199254740993", [1, {"a": 2.5}]]
+)
+def test_argument_that_a_double_holds_is_told_once(value: Any) -> None:
+    assert events.exact_arguments({"given": value}) == {}
+    call = ToolCall(CallId("c1"), "pay", {"given": value})
+    (told,) = events.parts_json(MessageBody(role=Role.ASSISTANT, parts=(call,)))
+    assert isinstance(told, dict)
+    assert "exact_arguments" not in told

@@ -9,6 +9,7 @@ import pytest
 
 from holdfast.domain.chat import Chat, OpenCall, Status
 from holdfast.domain.commands import EditMessage, Interrupt, SendMessage
+from holdfast.domain.fence import Fence
 from holdfast.domain.ids import Seq
 from holdfast.domain.parts import Synthetic, ToolResult
 from holdfast.ports.tools import Effect, Run, Toolbox, ToolOutput, ToolSpec
@@ -33,6 +34,9 @@ class Elsewhere:
         self.told: list[str] = []
         self.fault: Exception | None = None
         self.hangs = False
+        self.place: str | None = None
+        self.ran_for: list[tuple[str | None, bool]] = []
+        """Of each run: the place of its call, and whether it may be the second one."""
 
     @asynccontextmanager
     async def open(self, chat: Chat) -> AsyncGenerator[Toolbox]:
@@ -43,6 +47,7 @@ class Elsewhere:
         return ("You have a far tool.",)
 
     async def run(self, run: Run) -> ToolOutput:
+        self.ran_for.append((run.place, run.again))
         if run.key not in self.never:
             self.alive.add(run.key)
         await asyncio.Event().wait()
@@ -112,6 +117,25 @@ async def hands_over() -> Elsewhere:
 @requirement("X2", "L116")
 async def test_a_worker_that_lets_go_leaves_it_to_its_successor() -> None:
     assert (await hands_over()).stops == []
+
+
+@requirement("L145")
+async def test_successor_is_told_the_place_that_the_call_was_committed_with() -> None:
+    far = Elsewhere()
+    far.place = "the first workspace"
+    async with staged(calls("far:1"), tools=far) as stage:
+        chat = await stage.world.running(user())
+        async with driving(stage, chat) as (_, nudges):
+            await until(lambda: bool(far.alive))
+            nudges.let_go()
+        await stage.world.leases.release(Fence.of(chat).worker_id, [chat.chat_id])
+        far.place = "another one"
+        (taken,) = await stage.world.acquire(await stage.world.a_worker())
+        assert [call.place for call in taken.open_calls] == ["the first workspace"]
+        async with driving(stage, taken) as (_, nudges):
+            await until(lambda: len(far.ran_for) == 2)
+            nudges.let_go()
+    assert far.ran_for == [("the first workspace", False), ("the first workspace", True)]
 
 
 @requirement("X2", "L116")

@@ -2458,6 +2458,13 @@ export interface components {
             /** Digest */
             digest: string | null;
             /**
+             * Exact Arguments
+             * @description The JSON text of those arguments that hold a number which a 64-bit float cannot hold. Show this text instead of the parsed value; the call runs with it.
+             */
+            exact_arguments?: {
+                [key: string]: string;
+            } | null;
+            /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */

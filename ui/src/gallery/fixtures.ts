@@ -70,6 +70,7 @@ export function call(tool: string, given: Record<string, unknown>, more: Partial
     id: `${tool}.${more.state ?? "done"}`,
     tool,
     arguments: given,
+    exact: {},
     source: "",
     needs: "nothing",
     state: "done",

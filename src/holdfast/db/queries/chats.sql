@@ -7,6 +7,7 @@ select
     c.history_version, c.queue_version, c.last_seq, c.last_queued_id, c.owes_reply, c.compactable,
     c.compaction_requested, c.open_calls, c.worker_id, c.epoch, c.attempt, c.attempts_forgiven,
     c.model, c.effort, c.error, c.backoff, c.awaiting, c.awaiting_until, c.tools, c.reads,
+    c.stamp, c.history_stamp,
     case when c.queue_length > 0 then (
         select json_agg(
             json_build_object(
@@ -147,13 +148,13 @@ with created as (
         id, org_id, owner_id, status, version, history_version, queue_version, last_seq,
         last_queued_id, queue_length, owes_reply, compactable, compaction_requested, open_calls,
         worker_id, epoch, attempt, attempts_forgiven, model, effort, tools, runnable_since, client_key,
-        client_digest
+        client_digest, stamp, history_stamp
     )
     select
         :chat_id, :org_id, :owner_id, :status, 1, :history_version, 0, :last_seq, 0, 0, :owes_reply,
         :compactable, false, '[]', :taker::uuid, case when :taker::uuid is null then 0 else 1 end, :attempt,
         0, :model, :effort, :tools, case when :status = 'running' then clock_timestamp() end, :client_key,
-        :digest
+        :digest, :stamp, :history_stamp
     where :taker::uuid is null
         or exists (select from workers as w where w.id = :taker and w.lease_until > clock_timestamp())
     on conflict (owner_id, client_key) do nothing
@@ -208,6 +209,8 @@ where owner_id = :owner_id and client_key = :client_key
 with moved as (
     update chats set
         version = version + 1,
+        stamp = :stamp,
+        history_stamp = :history_stamp,
         status = :status,
         archived_at = case when :archived then coalesce(archived_at, clock_timestamp()) end,
         history_version = :history_version,
@@ -243,6 +246,7 @@ with moved as (
 -- The owner is released or left alone, never set: the snapshot may be older than an acquisition.
         worker_id = case when not :releases then worker_id end
     where id = :chat_id and version = :expected_version
+        and stamp = :expected_stamp
         and (:fence_worker::uuid is null or (worker_id = :fence_worker and epoch = :fence_epoch))
     returning id, epoch, version
 )
@@ -251,7 +255,8 @@ with moved as (
 -- Acquired by the commit itself: of a chat at rest, by a worker whose own lease is alive.
         worker_id = :taker,
         epoch = epoch + 1
-    where id = :chat_id and version = :expected_version and worker_id is null
+    where id = :chat_id and version = :expected_version
+        and stamp = :expected_stamp and worker_id is null
         and exists (select from workers as w where w.id = :taker and w.lease_until > clock_timestamp())
     returning id, epoch, version
 )

@@ -236,6 +236,7 @@ returning
     c.history_version, c.queue_version, c.last_seq, c.last_queued_id, c.owes_reply, c.compactable,
     c.compaction_requested, c.open_calls, c.worker_id, c.epoch, c.attempt, c.attempts_forgiven,
     c.model, c.effort, c.error, c.backoff, c.awaiting, c.awaiting_until, c.tools, c.reads,
+    c.stamp, c.history_stamp,
     case when c.queue_length > 0 then (
         select json_agg(
             json_build_object(

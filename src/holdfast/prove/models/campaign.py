@@ -7,7 +7,7 @@ its price is what was billed, each request once.
 import asyncio
 import random
 import tempfile
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,11 +19,10 @@ import orjson
 from holdfast.bootstrap import Server, open_server
 from holdfast.db.pool import PoolOptions, open_pool
 from holdfast.db.verify import verify
-from holdfast.domain.messages import Ending, Role
 from holdfast.prove.attack import Found, Order
+from holdfast.prove.models.bills import Bill, bill_of, unrecorded_item
 from holdfast.prove.models.documented import Documented, documented
-from holdfast.prove.models.outcomes import ODD
-from holdfast.prove.models.problems import fails, problems, retries_of
+from holdfast.prove.models.problems import problems
 from holdfast.prove.models.turns import (
     DELAY_S_MAX,
     LONG_S,
@@ -78,17 +77,17 @@ async def fail(
     order: Order, rows: Sequence[Documented] | None = None, mutant: str | None = None
 ) -> Found:
     every = accounts(order.count, order.seed, rows)
-    found = Found(len(every))
+    found, bills = Found(len(every)), list[Bill]()
     with tempfile.TemporaryDirectory(prefix="holdfast-models-") as folder:
         path = Path(folder) / "script.json"
         path.write_bytes(script())
         async with theatre("--script", str(path)) as stage:
-            wrong = await _run(stage, every, mutant, DELAY_S_MAX, TOGETHER_MAX)
+            wrong = await _run(stage, every, mutant, DELAY_S_MAX, TOGETHER_MAX, bills)
             # Who is too busy to listen is told where things stand, not how they got there: what
             # seems wrong is looked at again, few at a time and with longer waits.
             again = [Account(each.row, each.always, PATIENT_S) for each in wrong]
             order.say(f"{len(every)} turns, {len(again)} of them are looked at again")
-            still = await _run(stage, again, mutant, PATIENT_S, PATIENT_TOGETHER_MAX)
+            still = await _run(stage, again, mutant, PATIENT_S, PATIENT_TOGETHER_MAX, bills)
     found.violations += [
         f"{account.name}: {each}" for account, all_ in still.items() for each in all_
     ]
@@ -96,13 +95,20 @@ async def fail(
         found.violations.append(f"{len(again)} of {len(every)} turns went wrong at first")
     faults = len({account.row.fault for account in every})
     found.figures |= {"faults": faults, "looked_at_again": len(again)}
+    found.figures["billed_but_not_stored"] = sum(len(bill.unrecorded) for bill in bills)
+    found.open_items += unrecorded_item(bills)
     return found
 
 
 async def _run(
-    stage: Theatre, every: Sequence[Account], mutant: str | None, delay_s: float, together: int
+    stage: Theatre,
+    every: Sequence[Account],
+    mutant: str | None,
+    delay_s: float,
+    together: int,
+    bills: list[Bill],
 ) -> dict[Account, list[str]]:
-    """Those with which something is wrong, and what."""
+    """Those with which something is wrong, and what. `bills` gets the bill of every turn."""
     if not every:
         return {}
     async with _cell(stage, mutant, delay_s) as cell:
@@ -117,14 +123,11 @@ async def _run(
                 tasks.create_task(one(account))
         asked = await _requests(cell.simulator)
         broken = await _broken(cell, every)
-    wrong = {
-        account: [
-            *problems(account),
-            *bill_problems(account, [each for each in asked if account.token in each["asked"]]),
-            *broken.get(account.token, ()),
-        ]
-        for account in every
-    }
+    wrong: dict[Account, list[str]] = {}
+    for account in every:
+        bill = bill_of(account, [each for each in asked if account.token in each["asked"]])
+        bills.append(bill)
+        wrong[account] = [*problems(account), *bill.problems, *broken.get(account.token, ())]
     return {account: sentences for account, sentences in wrong.items() if sentences}
 
 
@@ -171,24 +174,3 @@ async def _broken(cell: Cell, every: Sequence[Account]) -> dict[str, list[str]]:
     for each in broken:
         found.setdefault(tokens[each.chat_id], []).append(f"{each.rule} ({each.detail})")
     return found
-
-
-def bill_problems(account: Account, asked: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Nothing was asked twice, and every reply has the price of the request that it came of."""
-    replies = [m.body for m in account.stored if m.body.role is Role.ASSISTANT]
-    whole = [body for body in replies if body.ending is not Ending.CUT]
-    expected = retries_of(account) + (1 if fails(account) else len(replies))
-    if len(asked) != expected:
-        yield f"the model was asked {len(asked)} times, not {expected}"
-    bills = [each["usage"] for each in asked if each["usage"] is not None]
-    billed = [(bill["input_tokens"], bill["output_tokens"]) for bill in bills]
-    for body in whole:
-        if body.usage is None:
-            continue
-        told = (body.usage.get("input", 0), body.usage.get("output", 0))
-        if told not in billed:
-            yield f"{told} tokens are noted, {billed} were billed"
-            continue
-        billed.remove(told)  # so that no request pays for two
-    if account.row.fault not in ODD and not fails(account) and not whole:
-        yield "there is no reply to pay for"

@@ -327,6 +327,10 @@ class ProbedToolbox:
     def specs(self) -> dict[str, ToolSpec]:
         return dict(self._inner.specs)
 
+    @property
+    def place(self) -> str | None:
+        return self._inner.place
+
     async def sections(self) -> Sequence[str]:
         return await self._inner.sections()
 

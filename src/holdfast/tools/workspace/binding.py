@@ -17,6 +17,7 @@ from holdfast.domain.errors import Unavailable
 from holdfast.domain.workspaces import Workspace, WorkspaceStatus
 from holdfast.ports.workspaces import Workspaces, WorkspaceUnusable
 from holdfast.workspace.client import AgentClient, AgentGone
+from holdfast.workspace.wire import About
 
 R = TypeVar("R")
 Connect: TypeAlias = Callable[[Workspace], AbstractAsyncContextManager[AgentClient]]
@@ -62,6 +63,9 @@ class Binding:
         self._lock = asyncio.Lock()
         self._bound: tuple[Workspace, AgentClient] | None = None
         self._touched_s: float | None = None
+        self.place: str | None = None
+        """Names the workspace and its agent's journal, once this turn has heard of both. A
+        workspace that was made anew has another one, and so has an agent that lost its disk."""
 
     async def use(self, ask: Ask[R]) -> R:
         """Ask the agent something that may be asked twice.
@@ -79,6 +83,17 @@ class Binding:
         except AgentGone as gone:
             raise WorkspaceUnusable(GONE.format(error=gone)) from gone
 
+    async def about(self) -> About:
+        """What the agent says of itself; kept of it: `place`."""
+        return await self.use(self.hear_of)
+
+    async def hear_of(self, agent: AgentClient) -> About:
+        about = await agent.about()
+        bound = self._bound
+        if bound is not None and bound[1] is agent:
+            self.place = f"{bound[0].workspace_id.hex}.{about.journal_id}"
+        return about
+
     async def once(self, ask: Ask[R]) -> R:
         """Ask what must not be asked twice. Raises `AgentGone` where nobody knows what came of it,
         but not because the agent had moved: whether it is there is asked first."""
@@ -89,7 +104,7 @@ class Binding:
     async def change(self, doing: Callable[[], Awaitable[Workspace]]) -> Workspace:
         """Create, start or stop it: whoever asks for the agent meanwhile waits for the outcome."""
         async with self._lock:
-            self._bound = None
+            self._bound = self.place = None
             workspace = await doing()
             if workspace.status is WorkspaceStatus.RUNNING:
                 await self._bind(workspace)
@@ -128,6 +143,7 @@ class Binding:
     async def _bind(self, workspace: Workspace) -> None:
         agent = await self._stack.enter_async_context(self._connect(workspace))
         self._bound = (workspace, agent)
+        self.place = None
 
     async def _touch(self) -> None:
         """Something happens here: it lives on (L110). Who works for an hour says so again."""

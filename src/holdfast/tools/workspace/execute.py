@@ -1,8 +1,8 @@
 """`execute`: a command in the workspace, started once however many servers ask for it.
 
 The agent knows a process by the key of its call. A server that takes over asks for the same key and
-joins what runs, or gets the result of what has ended meanwhile. Only if the agent itself died does
-nobody know: then that is what the model is told (X1).
+joins what runs, or gets the result of what has ended meanwhile. If the agent died, or the workspace
+was made anew with an empty journal, the outcome is unknown, and the model is told so (X1, L145).
 """
 
 from dataclasses import dataclass
@@ -36,6 +36,10 @@ LOST: Final = (
     "Outcome unknown: the workspace's agent restarted while this command ran, and took it along. "
     "It may have taken effect wholly, in part, or not at all. Look at what is there before you run "
     "it again."
+)
+MADE_ANEW: Final = (
+    "Outcome unknown: the workspace was made anew since this command was asked for. It may have "
+    "run in the old one, and may have taken effect outside of it. Look before you run it again."
 )
 NO_DATABASE: Final = "The server could not reach its database."
 CUT_OFF: Final = (
@@ -93,6 +97,10 @@ async def _execute(binding: Binding, run: Run, asked: Execute) -> ToolOutput:
         return ToolOutput(CUT_OFF.format(why=why), unknown=True)
 
 
+class _Forgotten(Exception):
+    """The command may have been started where this agent's journal cannot tell."""
+
+
 @dataclass(slots=True)
 class _Begun:
     """Whether somebody may have started it: this server, or one before it."""
@@ -106,11 +114,17 @@ async def _run(
     key = agent_key(run.key)
 
     async def ask(agent: AgentClient) -> Process:
+        if begun.maybe:
+            await binding.hear_of(agent)
+            if run.place is None or run.place != binding.place:
+                return await _joined(agent, binding.chat_id, key)
         begun.maybe = True
         return await agent.start(binding.chat_id, key, start)
 
     try:
         process = await binding.use(ask)
+    except _Forgotten:
+        return ToolOutput(MADE_ANEW, unknown=True)
     except AgentRefused as refused:
         if refused.code is not FaultCode.KEY_TAKEN:
             raise
@@ -121,6 +135,16 @@ async def _run(
     watched = Watched(binding, key, run.emit)
     seen = await watched.wait(GLANCE_S if start.background else wait_s)
     return _result(seen, wait_s, in_background=start.background)
+
+
+async def _joined(agent: AgentClient, chat_id: str, key: str) -> Process:
+    """What runs under this key already; nothing is started."""
+    try:
+        return (await agent.look(chat_id, key)).process
+    except AgentRefused as refused:
+        if refused.code is not FaultCode.NOT_FOUND:
+            raise
+        raise _Forgotten from refused
 
 
 def _result(seen: Seen, wait_s: float, *, in_background: bool) -> ToolOutput:

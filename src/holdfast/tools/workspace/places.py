@@ -37,7 +37,7 @@ class Create(Arguments):
 
 async def introduced(binding: Binding, workspace: Workspace) -> str:
     """What there is to know of a workspace that runs."""
-    about = await binding.use(lambda agent: agent.about())
+    about = await binding.about()
     guidance = await binding.use(lambda agent: agent.guidance())
     return within(workspace, about, guidance)
 

@@ -60,6 +60,10 @@ class WorkspaceToolbox:
         self._offers = {each.spec.name: each for each in offered}
         self.specs: Mapping[str, ToolSpec] = {each.spec.name: each.spec for each in offered}
 
+    @property
+    def place(self) -> str | None:
+        return self._binding.place
+
     async def sections(self) -> Sequence[str]:
         """Whatever is wrong with a workspace, a turn does not fail of it, nor wait for long."""
         if not self._offers:

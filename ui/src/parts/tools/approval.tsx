@@ -27,7 +27,7 @@ export function Approval({ call, action, actions }: ApprovalProps) {
         The agent asks to use <code className="font-mono text-code">{call.tool}</code>. Nothing runs
         before you decide.
       </p>
-      <ArgumentList given={call.arguments ?? {}} />
+      <ArgumentList given={call.arguments ?? {}} exact={call.exact} />
       {actions === null ? (
         <p className="text-meta text-muted">Only people who may write in this chat can decide.</p>
       ) : (

@@ -1,9 +1,13 @@
-import type { Arguments } from "./call";
-import { pretty } from "./results";
+import { type Arguments, type ExactArguments, shownArgument } from "./call";
 import { Revealed } from "./revealed";
 
+interface ArgumentListProps {
+  given: Arguments;
+  exact: ExactArguments;
+}
+
 /** The exact arguments of a call: text as it is, everything else as JSON. */
-export function ArgumentList({ given }: { given: Arguments }) {
+export function ArgumentList({ given, exact }: ArgumentListProps) {
   const entries = Object.entries(given);
   if (entries.length === 0) return <p className="text-meta text-muted">No arguments</p>;
   return (
@@ -14,7 +18,7 @@ export function ArgumentList({ given }: { given: Arguments }) {
             <Revealed text={name} />
           </dt>
           <dd className="max-h-60 min-w-0 overflow-auto">
-            <Revealed text={typeof value === "string" ? value : pretty(value)} />
+            <Revealed text={shownArgument(name, value, exact)} />
           </dd>
         </div>
       ))}

@@ -116,7 +116,7 @@ function Given({ call }: { call: Call }) {
       {call.arguments === null ? (
         <pre className="font-mono text-code break-all whitespace-pre-wrap">{call.source}</pre>
       ) : (
-        <ArgumentList given={call.arguments} />
+        <ArgumentList given={call.arguments} exact={call.exact} />
       )}
     </Section>
   );

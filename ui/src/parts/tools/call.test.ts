@@ -1,13 +1,33 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { action, call, done, failed, result } from "@/gallery/fixtures";
-import { type CallState, partial, stateOf } from "./call";
+import { type CallState, partial, shownArgument, stateOf } from "./call";
 import { editsOf } from "./edits";
 import { readLines, readResult } from "./results";
 import { aside, headline, sentence, tally } from "./words";
 
 /** Also what is no character by itself. */
 const ANY = fc.nat(0xffff).map((code) => String.fromCharCode(code));
+
+describe("an argument that a person decides about", () => {
+  const wire =
+    '{"arguments":{"account":9007199254740993,"note":"rent","amount":-0.0,"count":3},' +
+    '"exact_arguments":{"account":"9007199254740993","amount":"-0.0"}}';
+  const part = JSON.parse(wire);
+
+  it("is shown as the text of the server where JavaScript has another number", () => {
+    expect(String(part.arguments.account)).toBe("9007199254740992");
+    const shown = (name: string) => shownArgument(name, part.arguments[name], part.exact_arguments);
+    expect(shown("account")).toBe("9007199254740993");
+    expect(shown("amount")).toBe("-0.0");
+    expect(shown("count")).toBe("3");
+    expect(shown("note")).toBe("rent");
+  });
+
+  it("is not looked up in what every object has", () => {
+    expect(shownArgument("toString", { a: 1 }, {})).toBe('{\n  "a": 1\n}');
+  });
+});
 
 describe("where a call stands", () => {
   it.each<[Parameters<typeof result>[3], unknown, CallState]>([

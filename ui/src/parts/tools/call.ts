@@ -5,7 +5,7 @@
  */
 
 import type { ActionRequired, ToolCallPart, ToolResultPart } from "@/log/types";
-import { readResult } from "./results";
+import { pretty, readResult } from "./results";
 
 export type CallState =
   | "writing" // its arguments are still being said
@@ -24,6 +24,7 @@ export interface Call {
   tool: string;
   /** `null` while they are not whole. */
   arguments: Arguments | null;
+  exact: ExactArguments;
   /** As they are being written; empty once they are whole. */
   source: string;
   needs: ToolCallPart["needs"];
@@ -33,6 +34,17 @@ export interface Call {
 }
 
 export type Arguments = Readonly<Record<string, unknown>>;
+
+/** The server's own text of arguments with a number that JavaScript would show as another one. */
+export type ExactArguments = Readonly<Record<string, string>>;
+
+export const NOTHING_EXACT: ExactArguments = {};
+
+/** An argument as a person decides about it: what is shown is what runs. */
+export function shownArgument(name: string, value: unknown, exact: ExactArguments): string {
+  if (Object.hasOwn(exact, name)) return exact[name] as string;
+  return typeof value === "string" ? value : pretty(value);
+}
 
 /** Where a call of a committed message stands. `isOver`: its turn has ended. */
 export function stateOf(

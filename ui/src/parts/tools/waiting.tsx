@@ -24,7 +24,7 @@ export function Waiting({ call, action, actions }: WaitingProps) {
           ? "This tool needs you to log in to it first."
           : "Waits for the program that offers this tool. It runs there, not on the server."}
       </p>
-      <ArgumentList given={call.arguments ?? {}} />
+      <ArgumentList given={call.arguments ?? {}} exact={call.exact} />
     </section>
   );
 }
@@ -49,7 +49,7 @@ function Question({ call, actions }: { call: Call; actions: CallActions | null }
   return (
     <section aria-label="A question for you" className="space-y-2 border-l-2 border-warn px-3 py-2">
       {question === "" ? (
-        <ArgumentList given={call.arguments ?? {}} />
+        <ArgumentList given={call.arguments ?? {}} exact={call.exact} />
       ) : (
         <label htmlFor={id} className="block text-ui whitespace-pre-wrap" dir="auto">
           {question}

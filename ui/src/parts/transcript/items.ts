@@ -13,7 +13,7 @@
 import type { Row, Sending, StepRow, TurnEnd } from "@/log/rows";
 import { textOf } from "@/log/store";
 import type { ActionRequired, ChatError, Message, Retry, StatusNow } from "@/log/types";
-import { type Call, isLive, stateOf } from "../tools/call";
+import { type Call, isLive, NOTHING_EXACT, stateOf } from "../tools/call";
 
 export type Item =
   | OlderItem
@@ -224,6 +224,7 @@ function writing({ callId, tool }: LiveShape): Call {
     id: callId,
     tool,
     arguments: null,
+    exact: NOTHING_EXACT,
     source: "",
     needs: "nothing",
     state: "writing",
@@ -254,6 +255,7 @@ function stepItems(
         id: part.call_id,
         tool: part.tool,
         arguments: part.arguments,
+        exact: part.exact_arguments ?? NOTHING_EXACT,
         source: "",
         needs: part.needs,
         state,
