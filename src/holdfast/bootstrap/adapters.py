@@ -2,7 +2,7 @@
 
 pool → clock → bus → transport and models → workspaces → tools. The heartbeat has a connection of
 its own, opened in its thread: a pool belongs to one event loop, and a lease must not wait for a
-place in it.
+place in it, nor in a pooler.
 """
 
 import asyncio
@@ -139,7 +139,7 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
             tools=_tools(clock, workspaces),
             clock=clock,
             ids=ids,
-            open_leases=lambda: _open_leases(url, settings.heartbeat_every_s),
+            open_leases=lambda: _open_leases(settings.direct_url, settings.heartbeat_every_s),
             people=PeopleAdapters(
                 listing=PostgresListing(pool),
                 users=PostgresUsers(pool),
@@ -187,7 +187,7 @@ def _bus(settings: Settings) -> LossyBus:
         from holdfast.bus.redis import open_redis_bus
 
         return open_redis_bus(settings.redis_url, prefix=settings.bus_prefix)
-    return open_postgres_bus(str(settings.database_url))
+    return open_postgres_bus(settings.direct_url)
 
 
 def _pool_numbers(pool: Pool) -> dict[str, float]:

@@ -118,7 +118,9 @@ async def _connect(url: str) -> "asyncpg.Connection[asyncpg.Record]":
             url,
             timeout=CONNECT_S,
             target_session_attrs=SessionAttribute.read_write,
-            server_settings=ISOLATION,
+            # The role's own timeouts (`migrate --role-settings`) are for the server's statements.
+            server_settings=ISOLATION
+            | {"statement_timeout": "0", "idle_in_transaction_session_timeout": "0"},
         )
     except (ValueError, *DATABASE_ERRORS) as no:
         raise NoDatabase(f"The database cannot be used: {reason_of(no)}") from no
