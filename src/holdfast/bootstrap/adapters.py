@@ -27,7 +27,7 @@ from holdfast.db.listing import PostgresListing
 from holdfast.db.migrate import refuse_behind
 from holdfast.db.oidc import PostgresOidcLinks
 from holdfast.db.org_settings import PostgresOrgSettings
-from holdfast.db.pool import Pool, PoolOptions, open_pool
+from holdfast.db.pool import Pool, PoolOptions, open_pool, server_version
 from holdfast.db.store import PostgresStore
 from holdfast.db.users import PostgresUsers
 from holdfast.db.writable import check_writable
@@ -99,6 +99,8 @@ class Adapters:
     """None: no template is offered."""
     check_writable: Callable[[], Awaitable[None]] | None = None
     """Raises `Unavailable` while the database takes no writes."""
+    postgres: str = ""
+    """The version of the database's server."""
 
 
 @asynccontextmanager
@@ -153,6 +155,7 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
             settings=kept,
             workspaces=workspaces,
             check_writable=lambda: check_writable(pool),
+            postgres=await server_version(pool),
         )
 
 

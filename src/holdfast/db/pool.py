@@ -246,6 +246,13 @@ def _with(query: Query, settings: Mapping[str, str]) -> tuple[Any, ...]:
     return (query.text, *query.values(given))
 
 
+async def server_version(pool: Pool) -> str:
+    """As it said when a connection was opened: no statement."""
+    async with pool.acquire() as connection:
+        version = connection.get_server_version()
+        return f"{version.major}.{version.minor}"
+
+
 async def refuse_unsafe(pool: Pool) -> None:
     try:
         settings = await pool.fetch(load_query("durability").text)
