@@ -9,7 +9,6 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import BrowserContext, Locator, expect
 
-from tests.requirements import requirement
 from tests.support.browser import PATIENCE_MS, Site, Tab, a_site_of_its_own, open_tab
 from tests.support.browser_tools import with_tools
 from tests.support.numbered import messages_of
@@ -57,7 +56,6 @@ async def assert_over(tab: Tab) -> None:
     await expect(approval(tab)).to_have_count(0)
 
 
-@requirement("F18")
 @pytest.mark.essential
 @pytest.mark.ui_item(9)
 async def test_nothing_runs_before_it_is_approved(tab: Tab) -> None:
@@ -71,7 +69,6 @@ async def test_nothing_runs_before_it_is_approved(tab: Tab) -> None:
     assert (result["synthetic"], result["failed"]) == (None, False)
 
 
-@requirement("F18")
 @pytest.mark.essential
 @pytest.mark.ui_item(9)
 async def test_a_denial_gives_its_reason_to_the_agent(tab: Tab) -> None:
@@ -85,7 +82,6 @@ async def test_a_denial_gives_its_reason_to_the_agent(tab: Tab) -> None:
     await expect(tab.page.locator("[data-key='m2.0']")).to_contain_text("denied")
 
 
-@requirement("F18")
 @pytest.mark.ui_item(9)
 async def test_who_decides_in_another_tab_decides_for_all(
     tab: Tab, context: BrowserContext, site: Site
@@ -100,7 +96,6 @@ async def test_who_decides_in_another_tab_decides_for_all(
     assert await tab.shown() == await other.shown()
 
 
-@requirement("F18")
 @pytest.mark.ui_item(9)
 async def test_a_decision_that_comes_too_late_is_refused_in_words(tab: Tab) -> None:
     chat_id = await asked(tab)
@@ -121,7 +116,6 @@ async def test_a_decision_that_comes_too_late_is_refused_in_words(tab: Tab) -> N
     assert result["failed"] or result["synthetic"] is not None, "the first word counts"
 
 
-@requirement("F18")
 @pytest.mark.ui_item(9)
 async def test_what_nobody_decides_expires(tab: Tab) -> None:
     chat_id = await asked(tab)
@@ -136,7 +130,6 @@ async def test_what_nobody_decides_expires(tab: Tab) -> None:
     await expect(tab.page.locator("[data-key='m2.0']")).to_contain_text("nobody answered")
 
 
-@requirement("F18")
 @pytest.mark.essential
 @pytest.mark.ui_item(9)
 async def test_a_question_is_answered_in_the_page(

@@ -36,7 +36,7 @@ async def press(tab: Tab, button: str) -> None:
     await tab.page.get_by_role("button", name=button, exact=True).click()
 
 
-@requirement("F01", "F03", "F06")
+@requirement("F03", "F06")
 @pytest.mark.essential
 async def test_who_has_never_seen_it_finds_the_way(tab: Tab) -> None:
     """Every step by what is written on the page: no key, no address, no selector of ours."""

@@ -3,7 +3,6 @@
 import pytest
 from playwright.async_api import BrowserContext, Locator, expect
 
-from tests.requirements import requirement
 from tests.support.browser import Site, Tab, open_tab
 from tests.support.identity import PASSWORD
 from tests.support.web import ADMIN_EMAIL
@@ -53,7 +52,6 @@ async def test_code_is_coloured_in_a_thread_of_its_own(tab: Tab) -> None:
     tab.content()
 
 
-@requirement("F01")
 @pytest.mark.essential
 async def test_the_list_is_found_renamed_pinned_and_archived_in(tab: Tab) -> None:
     await tab.new_chat('[[sim: say "done"]]')

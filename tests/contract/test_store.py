@@ -408,6 +408,7 @@ async def test_changes_bring_a_reader_from_any_version_to_the_present(world: Wor
     assert await world.history.changes_since(world.ids.new_chat_id(), Version(0), limit=1) is None
 
 
+@requirement("L16")
 async def test_a_boundary_is_stored_between_steps(world: World) -> None:
     chat = await world.running(user())
     compacted = await world.drive(chat, CommitStep((boundary(),)))

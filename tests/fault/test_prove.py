@@ -26,7 +26,7 @@ told in the summary of the tests; everything else is tried everywhere."""
 @pytest.mark.nightly
 @requirement(
     *("S3", "S4", "S5", "S6", "S7", "S8", "M1", "M2", "M4", "R1", "R2", "R3", "R4", "R5", "R7"),
-    *("X1", "D1", "LV1", "LV2", "F06", "F28", "F30"),
+    *("X1", "D1", "LV1", "LV2", "F06", "F28"),
     *("T03", "T04", "T05", "T06", "T07", "T09", "T10", "T11", "T15", "T26"),
     *("L01", "L03", "L05", "L07", "L10", "L58", "L64", "L69", "L72", "L116"),
 )

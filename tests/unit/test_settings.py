@@ -21,6 +21,8 @@ WRONG: list[tuple[dict[str, str], str]] = [
     ({"BUS_URL": "amqp://host"}, "HOLDFAST_BUS_URL: should be empty or begin with redis"),
     ({"BUS_PREFIX": "a{b}"}, "HOLDFAST_BUS_PREFIX: should not be empty, and should have no braces"),
     ({"DATABASE_URL": "mysql://x"}, "HOLDFAST_DATABASE_URL: URL scheme should be"),
+    ({"DATABASE_POOLER": "session"}, "HOLDFAST_DATABASE_POOLER needs HOLDFAST_DATABASE_DIRECT_URL"),
+    ({"DATABASE_POOLER": "x"}, "HOLDFAST_DATABASE_POOLER: input should be 'none', 'session' or"),
     *(
         ({"IMAGE_HOSTS": wrong}, "HOLDFAST_IMAGE_HOSTS: should be hosts such as pictures.example")
         for wrong in (
@@ -132,12 +134,14 @@ def test_secrets_are_known_and_not_shown(monkeypatch: pytest.MonkeyPatch) -> Non
     in_environment(
         monkeypatch,
         DATABASE_URL="postgresql://u:canary%2Fdb@h/d",
+        DATABASE_DIRECT_URL="postgresql://u:canary-direct@h/d",
         BUS_URL="valkeys://:canary-bus@h:1",
         MODELS=f'[{MODEL}, {{"name": "b", "vendor": "v", "aws": {aws}}}]',
     )
     settings = read_settings()
     assert settings.secrets() == {
-        *("canary%2Fdb", "canary/db", "canary-bus", "canary-aws", "canary-token", CANARY)
+        *("canary%2Fdb", "canary/db", "canary-direct"),
+        *("canary-bus", "canary-aws", "canary-token", CANARY),
     }
     assert "canary" not in repr(settings)
     assert settings.redis_url == "rediss://:canary-bus@h:1"

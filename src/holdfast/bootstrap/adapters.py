@@ -2,7 +2,7 @@
 
 pool → clock → bus → transport and models → workspaces → tools. The heartbeat has a connection of
 its own, opened in its thread: a pool belongs to one event loop, and a lease must not wait for a
-place in it.
+place in it, nor in a pooler.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from holdfast.db.listing import PostgresListing
 from holdfast.db.migrate import refuse_behind
 from holdfast.db.oidc import PostgresOidcLinks
 from holdfast.db.org_settings import PostgresOrgSettings
-from holdfast.db.pool import Pool, PoolOptions, open_pool
+from holdfast.db.pool import Pool, PoolOptions, open_pool, server_version
 from holdfast.db.store import PostgresStore
 from holdfast.db.users import PostgresUsers
 from holdfast.db.writable import check_writable
@@ -99,6 +99,8 @@ class Adapters:
     """None: no template is offered."""
     check_writable: Callable[[], Awaitable[None]] | None = None
     """Raises `Unavailable` while the database takes no writes."""
+    postgres: str = ""
+    """The version of the database's server."""
 
 
 @asynccontextmanager
@@ -139,7 +141,7 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
             tools=_tools(clock, workspaces),
             clock=clock,
             ids=ids,
-            open_leases=lambda: _open_leases(url, settings.heartbeat_every_s),
+            open_leases=lambda: _open_leases(settings.direct_url, settings.heartbeat_every_s),
             people=PeopleAdapters(
                 listing=PostgresListing(pool),
                 users=PostgresUsers(pool),
@@ -153,6 +155,7 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
             settings=kept,
             workspaces=workspaces,
             check_writable=lambda: check_writable(pool),
+            postgres=await server_version(pool),
         )
 
 
@@ -187,7 +190,7 @@ def _bus(settings: Settings) -> LossyBus:
         from holdfast.bus.redis import open_redis_bus
 
         return open_redis_bus(settings.redis_url, prefix=settings.bus_prefix)
-    return open_postgres_bus(str(settings.database_url))
+    return open_postgres_bus(settings.direct_url)
 
 
 def _pool_numbers(pool: Pool) -> dict[str, float]:

@@ -1,6 +1,7 @@
 """The graph of a server over its ports, and the server as tests and commands have it."""
 
 import asyncio
+import logging
 import secrets
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -29,6 +30,7 @@ from holdfast.worker.tenure import Chance
 from holdfast.worker.worker import Ports, Worker
 
 READY_LOOKS_S: Final = 0.02
+_LOG: Final = logging.getLogger(__name__)
 SYSTEM_CHANCE: Final[Chance] = secrets.SystemRandom().random
 
 
@@ -80,7 +82,10 @@ class Server:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        await self._stack.__aexit__(kind, error, traceback)
+        try:
+            await self._stack.__aexit__(kind, error, traceback)
+        finally:
+            _LOG.info("server: stopped", extra={"server": self.name})
 
     async def ready(self) -> None:
         """Until the worker holds a lease and hears of work. Looks now and then: it happens once."""
@@ -96,6 +101,9 @@ class Server:
 
     def drain(self) -> None:
         """End what is followed, hand over what is driven; `run` returns when that is done."""
+        if not self._drained.is_set():
+            readers = 0 if self.hub is None else self.hub.counters.readers
+            _LOG.info("server: draining", extra={"readers": readers})
         self._drained.set()
         if self.hub is not None:
             self.hub.stop()

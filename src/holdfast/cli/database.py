@@ -16,17 +16,29 @@ def migrate(
     down: Annotated[
         int, typer.Option(min=0, help="Undo this many migrations instead; their tables are lost.")
     ] = 0,
+    *,
+    role_settings: Annotated[
+        bool,
+        typer.Option(
+            "--role-settings",
+            help="Also make the timeouts of Holdfast's sessions the defaults of its role in this"
+            " database, for a pooler of transactions.",
+        ),
+    ] = False,
 ) -> None:
     """Bring the database of HOLDFAST_DATABASE_URL to the schema of this version."""
     from holdfast.cli.process import EXIT_CANNOT, say
     from holdfast.db.migrate import migrate as apply_migrations
     from holdfast.db.migrate import roll_back
+    from holdfast.db.pool import set_role_settings
     from holdfast.domain.errors import HoldfastError
     from holdfast.settings import Settings
 
-    url = str(Settings().database_url)
+    url = Settings().direct_url
     try:
         asyncio.run(roll_back(url, count=down) if down else apply_migrations(url))
+        if role_settings:
+            asyncio.run(set_role_settings(url))
     except HoldfastError as reason:
         say(str(reason))
         raise typer.Exit(EXIT_CANNOT) from None
@@ -55,5 +67,5 @@ async def _find_violations() -> "list[Violation]":
         statement_timeout_ms=3_600_000,
         writes=False,
     )
-    async with open_pool(str(Settings().database_url), options) as pool:
+    async with open_pool(Settings().direct_url, options) as pool:
         return await find_violations(pool)

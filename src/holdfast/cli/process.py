@@ -110,6 +110,28 @@ def metrics_served(server: "Server", settings: Settings) -> Generator[None]:
         yield
 
 
+def log_started(server: "Server", settings: Settings) -> None:
+    """What a process is, once it is ready: the first line that an operator looks for."""
+    from importlib.metadata import version
+
+    from holdfast.db.migrate import newest_migration
+
+    _LOG.info(
+        "server: started",
+        extra={
+            "version": version("holdfast"),
+            "role": settings.role.value,
+            "server": server.name,
+            "bus": "redis" if settings.bus_url else "postgresql",
+            "schema": newest_migration(),
+            "postgres": server.adapters.postgres,
+            "pooler": settings.database_pooler,
+            "capacity": 0 if server.worker is None else settings.worker_capacity,
+            "models": [model.name for model in settings.models],
+        },
+    )
+
+
 def collect_seldom() -> None:
     """Once a server is there: what it is made of stays for good, so the collector of cycles
     need not walk it again and again, nor look every 700 objects at what comes and goes. That was a

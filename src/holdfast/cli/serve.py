@@ -29,7 +29,7 @@ def serve() -> None:
 async def _serve(settings: "Settings") -> None:
     from holdfast.bootstrap import open_server
     from holdfast.bootstrap.edge import open_served
-    from holdfast.cli.process import metrics_served, stopping_on_signals
+    from holdfast.cli.process import log_started, metrics_served, stopping_on_signals
     from holdfast.settings import Role, WrongSettings, env_name
 
     if settings.role is Role.WORKER:
@@ -42,7 +42,12 @@ async def _serve(settings: "Settings") -> None:
             served = await stack.enter_async_context(open_served(server, settings))
         except OSError as error:
             raise cannot_be_used(settings, error) from None
-        await until_drained(served, stopping, lambda: ready_at(served))
+
+        def announce() -> None:
+            log_started(server, settings)
+            ready_at(served)
+
+        await until_drained(served, stopping, announce)
 
 
 def cannot_be_used(settings: "Settings", error: OSError) -> "WrongSettings":

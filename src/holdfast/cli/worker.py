@@ -31,22 +31,23 @@ async def _work(settings: "Settings") -> None:
     stopping = stopping_on_signals()
     async with open_server(settings) as server:
         with metrics_served(server, settings):
-            await _until_drained(server, stopping)
+            await _until_drained(server, settings, stopping)
 
 
-async def _until_drained(server: "Server", stopping: asyncio.Event) -> None:
+async def _until_drained(server: "Server", settings: "Settings", stopping: asyncio.Event) -> None:
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(server.run(), name="server")
-        announcing = tasks.create_task(_announce(server), name="announcement")
+        announcing = tasks.create_task(_announce(server, settings), name="announcement")
         await stopping.wait()
         announcing.cancel()
         server.drain()
 
 
-async def _announce(server: "Server") -> None:
-    from holdfast.cli.process import collect_seldom
+async def _announce(server: "Server", settings: "Settings") -> None:
+    from holdfast.cli.process import collect_seldom, log_started
 
     await server.ready()
     collect_seldom()
+    log_started(server, settings)
     typer.echo(f"The worker {server.name} is ready.")
     sys.stdout.flush()

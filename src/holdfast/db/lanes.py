@@ -152,21 +152,30 @@ class Lanes(Generic[Way, Question, Answer]):
     # What goes in one.
 
     async def _go(self, lane: object) -> None:
+        batch: list[_Waiting[Question, Answer]] = []
         apart: list[_Waiting[Question, Answer]] = []
+        entered = False
         try:
             try:
                 async with self._enter() as way:
+                    entered = True
                     # Only now: whoever left meanwhile is not asked for, and others have come.
-                    apart = await self._tell(way, self._next())
-            except Exception as error:  # noqa: BLE001 - there is no way: it is for whoever waits
-                _fail(self._next(), error)
+                    batch = self._next()
+                    await self._tell(way, batch)
+            except Exception as error:  # noqa: BLE001 - it is for whoever waits
+                # Out here: the way must see it, too, for it may lead to the wrong server.
+                if entered and len(batch) > 1 and self._manners.undone(error):
+                    self.counters.apart += len(batch)
+                    apart = batch
+                else:
+                    _fail(batch if entered else self._next(), error)
             # Without the connection, of which each now needs one. All at once: one of them may
             # have to wait for something, and the others need not.
             async with asyncio.TaskGroup() as tasks:
                 for each in apart:
                     tasks.create_task(self._alone(each))
         finally:
-            _fail(apart, Unavailable("the database was not waited for"))  # told to end
+            _fail(batch, Unavailable("the database was not waited for"))  # told to end
             self._give_back(lane)
 
     def _next(self) -> list[_Waiting[Question, Answer]]:
@@ -198,31 +207,17 @@ class Lanes(Generic[Way, Question, Answer]):
             self._waiting[kind] = queue  # at the end: the other kinds come first
         return [*batch.values()]
 
-    async def _tell(
-        self, way: Way, batch: list[_Waiting[Question, Answer]]
-    ) -> list[_Waiting[Question, Answer]]:
-        """Those that have to go again, each alone."""
-        try:
-            if len(batch) == 1:
-                answers = [await self._one(way, batch[0].question)]
-            elif batch:
-                self.counters.together += len(batch)
-                answers = await self._many(way, [each.question for each in batch])
-            else:
-                return []
-        except Exception as error:  # noqa: BLE001 - it is for whoever waits
-            if len(batch) > 1 and self._manners.undone(error):
-                self.counters.apart += len(batch)
-                return batch
-            _fail(batch, error)
-        except BaseException:
-            _fail(batch, Unavailable("the database was not waited for"))
-            raise
+    async def _tell(self, way: Way, batch: list[_Waiting[Question, Answer]]) -> None:
+        if len(batch) == 1:
+            answers: Sequence[Answer] = [await self._one(way, batch[0].question)]
+        elif batch:
+            self.counters.together += len(batch)
+            answers = await self._many(way, [each.question for each in batch])
         else:
-            for each, answer in zip(batch, answers, strict=True):
-                if not each.answer.done():
-                    each.answer.set_result(answer)
-        return []
+            return
+        for each, answer in zip(batch, answers, strict=True):
+            if not each.answer.done():
+                each.answer.set_result(answer)
 
     async def _alone(self, each: _Waiting[Question, Answer]) -> None:
         try:

@@ -63,13 +63,16 @@ class PostgresLeases:
             reads=self._reads,
             aside_for=ASIDE_FOR,
         )
-        # The statement has taken effect by now: one unreadable row must not lose the others.
+        # The statement has taken effect by now: one unreadable row must not lose the others, by
+        # whatever error of its decoder.
         chats, unreadable = list[Chat](), list[Unreadable]()
         for row in rows:
             try:
                 chats.append(chat_from_row(row))
             except FormatUnknown as error:
                 unreadable.append(Unreadable(ChatId(row["id"]), str(error)))
+            except Exception as error:  # noqa: BLE001 - it is this row's
+                unreadable.append(Unreadable(ChatId(row["id"]), repr(error)))
         return Acquired(chats, unreadable)
 
     async def release(

@@ -91,10 +91,18 @@ async def refuse_behind(pool: Pool) -> None:
         applied = {row["migration_id"] for row in await pool.fetch(APPLIED.text)}
     except asyncpg.UndefinedTableError:
         applied = set[str]()
-    ours = (path.name for path in (files("holdfast.db") / "migrations").iterdir())
-    names = {name.removesuffix(".sql") for name in ours if name.endswith(".sql")}
-    if missing := sorted(names - applied):
+    if missing := sorted(_migrations() - applied):
         raise SchemaBehind(missing)
+
+
+def newest_migration() -> str:
+    """The schema that this version needs."""
+    return max(_migrations())
+
+
+def _migrations() -> set[str]:
+    ours = (path.name for path in (files("holdfast.db") / "migrations").iterdir())
+    return {name.removesuffix(".sql") for name in ours if name.endswith(".sql")}
 
 
 async def _run(url: str, rollback_count: int | None, options: MigrateOptions) -> None:
@@ -125,7 +133,9 @@ async def _connect(url: str) -> "asyncpg.Connection[asyncpg.Record]":
             url,
             timeout=CONNECT_S,
             target_session_attrs=SessionAttribute.read_write,
-            server_settings=ISOLATION,
+            # The role's own timeouts (`migrate --role-settings`) are for the server's statements.
+            server_settings=ISOLATION
+            | {"statement_timeout": "0", "idle_in_transaction_session_timeout": "0"},
         )
     except (ValueError, *DATABASE_ERRORS) as no:
         raise NoDatabase(f"The database cannot be used: {reason_of(no)}") from no

@@ -2,17 +2,17 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import asyncpg
 from asyncpg.connect_utils import SessionAttribute
 from typing_extensions import override
 
 from holdfast.db.faults import DATABASE_ERRORS, leads_elsewhere, reason_of, unavailable
-from holdfast.db.queries import load_query
+from holdfast.db.queries import Query, load_query
 from holdfast.domain.errors import HoldfastError
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
 Connection: TypeAlias = "PoolConnectionProxy[asyncpg.Record]"
+Pooler: TypeAlias = Literal["none", "session", "transaction"]
+"""What stands between the pool and PostgreSQL, by what it lends to a client at a time."""
 
 WAIT_S: Final = 10.0
 _REQUIRED: Final = {"fsync": {"on"}, "full_page_writes": {"on"}}
@@ -30,6 +32,10 @@ ISOLATION: Final = {"default_transaction_isolation": "read committed"}
 """Of every connection, whatever the default of the cluster: statements compare and set, and under
 repeatable read a contended one fails instead of waiting for its turn."""
 _REFUSED: Final = {"synchronous_commit": {"off"}}
+_NAME: Final = {"application_name": "holdfast"}
+"""Poolers know it. Most other startup parameters they refuse, or ignore if they are told to."""
+_BOUNDS: Final = ("lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout")
+"""Without them a lock or a transaction of one session blocks the others for ever."""
 
 
 class NoDatabase(HoldfastError):
@@ -53,9 +59,29 @@ class PoolOptions:
     idle_in_transaction_ms: int = 5_000
     writes: bool = True
     """False: a standby will do."""
+    pooler: Pooler = "none"
 
     def __post_init__(self) -> None:
         assert 0 < self.connections_min <= self.connections_max
+
+    @property
+    def session(self) -> dict[str, str]:
+        """The settings of every session that statements run in."""
+        return {
+            **ISOLATION,
+            "jit": "off",  # our statements are small; compiling them costs more than running them
+            # Planning the larger statements costs more than running them, and every one of them
+            # has the same best plan whatever its values: the one that follows the indexes.
+            "plan_cache_mode": "force_generic_plan",
+            "lock_timeout": str(self.lock_timeout_ms),
+            "statement_timeout": str(self.statement_timeout_ms),
+            "idle_in_transaction_session_timeout": str(self.idle_in_transaction_ms),
+            # A server that cannot reach us must not hold our row for as long as the kernel likes.
+            "tcp_keepalives_idle": "2",
+            "tcp_keepalives_interval": "1",
+            "tcp_keepalives_count": "3",
+            "tcp_user_timeout": "3000",
+        }
 
 
 class BoundedPool(asyncpg.Pool):
@@ -148,22 +174,7 @@ async def open_pool(url: str, options: PoolOptions | None = None) -> AsyncGenera
         target_session_attrs=(
             SessionAttribute.read_write if options.writes else SessionAttribute.any
         ),
-        server_settings={
-            "application_name": "holdfast",
-            **ISOLATION,
-            "jit": "off",  # our statements are small; compiling them costs more than running them
-            # Planning the larger statements costs more than running them, and every one of them
-            # has the same best plan whatever its values: the one that follows the indexes.
-            "plan_cache_mode": "force_generic_plan",
-            "lock_timeout": str(options.lock_timeout_ms),
-            "statement_timeout": str(options.statement_timeout_ms),
-            "idle_in_transaction_session_timeout": str(options.idle_in_transaction_ms),
-            # A server that cannot reach us must not hold our row for as long as the kernel likes.
-            "tcp_keepalives_idle": "2",
-            "tcp_keepalives_interval": "1",
-            "tcp_keepalives_count": "3",
-            "tcp_user_timeout": "3000",
-        },
+        **_by_pooler(options),
     )
     try:
         await pool
@@ -171,7 +182,75 @@ async def open_pool(url: str, options: PoolOptions | None = None) -> AsyncGenera
         raise NoDatabase(f"The database cannot be used: {reason_of(no)}") from no
     async with pool:
         await refuse_unsafe(pool)
+        if options.pooler == "transaction":
+            await _refuse_unbounded(pool, options)
         yield pool
+
+
+def _by_pooler(options: PoolOptions) -> dict[str, Any]:
+    """How a connection gets the settings of its session.
+
+    - `none`: at startup, which costs nothing.
+    - `session`: by a statement of its own. PgBouncer takes few startup parameters, and resets the
+      session before another client gets it.
+    - `transaction`: not at all. What is set stays with a session that serves other clients, too,
+      and the next statement may run in another one: the settings are the role's. So are prepared
+      statements impossible, which belong to a session.
+    """
+    if options.pooler == "none":
+        return {"server_settings": _NAME | options.session}
+    if options.pooler == "transaction":
+        return {"server_settings": _NAME, "statement_cache_size": 0}
+
+    async def init(connection: Connection) -> None:
+        await connection.execute(*_with(load_query("set_session"), options.session))
+
+    return {"server_settings": _NAME, "init": init}
+
+
+async def _refuse_unbounded(pool: Pool, options: PoolOptions) -> None:
+    """The settings that the pool cannot make itself must be those of the role."""
+    wanted = {name: options.session[name] for name in (*ISOLATION, *_BOUNDS)}
+    try:
+        rows = await pool.fetch(*_with(load_query("session_settings"), wanted))
+    except DATABASE_ERRORS as error:
+        raise unavailable(error) from error
+    wrong = [
+        row
+        for row in rows
+        if (
+            row["setting"] == "0"
+            if row["name"] in _BOUNDS
+            else row["setting"] != wanted[row["name"]]
+        )
+    ]
+    if wrong:
+        found = ", ".join(f"{row['name']}={row['setting']}" for row in wrong)
+        raise UnsafeDatabase(
+            f"The pooler's sessions have {found}. Holdfast cannot set that where transactions are"
+            " pooled. Run `holdfast migrate --role-settings`, or:"
+            f" {' '.join(row['remedy'] for row in wrong)} Then let the pooler reconnect."
+        )
+
+
+async def set_role_settings(url: str) -> None:
+    """Make our settings those of the role in this database, for sessions that begin from now on."""
+    options = PoolOptions(connections_min=1, connections_max=1)
+    async with open_pool(url, options) as pool:
+        for row in await pool.fetch(*_with(load_query("session_settings"), options.session)):
+            await pool.execute(row["remedy"])
+
+
+def _with(query: Query, settings: Mapping[str, str]) -> tuple[Any, ...]:
+    given = {"names": [*settings], "settings": [*settings.values()]}
+    return (query.text, *query.values(given))
+
+
+async def server_version(pool: Pool) -> str:
+    """As it said when a connection was opened: no statement."""
+    async with pool.acquire() as connection:
+        version = connection.get_server_version()
+        return f"{version.major}.{version.minor}"
 
 
 async def refuse_unsafe(pool: Pool) -> None:
@@ -179,8 +258,13 @@ async def refuse_unsafe(pool: Pool) -> None:
         settings = await pool.fetch(load_query("durability").text)
     except DATABASE_ERRORS as error:
         raise unavailable(error) from error
-    for row in settings:
-        name, setting = row["name"], row["setting"]
+    found = {row["name"]: row["setting"] for row in settings}
+    if found.get("synchronous_standby_names") and found["synchronous_commit"] == "local":
+        raise UnsafeDatabase(
+            "PostgreSQL has synchronous standbys, and synchronous_commit=local does not wait for"
+            " them: a failover may lose what was acknowledged. Set synchronous_commit=on."
+        )
+    for name, setting in found.items():
         if setting not in _REQUIRED.get(name, {setting}) or setting in _REFUSED.get(name, ()):
             raise UnsafeDatabase(
                 f"PostgreSQL runs with {name}={setting}: it may lose what it acknowledged. "

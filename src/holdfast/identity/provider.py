@@ -107,6 +107,8 @@ class Provider:
             fetched_at is None or now >= fetched_at + self.options.keys_every_s
         )
         if old or missing:
+            # Before, not within: metadata that does not come must not use up the keys' time.
+            await self.metadata()
             keys = await self._fetched_keys.get()
         key = keys.get(key_id)
         if key is None:
@@ -114,9 +116,9 @@ class Provider:
         return key
 
     async def _fetch_keys(self) -> dict[str, PublicKey]:
-        metadata = await self.metadata()
+        assert self._metadata is not None, "the caller has asked for it"
         now = asyncio.get_running_loop().time()
-        keys = public_keys(_json(await self._fetching.get(metadata.jwks_uri)))
+        keys = public_keys(_json(await self._fetching.get(self._metadata[0].jwks_uri)))
         self._keys = keys, now
         return keys
 
@@ -160,6 +162,8 @@ class Provider:
 
 
 def _json(fetched: Fetched) -> dict[str, Any]:
+    if fetched.status >= 500:
+        raise Unavailable(f"the identity provider answered {fetched.status}")
     if fetched.status != 200:
         raise OidcRefused("provider", f"it answered {fetched.status}")
     try:

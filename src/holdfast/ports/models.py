@@ -29,6 +29,7 @@ class ModelFailed(HoldfastError):
     retryable: bool
     retry_after_s: float | None
     own_deadline: bool  # ours, not the provider's: never retried (L56)
+    request_id: str | None = None  # the provider's own name for the request, for its support
 
     @abstractmethod
     def turn_error(self) -> TurnError:

@@ -188,6 +188,22 @@ def _mapping(value: object) -> dict[str, Any]:
 
 # Classification.
 
+_REQUEST_IDS: Final = (
+    "request-id",
+    "x-request-id",
+    "x-amzn-requestid",
+    "apim-request-id",
+    "x-goog-request-id",
+)
+"""What vendors call their own name for a request."""
+REQUEST_ID_CHARS_MAX: Final = 100
+
+
+def request_id_of(headers: Mapping[str, str]) -> str | None:
+    """`headers` have lower-case names."""
+    found = next((headers[name] for name in _REQUEST_IDS if headers.get(name)), None)
+    return None if found is None else found[:REQUEST_ID_CHARS_MAX]
+
 
 def from_response(
     status: int, headers: Mapping[str, str], body: bytes, now: datetime

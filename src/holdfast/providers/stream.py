@@ -30,6 +30,7 @@ from holdfast.providers.errors import (
     from_response,
     own_deadline,
     protocol,
+    request_id_of,
     timed_out,
 )
 from holdfast.providers.shaping import decode, guarded
@@ -75,6 +76,7 @@ class ModelStream:
         self._wire = wire or WIRES[endpoint.wire]
         self._sse = SseParser(event_bytes_max)
         self._queue: deque[Event] = deque()
+        self._request_id: str | None = None
         self._response: aiohttp.ClientResponse | None = None
         self._decoder: Decoder | None = None
         self._error: ProviderError | None = None
@@ -186,6 +188,7 @@ class ModelStream:
             raise ProviderError(ErrorKind.CONFIG, detail, retryable=False) from error
         self._response = response
         headers = {name.lower(): value for name, value in response.headers.items()}
+        self._request_id = request_id_of(headers)
         packed = headers.get("content-encoding", "identity").strip().lower() != "identity"
         if response.status != 200:
             body = b"" if packed else await self._error_body(response)
@@ -293,6 +296,7 @@ class ModelStream:
             self._response.close()
 
     def _named(self, error: ProviderError) -> ProviderError:
+        error.request_id = self._request_id
         return error.named(self._endpoint.vendor, self._endpoint.title, self._endpoint.secrets)
 
 

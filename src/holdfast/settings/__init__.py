@@ -15,15 +15,15 @@ from pydantic import (
     AfterValidator,
     BeforeValidator,
     Field,
-    PostgresDsn,
     SecretStr,
     TypeAdapter,
     ValidationError,
     model_validator,
 )
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict, SettingsError
+from pydantic_settings import NoDecode, SettingsConfigDict, SettingsError
 
 from holdfast.settings.connections import ConnectionsMax, ConnectionsPerAddressMax, HeadSeconds
+from holdfast.settings.database import DatabaseSettings
 from holdfast.settings.models import ModelSettings
 from holdfast.settings.oidc import OidcSettings
 from holdfast.settings.templates import (
@@ -103,33 +103,13 @@ def _http(url: str) -> str:
     return url
 
 
-class Settings(BaseSettings):
+class Settings(DatabaseSettings):
     model_config = SettingsConfigDict(
         env_prefix=ENV_PREFIX,
         env_ignore_empty=True,  # as compose files leave what is not set
         extra="ignore",
         frozen=True,
         hide_input_in_errors=True,  # an address or a model may have a secret in it
-    )
-
-    # The database.
-    database_url: PostgresDsn = Field(
-        default=PostgresDsn("postgresql://127.0.0.1:5432/holdfast"),
-        repr=False,
-        description="The PostgreSQL database that holds everything acknowledged.",
-    )
-    database_connections_max: int = Field(
-        default=7,
-        ge=2,
-        le=200,
-        description="Connections that one replica may hold; a turn needs one for milliseconds."
-        " The bus on PostgreSQL takes two more, a worker's heartbeat one.",
-    )
-    database_command_timeout_s: float = Field(
-        default=10.0,
-        gt=0,
-        description="Seconds after which a statement that was not answered counts as unavailable,"
-        " and for which one waits for a connection at most.",
     )
 
     # The bus.
@@ -357,6 +337,7 @@ class Settings(BaseSettings):
         return self
 
     def _misfits(self) -> Iterator[str]:
+        yield from self.database_misfits()
         if self.heartbeat_every_s * HEARTBEATS_PER_LEASE >= self.lease_ttl_s:
             yield (
                 f"{env_name('heartbeat_every_s')} must be less than a third of"
@@ -399,7 +380,8 @@ class Settings(BaseSettings):
 
     def secrets(self) -> frozenset[str]:
         """What must never be seen in a log."""
-        passwords = [urlsplit(url).password for url in (str(self.database_url), self.bus_url)]
+        urls = (str(self.database_url), self.direct_url, self.bus_url)
+        passwords = [urlsplit(url).password for url in urls]
         keys = [secret.get_secret_value() for model in self.models for secret in model.secrets()]
         keys += [
             provider.client_secret.get_secret_value()

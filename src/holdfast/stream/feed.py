@@ -21,7 +21,7 @@ from typing import Final
 
 from holdfast.chats.telling import decode_inline
 from holdfast.domain.chat import Chat
-from holdfast.domain.errors import ChatNotFound, HoldfastError, Unavailable
+from holdfast.domain.errors import ChatNotFound, FormatUnknown, HoldfastError, Unavailable
 from holdfast.domain.ids import NO_VERSION, ChatId, Version
 from holdfast.ports.bus import Episode, Gap, Hint, LivePart, News
 from holdfast.stream import bundle as bundles
@@ -100,7 +100,8 @@ class Feed:
             self.close()
 
     async def opened(self) -> None:
-        """Returns once it is followed; raises `ChatNotFound` or `Unavailable` if it cannot be."""
+        """Returns once it is followed; raises `ChatNotFound`, `FormatUnknown` or `Unavailable` if
+        it cannot be."""
         if self._opening is not None:
             await self._opening.wait()
         match self._refusal:
@@ -108,6 +109,8 @@ class Feed:
                 pass
             case ChatNotFound():
                 raise ChatNotFound(self.chat_id)
+            case FormatUnknown() as refusal:
+                raise FormatUnknown(str(refusal))
             case refusal:
                 raise Unavailable(str(refusal))
 
@@ -149,6 +152,9 @@ class Feed:
                 await self._refresh()
         except (ChatNotFound, Unavailable) as error:
             self._refusal = error
+        except FormatUnknown as error:  # a newer replica can read it
+            self._refusal = error
+            self._fail(error)
         except Exception as error:  # noqa: BLE001 - refuses the readers of this chat only (L137)
             self._refusal = Unavailable("The chat cannot be read by this server. Try again later.")
             self._fail(error)

@@ -132,8 +132,12 @@ class Watching:
 
     async def _poll_for_ever(self) -> None:
         while True:
+            # A pause first: doubts of many lists, as of a bus that refuses each of them, make one
+            # poll together.
+            pause_s = self._options.read_every_s
+            await asyncio.sleep(pause_s)
             with suppress(TimeoutError):
-                async with asyncio.timeout(self._options.poll_every_s):
+                async with asyncio.timeout(self._options.poll_every_s - pause_s):
                     await self._doubt.wait()
             self._doubt.clear()
             try:

@@ -4,17 +4,21 @@ import asyncio
 from dataclasses import dataclass
 
 from holdfast.domain.chat import Chat, Status
-from holdfast.domain.errors import Unavailable
+from holdfast.domain.errors import FormatUnknown, Unavailable
 from holdfast.turn.reading import Reading
 from holdfast.turn.turn import Turn
 
 
 @dataclass(frozen=True, slots=True)
 class Nudged:
-    """Why a step is to end. `chat` as it now is (None: gone), unless the worker lets go."""
+    """Why a step is to end. `chat` as it now is (None: gone), unless the worker lets go.
+
+    `unreadable`: a value, because the task group of a step would wrap what is raised in it.
+    """
 
     chat: Chat | None = None
     leaving: bool = False
+    unreadable: FormatUnknown | None = None
 
 
 async def attend(turn: Turn, reading: Reading, *, pause_s: float) -> Nudged:
@@ -32,6 +36,8 @@ async def attend(turn: Turn, reading: Reading, *, pause_s: float) -> Nudged:
             nudges.doubt()
             await asyncio.sleep(pause_s)
             continue
+        except FormatUnknown as error:
+            return Nudged(unreadable=error)
         if loaded is None or ends_step(turn, loaded):
             return Nudged(loaded)
         if loaded.version > turn.chat.version:

@@ -16,6 +16,7 @@ from holdfast.ports.tools import Toolbox
 from holdfast.turn.attention import Nudged, attend
 from holdfast.turn.commits import Commits
 from holdfast.turn.compact import ASK, boundary_text
+from holdfast.turn.failures import log_attempt, log_turn
 from holdfast.turn.generate import EndedEarly, Generation, Heard, unique_calls
 from holdfast.turn.judging import Judging
 from holdfast.turn.prompt import Prompt
@@ -43,7 +44,10 @@ WINDOW_UNKNOWN: Final = 1_000_000
 
 
 def apply(turn: Turn, nudged: Nudged) -> None:
-    """Go on from what a nudge led to; raises `FenceStale` if that is no longer ours."""
+    """Go on from what a nudge led to; raises `FenceStale` if that is no longer ours, and
+    `FormatUnknown` if this version can no longer read it."""
+    if nudged.unreadable is not None:
+        raise nudged.unreadable
     if nudged.leaving:
         return
     if nudged.chat is None or not turn.holds(nudged.chat):
@@ -233,16 +237,32 @@ class Replies:
                 policy=self._options.retry,
             )
         )
+        log_attempt(
+            failed,
+            error,
+            model=self._name_of_model(turn),
+            attempt=turn.chat.attempt,
+            then=None if isinstance(decision, Stop) else decision,
+        )
         if isinstance(decision, Stop):
-            return await self.fail(turn, error)
+            return await self.fail(turn, error, failed=failed)
         self._counters.retries += 1
         await self._commits.commit(turn, RecordRetry(decision))
         turn.wait_ends_s = asyncio.get_running_loop().time() + decision.delay_ms / 1000
         return False
 
-    async def fail(self, turn: Turn, error: TurnError, *, keeps: bool = True) -> bool:
-        """End the turn with an error, keeping what was said before it."""
+    async def fail(
+        self,
+        turn: Turn,
+        error: TurnError,
+        *,
+        keeps: bool = True,
+        failed: ModelFailed | None = None,
+    ) -> bool:
+        """End the turn with an error, keeping what was said before it. `failed`: the last attempt,
+        if that ended the turn."""
         self._counters.failures[error.kind] += 1
+        log_turn(error, failed, model=self._name_of_model(turn))
         said = turn.said_here() if keeps and not turn.chat.open_calls else None
         if said is not None and said.parts:
             partial = CommitStep((self.partial(turn, said, Ending.CUT),))
@@ -251,6 +271,9 @@ class Replies:
 
     def partial(self, turn: Turn, said: Said, ending: Ending) -> MessageBody:
         cost = self._models.cost_micros(turn.asked_model, said.usage, self._clock.now())
-        # Of what somebody dead had said nobody knows whom it asked: what goes for the chat now.
-        model = self._rules.name_of(turn.asked_model or self._rules.model_of(turn.chat))
+        model = self._name_of_model(turn)
         return partial_body(said, ending, model=model, effort=turn.chat.effort, cost_micros=cost)
+
+    def _name_of_model(self, turn: Turn) -> str | None:
+        # Of what somebody dead had said nobody knows whom it asked: what goes for the chat now.
+        return self._rules.name_of(turn.asked_model or self._rules.model_of(turn.chat))

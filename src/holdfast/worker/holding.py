@@ -14,7 +14,7 @@ from holdfast.worker.places import TakenPlace
 from holdfast.worker.releases import Releases
 from holdfast.worker.runners import Runners
 from holdfast.worker.sync import Sweeper, Sync
-from holdfast.worker.tenure import Tenure, log_failure
+from holdfast.worker.tenure import Tenure, log_failure, now_s
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -116,6 +116,8 @@ class Holding:
         """Each chat is released the moment its driver returns, not when the last one does."""
         options = self._tenure.options
         await draining.wait()
+        began_s, driven = now_s(), len(self._runners.chats)
+        _LOG.info("worker: draining", extra={"chats": driven})
         self._acquirer.stop()
         self._runners.let_go()
         await asyncio.wait({acquiring}, timeout=options.statement_timeout_s)
@@ -126,6 +128,15 @@ class Holding:
                 await self._releases.done()
         except TimeoutError:
             _LOG.warning("%d chats could not be released one by one", len(self._releases))
+        left = len(self._runners.chats)
+        _LOG.info(
+            "worker: handed over",
+            extra={
+                "chats": driven - left,
+                "not_in_time": left,
+                "seconds": round(now_s() - began_s, 3),
+            },
+        )
 
     async def _stop(self, *, lost: bool) -> None:
         known = self._releases.waiting | self._runners.chats

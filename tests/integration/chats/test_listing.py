@@ -133,7 +133,6 @@ async def test_a_reader_moves_no_cursor_but_their_own(realm: Realm, admin: Princ
     assert (await read(admin)).read_seq == 1
 
 
-@requirement("L73")
 async def test_what_is_about_lists_changes_no_version(realm: Realm, admin: Principal) -> None:
     chat_id = await realm.chat(admin, user())
     before = await listing.find(realm.listing, admin, chat_id)
@@ -212,6 +211,7 @@ async def test_wanted_chats_are_found_by_status_label_and_title(
         await ids(realm, admin, Wanted(title_has="x" * 300))
 
 
+@requirement("L93")
 async def test_pages_give_each_chat_once_while_chats_change(realm: Realm, admin: Principal) -> None:
     chats = [await realm.chat(admin) for _ in range(11)]
     # Several were touched in the same instant: then the id decides.

@@ -37,6 +37,30 @@ def test_migrate_verify_and_back(url: str) -> None:
     assert cli.invoke(app, ["verify"]).exit_code == 1, "there are no tables to verify"
 
 
+def test_migrate_sets_the_timeouts_of_the_role_and_is_not_bound_by_them(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the direct URL: a pooler of transactions keeps no session lock."""
+    monkeypatch.setenv("HOLDFAST_DATABASE_DIRECT_URL", url)
+    monkeypatch.setenv("HOLDFAST_DATABASE_URL", "postgresql://127.0.0.1:1/no-pooler")
+    cli = CliRunner()
+    assert "up to date" in cli.invoke(app, ["migrate", "--role-settings"]).output
+
+    async def timeouts(settings: dict[str, str]) -> list[str]:
+        connection = await asyncpg.connect(url, server_settings=settings)
+        names = ("lock_timeout", "statement_timeout")
+        found = [await connection.fetchval(f"show {name}") for name in names]
+        await connection.close()
+        return found
+
+    assert asyncio.run(timeouts({})) == ["5s", "15s"]
+    name = url.rsplit("/", 1)[1]
+    impatient = f'alter role current_user in database "{name}" set statement_timeout = 1'
+    asyncio.run(execute(url, impatient))
+    undone = cli.invoke(app, ["migrate", "--down", str(MIGRATIONS)])
+    assert (undone.exit_code, undone.output) == (0, f"Undone: {MIGRATIONS}.\n")
+
+
 def test_verify_names_what_is_broken(url: str) -> None:
     cli = CliRunner()
     cli.invoke(app, ["migrate"])

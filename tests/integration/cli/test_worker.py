@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from importlib.metadata import version
 from typing import Any
 
 import aiohttp
@@ -18,6 +19,7 @@ from aiohttp import web
 from typer.testing import CliRunner
 
 from holdfast.cli.app import app
+from holdfast.db.migrate import newest_migration
 from holdfast.prove.stage.ports import quiet_port
 from holdfast.settings import Settings
 from tests.support.builders import user
@@ -101,8 +103,24 @@ async def test_a_worker_becomes_ready_drives_and_ends_on_a_signal(
         assert code == 0
         # Ten times the second that was asserted before, and less than a drain may take (25 s).
         assert took_s < 10.0
-        for line in errors.splitlines():
-            assert orjson.loads(line)["event"]
+        lines = [orjson.loads(line) for line in errors.splitlines()]
+        events = [line["event"] for line in lines]
+        assert [each for each in events if each.startswith(("server: ", "worker: "))] == [
+            "server: started",
+            "server: draining",
+            "worker: draining",
+            "worker: handed over",
+            "server: stopped",
+        ]
+        started = lines[events.index("server: started")]
+        assert (started["role"], started["server"], started["bus"]) == (
+            "worker",
+            "the-one",
+            "postgresql",
+        )
+        assert started["version"] == version("holdfast")
+        assert started["schema"] == newest_migration()
+        assert float(started["postgres"]) >= 15
         assert "canary" not in errors
 
 

@@ -82,7 +82,6 @@ async def test_different_sends_at_once_all_land_once_in_some_order(world: World)
     assert await world.violations([chat.chat_id]) == []
 
 
-@requirement("L77")
 async def test_a_full_queue_refuses_and_inserts_nothing(world: World) -> None:
     chat = await world.running(user())
     sends = [SendMessage(user(f"m{n}")) for n in range(QUEUE_LENGTH_MAX + 15)]

@@ -31,6 +31,22 @@ async def test_a_server_that_may_forget_is_refused(setting: str) -> None:
                 raise AssertionError("opened")
 
 
+async def test_standbys_that_no_commit_waits_for_are_refused() -> None:
+    names = {"synchronous_standby_names": "standby"}
+    async with private_postgres({"synchronous_commit": "local"} | names) as server:
+        with pytest.raises(UnsafeDatabase, match="synchronous_commit=local does not wait"):
+            async with open_pool(server.url):
+                raise AssertionError("opened")
+
+
+async def test_a_commit_that_is_local_is_accepted_where_no_standby_is_named() -> None:
+    async with (
+        private_postgres({"synchronous_commit": "local"}) as server,
+        open_pool(server.url) as pool,
+    ):
+        assert await pool.fetchval("select 1") == 1
+
+
 async def test_a_database_that_may_forget_is_refused(template: str) -> None:
     async with temporary_database(template) as url:
         name = url.rsplit("/", 1)[1]

@@ -4,12 +4,15 @@ import asyncio
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from holdfast.chats.answer import expire
+from holdfast.db import leases as leases_module
 from holdfast.db.leases import ASIDE_FOR, PostgresLeases
 from holdfast.db.pool import Pool
+from holdfast.db.rows import chat_from_row
 from holdfast.domain.chat import Chat, Status
 from holdfast.domain.commands import Await, CommitStep, SendMessage
 from holdfast.domain.errors import ChatTooNew, FormatUnknown
@@ -113,6 +116,27 @@ async def test_an_acquire_returns_readable_chats_and_names_the_others(place: Pla
     assert row["set_aside_at"] is not None
     assert row["set_aside_why"] == unreadable.why
     assert await world.acquire(await world.a_worker()) == []
+
+
+@requirement("L137")
+async def test_an_acquire_survives_any_error_of_the_decoder(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An invariant that a row breaks is an assertion, which no decoder translates."""
+    world = place.world
+    healthy, poison = await world.create(user()), await world.create(user())
+
+    def decode(row: Any) -> Chat:
+        assert row["id"] != poison.chat_id, "an invariant of the chat"
+        return chat_from_row(row)
+
+    monkeypatch.setattr(leases_module, "chat_from_row", decode)
+    acquired = await world.leases.acquire(await world.a_worker(), limit=10, ring_start=RING)
+
+    assert [chat.chat_id for chat in acquired.chats] == [healthy.chat_id]
+    (unreadable,) = acquired.unreadable
+    assert unreadable.chat_id == poison.chat_id
+    assert "an invariant of the chat" in unreadable.why
 
 
 @requirement("L138")

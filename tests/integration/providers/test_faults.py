@@ -18,6 +18,7 @@ from holdfast.providers.stream import ModelStream
 from holdfast.providers.transport import open_transport
 from holdfast.simulator.faults import ABOUT, Fault, Place
 from scripts import generate_provider_faults
+from tests.requirements import requirement
 from tests.support import provider_faults
 from tests.support.fault_table import (
     SPEECH,
@@ -93,6 +94,7 @@ def test_a_stream_without_its_terminal_event_is_an_error_that_is_retried(account
         assert (seen.error.kind, seen.error.retryable) == (K.STREAM_CLOSED, True)
 
 
+@requirement("L44")
 def test_a_lost_connection_is_retried_and_keeps_no_more_than_was_said(account: Account) -> None:
     for seen in seen_of(account, F.CLOSED_MID, F.RESET_MID, F.RESET_BEFORE_HEADERS):
         assert seen.error is not None

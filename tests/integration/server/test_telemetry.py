@@ -22,7 +22,9 @@ from holdfast.ports.models import Ask, Models, ModelStream, Usage
 from holdfast.telemetry.logs import logging_to
 from holdfast.telemetry.metrics import METRICS, Kind
 from tests.support.builders import user
+from tests.support.buses import until
 from tests.support.replica import API_KEY, Replicas, ask, at_rest
+from tests.support.waits import HANG_S
 
 EXPORTER = InMemorySpanExporter()
 
@@ -167,3 +169,54 @@ def _parent(span: ReadableSpan, spans: tuple[ReadableSpan, ...]) -> ReadableSpan
         return None
     parents = [each for each in spans if each.context == span.parent]
     return parents[0] if parents else None
+
+
+def logged(stream: io.StringIO, event: str) -> list[dict[str, Any]]:
+    lines = [orjson.loads(line) for line in stream.getvalue().splitlines()]
+    return [line for line in lines if line["event"] == event]
+
+
+async def test_a_failed_attempt_and_a_failed_turn_are_logged_with_the_providers_words(
+    cell: Replicas,
+) -> None:
+    stream = io.StringIO()
+    with logging_to(stream, secrets=cell.settings().secrets()):
+        async with cell.open(retry_first_delay_s=0.01, attempts_max=2) as server:
+            overloaded = await ask(server, user("[[sim: fault=overloaded]]"))
+            await at_rest(server, overloaded.chat_id)
+            refused = await ask(server, user("[[sim: fault=unauthorized]]"))
+            assert (await at_rest(server, refused.chat_id)).status is Status.FAILED
+    first, *_ = attempts = logged(stream, "turn: attempt failed")
+    assert {line["kind"] for line in attempts} == {"overloaded", "auth"}
+    assert first["level"] == "warning"
+    assert first["chat_id"] == str(overloaded.chat_id)
+    assert (first["model"], first["provider"]) == ("sim", "simulator-anthropic")
+    assert (first["attempt"], first["retry_in_s"] > 0) == (1, True)
+    assert first["request_id"].startswith("req_")
+    assert first["detail"]
+    (turn,) = [
+        line for line in logged(stream, "turn: failed") if line["chat_id"] == str(refused.chat_id)
+    ]
+    assert (turn["kind"], turn["status"]) == ("auth", 401)
+    assert turn["request_id"].startswith("req_")
+    assert turn["detail"]
+    assert API_KEY not in stream.getvalue()
+
+
+async def test_a_drain_is_logged_from_its_first_moment_to_the_last(cell: Replicas) -> None:
+    stream = io.StringIO()
+    with logging_to(stream):
+        async with cell.open(worker_name="w1") as server:
+            await ask(server, user("[[sim: words=2000 | rate=10]]"))
+            await until(lambda: server.metrics.value("holdfast_turn_live_parts_total") > 0)
+            server.drain()
+            server.drain()
+            async with asyncio.timeout(HANG_S):
+                await server.run()
+    (draining,) = logged(stream, "worker: draining")
+    (handed,) = logged(stream, "worker: handed over")
+    assert (draining["chats"], draining["worker"]) == (1, "w1")
+    assert (handed["chats"], handed["not_in_time"], handed["seconds"] >= 0) == (1, 0, True)
+    assert len(logged(stream, "server: draining")) == 1
+    (stopped,) = logged(stream, "server: stopped")
+    assert stopped["server"] == "w1"

@@ -67,7 +67,7 @@ async def test_exact_arguments_of_a_call_are_sent_as_text(cell: Cell) -> None:
     assert call["exact_arguments"] == {"account": "9007199254740993"}
 
 
-@requirement("X4", "F18")
+@requirement("X4")
 async def test_a_decision_without_the_digest_of_what_was_shown_decides_nothing(cell: Cell) -> None:
     admin = cell.admin
     chat_id, (call,) = await asking(admin)
@@ -94,7 +94,6 @@ async def test_a_decision_without_the_digest_of_what_was_shown_decides_nothing(c
     assert result["failed"] is False
 
 
-@requirement("F18")
 async def test_who_decided_is_logged_once_with_the_digest(cell: Cell) -> None:
     admin = cell.admin
     chat_id, (first, second) = await asking(admin, TWO)
@@ -122,7 +121,6 @@ async def test_who_decided_is_logged_once_with_the_digest(cell: Cell) -> None:
     assert results[first["call_id"]]["failed"] is False
 
 
-@requirement("F18")
 async def test_of_many_who_decide_at_once_one_is_heard(cell: Cell) -> None:
     other = await cell.another(approvals=orjson.dumps(RULES).decode())
     places = [cell.admin, cell.admin.at(other.url)]
@@ -216,7 +214,7 @@ async def happened(recorder: Recorder, call_id: str) -> None:
             await asyncio.sleep(0.02)
 
 
-@requirement("X1", "F18")
+@requirement("X1")
 async def test_an_approved_call_happens_once_whichever_worker_dies(empty: Replicas) -> None:
     """The worker that asked is killed while the chat waits; the one that runs the call, while it
     does. Nobody runs it again, and the model is told that nobody knows."""

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
+from tests.requirements import requirement
 from tests.support.replica import Replicas
 from tests.support.web import Cell, a_cell
 
@@ -57,6 +58,7 @@ async def run(cell: Cell, folder: Path, *more: str) -> tuple[int | None, str]:
     return process.returncode, said.decode(errors="replace")
 
 
+@requirement("A4", "T23")
 async def test_every_answer_is_one_that_the_document_has(empty: Replicas, tmp_path: Path) -> None:
     async with a_cell(empty, **UNHURRIED) as cell:
         status, said = await run(cell, tmp_path, "--exclude-name-regex", f"{ENDLESS}|{SELF_ENDING}")

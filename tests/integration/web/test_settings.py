@@ -12,6 +12,7 @@ from holdfast.bootstrap import adapters
 from holdfast.domain.ids import OrgId
 from holdfast.identity.org_settings import KeptSettings
 from holdfast.simulator.server import Simulator
+from tests.requirements import requirement
 from tests.support.replica import API_KEY, Replicas
 from tests.support.web import Cell, Client, a_cell
 
@@ -97,6 +98,7 @@ async def test_they_are_read_whole_and_put_whole(cell: Cell) -> None:
     assert (await cell.admin.get("settings")).headers["etag"] == '"2"'
 
 
+@requirement("F26")
 async def test_the_next_turn_on_another_replica_goes_by_them(
     empty: Replicas, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -29,6 +29,8 @@ async def test_a_chat_of_a_newer_version_answers_upgrading(cell: Cell, why: str)
     assert (answer.status, answer.json["code"]) == (503, "upgrading")
     assert int(answer.headers["retry-after"]) > 0
     assert "detail" not in answer.json
+    stream = await cell.admin.ask("GET", f"chats/{chat_id}/stream")
+    assert (stream.status, stream.json["code"]) == (503, "upgrading")
     listed = (await cell.admin.get("chats")).json["chats"]
     assert {chat["chat_id"] for chat in listed} == {chat_id, other}
     sent = await cell.admin.ask("POST", f"chats/{other}/messages", {"text": "hello"})

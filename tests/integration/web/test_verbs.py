@@ -89,6 +89,7 @@ async def test_an_interrupt_keeps_what_was_said(cell: Cell) -> None:
     assert (refused.status, refused.code, refused.json["standing"]) == (409, "not_lawful", "idle")
 
 
+@requirement("L93")
 async def test_pages_are_filled_and_go_on_where_the_last_one_ended(cell: Cell) -> None:
     admin, bob = cell.admin, await cell.member("Bob")
     mine = [await admin.new_chat() for _ in range(5)]

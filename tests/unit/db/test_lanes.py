@@ -36,11 +36,17 @@ class Database:
     away: bool = False
     gate: asyncio.Event = field(default_factory=asyncio.Event)
     connections: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(50))
+    seen: list[Exception] = field(default_factory=list[Exception])
+    """Errors that a connection was left with: by them a pool knows one that leads elsewhere."""
 
     @asynccontextmanager
     async def enter(self) -> AsyncGenerator[None]:
         async with self.connections:
-            yield
+            try:
+                yield
+            except Exception as error:
+                self.seen.append(error)
+                raise
 
     async def one(self, way: None, number: int) -> int:
         return (await self.many(way, [number]))[0]
@@ -96,6 +102,18 @@ async def test_on_a_calm_server_each_goes_at_once_and_alone(
     assert database.statements == [[number] for number in range(LANES)]
     database.gate.set()
     assert await asyncio.gather(*tasks) == [10 * number for number in range(LANES)]
+
+
+async def test_a_connection_sees_the_error_of_what_went_together(
+    database: Database, lanes: Lanes[None, int, int]
+) -> None:
+    first = await crowd(lanes, 6, 4, 8)
+    database.away = True
+    database.gate.set()
+    answers = await asyncio.gather(*first, return_exceptions=True)
+    assert [type(answer) for answer in answers] == [Unavailable] * 3
+    assert len(database.seen) == LANES + 1
+    assert answers[0] is database.seen[-1]
 
 
 async def test_who_waits_for_a_lane_goes_together_and_each_gets_its_own(

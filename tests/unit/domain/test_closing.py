@@ -12,6 +12,7 @@ from holdfast.domain.decide import decide
 from holdfast.domain.ids import CallId, Epoch, QueuedId, Seq, Version
 from holdfast.domain.messages import Ending, MessageBody, Role
 from holdfast.domain.parts import Need, Synthetic, ToolCall, ToolResult
+from holdfast.domain.synthetic import denied_by_person, denied_by_rule
 from tests.requirements import requirement
 from tests.support.builders import NOW, a_chat, asks, open_call, result, user
 
@@ -169,3 +170,17 @@ def test_restored_call_of_a_client_that_was_gated_was_not_run_by_us() -> None:
     assert facts.past is not None
     facts = replace(facts, past=replace(facts.past, tail=(reply,)))
     assert said(facts, c.Restore(Version(6))) == {"c1": SUPERSEDED}
+
+
+@requirement("L125")
+@pytest.mark.parametrize(
+    "denied",
+    [
+        denied_by_person(open_call("c1"), ""),
+        denied_by_person(open_call("c1"), "not on a Friday"),
+        denied_by_rule(CallId("c1"), "tool", "a rule of the organisation"),
+    ],
+)
+def test_a_denial_tells_the_model_that_it_is_a_decision(denied: ToolResult) -> None:
+    assert "This is a decision, not a fault" in str(denied.output)
+    assert (denied.failed, denied.synthetic) == (True, Synthetic.DENIED)

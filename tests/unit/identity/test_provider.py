@@ -1,17 +1,20 @@
 """An identity provider that hangs or fails costs one fetch, and a bounded number of requests."""
 
 import asyncio
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import orjson
 import pytest
 
+from holdfast.domain.denials import OidcRefused
 from holdfast.domain.errors import Unavailable
 from holdfast.identity.provider import Metadata, Provider, ProviderOptions
 from holdfast.identity.sharing import ShareOptions
 from holdfast.ports.fetching import Fetched
 from tests.requirements import requirement
+from tests.support.virtual import run_virtually
 from tests.support.waits import HANG_S
 
 ISSUER = "https://issuer.example"
@@ -32,9 +35,10 @@ OPTIONS = ProviderOptions(
 
 @dataclass
 class Hanging:
-    """Answers once `go` is set; fails while `fails`."""
+    """Answers once `go` is set, with `status`; fails while `fails`."""
 
     fails: bool = False
+    status: int = 200
     fetches: int = 0
     go: asyncio.Event = field(default_factory=asyncio.Event)
     asked: asyncio.Event = field(default_factory=asyncio.Event)
@@ -55,7 +59,7 @@ class Hanging:
         await self.go.wait()
         if self.fails:
             raise Unavailable("no answer")
-        return Fetched(200, body)
+        return Fetched(self.status, body)
 
 
 def ask(provider: Provider, number: int) -> "list[asyncio.Task[Metadata]]":
@@ -149,3 +153,49 @@ async def test_codes_that_wait_for_the_provider_are_bounded() -> None:
     fetching.go.set()
     assert await asyncio.wait_for(asyncio.gather(*exchanging), HANG_S) == ["x", "x"]
     assert await provider.exchange("code", "v") == "x"
+
+
+async def test_metadata_is_used_on_while_the_provider_answers_5xx() -> None:
+    fetching = Hanging()
+    fetching.go.set()
+    provider = Provider(fetching, replace(OPTIONS, metadata_ttl_s=0.0))
+    known = await provider.metadata()
+    fetching.status = 503
+    assert await provider.metadata() == known
+    assert fetching.fetches == 2
+
+
+async def test_a_provider_that_answers_5xx_is_away_and_has_refused_nothing() -> None:
+    fetching = Hanging(status=502)
+    fetching.go.set()
+    with pytest.raises(Unavailable, match="502"):
+        await Provider(fetching, OPTIONS).metadata()
+
+
+@dataclass
+class SilentAboutItself(Hanging):
+    """Describes itself once, and then no more; its keys it tells."""
+
+    async def get(self, url: str) -> Fetched:  # pyright: ignore[reportImplicitOverride]
+        if url.endswith("/keys"):
+            return Fetched(200, b'{"keys": []}')
+        if self.fetches:
+            await asyncio.Event().wait()
+        return await self._answer(orjson.dumps(DOCUMENT))
+
+
+def test_metadata_that_does_not_come_leaves_the_keys_their_time() -> None:
+    async def story() -> None:
+        fetching = SilentAboutItself()
+        fetching.go.set()
+        share = replace(OPTIONS.share, wait_s=5.0)
+        provider = Provider(fetching, replace(OPTIONS, metadata_ttl_s=0.0, share=share))
+        await provider.metadata()
+        token = ".".join(
+            b64encode(each).decode().rstrip("=") for each in (b'{"alg":"RS256"}', b"{}", b"sign")
+        )
+        with pytest.raises(OidcRefused) as refused:
+            await provider.key_for(token)
+        assert "does not list" in refused.value.detail  # so the keys were read
+
+    run_virtually(story())

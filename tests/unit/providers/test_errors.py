@@ -209,7 +209,7 @@ def classify(status: int | None, body: Any, headers: dict[str, str] | None = Non
     return from_response(status, headers or {}, raw, NOW)
 
 
-@pytest.mark.requirement("L47", "L48")
+@pytest.mark.requirement("L47", "L48", "L44")
 @pytest.mark.parametrize(("row", "status", "body", "kind", "retryable"), CASES)
 def test_each_row_of_the_table(
     row: str, status: int | None, body: Any, kind: ErrorKind, retryable: bool

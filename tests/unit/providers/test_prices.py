@@ -8,10 +8,12 @@ from genai_prices.data_snapshot import get_snapshot
 
 from holdfast.ports.models import Usage
 from holdfast.providers.prices import Price, by_list, cost_micros, plain_price
+from tests.requirements import requirement
 
 AT = datetime(2026, 11, 1, tzinfo=UTC)
 
 
+@requirement("L96")
 @pytest.mark.parametrize(
     ("usage", "model", "micros"),
     [

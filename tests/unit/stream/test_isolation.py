@@ -11,7 +11,7 @@ import pytest
 
 from holdfast.chats.ledger import Ledger
 from holdfast.domain.commands import CommitStep, FinishTurn, SendMessage
-from holdfast.domain.errors import Unavailable
+from holdfast.domain.errors import ChatTooNew, FormatUnknown, Unavailable
 from holdfast.domain.events import EventKind
 from holdfast.domain.ids import ChatId, Seq, Version
 from holdfast.ports.history import PAGE_BYTES_MAX, Page
@@ -41,6 +41,7 @@ class Store(WatchedStore):
         super().__init__(stage.world.store, stage.world.history)
         self.slow_s: dict[ChatId, float] = {}
         self.broken: set[ChatId] = set()
+        self.too_new: set[ChatId] = set()
         self.broken_pages: set[ChatId] = set()
         self.poll_fails = 0
         self.loads: list[ChatId] = []
@@ -58,6 +59,8 @@ class Store(WatchedStore):
             await asyncio.sleep(self.slow_s.get(chat_id, 0.0))
         finally:
             self.loading -= 1
+        if chat_id in self.too_new:
+            raise ChatTooNew(chat_id, 9, 1)
         if chat_id in self.broken:
             raise ValueError("a word that this version does not know")
         return loaded
@@ -477,5 +480,20 @@ def test_feed_whose_bus_fails_ends_its_readers(monkeypatch: pytest.MonkeyPatch) 
                 await reader.until(lambda r: r.ended)
             await scene.stage.do(other, SendMessage(user()))
             await bystander.until(is_told)
+
+    virtually(story)
+
+
+@requirement("L137")
+def test_reader_of_a_chat_that_is_too_new_is_told_so() -> None:
+    """Not that the server is ill: another replica can read the chat."""
+
+    async def story(scene: Scene) -> None:
+        chat = await scene.stage.create(user())
+        scene.store.too_new.add(chat.chat_id)
+        for _ in range(2):
+            with pytest.raises(FormatUnknown):
+                async with scene.hub.follow(chat.chat_id, None):
+                    raise AssertionError("followed")
 
     virtually(story)

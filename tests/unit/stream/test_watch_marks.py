@@ -237,3 +237,36 @@ def test_watching_goes_on_after_unexpected_errors() -> None:
             assert not any(task.done() for task in scene.running)
 
     run_virtually(story())
+
+
+class DoubtfulBus(Bus):
+    """One that loses its connection again and again, for every list."""
+
+    @asynccontextmanager
+    async def subscribe_lists(  # pyright: ignore[reportImplicitOverride]
+        self, _user_id: UserId
+    ) -> AsyncGenerator[AsyncIterator[Hint | Gap]]:
+        async def gaps() -> AsyncIterator[Hint | Gap]:
+            while True:
+                await asyncio.sleep(0.001)
+                yield Gap()
+
+        yield gaps()
+
+
+@requirement("L149")
+def test_doubts_in_a_row_share_polls() -> None:
+    options = WatchOptions(read_every_s=0.25)
+    lasts_s = 10.0
+
+    async def story() -> None:
+        listing = Listing()
+        watching = Watching(cast("Any", listing), cast("Any", DoubtfulBus()), options)
+        async with watching, watching.follow(WHO, KNOWN) as events:
+            await anext(events)  # a ping: nothing changes here
+            before = watching.counters.polls
+            await asyncio.sleep(lasts_s)
+            polls = watching.counters.polls - before
+            assert lasts_s / options.poll_every_s < polls <= 1 + lasts_s / options.read_every_s
+
+    run_virtually(story())

@@ -175,7 +175,7 @@ async def a_rule_that_came_meanwhile_denies() -> None:
 Check = Callable[[], Awaitable[None]]
 
 
-@requirement("X4", "F18")
+@requirement("X4")
 @pytest.mark.parametrize(
     "check",
     [

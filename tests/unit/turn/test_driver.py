@@ -130,6 +130,7 @@ async def test_system_sections_and_tools_are_asked_with() -> None:
         assert [spec.name for spec in ask.tools] == ["a"]
 
 
+@requirement("L26")
 async def test_the_prompt_begins_at_the_newest_boundary_however_long_the_history() -> None:
     old = [user("old"), reply("older")] * 8
     options = TurnOptions(page_messages_max=3)
@@ -334,6 +335,7 @@ async def test_a_paused_reply_is_replayed_as_it_is() -> None:
         assert [body.role for body in stage.models.asked[1].history] == [Role.USER, Role.ASSISTANT]
 
 
+@requirement("L18")
 async def test_a_compaction_marks_where_things_stand_and_the_turn_goes_on() -> None:
     summary = says("1. Asked: ", "all of it.")
     async with staged(says("first"), summary, says("second")) as stage:

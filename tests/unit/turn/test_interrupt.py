@@ -7,6 +7,7 @@ import pytest
 
 from holdfast.domain.chat import Status
 from holdfast.domain.commands import EditMessage, Interrupt, SendMessage
+from holdfast.domain.errors import FormatUnknown
 from holdfast.domain.ids import CallId, Seq
 from holdfast.domain.messages import Ending
 from holdfast.domain.parts import Reasoning, Synthetic, ToolResult
@@ -20,6 +21,7 @@ from holdfast.ports.models import (
     UsageSeen,
 )
 from holdfast.tools.toolbox import Functions
+from holdfast.turn.nudges import Nudges
 from tests.requirements import requirement
 from tests.support.builders import NOW, user
 from tests.support.scripted import USAGE, End, Failed, Hold, Item, ScriptedModels, calls, says
@@ -150,7 +152,6 @@ async def test_an_interrupt_is_kept_however_the_provider_takes_it(end: Failed | 
         assert ended.status is Status.IDLE
 
 
-@requirement("L12")
 async def test_the_usage_of_an_interrupted_attempt_is_kept_if_it_is_known() -> None:
     usage = Usage(input=3, output=2)
     async with staged([UsageSeen(usage), TextDelta(0, "so"), Hold()]) as stage:
@@ -164,7 +165,6 @@ async def test_the_usage_of_an_interrupted_attempt_is_kept_if_it_is_known() -> N
         assert partial.body.cost_micros == 5
 
 
-@requirement("L12")
 async def test_an_attempt_that_was_never_opened_bills_nothing() -> None:
     async with staged([Failed(retry_after_s=30)]) as stage:
         chat = await stage.world.running(user())
@@ -395,3 +395,37 @@ async def test_cancelled_calls_say_that_somebody_interrupted() -> None:
         found = results_of(await stage.history(task.result()))
         assert found["slow"].failed
         assert found["slow"].synthetic is Synthetic.INTERRUPTED
+
+
+@requirement("L137")
+@pytest.mark.parametrize("step", ["reply", "tool", "backoff"])
+async def test_a_chat_that_became_unreadable_is_told_as_such(
+    step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not as a group of errors, which the driver would take for a fault of its own."""
+    effects = Effects(gated=["a"])
+    scripts: dict[str, list[Item]] = {
+        "reply": [TextDelta(0, "half"), Hold()],
+        "tool": calls("a"),
+        "backoff": [Failed(retry_after_s=600)],
+    }
+    async with staged(scripts[step], tools=Functions(effects.tool("a"))) as stage:
+        chat = await stage.world.running(user())
+        nudges = Nudges(chat)
+        driving_it = asyncio.create_task(stage.drive(chat, nudges))
+        reached = {
+            "reply": lambda: stage.shown(chat) == "half",
+            "tool": lambda: effects.running == 1,
+            "backoff": lambda: stage.now(chat).backoff is not None,
+        }
+        await until(reached[step])
+
+        async def unreadable(*_args: object) -> None:
+            raise FormatUnknown("message format 2")
+
+        monkeypatch.setattr(stage.store, "load", unreadable)
+        nudges.doubt()
+        with pytest.raises(FormatUnknown, match="format 2"):
+            await driving_it
+        assert stage.counters.bugs == 0
+        assert stage.now(chat).status is Status.RUNNING

@@ -3,7 +3,7 @@
 -- durability --
 select name, setting
 from pg_settings
-where name in ('fsync', 'full_page_writes', 'synchronous_commit')
+where name in ('fsync', 'full_page_writes', 'synchronous_commit', 'synchronous_standby_names')
 
 -- The migrations that this database has seen; the table is the migration tool's own.
 -- applied_migrations --
@@ -24,3 +24,20 @@ select
 from pg_stat_activity
 where pid = any(pg_blocking_pids($1::integer))
 order by xact_start
+
+-- For the session, not for the transaction.
+-- set_session --
+select set_config(wanted.name, wanted.setting, false)
+from unnest(:names::text [], :settings::text []) as wanted (name, setting)
+
+-- What the session has, and the statement that gives all sessions of the role what is wanted.
+-- session_settings --
+select
+    pg_settings.name,
+    pg_settings.setting,
+    format(
+        'alter role %I in database %I set %s = %L;',
+        current_user, current_database(), wanted.name, wanted.setting
+    ) as remedy
+from unnest(:names::text [], :settings::text []) as wanted (name, setting)
+inner join pg_settings on pg_settings.name = wanted.name
