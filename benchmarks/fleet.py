@@ -17,6 +17,7 @@ from typing import Any, Final
 import orjson
 
 from benchmarks.report import FOLDER, stamp, write_json, write_page
+from holdfast.prove.report import NAMES
 
 ATTACKS: Final = (
     *("changing primaries", "unreadable rows", "refused statements", "migrations"),
@@ -77,7 +78,7 @@ def _prove(*words: str, shows: bool = False) -> subprocess.CompletedProcess[str]
 
 
 def figures_of(report: Mapping[str, Any]) -> dict[str, float | int | str]:
-    tried = [each for each in report.values() if isinstance(each, dict) and "promise" in each]
+    tried: list[Mapping[str, Any]] = [report[name] for name in NAMES.values() if name in report]
     made = [each for each in tried if "not_tried" not in each]
     found: dict[str, float | int | str] = {
         "prove_attacks": len(made),
@@ -118,8 +119,8 @@ def page(figures: Mapping[str, Any]) -> str:
 
 PAGE: Final = """# What a fleet is put through, in figures
 
-{stamp} Made by `just bench-fleet`; the attacks are those of [prove](../docs/how-to/prove.md). A bound
-is in brackets.
+{stamp} Made by `just bench-fleet`; the attacks are those of
+[prove](../docs/how-to/prove.md). A bound is in brackets.
 
 | key | what | measured |
 |---|---|---|

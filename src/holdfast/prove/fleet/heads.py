@@ -6,10 +6,10 @@ another address are answered meanwhile.
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -23,7 +23,7 @@ from holdfast.prove.turns.trials import settings_for
 MB: Final = 2**20
 SENT_MB: Final = 100
 ADDED_MB_MAX: Final = 5.0
-DELAY_S_MAX: Final = 1.0
+DELAY_S_MAX: Final = 2.0
 HEAD_S: Final = 2.0
 CLOSED_S_MAX: Final = HEAD_S + 3.0
 CROWD: Final = 600
@@ -139,7 +139,7 @@ async def _send_one(port: int, start: bytes, piece: bytes, most: float) -> int:
     return max(sent, len(piece))
 
 
-async def _measured(people: People, strike: Callable[[], "asyncio.Future[None]"]) -> float:
+async def _measured(people: People, strike: Callable[[], Coroutine[Any, Any, None]]) -> float:
     """Megabytes that the server had more at its peak, while so many strike at once."""
     before_kb = people.server.forget_peak()
     async with people.looking(), asyncio.TaskGroup() as strangers:

@@ -205,7 +205,7 @@ async def _ask(place: Place, code: str, method: str, path: str, body: object = N
 
 async def _unwell(url: str) -> list[str]:
     """Chats that nobody drives to an end once the database is well."""
-    connection = await asyncpg.connect(url)
+    connection, open_ = await asyncpg.connect(url), 0
     try:
         async with asyncio.timeout(WELL_S):
             while True:

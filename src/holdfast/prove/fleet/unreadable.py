@@ -6,6 +6,7 @@ chats together: a message, a queued message, and what a chat waits for.
 
 import asyncio
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import cycle, islice
 from typing import Any, Final, Literal, get_args
@@ -57,7 +58,8 @@ class Chats:
 
 async def set_aside(order: Order, mutant: str | None = None, within_s: float = WITHIN_S) -> Found:
     """So many rows, of every kind as often."""
-    found, rows = Found(0), cycle(ROWS)
+    found = Found(0)
+    rows: Iterator[Row] = cycle(ROWS)
     async with theatre() as stage:
         while found.count < order.count:
             batch = list(islice(rows, min(BATCH_MAX, order.count - found.count)))

@@ -11,36 +11,37 @@ def _any_server() -> None:
     Two walls: a pool that asks for a primary never gets a connection to a standby, and one that got
     one drops it at the first refused write.
     """
-    from asyncpg.connect_utils import SessionAttribute
-
     from holdfast.db import pool
 
-    init = pool.BoundedPool.__init__
+    def never(error: BaseException) -> bool:
+        return False
 
-    def anywhere(self: Any, *given: Any, **more: Any) -> None:
-        init(self, *given, **{**more, "target_session_attrs": SessionAttribute.any})
-
-    pool.BoundedPool.__init__ = anywhere
-    pool.leads_elsewhere = lambda error: False
+    _connect_anywhere()
+    pool.leads_elsewhere = never
 
 
 def _always_ready() -> None:
-    """`/readyz` asks only whether the database can be read."""
-    from asyncpg.connect_utils import SessionAttribute
-
+    """`/readyz` asks only whether the database can be read, which a standby answers, too."""
     from holdfast.bootstrap import adapters
-    from holdfast.db import pool
 
     async def surely(_pool: Any) -> None:
         pass
 
-    init = pool.BoundedPool.__init__
+    _connect_anywhere()
+    adapters.check_writable = surely
+
+
+def _connect_anywhere() -> None:
+    from asyncpg.connect_utils import SessionAttribute
+
+    from holdfast.db import pool
+
+    init: Any = pool.BoundedPool.__init__
 
     def anywhere(self: Any, *given: Any, **more: Any) -> None:
         init(self, *given, **{**more, "target_session_attrs": SessionAttribute.any})
 
     pool.BoundedPool.__init__ = anywhere
-    adapters.check_writable = surely
 
 
 def _whole_batches() -> None:
