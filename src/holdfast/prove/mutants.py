@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from holdfast.prove.fleet.weakened import WEAKENED
+from holdfast.prove.weakened import WEAKENED
 
 Patch = Callable[[], None]
 

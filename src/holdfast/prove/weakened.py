@@ -88,9 +88,8 @@ def _never_gives_up() -> None:
 
 def _boundless_heads() -> None:
     """uvicorn's own protocol, which limits neither bytes nor time."""
-    from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
-
     from holdfast.web import serving
+    from holdfast.web.protocol import HttpToolsProtocol
 
     def boundless(connections: Any, head: Any) -> Any:
         return HttpToolsProtocol
