@@ -185,6 +185,10 @@ bench-scale *options:
 bench-ui *options: ui
     uv run python -m benchmarks.ui {{ options }}
 
+# The attacks on a fleet, with their mutants, and simulation seeds; writes benchmarks/fleet.md and .json.
+bench-fleet *options:
+    uv run python -m benchmarks.fleet {{ options }}
+
 # The route × actor matrix and schemathesis, counted into benchmarks/http.json.
 bench-borders *options:
     uv run python -m benchmarks.borders {{ options }}

@@ -80,6 +80,19 @@ PROTECTED: Final = (
         (f"{SRC}/web/routes/*", f"{SRC}/identity/*", f"{SRC}/prove/borders/*"),
     ),
     Protected(
+        prove(
+            "proof-fleet",
+            *("changing primaries", "unreadable rows", "refused statements", "migrations"),
+            "endless heads",
+        ),
+        (
+            *(f"{SRC}/db/*.py", f"{SRC}/db/migrations/*", f"{SRC}/tasks.py", f"{SRC}/bootstrap/*"),
+            *(f"{SRC}/worker/health.py", f"{SRC}/worker/holding.py", f"{SRC}/worker/acquirer.py"),
+            *(f"{SRC}/web/protocol.py", f"{SRC}/web/connections.py", f"{SRC}/web/serving.py"),
+            f"{SRC}/prove/fleet/*",
+        ),
+    ),
+    Protected(
         prove("proof-models", "failing models"),
         (f"{SRC}/providers/*", f"{SRC}/simulator/*", f"{SRC}/prove/models/*"),
     ),

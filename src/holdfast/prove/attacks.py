@@ -8,6 +8,7 @@ from holdfast.prove.attack import Attack, CannotTry, Found, Order, Profile
 from holdfast.prove.borders.matrix import cross
 from holdfast.prove.clocks import jumps
 from holdfast.prove.commits import answers, crashes
+from holdfast.prove.fleet import dump, heads, primaries, sqlstates, unreadable
 from holdfast.prove.hands import campaign as commands
 from holdfast.prove.limits import connections, disk, whales
 from holdfast.prove.models.campaign import fail
@@ -285,5 +286,51 @@ ATTACKS: Final = (
         "turns with a fault",
         sizes(24, 420, 4_200),
         fail,
+    ),
+    Attack(
+        "changing primaries",
+        "After a failover the server goes on by itself.",
+        "the endpoint of the database led to a read-only standby and back, and to a promoted one,"
+        " also one that had not received the last commits",
+        "changes of primary",
+        sizes(2, 30, 300),
+        primaries.change,
+        alone=True,
+    ),
+    Attack(
+        "unreadable rows",
+        "A row that cannot be read harms its own chat only.",
+        "messages, queued messages, waits and calls of a newer version, in the batches of healthy"
+        " chats",
+        "rows that cannot be read",
+        sizes(8, 200, 2_000),
+        unreadable.set_aside,
+    ),
+    Attack(
+        "refused statements",
+        "No error of the database ends a process.",
+        "every statement of a server, and every connection, refused with an error of every SQLSTATE"
+        " class; a worker whose commits alone are refused",
+        "statements refused",
+        sizes(300, 6_000, 60_000),
+        sqlstates.refuse,
+        alone=True,
+    ),
+    Attack(
+        "migrations",
+        "A migration stops no statement for longer than two seconds.",
+        "`holdfast migrate` beside a transaction that has read every chat and stays open",
+        "migrations beside a dump",
+        sizes(1, 20, 200),
+        dump.migrate_beside,
+    ),
+    Attack(
+        "endless heads",
+        "Strangers cannot fill the memory of a process.",
+        "100 MB of headers, addresses and trailers without an end, and a crowd that says nothing",
+        "times",
+        sizes(5, 50, 500),
+        heads.send_heads,
+        alone=True,
     ),
 )

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from holdfast.prove.weakened import WEAKENED
+
 Patch = Callable[[], None]
 
 
@@ -334,6 +336,7 @@ def _careless_agents() -> None:
 
 MUTANTS: Mapping[str, Patch] = {
     "bodies in the facts": _bodies_in_facts,
+    **WEAKENED,
     "no hand-over": _no_hand_over,
     "all is kept for readers": _all_is_kept_for_readers,
     "unknown is tried again": _unknown_is_tried_again,

@@ -21,6 +21,7 @@ from holdfast.prove.clocks import jumps
 from holdfast.prove.commits import answers, crashes
 from holdfast.prove.commits.behind import answering_first
 from holdfast.prove.commits.hopeful import hoping
+from holdfast.prove.fleet.noticed import fleet_mutants
 from holdfast.prove.hands import stopping
 from holdfast.prove.hands import trials as commands
 from holdfast.prove.limits import connections, disk, whales
@@ -77,6 +78,7 @@ def mutants() -> list[Mutant]:
         Mutant("answered before it is stored", "database crashes", _database, alone=True),
         Mutant("unknown is tried again", "agents", _agent),
         Mutant("only the first process", "process trees", _tree),
+        *fleet_mutants(),
     ]
 
 

@@ -38,6 +38,15 @@ class PrivatePostgres:
         self.running = False
         await self._control("-m", "immediate", "stop")
 
+    async def shut_down(self) -> None:
+        """In order: a standby has received everything before it ends."""
+        self.running = False
+        await self._control("-m", "fast", "stop")
+
+    async def promote(self) -> None:
+        """A standby becomes a primary."""
+        await self._control("promote")
+
     async def _control(self, *arguments: str) -> None:
         base = (binary("pg_ctl"), "-D", str(self.data), "-w", "-s")
         await asyncio.to_thread(_run, *base, *arguments, data=self.data.parent)
@@ -93,3 +102,21 @@ async def postgres_in(
     finally:
         if server.running:
             await server.stop()
+
+
+@asynccontextmanager
+async def standby_of(primary: PrivatePostgres) -> AsyncGenerator[PrivatePostgres]:
+    """A running copy that follows the primary asynchronously; gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="holdfast-pg-") as name:
+        folder, port = Path(name), quiet_port()
+        data = folder / "db"
+        copy = (binary("pg_basebackup"), "-d", primary.url, "-D", str(data), "-c", "fast", "-N")
+        await asyncio.to_thread(_run, *copy, "-R", "-X", "stream", data=folder)
+        serve = f"-p {port} -h 127.0.0.1 -k {folder}"
+        server = PrivatePostgres(f"postgresql://postgres@127.0.0.1:{port}/postgres", data, serve)
+        await server.start()
+        try:
+            yield server
+        finally:
+            if server.running:
+                await server.stop()
