@@ -71,9 +71,7 @@ def hint_of_acquiring(chat: Chat) -> Hint:
     """
     before = replace(chat, version=Version(chat.version - 1), attempt=chat.attempt - 1)
     told = [
-        event
-        for event in of_commit(before, chat, ())
-        if event.kind is not EventKind.PREVIEW_RESET
+        event for event in of_commit(before, chat, ()) if event.kind is not EventKind.PREVIEW_RESET
     ]
     return Hint(
         chat.chat_id,

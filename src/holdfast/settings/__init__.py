@@ -26,6 +26,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict, Settin
 from holdfast.settings.connections import ConnectionsMax, ConnectionsPerAddressMax, HeadSeconds
 from holdfast.settings.models import ModelSettings
 from holdfast.settings.oidc import OidcSettings
+from holdfast.settings.replies import FinishRepliesSeconds
 from holdfast.settings.templates import (
     CommandTemplateSettings,
     LocalTemplateSettings,
@@ -177,6 +178,7 @@ class Settings(BaseSettings):
         description="Seconds that a stopping worker waits for its chats to be let go, and for tools"
         " that must not run twice. Give the process a little more before it is killed.",
     )
+    finish_replies_s: FinishRepliesSeconds = 20.0
 
     # People.
     host: str = Field(default="127.0.0.1", description="The address on which people are served.")

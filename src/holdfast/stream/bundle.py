@@ -5,8 +5,8 @@ become one bundle, and each event says up to which version and place it leads, s
 taken in its middle is as good as any (R2). Edits hide suffixes, so of each revision a prefix is
 left, and places counted from rows are those of the commit.
 
-Another attempt at the same step takes no preview back by itself: its worker may go on from the words
-of the one that died, and commit them (L153). If it says something else, the first part does.
+Another attempt at the same step takes no preview back by itself: its worker may go on from the
+words of the one that died, and commit them (L153). If it says something else, the first part does.
 """
 
 from collections.abc import Iterator, Sequence

@@ -110,9 +110,7 @@ class Prompt:
 
 def _breaks_off(body: MessageBody) -> bool:
     return (
-        body.role is Role.ASSISTANT
-        and body.ending is Ending.CUT
-        and any(map(speaks, body.parts))
+        body.role is Role.ASSISTANT and body.ending is Ending.CUT and any(map(speaks, body.parts))
     )
 
 

@@ -56,21 +56,24 @@ class Takeover:
         return Said(live[0].episode, tuple(parts)) if any(map(speaks, parts)) else None
 
     async def _read(self, turn: Turn, episodes: Sequence[Episode]) -> Sequence[LivePart] | None:
-        """The parts of the first of these that has some; none of an attempt that said nothing."""
+        """The parts of the first of these that has some; None if the bus does not answer."""
         loop = asyncio.get_running_loop()
         ends_s = loop.time() + self._options.partial_s
         while True:
             try:
-                for episode in episodes:
-                    if live := await self._bus.read_live(turn.chat.chat_id, episode):
-                        return live
-                return ()
+                return await self._first_said(turn, episodes)
             except Unavailable:
                 if loop.time() >= ends_s:
                     log.warning("what chat %s was saying is not known", turn.chat.chat_id)
                     self._counters.partials_missed += 1
                     return None
             await asyncio.sleep(self._options.pause_s)
+
+    async def _first_said(self, turn: Turn, episodes: Sequence[Episode]) -> Sequence[LivePart]:
+        for episode in episodes:
+            if live := await self._bus.read_live(turn.chat.chat_id, episode):
+                return live
+        return ()
 
 
 def _in_order(numbered: tuple[int, LivePart]) -> bool:
