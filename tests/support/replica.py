@@ -20,7 +20,12 @@ from tests.support.builders import ORG, OWNER
 from tests.support.database import temporary_database
 from tests.support.waits import HANG_S, LIFE_S
 
-QUICK: dict[str, Any] = {"lease_ttl_s": 8.0, "heartbeat_every_s": 2.0, "drain_s": 5.0}
+QUICK: dict[str, Any] = {
+    "lease_ttl_s": 8.0,
+    "heartbeat_every_s": 2.0,
+    "drain_s": 5.0,
+    "finish_replies_s": 0.0,
+}
 """Short leases, yet a process that stands still for three seconds keeps its own."""
 API_KEY = "sk-canary-of-the-model-4711"
 

@@ -89,6 +89,7 @@ def _worker_options(settings: Settings) -> WorkerOptions:
             retry_s=min(usual.retry_s, every_s),
         ),
         drain_s=settings.drain_s,
+        finish_replies_s=min(settings.finish_replies_s, settings.drain_s * HANDOVER_SHARE),
     )
 
 

@@ -64,14 +64,21 @@ def hint_of(outcome: Outcome, messages: Sequence[Message], *, by_owner: bool) ->
 
 
 def hint_of_acquiring(chat: Chat) -> Hint:
-    """What to publish of the attempt that acquiring this chat has begun."""
+    """What to publish of the attempt that acquiring this chat has begun.
+
+    No preview is taken back: what a dead worker's model had said may become a message yet (L153).
+    If it does not, the first part of the new attempt takes it back (stream/follower.py).
+    """
     before = replace(chat, version=Version(chat.version - 1), attempt=chat.attempt - 1)
+    told = [
+        event for event in of_commit(before, chat, ()) if event.kind is not EventKind.PREVIEW_RESET
+    ]
     return Hint(
         chat.chat_id,
         chat.version,
         chat.status,
         history_version=chat.history_version,
-        inline=encode_inline(chat.attempt, of_commit(before, chat, ())),
+        inline=encode_inline(chat.attempt, told),
     )
 
 

@@ -52,7 +52,8 @@ async def _strike(order: Order, blow: Blow, mutant: str | None = None, **setting
             stage, tasks, scenes, say=order.say, mutant=mutant, settings=settings
         )
     times = done.takeovers(blow)
-    found = Found(done.struck(blow), done.wrong(), {"takeover_max_s": round(max(times), 2)})
+    figures = {"takeover_max_s": round(max(times), 2), "continued": done.total("continued")}
+    found = Found(done.struck(blow), done.wrong(), figures)
     limit = TAKEOVER_MAX_S.get(blow)
     if limit is not None and max(times) > limit * order.patience:
         found.violations.append(f"taken over after {max(times):.2f} s, {limit:.0f} s at most")

@@ -26,6 +26,7 @@ from holdfast.settings.connections import ConnectionsMax, ConnectionsPerAddressM
 from holdfast.settings.database import DatabaseSettings
 from holdfast.settings.models import ModelSettings
 from holdfast.settings.oidc import OidcSettings
+from holdfast.settings.replies import FinishRepliesSeconds
 from holdfast.settings.templates import (
     CommandTemplateSettings,
     LocalTemplateSettings,
@@ -157,6 +158,7 @@ class Settings(DatabaseSettings):
         description="Seconds that a stopping worker waits for its chats to be let go, and for tools"
         " that must not run twice. Give the process a little more before it is killed.",
     )
+    finish_replies_s: FinishRepliesSeconds = 20.0
 
     # People.
     host: str = Field(default="127.0.0.1", description="The address on which people are served.")

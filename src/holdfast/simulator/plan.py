@@ -28,6 +28,7 @@ from holdfast.simulator.reply import (
     ThinkingPart,
     reply_of,
 )
+from holdfast.simulator.resume import folded, rest_of
 from holdfast.simulator.scenarios import scenario
 from holdfast.simulator.script import Script
 
@@ -59,6 +60,7 @@ class Planner:
 
     def plan(self, asked: Asked, headers: Mapping[str, str]) -> Plan:
         """ValueError if a directive or a header cannot be read."""
+        asked, begun = folded(asked)
         scripted = self._script.take(asked) if self._script else None
         written = directives.find(asked.last_text)
         header = _from_headers(headers)
@@ -76,6 +78,8 @@ class Planner:
         if not step:
             source = "agent"
         reply = compose(step, asked, chance) if step else agent.answer(asked, chance)
+        if begun:
+            reply = rest_of(reply, begun)
         return Plan(reply=reply, options=options, source=source, chance=chance, seed=seed)
 
     def _counted(self, asked: Asked, options: Options) -> Options:

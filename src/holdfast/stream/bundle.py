@@ -4,6 +4,9 @@ Made from the commit in a hint, or from rows for somebody who was away. Rows of 
 become one bundle, and each event says up to which version and place it leads, so that a cursor
 taken in its middle is as good as any (R2). Edits hide suffixes, so of each revision a prefix is
 left, and places counted from rows are those of the commit.
+
+Another attempt at the same step takes no preview back by itself: its worker may go on from the
+words of the one that died, and commit them (L153). If it says something else, the first part does.
 """
 
 from collections.abc import Iterator, Sequence
@@ -77,7 +80,7 @@ def of_hint(hint: Hint, inline: Inline, before: Episode, *, spent: bool) -> Bund
     episode = Episode(hint.history_version, inline.attempt)
     spent = hint.status not in RUNNABLE or (spent and episode == before)
     events = _of_commit(hint.version, inline.events)
-    if spent or episode != before:
+    if spent or episode.history_version != before.history_version:
         events = _with_preview_end(events, hint.version, episode)
     return Bundle(Version(hint.version - 1), hint.version, episode, spent, tuple(events))
 
@@ -112,7 +115,8 @@ def of_changes(chat: Chat, since: Version, place: int | None, changes: Changes |
         # Of which attempt it is cannot be told: another one may have begun in between, and what
         # this reader was shown of the one before is then in no message (M4).
         events.insert(0, _preview_reset(messages[0].version, None, chat.attempt))
-    events = _with_preview_end(events, chat.version, episode_of(chat))
+    if changes is not None or is_spent(chat):
+        events = _with_preview_end(events, chat.version, episode_of(chat))
     return Bundle(since, chat.version, episode_of(chat), is_spent(chat), tuple(events))
 
 
@@ -160,7 +164,11 @@ def _with_preview_end(
 
 
 def _preview_reset(version: Version, place: int | None, attempt: int) -> BundleEvent:
-    return BundleEvent(EventKind.PREVIEW_RESET, version, place, b'{"attempt":%d}' % attempt)
+    return BundleEvent(EventKind.PREVIEW_RESET, version, place, preview_reset_data(attempt))
+
+
+def preview_reset_data(attempt: int) -> bytes:
+    return b'{"attempt":%d}' % attempt
 
 
 def _reset_before(events: Sequence[BundleEvent], told: Told, version: Version) -> BundleEvent:

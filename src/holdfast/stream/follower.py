@@ -12,7 +12,7 @@ from holdfast.domain.errors import ChatNotFound, Unavailable
 from holdfast.domain.events import EventKind
 from holdfast.domain.ids import NO_VERSION, Version
 from holdfast.ports.bus import Episode
-from holdfast.stream.bundle import Bundle, BundleEvent
+from holdfast.stream.bundle import ENDS_PREVIEW, Bundle, BundleEvent, preview_reset_data
 from holdfast.stream.cursor import Cursor
 from holdfast.stream.events import LAGGED, PING, StreamEvent
 from holdfast.stream.failures import log_failure
@@ -42,7 +42,9 @@ class Follower:
         self._spent = False
         self._bundle: Bundle | None = None
         self._offset = 0
-        self._takes_back = False
+        self._superseded: tuple[int, int] | None = None
+        """Attempt and number of the last part shown, of an attempt after which another was begun:
+        still shown, until a message, a reset or a part of that other one takes its place."""
         self._said: list[Said] = []
         self._more_said = False
         self._holed = False
@@ -129,9 +131,9 @@ class Follower:
         return self._next_of_bundle()
 
     def _take(self, bundle: Bundle) -> None:
-        over = bundle.spent or bundle.episode != self._episode
-        self._takes_back = over and self._seq > 0
-        if over:
+        if bundle.spent or bundle.episode != self._episode:
+            if self._seq > 0:
+                self._superseded = self._episode.attempt, self._seq
             self._seq = 0
         self._episode, self._spent = bundle.episode, bundle.spent
         self._bundle, self._offset = bundle, 0
@@ -143,21 +145,28 @@ class Follower:
         while self._offset < len(bundle.events):
             event = bundle.events[self._offset]
             self._offset += 1
-            if event.kind is EventKind.PREVIEW_RESET and not self._takes_back:
+            if event.kind is EventKind.PREVIEW_RESET and self._superseded is None:
                 continue  # this reader was shown nothing that could be taken back
+            if event.kind in ENDS_PREVIEW:
+                self._superseded = None
             if self._offset == len(bundle.events):
                 break
             return self._tell(event, self._at(event.version, event.place))
         else:
             event = None
         self._bundle = None
-        self._cursor = Cursor(bundle.version, self._episode.attempt, self._seq)
+        self._cursor = Cursor(bundle.version, *self._seen)
         return None if event is None else self._tell(event, self._cursor)
 
     def _at(self, version: Version, place: int | None) -> Cursor | None:
         if place is None:
             return None
-        return Cursor(version, self._episode.attempt, self._seq, place)
+        return Cursor(version, *self._seen, place)
+
+    @property
+    def _seen(self) -> tuple[int, int]:
+        """The last part that this reader still shows: attempt and number."""
+        return self._superseded or (self._episode.attempt, self._seq)
 
     def _tell(self, event: BundleEvent, cursor: Cursor | None) -> StreamEvent:
         self._cursor = cursor or self._cursor
@@ -170,11 +179,20 @@ class Follower:
             # A hole is never shown (L58). The live log may still know what is missing.
             self._holed = self._more_said = self._episode != self._holed_for_ever
             return None
-        self._seq = said.seq
         assert self._cursor is not None, "a part before any commit"
+        if self._superseded is not None:
+            self._said.append(said)  # told next
+            return self._take_back(said.episode.attempt, self._cursor.version)
+        self._seq = said.seq
         event = self._event_of(said, self._cursor.version)
         self._cursor = event.cursor
         return event
+
+    def _take_back(self, attempt: int, version: Version) -> StreamEvent:
+        """Before the first part of an attempt that does not go on from what is shown."""
+        self._superseded = None
+        self._cursor = Cursor(version, attempt, 0)
+        return StreamEvent(EventKind.PREVIEW_RESET, self._cursor, preview_reset_data(attempt))
 
     def _event_of(self, said: Said, version: Version) -> StreamEvent:
         """Of the newest part there is one for all who keep up: they are told the same bytes."""
@@ -229,7 +247,7 @@ class Follower:
             self._leave()
             raise
         self._said.clear()
-        self._episode, self._seq = _NO_EPISODE, 0
+        self._episode, self._seq, self._superseded = _NO_EPISODE, 0, None
         if cursor is not None and bundle.since != NO_VERSION:
             same = chat.history_version <= cursor.version
             self._episode = Episode(chat.history_version, cursor.attempt) if same else _NO_EPISODE

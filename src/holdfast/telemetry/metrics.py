@@ -202,6 +202,11 @@ METRICS: Final[Sequence[Row]] = (
     _count("turn_bugs", "turn.bugs", "Steps that ended in a fault of ours."),
     _count("turn_interrupts", "turn.interrupts", "Turns that people ended early."),
     _count("turn_handovers", "turn.handovers", "Chats let go in mid-step, for another worker."),
+    _count(
+        "turn_continued",
+        "turn.continued",
+        "Replies of dead workers that were kept and gone on from.",
+    ),
     _count("turn_overtaken", "turn.overtaken", "Steps dropped because of an edit."),
     _count(
         "turn_uncertain_commits",

@@ -19,6 +19,8 @@ class TurnCounters:
     interrupts: int = 0
     handovers: int = 0
     """Chats let go while something was being said or run."""
+    continued: int = 0
+    """Replies of dead workers that were kept and gone on from."""
     overtaken: int = 0
     """Steps dropped because history moved under them (an edit)."""
     uncertain_commits: int = 0

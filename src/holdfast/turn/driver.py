@@ -36,11 +36,10 @@ from holdfast.ports.clock import Clock
 from holdfast.ports.models import Models
 from holdfast.ports.org_settings import CurrentSettings, NothingSet
 from holdfast.ports.tools import Toolbox, Tools
-from holdfast.turn.assemble import assemble
 from holdfast.turn.attention import Nudged
 from holdfast.turn.commits import Commits, Moved
 from holdfast.turn.counters import TurnCounters
-from holdfast.turn.generate import Generation, unique_calls
+from holdfast.turn.generate import Generation
 from holdfast.turn.memory import Memory
 from holdfast.turn.nudges import Nudges
 from holdfast.turn.options import TurnOptions
@@ -49,6 +48,7 @@ from holdfast.turn.reading import Reading
 from holdfast.turn.replies import GAVE_UP, Replies, apply
 from holdfast.turn.rules import Rules
 from holdfast.turn.run_tools import ToolRuns, plan
+from holdfast.turn.takeover import CUTS_MAX, Takeover
 from holdfast.turn.turn import Opened, Said, Turn
 
 log: Final = logging.getLogger(__name__)
@@ -80,10 +80,9 @@ class Driver:
     ) -> None:
         self.counters = TurnCounters()
         self._reading = reading
-        self._bus = bus
         self._tools = tools
         self._options = options
-        self._clock = clock
+        self._takeover = Takeover(bus, clock, options, self.counters)
         self._memory = Memory(bytes_max=0) if memory is None else memory
         self._commits = Commits(ledger, reading, clock, options, self.counters)
         self._runs = ToolRuns(reading, bus, models, options, self.counters)
@@ -153,6 +152,8 @@ class Driver:
         if turn.over_budget and isinstance(step, Generate | Compact | RunTools):
             return await self._replies.fail(turn, GAVE_UP)
         match step:
+            case Generate() if turn.left and await self._go_on(turn):
+                began = False
             case Generate():
                 asking = self._replies.reply
                 began = await asking(turn, await self._prompt(turn), await self._introduced(turn))
@@ -184,6 +185,19 @@ class Driver:
             return False  # nothing to say, or nobody to say it to: an edit took the calls away
         step = CommitStep((MessageBody(role=Role.TOOL, parts=ran.results),))
         return await self._commits.commit(turn, step, *self._commits.follow_up(turn, step))
+
+    async def _go_on(self, turn: Turn) -> bool:
+        """Keep what the model of a dead worker had said, and go on from there (L153); False if the
+        step is to be made anew."""
+        prompt = await self._prompt(turn)
+        said = await self._takeover.text(turn) if prompt.cuts < CUTS_MAX else None
+        turn.left = ()
+        if said is None:
+            return False
+        self.counters.continued += 1
+        step = CommitStep((self._replies.partial(turn, said, Ending.CUT),))
+        await self._commits.commit(turn, step, *self._commits.follow_up(turn, step))
+        return True
 
     # Interrupts.
 
@@ -239,21 +253,11 @@ class Driver:
 
     async def _said(self, turn: Turn) -> Said | None:
         """From memory if we heard it; from the bus if somebody did who is gone."""
-        if turn.episode != turn.inherited or turn.chat.attempt == 0:
-            return turn.said_here()
-        loop = asyncio.get_running_loop()
-        ends_s = loop.time() + self._options.partial_s
-        while True:
-            try:
-                live = await self._bus.read_live(turn.chat.chat_id, turn.episode)
-                parts = assemble(live, self._clock.now())
-                return Said(turn.episode, unique_calls(parts, turn))
-            except Unavailable:
-                if loop.time() >= ends_s:
-                    log.warning("what chat %s was saying is not known", turn.chat.chat_id)
-                    self.counters.partials_missed += 1
-                    return None
-            await asyncio.sleep(self._options.pause_s)
+        if turn.episode == turn.inherited and turn.chat.attempt > 0:
+            return await self._takeover.said(turn, turn.episode)
+        if turn.left:  # acquired a moment ago, and nothing was said since
+            return await self._takeover.text(turn)
+        return turn.said_here()
 
     # What a turn keeps.
 

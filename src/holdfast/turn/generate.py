@@ -68,7 +68,8 @@ class Generation:
         with tracer.start_as_current_span("attempt") as span:
             span.set_attribute("holdfast.attempt", turn.chat.attempt)
             span.set_attribute("holdfast.model", ask.model or "")
-            heard = await self._attempt(turn, ask, shown=shown)
+            with turn.nudges.replying():
+                heard = await self._attempt(turn, ask, shown=shown)
             if heard.failed is not None:
                 span.set_attribute("error.type", heard.failed.kind.value)
         return heard

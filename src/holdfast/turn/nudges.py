@@ -4,6 +4,8 @@ Rumours, like every hint: whoever is nudged re-reads the chat before it acts.
 """
 
 import asyncio
+from collections.abc import Generator
+from contextlib import contextmanager
 
 from holdfast.domain.chat import Chat, Status
 from holdfast.domain.ids import NO_VERSION, Version
@@ -21,6 +23,8 @@ class Nudges:
         self._doubted = False
         self._some = asyncio.Event()
         self._leaving = False
+        self._replying = False
+        self._finishing = False
 
     @property
     def leaving(self) -> bool:
@@ -44,9 +48,25 @@ class Nudges:
         self._doubted = True
         self._some.set()
 
-    def let_go(self) -> None:
+    def let_go(self, *, after_reply: bool = False) -> None:
+        """`after_reply`: a reply that is under way may come to its end first. Whoever says so says
+        it again, without, when there is no more time for it."""
+        if after_reply and self._replying:
+            self._finishing = True
+            return
         self._leaving = True
         self._some.set()
+
+    @contextmanager
+    def replying(self) -> Generator[None]:
+        """While a model is asked."""
+        self._replying = True
+        try:
+            yield
+        finally:
+            self._replying = False
+            if self._finishing:
+                self.let_go()
 
     def heed(self) -> None:
         """The driver is about to re-read the chat: whatever it hears from here on is new."""

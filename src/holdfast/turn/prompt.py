@@ -93,6 +93,18 @@ class Prompt:
         return replies
 
     @property
+    def cuts(self) -> int:
+        """Replies in a row at its end that broke off."""
+        cuts = 0
+        for message in reversed(self._messages):
+            body = message.body
+            if body.role is Role.ASSISTANT and body.ending is Ending.CUT:
+                cuts += 1
+            elif body.role is not Role.TOOL:  # which closes the calls of one
+                break
+        return cuts
+
+    @property
     def edited(self) -> Message | None:
         """The last message that somebody said, if it stands where others were hidden: no number is
         given twice."""
@@ -118,13 +130,12 @@ class Prompt:
 
 def _breaks_off(body: MessageBody) -> bool:
     return (
-        body.role is Role.ASSISTANT
-        and body.ending is Ending.CUT
-        and any(_speaks(part) for part in body.parts)
+        body.role is Role.ASSISTANT and body.ending is Ending.CUT and any(map(speaks, body.parts))
     )
 
 
-def _speaks(part: Part) -> bool:
+def speaks(part: Part) -> bool:
+    """Whether it holds words that another attempt can go on from."""
     return isinstance(part, Text) and bool(part.text.strip())
 
 

@@ -3,7 +3,7 @@
 import asyncio
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from holdfast.chats.ledger import Commit
 from holdfast.domain.chat import ATTEMPTS_MAX, Chat, Status
@@ -19,6 +19,9 @@ from holdfast.turn.nudges import Nudges
 if TYPE_CHECKING:
     from holdfast.domain.ids import WorkerId
     from holdfast.turn.prompt import Prompt
+
+ATTEMPTS_BACK: Final = 3
+"""Attempts of other workers that are looked at for words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,9 @@ class Turn:
         begun = begun_by_acquiring(chat)
         self.inherited: Episode | None = None if begun else episode_of(chat)
         """An episode of somebody before us: what it said, only the bus knows."""
+        self.left = _left_behind(chat) if begun else ()
+        """Attempts at this step whose workers are gone, newest first: what they said, only the bus
+        knows. Empty once this worker has gone on from it, or begun anew."""
         self.spent = self.inherited
         """The episode of an attempt that is over; the next one must be begun first."""
         self.wait_ends_s: float | None = None
@@ -86,6 +92,8 @@ class Turn:
 
     def take(self, chat: Chat) -> None:
         """A newer snapshot."""
+        if chat.history_version != self.chat.history_version:
+            self.left = ()
         self.chat = chat
         self.nudges.settle(chat)
 
@@ -96,6 +104,14 @@ class Turn:
             self.prompt.extend(commit.messages, after.history_version, after.history_stamp)
         self.take(commit.chat)
         return any(message.body.role is Role.USER for message in commit.messages)
+
+
+def _left_behind(chat: Chat) -> tuple[Episode, ...]:
+    """More than one, for a worker may die, or leave, before it has kept what the last one said. An
+    attempt that a person asked to repeat has come to its end."""
+    newest = chat.attempt - 1
+    oldest = max(chat.attempts_forgiven, newest - ATTEMPTS_BACK)
+    return tuple(Episode(chat.history_version, number) for number in range(newest, oldest, -1))
 
 
 @dataclass(slots=True)

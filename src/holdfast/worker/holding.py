@@ -113,16 +113,22 @@ class Holding:
         )
 
     async def _hand_over(self, draining: asyncio.Event, acquiring: "asyncio.Task[None]") -> None:
-        """Each chat is released the moment its driver returns, not when the last one does."""
+        """Each chat is released the moment its driver returns, not when the last one does.
+
+        A reply may come to its end for a while, so that a deploy cuts few of them; what is left
+        then is kept as it is, and another worker goes on from there.
+        """
         options = self._tenure.options
         await draining.wait()
         began_s, driven = now_s(), len(self._runners.chats)
         _LOG.info("worker: draining", extra={"chats": driven})
         self._acquirer.stop()
-        self._runners.let_go()
+        self._runners.let_go(after_replies=options.finish_replies_s > 0)
         await asyncio.wait({acquiring}, timeout=options.statement_timeout_s)
         await self._runners.settled(options.statement_timeout_s)
-        await self._runners.finished(options.drain_s)
+        await self._runners.finished(options.finish_replies_s)
+        self._runners.let_go()
+        await self._runners.finished(options.drain_s - options.finish_replies_s)
         try:
             async with asyncio.timeout(options.statement_timeout_s):
                 await self._releases.done()

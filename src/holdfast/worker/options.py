@@ -50,6 +50,8 @@ class WorkerOptions:
     """For cancelled runners to end."""
     drain_s: float = 30.0
     """For runners to let go, and for tools that must finish."""
+    finish_replies_s: float = 0.0
+    """Of that, for replies that are under way to come to their end; then they are cut."""
     leave_s: float = 2.0
 
     def __post_init__(self) -> None:
@@ -63,6 +65,7 @@ class WorkerOptions:
         assert self.forget_after_s > self.lease.ttl_s
         assert 0 < self.statement_timeout_s < self.lost_answer_s
         assert self.retry_s > 0
+        assert 0 <= self.finish_replies_s <= self.drain_s
         assert min(self.crash_pause_s, self.stop_s, self.drain_s, self.leave_s) >= 0
 
 

@@ -159,10 +159,11 @@ class Runners:
         for runner in self._all:
             runner.nudges.doubt()
 
-    def let_go(self) -> None:
+    def let_go(self, *, after_replies: bool = False) -> None:
+        """`after_replies`: those that are under way may come to their end first."""
         self._leaving.set()
         for runner in self._all:
-            runner.nudges.let_go()
+            runner.nudges.let_go(after_reply=after_replies)
 
     def compare(self, asked: dict[ChatId, Runner], heads: Iterable[Head]) -> None:
         """Hold the truth against who drives: a runner whose chat passed on is first nudged, for it

@@ -105,13 +105,13 @@ async def test_a_takeover_resets_the_preview_for_those_who_saw_one(stage: Stage)
                 for reader in (watching, fresh):
                     await reader.until(lambda r: len(r.parts) == 2)
                 assert watching.story == [
-                    *("preview_reset", "status running 2", "part 2.1", "part 2.2"),
+                    *("status running 2", "preview_reset", "part 2.1", "part 2.2"),
                 ]
                 assert "preview_reset" not in fresh.kinds
         async with recording(two.hub, chat.chat_id, cursor) as back:
             await back.until(lambda r: len(r.parts) == 2)
             assert back.story == [
-                *("preview_reset", "status running 2", "part 2.1", "part 2.2"),
+                *("status running 2", "preview_reset", "part 2.1", "part 2.2"),
             ]
 
 

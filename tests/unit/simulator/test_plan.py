@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from holdfast.providers.history import CONTINUE
 from holdfast.simulator.arguments import fill
 from holdfast.simulator.asked import Asked, Choice, Offer, Said, Speaker, WireName
 from holdfast.simulator.faults import Fault, FaultAt
@@ -22,6 +23,7 @@ from holdfast.simulator.reply import (
 )
 from holdfast.simulator.scenarios import SCENARIOS
 from holdfast.simulator.script import Script, ScriptWrong, parse_script, read_script
+from holdfast.turn.prompt import GO_ON
 
 WEATHER = Offer(
     name="get_weather",
@@ -216,3 +218,39 @@ def test_a_schema_that_contains_itself_ends() -> None:
         "required": ["next"],
     }
     assert "next" in fill(node, "x")
+
+
+# A reply that broke off.
+
+CUT = '[[sim: think "hm" | say "one two three" | call get_weather | then | say "done now"]]'
+
+
+def cut(text: str) -> Said:
+    return Said(speaker=Speaker.ASSISTANT, text=text)
+
+
+@pytest.mark.parametrize("begun", ["one", "one tw", "one two three"])
+def test_a_client_that_asks_to_go_on_gets_the_rest(begun: str) -> None:
+    plan = planner().plan(asked(CUT, cut(begun), GO_ON, offers=(WEATHER,)), {})
+    assert begun + "".join(texts(plan.reply.parts)) == "one two three"
+    assert [call.name for call in plan.reply.calls] == ["get_weather"]
+    assert not any(isinstance(part, ThinkingPart) for part in plan.reply.parts)
+    assert plan.source == "directive"
+
+
+def test_the_pieces_of_a_reply_are_one_step() -> None:
+    pieces = (cut("one "), CONTINUE, Said(speaker=Speaker.ASSISTANT, text="two", calls=("c",)))
+    then = planner().plan(asked(CUT, *pieces, TOLD, offers=(WEATHER,)), {})
+    assert texts(then.reply.parts) == ["done now"]
+    rest = planner().plan(asked(CUT, *pieces, TOLD, cut("done "), GO_ON, offers=(WEATHER,)), {})
+    assert texts(rest.reply.parts) == ["now"]
+
+
+def test_a_reply_that_was_whole_has_nothing_left_to_say() -> None:
+    plan = planner().plan(asked('[[sim: say "all"]]', cut("all"), GO_ON), {})
+    assert plan.reply.parts == ()
+
+
+def test_a_reply_that_began_otherwise_is_said_whole() -> None:
+    plan = planner().plan(asked('[[sim: say "one two"]]', cut("else"), GO_ON), {})
+    assert texts(plan.reply.parts) == ["one two"]

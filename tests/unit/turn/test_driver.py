@@ -403,13 +403,15 @@ async def test_somebody_else_who_drives_the_chat_ends_our_drive() -> None:
         chat = await stage.world.running(user())
         async with asyncio.TaskGroup() as group:
             task = group.create_task(_stale(stage.drive(chat)))
-            await until(lambda: len(stage.models.asked) == 1)
+            await until(lambda: stage.shown(chat) == "late")
             found = await stage.again(chat)
             other = stage.with_models(ScriptedModels(says("theirs")))
             ended = await other.drive(found)
             hold.until.set()
             assert await task
-        assert await stage.said(ended) == ["user: hello", "assistant: theirs"]
+        assert await stage.said(ended) == [
+            *("user: hello", "assistant (cut): late", "assistant: theirs"),
+        ]
         stage.models.stream(stage.models.asked[0])
 
 

@@ -352,6 +352,37 @@ async def test_letting_go_keeps_what_was_said_and_a_successor_goes_on() -> None:
         assert (await stage.said(ended))[1:] == ["assistant (cut): The answ", "assistant: er."]
 
 
+@requirement("F30")
+async def test_letting_go_after_the_reply_lets_it_end_and_begins_nothing() -> None:
+    script: list[Item] = [TextDelta(0, "The answ"), hold := Hold(), TextDelta(0, "er."), End()]
+    async with staged(script) as stage:
+        chat = await stage.world.running(user())
+        await stage.world.do(chat.chat_id, SendMessage(user("and?")))
+        chat = await stage.world.load(chat.chat_id)
+        async with driving(stage, chat) as (task, nudges):
+            await until(lambda: stage.shown(chat) == "The answ")
+            nudges.let_go(after_reply=True)
+            await asyncio.sleep(1)
+            assert not task.done()
+            hold.until.set()
+        assert await stage.said(task.result()) == [
+            *("user: hello", "assistant: The answer.", "user: and?"),
+        ]
+        assert task.result().worker_id == chat.worker_id
+        assert len(stage.models.asked) == 1
+
+
+async def test_an_interrupt_is_heard_while_a_reply_may_end() -> None:
+    async with staged([TextDelta(0, "so far"), Hold()]) as stage:
+        chat = await stage.world.running(user())
+        async with driving(stage, chat) as (task, nudges):
+            await until(lambda: stage.shown(chat) == "so far")
+            nudges.let_go(after_reply=True)
+            await stage.interrupt(chat, nudges)
+        assert await stage.said(task.result()) == ["user: hello", "assistant (interrupted): so far"]
+        assert task.result().status is Status.IDLE
+
+
 @pytest.mark.parametrize("script", [[Hold()], [Failed(retry_after_s=30)]])
 async def test_letting_go_before_anything_was_said_just_returns(script: list[Item]) -> None:
     async with staged(script) as stage:

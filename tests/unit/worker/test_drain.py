@@ -7,6 +7,7 @@ from datetime import timedelta
 from holdfast.domain.chat import Chat
 from holdfast.turn.nudges import Nudges
 from holdfast.worker.options import WorkerOptions
+from holdfast.worker.runners import Drive
 from tests.requirements import requirement
 from tests.support.virtual import run_virtually
 from tests.support.workers import NEVER_S, fake_cell, until
@@ -138,5 +139,93 @@ def test_a_worker_that_never_reached_the_database_can_be_drained() -> None:
             async with asyncio.timeout(1):
                 await one.worker.run()
             assert one.counters.leases == 0
+
+    run_virtually(story())
+
+
+# Replies that are under way.
+
+FINISHING = replace(NO_TIMER, finish_replies_s=8.0, drain_s=10.0)
+
+
+def replies_of(length_s: float, cut: list[bool]) -> Drive:
+    """Drivers in the middle of a reply that takes so long, and whether each was cut."""
+
+    async def drive(chat: Chat, nudges: Nudges) -> Chat:
+        with nudges.replying():
+            try:
+                async with asyncio.timeout(length_s):
+                    await nudges.wait()
+            except TimeoutError:
+                pass
+            cut.append(nudges.leaving)
+        assert nudges.leaving, "nothing is begun after the reply"
+        return chat
+
+    return drive
+
+
+@requirement("L72", "F30")
+def test_a_reply_that_ends_in_time_is_not_cut_by_a_drain() -> None:
+    async def story() -> None:
+        cut: list[bool] = []
+        async with (
+            fake_cell() as cell,
+            cell.replica(FINISHING, drive=replies_of(5.0, cut)) as old,
+        ):
+            await cell.send()
+            await until(lambda: old.counters.driven == 1)
+            async with cell.replica(NO_TIMER, length_s=600) as new:
+                await asyncio.sleep(1)
+                old.worker.drain()
+                took_s = await until(lambda: len(new.script.driving) == 1)
+                assert cut == [False]
+                assert 3 < took_s < 5
+
+    run_virtually(story())
+
+
+@requirement("L72", "F30")
+def test_a_reply_that_takes_too_long_is_handed_over_within_the_bound() -> None:
+    async def story() -> None:
+        cut: list[bool] = []
+        async with (
+            fake_cell() as cell,
+            cell.replica(FINISHING, drive=replies_of(600.0, cut)) as old,
+        ):
+            await cell.send()
+            await until(lambda: old.counters.driven == 1)
+            async with cell.replica(NO_TIMER, length_s=600) as new:
+                await asyncio.sleep(1)
+                old.worker.drain()
+                took_s = await until(lambda: len(new.script.driving) == 1)
+                assert cut == [True]
+                assert 8 <= took_s < 10
+
+    run_virtually(story())
+
+
+def test_chats_without_a_reply_do_not_wait_for_those_with_one() -> None:
+    async def story() -> None:
+        cut: list[bool] = []
+        reply = replies_of(600.0, cut)
+
+        async def drive(chat: Chat, nudges: Nudges) -> Chat:
+            if old.counters.driven == 1:
+                return await reply(chat, nudges)
+            await nudges.wait()
+            return chat
+
+        async with fake_cell() as cell, cell.replica(FINISHING, drive=drive) as old:
+            for _ in range(3):
+                await cell.send()
+                await asyncio.sleep(1)
+            await until(lambda: old.counters.driven == 3)
+            async with cell.replica(NO_TIMER, length_s=600) as new:
+                await asyncio.sleep(1)
+                old.worker.drain()
+                assert await until(lambda: len(new.script.driving) == 2) < 1
+                assert cut == []
+                assert await until(lambda: len(new.script.driving) == 3) > 6
 
     run_virtually(story())

@@ -22,6 +22,7 @@ from holdfast.chats.create import create
 from holdfast.chats.send import send
 from holdfast.db.pool import Pool, PoolOptions, open_pool
 from holdfast.db.verify import verify
+from holdfast.domain.events import message_json
 from holdfast.domain.ids import ChatId
 from holdfast.domain.messages import Message
 from holdfast.domain.parts import Synthetic, ToolResult
@@ -30,7 +31,7 @@ from holdfast.prove.stage.folders import running_in, short_folder
 from holdfast.prove.stage.people import ACTOR, ORG, OWNER, add_user, user
 from holdfast.prove.stage.theatre import Actor, Theatre
 from holdfast.prove.turns.trials import BusKind, settings_for
-from holdfast.prove.turns.watching import Watching, watching
+from holdfast.prove.turns.watching import Watching, folded, watching
 from holdfast.settings import Settings
 
 Blow = Literal["kill", "term", "agent"]
@@ -199,7 +200,7 @@ async def _strike(victim: Actor, seen: Watching, before: int, verdict: Verdict) 
 async def _check(scene: Place, token: str, before: int, verdict: Verdict) -> None:
     verdict.wrong += [f"{v.rule} ({v.detail})" for v in await verify(scene.pool, [scene.chat_id])]
     history = await scene.history()
-    roles = [message.body.role.value for message in history[before:]]
+    roles = [m["role"] for m in folded(map(message_json, history[before:]))]
     if roles != ["user", "assistant", "tool", "assistant"]:
         verdict.wrong.append(f"history is {roles}")
         return

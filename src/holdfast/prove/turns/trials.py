@@ -24,7 +24,7 @@ from holdfast.domain.parts import Synthetic, ToolCall, ToolResult
 from holdfast.ports.store import Keyed
 from holdfast.prove.stage.people import ACTOR, ORG, OWNER, add_user, user
 from holdfast.prove.stage.theatre import Actor, Heard, Theatre
-from holdfast.prove.turns.watching import Watching, watching
+from holdfast.prove.turns.watching import Watching, folded, watching
 from holdfast.settings import Settings
 
 BusKind = Literal["postgres", "redis"]
@@ -65,6 +65,8 @@ class Verdict:
     wrong: list[str] = field(default_factory=list[str])
     zombie_commits: int = 0
     once_repeated: int = 0
+    continued: int = 0
+    """Replies that a successor went on with."""
 
 
 @dataclass(frozen=True)
@@ -129,6 +131,7 @@ def settings_for(theatre: Theatre, url: str, bus: BusKind, **more: Any) -> dict[
         "models": [model],
         "default_model": "sim",
         "role": "worker",
+        "finish_replies_s": 0.0,  # so that they are handed over wherever they are
         **more,
     }
     if bus == "redis":
@@ -176,7 +179,8 @@ async def play(
     try:
         chat_id = await scene.begin()
         assert scene.server.hub is not None
-        async with watching(scene.server.hub, chat_id) as seen:
+        strict = Watching(keeps_words=True)
+        async with watching(scene.server.hub, chat_id, strict) as seen:
             seen_last = seen.kinds
             await scene.follow_up(chat_id)
             struck = await _strike(victim, seen, verdict)
@@ -310,19 +314,22 @@ async def _check(
     history = await scene.history(chat_id)
     verdict.wrong += seen.wrong
     verdict.wrong += [f"{v.rule} ({v.detail})" for v in await verify(scene.pool, [chat_id])]
-    roles = [message.body.role.value for message in history]
+    told: dict[int, Any] = {
+        m.seq: orjson.loads(orjson.dumps(message_json(m))) for m in history if is_shown(m.body)
+    }
+    # A reply that a worker could not end is one with what its successor went on with.
+    whole = folded(told.values())
+    roles = [message["role"] for message in whole]
+    verdict.continued = len(told) - len(whole)
     if roles != ROLES and not handed_over:
         verdict.wrong.append(f"history is {roles}")
     if roles.count("user") != 2:
         verdict.wrong.append(f"{roles.count('user')} of 2 messages of the user's")
-    told: dict[int, Any] = {
-        m.seq: orjson.loads(orjson.dumps(message_json(m))) for m in history if is_shown(m.body)
-    }
     if seen.messages != told:
         verdict.wrong.append("the reader's history is not the stored one")
-    for seq, text in ((2, FIRST), (4, SECOND), (6, THIRD)):
-        if not handed_over and seq in told and "".join(_texts(told[seq])) != text:
-            verdict.wrong.append(f"message {seq} says {_texts(told[seq])}")
+    for place, text in ((1, FIRST), (3, SECOND), (5, THIRD)):
+        if not handed_over and place < len(whole) and "".join(_texts(whole[place])) != text:
+            verdict.wrong.append(f"message {whole[place]['seq']} says {_texts(whole[place])}")
     _check_effects(scene, history, verdict)
 
 

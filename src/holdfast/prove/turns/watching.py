@@ -1,7 +1,7 @@
 """A reader that checks what it is told while it is told it."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,6 +30,12 @@ class Watching:
     parts: int = 0
     shown: str = ""
     tool_output: str = ""
+    keeps_words: bool = False
+    """The bus is there all the time, and no model fails: what was shown becomes a message, even if
+    a reset took it back before (L153)."""
+    taken_back: str = ""
+    resets: int = 0
+    """Of text."""
     told_others: dict[tuple[int, int, int], Any] | None = None
     """What every reader of the chat was told, by message, attempt and number; shared by them."""
     _attempt: int = -1
@@ -44,6 +50,9 @@ class Watching:
             case "message":
                 self._take_message(data)
             case "preview_reset":
+                if self.shown.strip():
+                    self.taken_back = self.shown
+                    self.resets += 1
                 self._forget()
             case "history_reset":
                 self._forget()
@@ -92,6 +101,11 @@ class Watching:
             self.reordered += 1
         if data["role"] == "assistant" and not text_of(data).startswith(self.shown):
             self.wrong.append(f"shown {self.shown!r} is not in message {data['seq']} (M4)")
+        if data["role"] == "assistant":
+            if self.keeps_words and not text_of(data).startswith(self.taken_back):
+                said = f"{self.taken_back!r} was shown and taken back"
+                self.wrong.append(f"{said}, and is not in message {data['seq']} (L153)")
+            self.taken_back = ""
         self.messages[data["seq"]] = data
         self._forget()
 
@@ -128,3 +142,17 @@ async def watching(
         task = tasks.create_task(follow())
         yield seen
         task.cancel()
+
+
+def folded(messages: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same history with replies that broke off and what went on from them as one, for who
+    compares it with what a model was told to say."""
+    found: list[dict[str, Any]] = []
+    for message in messages:
+        last = found[-1] if found else None
+        if last is not None and last["ending"] == "cut" and message["role"] == "assistant":
+            parts = [*last["parts"], *message["parts"]]
+            found[-1] = {**message, "seq": last["seq"], "parts": parts}
+        else:
+            found.append(message)
+    return found
