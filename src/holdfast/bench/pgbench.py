@@ -13,6 +13,7 @@ from holdfast.db.queries import Query
 from holdfast.db.store import LOAD, commit_query
 from holdfast.domain.errors import HoldfastError
 from holdfast.domain.format import READS
+from holdfast.ports.history import PAGE_BYTES_MAX
 
 CHATS_PER_CLIENT: Final = 60
 HISTORY_READ: Final = 20
@@ -67,7 +68,7 @@ def read() -> str:
     """What the model is told."""
     values = {
         "chat_id": seen("id", "uuid"), "before": "2147483647", "as_of": "null::bigint",
-        "limit": str(HISTORY_READ),
+        "limit": str(HISTORY_READ), "bytes_max": str(PAGE_BYTES_MAX),
     }  # fmt: skip
     return fill(PAGE, values)
 

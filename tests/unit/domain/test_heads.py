@@ -63,6 +63,11 @@ def test_a_part_that_cannot_be_cut_ends_the_head() -> None:
     assert head_of(body) == (replace(body, parts=(Text("hello"),)), True)
 
 
+def test_a_part_without_room_for_any_text_is_left_out() -> None:
+    body = replace(user(""), parts=(Text("hello"), FileReference("p" * 900, text="x")))
+    assert head_of(body) == (replace(body, parts=(Text("hello"),)), True)
+
+
 def test_the_size_is_that_of_the_stored_json() -> None:
     assert parts_to_json((Text("ä"),)) == [{"kind": "text", "text": "ä"}]
     assert stored_bytes((Text("ä"),)) == len('[{"kind":"text","text":"ä"}]'.encode())

@@ -2042,10 +2042,18 @@ export interface components {
             /** Messages */
             messages: components["schemas"]["QueuedMessage"][];
         };
-        /** QueuedMessage */
+        /**
+         * QueuedMessage
+         * @description `parts`: the whole message, or its beginning if it is `cut`; to take it out gives the whole.
+         *     `bytes`: the size of the whole.
+         */
         QueuedMessage: {
             /** Author Id */
             author_id: string | null;
+            /** Bytes */
+            bytes: number;
+            /** Cut */
+            cut: boolean;
             /** Effort */
             effort: string | null;
             /** Model */

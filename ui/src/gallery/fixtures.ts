@@ -157,6 +157,8 @@ export function queued(id: number, words: string, urgent = false): QueuedMessage
     queued_id: id,
     urgent,
     parts: [text(words)],
+    bytes: words.length,
+    cut: false,
     model: null,
     effort: null,
     author_id: null,

@@ -95,7 +95,9 @@ class Sea:
         began_s = time.monotonic()
         self.worker.tell(do="open")
         waiting = (*self.chats, stopping)
-        await asyncio.gather(*(admin.until(each, "idle", within_s=SETTLE_S) for each in waiting))
+        with suppress(TimeoutError):  # then it took too long, and that is told
+            settled = (admin.until(each, "idle", within_s=SETTLE_S) for each in waiting)
+            await asyncio.gather(*settled)
         took_s = time.monotonic() - began_s
         self.worker.tell(do="close")
         return took_s
@@ -124,6 +126,8 @@ async def swim(order: Order, mutant: str | None = None) -> Found:
         alone_s = await sea.round(stopping=stopping)
         whales = await sea.fill(order.count)
         await _queue_told(sea, whales[0], found)
+        if found.violations:
+            return found  # what follows would only wait
         beside_s = await sea.round(stopping=stopping)
         found.count += len(whales)
         found.figures |= {"alone_s": round(alone_s, 2), "beside_s": round(beside_s, 2)}
