@@ -15,7 +15,7 @@ from holdfast.prove.turns.campaign import Campaign
 from holdfast.prove.turns.trials import BusKind, play, scene
 
 SCENES = 8
-PARTS = 24
+PARTS = 8
 """About as many as the replies of a trial have; a number beyond the last one strikes no worker."""
 
 
