@@ -97,6 +97,16 @@ def _tools_again() -> None:
     driver.plan = blindly
 
 
+def _words_made_anew() -> None:
+    """Whoever takes a reply over asks for all of it again, whatever readers have seen."""
+    from holdfast.turn.takeover import Takeover
+
+    async def nothing(self: Any, turn: Any) -> None:
+        pass
+
+    Takeover.text = nothing
+
+
 def _forgetful_bus() -> None:
     """What was said lies in the memory of whoever said it, and nowhere else."""
     from holdfast.bus.lossy import LossyBus
@@ -349,6 +359,7 @@ MUTANTS: Mapping[str, Patch] = {
     "no tombstone": _no_tombstone,
     "void calls live on": _void_calls_live_on,
     "parts only in memory": _forgetful_bus,
+    "words made anew": _words_made_anew,
     "no fence": _no_fence,
     "no fence, cut off": _no_fence_and_no_look,
     "tools re-run blindly": _tools_again,

@@ -45,7 +45,10 @@ TURNS: Final[dict[str, tuple[trials.Blow, str, str]]] = {
     "no fence": ("freeze", "before commit", "a zombie wrote"),
     "tools re-run blindly": ("kill", "after the effect of record_once", "once ran"),
     "publish before commit": ("kill", "before commit", "the reader's history is not"),
+    "words made anew": ("kill", "before append", "was shown and taken back"),
 }
+PARTS_SHOWN: Final = 3
+"""Before the worker dies, so that there is something to take back."""
 COMMANDS: Final[dict[str, tuple[commands.Blow, str, str]]] = {
     "stopped on hand-over": ("term", "after agent look", "not done to its end"),
     "no key": ("kill", "after agent start", "done twice"),
@@ -87,7 +90,8 @@ def _turn(name: str) -> Callable[[], Awaitable[bool]]:
 
     async def notice() -> bool:
         async with theatre() as stage, trials.scene(stage, "redis", name) as place:
-            verdict = await trials.play(place, blow, 1, wake_at=4, name=boundary)
+            number = PARTS_SHOWN + 1 if boundary == "before append" else 1
+            verdict = await trials.play(place, blow, number, wake_at=4, name=boundary)
         return any(noticed in sentence for sentence in verdict.wrong)
 
     return notice

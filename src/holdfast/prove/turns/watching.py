@@ -64,6 +64,11 @@ class Watching:
         self._news.set()
 
     def _take_part(self, data: dict[str, Any]) -> None:
+        if self.keeps_words and self.taken_back:
+            # By another attempt. Only a reader that was away may be told a reset, and then the
+            # message follows at once.
+            self.wrong.append(f"{self.taken_back!r} was shown and taken back (L153)")
+            self.taken_back = ""
         attempt, seq = data["attempt"], data["seq"]
         if (attempt, seq) != (self._attempt, self._seq + 1) and seq != 1:
             self.wrong.append(f"part {attempt}.{seq} after {self._attempt}.{self._seq}")
