@@ -58,10 +58,9 @@ async def decisions_logged(client: Client, chat_id: str) -> list[dict[str, Any]]
 
 @requirement("L151", "X4")
 async def test_exact_arguments_of_a_call_are_sent_as_text(cell: Cell) -> None:
-    async with cell.client() as client:
-        given = '{"account": 9007199254740993, "note": "rent"}'
-        chat_id, _ = await asking(client, f"[[sim: call clock {given}]]")
-        page = (await client.get(f"chats/{chat_id}/messages")).json
+    given = '{"account": 9007199254740993, "note": "rent"}'
+    chat_id, _ = await asking(cell.admin, f"[[sim: call clock {given}]]")
+    page = (await cell.admin.get(f"chats/{chat_id}/messages")).json
     (call,) = [p for m in page["messages"] for p in m["parts"] if p["kind"] == "tool_call"]
     assert call["arguments"] == {"account": 9007199254740993, "note": "rent"}
     assert call["exact_arguments"] == {"account": "9007199254740993"}

@@ -73,6 +73,16 @@ describe("a turn", () => {
     expect(items.at(-1)).toMatchObject({ foot: { is: "over", answer: "done" } });
   });
 
+  it("has calls with the exact text of their arguments, where the server sent one", () => {
+    const pay = { ...toolCall("c1", "pay"), exact_arguments: { account: "9007199254740993" } };
+    const exact = (part: Message["parts"][number]) =>
+      itemsOf(facts([ask, message(2, "assistant", [part])], "running"), SHUT).flatMap((item) =>
+        item.kind === "tool" ? [item.call.exact] : [],
+      );
+    expect(exact(pay)).toEqual([{ account: "9007199254740993" }]);
+    expect(exact(toolCall("c1", "pay"))).toEqual([{}]);
+  });
+
   it("can be asked again if it is the last, and if words are all that was asked", () => {
     const feet = (...messages: Message[]) =>
       itemsOf(facts(messages, "idle"), SHUT).flatMap((item) =>
