@@ -37,7 +37,7 @@ FIGURES: Final[Mapping[str, tuple[str, str]]] = {
 MEANINGS: Final[Mapping[str, str]] = {
     "defects_open": "defects of the review that are not mended",
     "repro_scripts_mended": "scripts of the review that no longer show their defect",
-    "prove_attacks": "attacks of this page",
+    "prove_attacks": "attacks of the proof that was counted",
     "prove_broken": "promises that broke",
     "mutants_total": "protections taken away",
     "mutants_killed": "of those, noticed",
@@ -137,10 +137,12 @@ def main() -> None:
     parser.add_argument("--profile", choices=("quick", "full", "soak"), default="quick")
     parser.add_argument("--seeds", type=int, default=SEEDS, help="0: no simulation")
     parser.add_argument("--first", type=int, default=FIRST_SEED)
-    parser.add_argument("--without-attacks", action="store_true")
+    parser.add_argument("--report", type=Path, help="count this proof, and make none")
     given = parser.parse_args()
     found: dict[str, float | int | str] = {}
-    if not given.without_attacks:
+    if given.report is not None:
+        found |= figures_of(orjson.loads(given.report.read_bytes()))
+    else:
         with tempfile.TemporaryDirectory() as folder:
             found |= figures_of(attack(given.profile, Path(folder) / "proof.json"))
             found["prove_profile"] = given.profile

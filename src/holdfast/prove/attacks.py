@@ -291,8 +291,8 @@ ATTACKS: Final = (
     Attack(
         "changing primaries",
         "After a failover the server goes on by itself.",
-        "the endpoint of the database led to a read-only standby and back, and to a promoted one,"
-        " also one that had not received the last commits",
+        "the endpoint of the database led to a read-only standby and back, and to a promoted one;"
+        " where chats have a stamp, also to one that had not received the last commits",
         "changes of primary",
         sizes(2, 30, 300),
         primaries.change,
@@ -310,8 +310,8 @@ ATTACKS: Final = (
     Attack(
         "refused statements",
         "No error of the database ends a process.",
-        "every statement of a server, and every connection, refused with an error of every SQLSTATE"
-        " class; a worker whose commits alone are refused",
+        "the statements of a server, in its loops and for people, and its connections, refused with"
+        " an error of every SQLSTATE class; a worker whose commits alone are refused",
         "statements refused",
         sizes(300, 6_000, 60_000),
         sqlstates.refuse,

@@ -206,7 +206,7 @@ async def lose_commits(place: Fleet, found: Found, order: Order) -> None:
         first = await anext(events)
         while first.get("event") is None:
             first = await anext(events)
-        if first["event"] not in ("reset", "snapshot"):
+        if first["event"] != "history_reset":
             place.wrong.append(f"a cursor of lost commits was resumed with {first['event']}")
     if any("the lost words" in text for text in stored):
         place.wrong.append("lost words are shown")

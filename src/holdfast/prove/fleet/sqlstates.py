@@ -118,9 +118,9 @@ async def _refuse_commits(
             chat_id = await ill.admin.new_chat(LONG_TURN)
             line.only = COMMITS
             line.begin("53100")
+            began_s = time.monotonic()
             healthy_settings = settings_for(stage, url, "postgres", **SETTINGS)
             async with served(healthy_settings) as healthy:
-                began_s = time.monotonic()
                 try:
                     await healthy.admin.until(chat_id, "idle", within_s=within_s)
                 except TimeoutError:

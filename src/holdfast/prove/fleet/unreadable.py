@@ -6,7 +6,7 @@ chats together: a message, a queued message, and what a chat waits for.
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import cycle, islice
 from typing import Any, Final, Literal, get_args
@@ -59,7 +59,7 @@ class Chats:
 async def set_aside(order: Order, mutant: str | None = None, within_s: float = WITHIN_S) -> Found:
     """So many rows, of every kind as often."""
     found = Found(0)
-    rows: Iterator[Row] = cycle(ROWS)
+    rows: cycle[Row] = cycle(ROWS)
     async with theatre() as stage:
         while found.count < order.count:
             batch = list(islice(rows, min(BATCH_MAX, order.count - found.count)))
@@ -77,7 +77,7 @@ async def set_aside(order: Order, mutant: str | None = None, within_s: float = W
     return found
 
 
-async def _poisoned(admin: Client, url: str, rows: list[Row]) -> Chats:
+async def _poisoned(admin: Client, url: str, rows: Sequence[Row]) -> Chats:
     chats = Chats()
     connection = await asyncpg.connect(url)
     try:

@@ -16,7 +16,7 @@ import orjson
 from holdfast.prove.stage.client import ADMIN_EMAIL, OUR_ORIGIN, PASSWORD, Client
 from holdfast.prove.stage.door import PLENTY
 
-START_S: Final = 60.0
+START_S: Final = 120.0
 OURS: Final = "HOLDFAST_"
 
 
@@ -77,7 +77,8 @@ async def served(
         try:
             url = await _ready(process, log)
             local = None if client_address is None else (client_address, 0)
-            connector = aiohttp.TCPConnector(limit=0, local_addr=local)
+            # No connection is used again: the server may have closed one that was silent.
+            connector = aiohttp.TCPConnector(limit=0, local_addr=local, force_close=True)
             async with aiohttp.ClientSession(connector=connector) as http:
                 yield Served(process, log, await _admin(Client(http, url)))
         finally:
