@@ -56,6 +56,7 @@ def pool_options(settings: Settings) -> PoolOptions:
         connections_max=settings.database_connections_max,
         command_timeout_s=settings.database_command_timeout_s,
         wait_s=settings.database_command_timeout_s,
+        statements_per_person=settings.statements_per_user_max,
     )
 
 
