@@ -12,6 +12,7 @@ import asyncpg
 from holdfast.agent.sandbox.bubblewrap import Bubblewrap, Ground
 from holdfast.agent.sandbox.check import CannotAttack
 from holdfast.db.pool import BoundedPool
+from holdfast.db.shares import Shares
 from holdfast.prove.attack import CannotTry, Found, Mutant, Order
 from holdfast.prove.attacks import ask_to_leave
 from holdfast.prove.borders.matrix import cross
@@ -22,7 +23,7 @@ from holdfast.prove.commits.behind import answering_first
 from holdfast.prove.commits.hopeful import hoping
 from holdfast.prove.hands import stopping
 from holdfast.prove.hands import trials as commands
-from holdfast.prove.limits import connections, disk
+from holdfast.prove.limits import connections, disk, flood
 from holdfast.prove.models.campaign import fail
 from holdfast.prove.models.documented import documented
 from holdfast.prove.mutants import instead_of, nothing
@@ -66,6 +67,8 @@ def mutants() -> list[Mutant]:
         Mutant("leases by one's own clock", "clock jumps", _clock),
         Mutant("taken without being stored", "full disks", _hopeful),
         Mutant("heartbeat in the pool", "used-up connections", _starved, alone=True),
+        Mutant("no places for people", "one floods", _no_places, alone=True),
+        Mutant("no end to streams", "one floods", _no_end_to_streams, alone=True),
         Mutant("no end to waiting", "used-up connections", _endless, alone=True),
         *(Mutant(name, "borders", _border(name), alone=True) for name in UNGUARDED),
         *(Mutant(name, "failing models", _failing(name)) for name in MODELS),
@@ -183,6 +186,17 @@ async def _endless() -> bool:
     with instead_of(BoundedPool, "acquire", asyncpg.Pool.acquire):
         found = await connections.exhaust(Order(1, 1, _quietly))
     return any("only after" in sentence for sentence in found.violations)
+
+
+async def _no_places() -> bool:
+    with instead_of(Shares, "enter", nothing):
+        found = await flood.flood(Order(1, 1, _quietly))
+    return any("statements of one person at once" in said for said in found.violations)
+
+
+async def _no_end_to_streams() -> bool:
+    found = await flood.flood(Order(1, 1, _quietly), streams_per_user_max=0, streams_per_chat_max=0)
+    return any("streams of one person are open" in said for said in found.violations)
 
 
 def _border(name: str) -> Callable[[], Awaitable[bool]]:
