@@ -112,6 +112,10 @@ async def a_cell(template: str, bus_url: str, *, with_worker: bool) -> AsyncGene
             "HOLDFAST_BUS_PREFIX": f"bench{uuid4().hex[:8]}",
             "HOLDFAST_LOG_LEVEL": "WARNING",
             "HOLDFAST_RATE_PER_S": "1000000",
+            "HOLDFAST_STATEMENTS_PER_USER_MAX": "0",
+            "HOLDFAST_CHATS_PER_USER_MAX": "0",
+            "HOLDFAST_STREAMS_PER_USER_MAX": "0",
+            "HOLDFAST_STREAMS_PER_CHAT_MAX": "0",
             "HOLDFAST_RATE_BURST": "1000000",
         }
         key = await _first_key(url)

@@ -235,7 +235,7 @@ def _fork(size: Size) -> dict[str, Any]:
     return FACTS | {
         "chat_id": UUID(int=9), "org_id": ORG, "owner_id": _owner(size, 77), "status": "idle",
         "owes_reply": False, "history_version": 1, "last_seq": last, "tools": "[]", "taker": None,
-        "source_id": CHAT, "source_version": last, "upto": last,
+        "source_id": CHAT, "source_version": last, "upto": last, "chats_max": 100_000,
     }  # fmt: skip
 
 

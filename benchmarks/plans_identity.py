@@ -77,6 +77,7 @@ def identity_statements(
         "pins_max": 50, "labels": ["l"], "expected": None, "seq": 1, "with_user": user,
         "statuses": None, "client_key": "k", "digest": hashed, "made_id": user,
         "archived": False, "label": None, "title_has": None, "after_at": datetime.now(UTC),
+        "until_at": datetime(2026, 1, 1, tzinfo=UTC), "until_id": user, "looks_max": 10,
         "since": 1, "user_ids": [user] * 100, "sinces": [1] * 100,
     }  # fmt: skip
     pins = values | {"pinned": True}
@@ -123,6 +124,9 @@ def _plain() -> Iterator[tuple[str, Query]]:
         for after in (False, True):
             name = " + ".join(conditions) + (" after" if after else "")
             yield f"list by {name}", listed(conditions, after=after)
+            yield f"search by {name}", listed(conditions, after=after, until=True)
+    yield "searched until", listing.SEARCHED_UNTIL
+    yield "searched until, after", listing.SEARCHED_UNTIL_AFTER
 
 
 def _allowed() -> Iterator[tuple[str, Query]]:

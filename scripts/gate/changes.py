@@ -69,6 +69,13 @@ PROTECTED: Final = (
         ),
     ),
     Protected(
+        prove("proof-flood", "one floods"),
+        (
+            *(f"{SRC}/db/shares.py", f"{SRC}/db/pool.py", f"{SRC}/chats/listing.py"),
+            *(f"{SRC}/web/streams.py", f"{SRC}/prove/limits/flood.py"),
+        ),
+    ),
+    Protected(
         prove("proof-commands", "commands", "agents", "process trees", "escapes"),
         (
             *(f"{SRC}/agent/*", f"{SRC}/workspace/*", f"{SRC}/tools/workspace/*"),

@@ -126,6 +126,10 @@ def _settings(wanted: Wanted, simulators: list[str]) -> dict[str, str]:
         # One user stands for thousands of people.
         "HOLDFAST_RATE_PER_S": PLENTY,
         "HOLDFAST_RATE_BURST": PLENTY,
+        "HOLDFAST_STATEMENTS_PER_USER_MAX": "0",
+        "HOLDFAST_CHATS_PER_USER_MAX": "0",
+        "HOLDFAST_STREAMS_PER_USER_MAX": "0",
+        "HOLDFAST_STREAMS_PER_CHAT_MAX": "0",
         **(wanted.settings or {}),
     }
 

@@ -113,6 +113,7 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
     async with AsyncExitStack() as stack:
         pool = await stack.enter_async_context(open_pool(url, pool_options(settings)))
         metrics.bind("pool", lambda: _pool_numbers(pool))
+        metrics.bind("shares", lambda: numbers_of(pool.shares.counters))
         await refuse_behind(pool)
         clock = await DatabaseClock.open(pool)
         await stack.enter_async_context(
@@ -130,7 +131,14 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
                 offered, pool, clock, ids, metrics, owned_max=settings.workspaces_per_user_max
             )
         )
-        store = PostgresStore(pool, wait_s=settings.database_command_timeout_s)
+        store = PostgresStore(
+            pool,
+            wait_s=settings.database_command_timeout_s,
+            chats_max=settings.chats_per_user_max,
+        )
+        listing = PostgresListing(pool, within_s=settings.list_s)
+        metrics.bind("lists", lambda: {"too_slow": listing.too_slow})
+        metrics.bind("quotas", lambda: {"chats_refused": store.chats_refused})
         metrics.bind("commits", lambda: numbers_of(store.commits))
         yield Adapters(
             store=store,
@@ -143,7 +151,7 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
             ids=ids,
             open_leases=lambda: _open_leases(settings.direct_url, settings.heartbeat_every_s),
             people=PeopleAdapters(
-                listing=PostgresListing(pool),
+                listing=listing,
                 users=PostgresUsers(pool),
                 credentials=PostgresCredentials(pool),
                 audit=PostgresAuditLog(pool),

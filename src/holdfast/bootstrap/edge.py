@@ -38,6 +38,7 @@ from holdfast.web.edge import Chats, Edge, Identity, OidcDoor, RunTimeSettings, 
 from holdfast.web.protocol import HeadOptions
 from holdfast.web.rates import Rates
 from holdfast.web.serving import Serving, ServingOptions, bind, serving
+from holdfast.web.streams import StreamPlaces
 
 if TYPE_CHECKING:
     import socket
@@ -110,6 +111,7 @@ def edge_of(server: Server, settings: Settings) -> Edge:
         ),
         rates=Rates(settings.rate_per_s, settings.rate_burst),
         strangers=Rates(settings.stranger_rate_per_s, settings.stranger_rate_burst),
+        streams=StreamPlaces(settings.streams_per_user_max, settings.streams_per_chat_max),
         workspaces=adapters.workspaces,
         check_writable=adapters.check_writable,
         oidc={each.name: _door(each, settings, adapters, identity) for each in settings.oidc},
@@ -199,6 +201,7 @@ async def open_served(server: Server, settings: Settings) -> AsyncGenerator[Serv
         async with beside(lambda: _forget_expired(people.credentials), "forget expired"):
             http = serving(create_app(edge), options)
             server.metrics.bind("http", lambda: numbers_of(http.counters))
+            server.metrics.bind("places", lambda: numbers_of(edge.streams.counters))
             yield Served(server=server, edge=edge, http=http, bound=bound)
 
 

@@ -57,6 +57,7 @@ def pool_options(settings: Settings) -> PoolOptions:
         command_timeout_s=settings.database_command_timeout_s,
         wait_s=settings.database_command_timeout_s,
         pooler=settings.database_pooler,
+        statements_per_person=settings.statements_per_user_max,
     )
 
 

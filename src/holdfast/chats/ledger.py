@@ -39,6 +39,7 @@ from holdfast.domain.errors import (
     ChatNotFound,
     CommandRefused,
     KeyReused,
+    TooManyChats,
     VersionNotFound,
 )
 from holdfast.domain.fence import Fence
@@ -283,6 +284,9 @@ class Ledger:
                 place.leave()
                 return None
             commit = await self._tell(taken, stamp, by_owner=True)
+        except TooManyChats:
+            place.leave()  # refused by the store: nothing was committed
+            raise
         except BaseException:
             # Not answered, or whoever asked hung up: it may be ours, and nobody drives it.
             place.doubt(taken.chat)

@@ -28,11 +28,14 @@ LABELS_MAX: Final = 20
 LABEL_CHARS_MAX: Final = 60
 TITLE_CHARS_MAX: Final = 200
 SEARCH_CHARS_MAX: Final = 200
+SEARCH_LOOKS_MAX: Final = 20_000
+"""Chats of one's own that one search looks at; its next page goes on after them."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListPage:
-    """`after`: the cursor of the next page; None if this was the last."""
+    """`after`: the cursor of the next page; None if this was the last. A page of a search may be
+    short, or empty, and yet not the last."""
 
     entries: tuple[Entry, ...]
     after: str | None
@@ -46,9 +49,12 @@ async def page(
     limit: int = 50,
     after: str | None = None,
     pinned: Literal["first", "mixed"] = "mixed",
+    looks_max: int = SEARCH_LOOKS_MAX,
 ) -> ListPage:
     """The chats that one may read, last touched first. With `pinned="first"` the first page begins
-    with all of one's pins, beyond the limit, and no page has them again."""
+    with all of one's pins, beyond the limit, and no page has them again.
+
+    A search looks at `looks_max` chats at a time: a word that is nowhere must not read them all."""
     assert 1 <= limit <= PAGE_MAX
     wanted = wanted or Wanted()
     if wanted.title_has is not None and len(wanted.title_has) > SEARCH_CHARS_MAX:
@@ -60,8 +66,11 @@ async def page(
         if place is None:
             first = await listing.page(may, replace(wanted, pinned=True), limit=PINS_MAX)
         wanted = replace(wanted, pinned=False)
-    found = await listing.page(may, wanted, limit=limit + 1, after=place)
-    return _page((*first, *found[:limit]), found, limit)
+    until: Place | None = None
+    if wanted.searches and wanted.whose != "shared":
+        until = await listing.searched_until(may, looks_max=looks_max, after=place)
+    found = await listing.page(may, wanted, limit=limit + 1, after=place, until=until)
+    return _page((*first, *found[:limit]), found, limit, until)
 
 
 async def oversee(
@@ -86,13 +95,14 @@ async def oversee(
     return _page(shown, found, limit)
 
 
-def _page(shown: Sequence[Entry], found: Sequence[Entry], limit: int) -> ListPage:
-    more = len(found) > limit
-    last = found[limit - 1] if more else None
-    return ListPage(
-        tuple(shown),
-        None if last is None else encode_cursor(Place(last.touched_at, last.chat_id)),
-    )
+def _page(
+    shown: Sequence[Entry], found: Sequence[Entry], limit: int, until: Place | None = None
+) -> ListPage:
+    """`until`: where the next page goes on if this one is not full."""
+    if len(found) > limit:
+        last = found[limit - 1]
+        until = Place(last.touched_at, last.chat_id)
+    return ListPage(tuple(shown), None if until is None else encode_cursor(until))
 
 
 async def find(

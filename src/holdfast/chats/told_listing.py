@@ -88,9 +88,20 @@ class ToldListing:
     # What only reads.
 
     async def page(
-        self, may: Filter, wanted: Wanted, *, limit: int, after: Place | None = None
+        self,
+        may: Filter,
+        wanted: Wanted,
+        *,
+        limit: int,
+        after: Place | None = None,
+        until: Place | None = None,
     ) -> Sequence[Entry]:
-        return await self._listing.page(may, wanted, limit=limit, after=after)
+        return await self._listing.page(may, wanted, limit=limit, after=after, until=until)
+
+    async def searched_until(
+        self, may: Filter, *, looks_max: int, after: Place | None = None
+    ) -> Place | None:
+        return await self._listing.searched_until(may, looks_max=looks_max, after=after)
 
     async def find(self, may: Filter, chat_id: ChatId) -> Entry | None:
         return await self._listing.find(may, chat_id)

@@ -1,17 +1,18 @@
 """Lists of chats from PostgreSQL; what may not be seen is not fetched."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from holdfast.db.audit import audit_parameters, audited_if
 from holdfast.db.codec import escape, unescape
 from holdfast.db.policy import actor_parameters, filtered, listed
 from holdfast.db.pool import Pool
-from holdfast.db.queries import load_query
+from holdfast.db.queries import Query, load_query
 from holdfast.db.rows import Row
-from holdfast.db.store import SEQ_MAX, VERSION_MAX, fetch_row, fetch_rows
+from holdfast.db.store import SEQ_MAX, VERSION_MAX, fetch_row, fetch_rows, fetch_rows_within
 from holdfast.domain.audit import AuditEntry
 from holdfast.domain.chat import Status
+from holdfast.domain.errors import TooSlow
 from holdfast.domain.ids import ChatId, OrgId, Seq, UserId, Version
 from holdfast.domain.parts import Need
 from holdfast.domain.policy import Condition, Filter, Kind
@@ -20,23 +21,34 @@ from holdfast.ports.listing import Entry, ListChanges, Mark, Place, Share, Wante
 SUGGEST: Final = load_query("suggest_title")
 NOW: Final = load_query("watch_now")
 POLL: Final = load_query("watch_poll")
+SEARCHED_UNTIL: Final = load_query("searched_until_begin", "searched_until_end")
+SEARCHED_UNTIL_AFTER: Final = load_query("searched_until_begin", "list_after", "searched_until_end")
+LIST_S: Final = 2.0
 _STATUSES: Final = frozenset(status.value for status in Status)
 _NEEDS: Final = frozenset(need.value for need in Need)
 
 
 class PostgresListing:
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, *, within_s: float = LIST_S) -> None:
+        """`within_s`: what a list or a search may take; then it raises `TooSlow`."""
         self._pool = pool
+        self._within_s = within_s
+        self.too_slow = 0
 
     async def page(
-        self, may: Filter, wanted: Wanted, *, limit: int, after: Place | None = None
+        self,
+        may: Filter,
+        wanted: Wanted,
+        *,
+        limit: int,
+        after: Place | None = None,
+        until: Place | None = None,
     ) -> Sequence[Entry]:
         conditions = _conditions(may, wanted)
         if not conditions:
             return []
-        rows = await fetch_rows(
-            self._pool,
-            listed(conditions, after=after is not None),
+        rows = await self._fetch(
+            listed(conditions, after=after is not None, until=until is not None),
             **actor_parameters(may),
             statuses=None if wanted.statuses is None else [s.value for s in wanted.statuses],
             archived=wanted.archived,
@@ -45,9 +57,23 @@ class PostgresListing:
             title_has=None if wanted.title_has is None else escape(wanted.title_has),
             after_at=None if after is None else after.touched_at,
             after_id=None if after is None else after.chat_id,
+            until_at=None if until is None else until.touched_at,
+            until_id=None if until is None else until.chat_id,
             limit=limit,
         )
         return [_entry(row) for row in rows]
+
+    async def searched_until(
+        self, may: Filter, *, looks_max: int, after: Place | None = None
+    ) -> Place | None:
+        rows = await self._fetch(
+            SEARCHED_UNTIL if after is None else SEARCHED_UNTIL_AFTER,
+            actor_id=may[0].user_id,
+            after_at=None if after is None else after.touched_at,
+            after_id=None if after is None else after.chat_id,
+            looks_max=looks_max,
+        )
+        return Place(rows[0]["touched_at"], ChatId(rows[0]["id"])) if rows else None
 
     async def find(self, may: Filter, chat_id: ChatId) -> Entry | None:
         return await self._one("find_entry_begin", "entry_end", may, chat_id=chat_id)
@@ -146,8 +172,7 @@ class PostgresListing:
         return Mark(row["reached"])
 
     async def changes(self, may: Filter, since: Mark, *, limit: int) -> ListChanges:
-        rows = await fetch_rows(
-            self._pool,
+        rows = await self._fetch(
             filtered(Kind.CHAT, may[1], "watch_begin", "watch_end"),
             **actor_parameters(may),
             since=min(since, VERSION_MAX),
@@ -165,6 +190,13 @@ class PostgresListing:
         row = await fetch_row(self._pool, POLL, user_ids=list(since), sinces=list(since.values()))
         assert row is not None
         return Mark(row["reached"]), frozenset(UserId(each) for each in row["user_ids"])
+
+    async def _fetch(self, query: Query, **parameters: object) -> list[Any]:
+        try:
+            return await fetch_rows_within(self._within_s, self._pool, query, **parameters)
+        except TooSlow:
+            self.too_slow += 1
+            raise
 
     async def _one(self, begin: str, end: str, may: Filter, **values: object) -> Entry | None:
         query = filtered(Kind.CHAT, may[1], begin, end)

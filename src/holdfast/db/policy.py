@@ -39,13 +39,14 @@ def filtered(kind: Kind, rule: Rule, begin: str, *end: str) -> Query:
 
 
 @cache
-def listed(conditions: tuple[Condition, ...], *, after: bool) -> Query:
+def listed(conditions: tuple[Condition, ...], *, after: bool, until: bool = False) -> Query:
     """A page of chats: a branch per condition, each with what is wanted."""
     blocks = ["list_begin"]
     for index, condition in enumerate(conditions):
         blocks += ["list_or"] if index else []
         blocks += [BRANCHES[condition], "list_wanted"]
         blocks += ["list_after"] if after else []
+        blocks += ["list_until"] if until else []
         blocks += ["list_limit"]
     return load_query(*blocks, "list_entries")
 

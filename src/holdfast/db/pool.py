@@ -13,6 +13,7 @@ from typing_extensions import override
 
 from holdfast.db.faults import DATABASE_ERRORS, leads_elsewhere, reason_of, unavailable
 from holdfast.db.queries import Query, load_query
+from holdfast.db.shares import PersonsPlace, Shares, people_together
 from holdfast.domain.errors import HoldfastError
 
 if TYPE_CHECKING:
@@ -60,6 +61,8 @@ class PoolOptions:
     writes: bool = True
     """False: a standby will do."""
     pooler: Pooler = "none"
+    statements_per_person: int = 0
+    """At once; 0: no bound."""
 
     def __post_init__(self) -> None:
         assert 0 < self.connections_min <= self.connections_max
@@ -92,11 +95,12 @@ class BoundedPool(asyncpg.Pool):
     as they are in use.
     """
 
-    __slots__ = ("_wait_s", "expired")
+    __slots__ = ("_wait_s", "expired", "shares")
 
-    def __init__(self, *given: Any, wait_s: float, **more: Any) -> None:  # noqa: ANN401 - the driver's
+    def __init__(self, *given: Any, wait_s: float, shares: Shares, **more: Any) -> None:  # noqa: ANN401 - the driver's
         super().__init__(*given, **more)
         self._wait_s = wait_s
+        self.shares = shares
         self.expired = 0
 
     @override
@@ -108,6 +112,11 @@ class BoundedPool(asyncpg.Pool):
     async def expire_connections(self) -> None:
         self.expired += 1
         await super().expire_connections()
+
+
+def persons_place(pool: Pool) -> PersonsPlace:
+    """Where whoever asks waits before a statement that is theirs alone."""
+    return PersonsPlace(pool.shares if isinstance(pool, BoundedPool) else None)
 
 
 class _Checkout:
@@ -149,13 +158,18 @@ class _Checkout:
 
 
 @asynccontextmanager
-async def open_pool(url: str, options: PoolOptions | None = None) -> AsyncGenerator[Pool]:
+async def open_pool(url: str, options: PoolOptions | None = None) -> AsyncGenerator[BoundedPool]:
     """A pool on a database that keeps its promises; refuses one that was told not to."""
     logging.getLogger(asyncpg.pool.__name__).addFilter(_in_one_line)
     options = options or PoolOptions()
     pool = BoundedPool(
         url,
         wait_s=options.wait_s,
+        shares=Shares(
+            options.statements_per_person,
+            people_together(options.connections_max),
+            wait_s=options.wait_s,
+        ),
         min_size=options.connections_min,
         max_size=options.connections_max,
         max_queries=_QUERIES_MAX,

@@ -16,7 +16,7 @@ from holdfast.db.audit_entry import audit_parameters
 from holdfast.db.codec import escape
 from holdfast.db.faults import DATABASE_ERRORS, is_undone, unavailable
 from holdfast.db.lanes import LaneCounters, Lanes, Manners
-from holdfast.db.pool import WAIT_S, Connection, Pool
+from holdfast.db.pool import WAIT_S, Connection, Pool, persons_place
 from holdfast.db.queries import Query, load_query
 from holdfast.db.rows import (
     Row,
@@ -33,6 +33,7 @@ from holdfast.db.rows import (
 )
 from holdfast.db.together import Together
 from holdfast.domain.chat import Chat, Facts, Origin, Past, Target
+from holdfast.domain.errors import TooManyChats, TooSlow
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId, ClientKey, Epoch, QueuedId, Seq, UserId, Version
 from holdfast.domain.messages import Role
@@ -80,8 +81,11 @@ class _Commit:
 class PostgresStore:
     """The store on PostgreSQL. Holds no state but the pool, and who asks at this moment."""
 
-    def __init__(self, pool: Pool, *, wait_s: float = WAIT_S) -> None:
+    def __init__(self, pool: Pool, *, wait_s: float = WAIT_S, chats_max: int = 0) -> None:
+        """`chats_max`: of one owner; 0: no bound."""
         self._pool = pool
+        self._chats_max = chats_max
+        self.chats_refused = 0
         self._loads = Together(self._load_one, self._load_many)
         self._commits = Lanes(pool.acquire, _commit_one, _commit_many, MANNERS, wait_s=wait_s)
 
@@ -103,7 +107,7 @@ class PostgresStore:
         return Loaded(facts, _receipt(row))
 
     async def _load_one(self, wanted: "_Wanted") -> Row | None:
-        return await fetch_row(
+        return await _fetch_shared_row(
             self._pool,
             LOAD,
             chat_id=wanted.chat_id,
@@ -112,7 +116,7 @@ class PostgresStore:
         )
 
     async def _load_many(self, wanted: Sequence["_Wanted"]) -> list[Row | None]:
-        rows = await fetch_rows(
+        rows = await _fetch_shared_rows(
             self._pool,
             LOAD_MANY,
             chat_ids=[each.chat_id for each in wanted],
@@ -165,9 +169,17 @@ class PostgresStore:
             tools=tools_to_json(chat.tools),
             client_key=None if keyed is None else escape(keyed.key),
             digest=None if keyed is None else keyed.digest,
+            chats_max=self._chats_max,
             **(messages_parameters(outcome.appended) if forked is None else _taken(forked)),
         )
-        return None if row is None else _stamp(row)
+        if row is None:
+            return None
+        if not row["is_full"]:
+            return _stamp(row)
+        if keyed is not None and await self.find_created(chat.owner_id, keyed.key) is not None:
+            return None  # a repeat makes no further chat
+        self.chats_refused += 1
+        raise TooManyChats(self._chats_max)
 
     async def find_created(self, owner_id: UserId, key: ClientKey) -> Created | None:
         row = await fetch_row(self._pool, FIND_CREATED, owner_id=owner_id, client_key=escape(key))
@@ -288,12 +300,46 @@ def every_commit() -> list[tuple[str, ...]]:
 
 async def fetch_row(pool: Pool, query: Query, **parameters: object) -> Row | None:
     try:
-        return await pool.fetchrow(query.text, *query.values(parameters))
+        async with persons_place(pool):
+            return await pool.fetchrow(query.text, *query.values(parameters))
     except DATABASE_ERRORS as error:
         raise unavailable(error) from error
 
 
 async def fetch_rows(pool: Pool, query: Query, **parameters: object) -> list[Any]:
+    try:
+        async with persons_place(pool):
+            return await pool.fetch(query.text, *query.values(parameters))
+    except DATABASE_ERRORS as error:
+        raise unavailable(error) from error
+
+
+async def fetch_rows_within(
+    within_s: float, pool: Pool, query: Query, **parameters: object
+) -> list[Any]:
+    """What may take long, because it looks at many rows. Raises `TooSlow`; the server then ends the
+    statement."""
+    try:
+        async with persons_place(pool), pool.acquire() as connection:
+            try:
+                return await connection.fetch(
+                    query.text, *query.values(parameters), timeout=within_s
+                )
+            except TimeoutError:
+                raise TooSlow(within_s) from None
+    except DATABASE_ERRORS as error:
+        raise unavailable(error) from error
+
+
+async def _fetch_shared_row(pool: Pool, query: Query, **parameters: object) -> Row | None:
+    """Asked for several at once: others must not wait for a place of whoever asks first."""
+    try:
+        return await pool.fetchrow(query.text, *query.values(parameters))
+    except DATABASE_ERRORS as error:
+        raise unavailable(error) from error
+
+
+async def _fetch_shared_rows(pool: Pool, query: Query, **parameters: object) -> list[Any]:
     try:
         return await pool.fetch(query.text, *query.values(parameters))
     except DATABASE_ERRORS as error:

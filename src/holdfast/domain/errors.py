@@ -20,11 +20,14 @@
     │   ├── KeyReused           same idempotency key, other request
     │   ├── FenceStale          the writer's right to drive this chat has passed on
     │   ├── ChatBusy            others kept being faster
-    │   └── ContentRefused      text or JSON past a bound
+    │   ├── ContentRefused      text or JSON past a bound
+    │   └── TooManyChats        their owner has as many as one may have
     ├── ChangedMeanwhile        not what the caller had seen: nothing was written
     ├── IdentityError           who asks may not, or is not who they say: see domain/denials.py
     ├── Unavailable             the world says not now; the change may or may not be committed
     │   ├── Contended           one statement was refused; the database is well
+    │   │   ├── TooManyStatements   too many of one person's wait; this one was not made
+    │   │   └── TooSlow         a read that took longer than it may
     │   └── DatabaseReadOnly    no write is possible now
     └── FormatUnknown           a stored row that this version cannot read
         └── ChatTooNew          its writer said so
@@ -129,6 +132,13 @@ class ContentRefused(ChatError):
     pass
 
 
+class TooManyChats(ChatError):
+    """The quota of the one who asks; nothing was made."""
+
+    def __init__(self, chats_max: int) -> None:
+        super().__init__(f"one user may have at most {chats_max} chats, archived ones included")
+
+
 class ChangedMeanwhile(HoldfastError):
     """What the caller wanted to change is no longer what the caller had seen."""
 
@@ -147,6 +157,20 @@ class Unavailable(HoldfastError):
 class Contended(Unavailable):
     """The database refused one statement: another transaction was in the way, or the rows of that
     chat are the reason. Says nothing about the database itself."""
+
+
+class TooManyStatements(Contended):
+    """The person who asks has enough statements waiting; this one was not made."""
+
+    def __init__(self, waiting: int) -> None:
+        super().__init__(f"{waiting} statements of the same user wait already")
+
+
+class TooSlow(Contended):
+    """A list or a search took longer than it may, and was ended. Nothing was changed."""
+
+    def __init__(self, within_s: float) -> None:
+        super().__init__(f"not read within {within_s:g} s; ask for less, or filter by less")
 
 
 class DatabaseReadOnly(Unavailable):

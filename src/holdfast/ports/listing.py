@@ -55,6 +55,11 @@ class Wanted:
     title_has: str | None = None
     whose: Literal["own", "shared"] | None = None
 
+    @property
+    def searches(self) -> bool:
+        """Whether most chats may be looked at in vain."""
+        return not (self.title_has is None and self.label is None and self.statuses is None)
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -90,8 +95,22 @@ class Listing(Protocol):
     """Every method is one statement and filters in it; None: unknown, or not yours."""
 
     async def page(
-        self, may: Filter, wanted: Wanted, *, limit: int, after: Place | None = None
-    ) -> Sequence[Entry]: ...
+        self,
+        may: Filter,
+        wanted: Wanted,
+        *,
+        limit: int,
+        after: Place | None = None,
+        until: Place | None = None,
+    ) -> Sequence[Entry]:
+        """After one place, up to another and with it. Raises `TooSlow`."""
+        ...
+
+    async def searched_until(
+        self, may: Filter, *, looks_max: int, after: Place | None = None
+    ) -> Place | None:
+        """The place of the chat that comes after so many of one's own; None: there is none."""
+        ...
 
     async def find(self, may: Filter, chat_id: ChatId) -> Entry | None: ...
 

@@ -10,7 +10,7 @@ from holdfast.prove.clocks import jumps
 from holdfast.prove.commits import answers, crashes
 from holdfast.prove.fleet import dump, heads, primaries, sqlstates, unreadable
 from holdfast.prove.hands import campaign as commands
-from holdfast.prove.limits import connections, disk, whales
+from holdfast.prove.limits import connections, disk, flood, whales
 from holdfast.prove.models.campaign import fail
 from holdfast.prove.network import abroad, storms, weather
 from holdfast.prove.stage.theatre import theatre
@@ -269,6 +269,16 @@ ATTACKS: Final = (
         "whales",
         sizes(2, 12, 24),
         whales.swim,
+        alone=True,
+    ),
+    Attack(
+        "one floods",
+        "One person's flood keeps nobody else waiting.",
+        "one person with more chats than a search looks at, who searches for a word that is nowhere"
+        " with forty clients at once and opens too many streams, while nine others list and talk",
+        "rounds of work beside it",
+        sizes(2, 20, 200),
+        flood.flood,
         alone=True,
     ),
     Attack(

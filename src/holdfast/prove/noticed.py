@@ -13,6 +13,7 @@ from holdfast.agent.sandbox.bubblewrap import Bubblewrap, Ground
 from holdfast.agent.sandbox.check import CannotAttack
 from holdfast.db import store
 from holdfast.db.pool import BoundedPool
+from holdfast.db.shares import Shares
 from holdfast.prove.attack import CannotTry, Found, Mutant, Order
 from holdfast.prove.attacks import ask_to_leave
 from holdfast.prove.borders.matrix import cross
@@ -24,7 +25,7 @@ from holdfast.prove.commits.hopeful import hoping
 from holdfast.prove.fleet.noticed import fleet_mutants
 from holdfast.prove.hands import stopping
 from holdfast.prove.hands import trials as commands
-from holdfast.prove.limits import connections, disk, whales
+from holdfast.prove.limits import connections, disk, flood, whales
 from holdfast.prove.models.campaign import fail
 from holdfast.prove.models.documented import documented
 from holdfast.prove.mutants import instead_of, nothing, with_bodies
@@ -71,6 +72,8 @@ def mutants() -> list[Mutant]:
         Mutant("leases by one's own clock", "clock jumps", _clock),
         Mutant("taken without being stored", "full disks", _hopeful),
         Mutant("heartbeat in the pool", "used-up connections", _starved, alone=True),
+        Mutant("no places for people", "one floods", _no_places, alone=True),
+        Mutant("no end to streams", "one floods", _no_end_to_streams, alone=True),
         Mutant("no end to waiting", "used-up connections", _endless, alone=True),
         Mutant("bodies in the facts", "whales", _whales, alone=True),
         *(Mutant(name, "borders", _border(name), alone=True) for name in UNGUARDED),
@@ -200,6 +203,17 @@ async def _whales() -> bool:
     ):
         found = await whales.swim(Order(1, 1, _quietly), "bodies in the facts")
     return any("of the queue of a whale" in sentence for sentence in found.violations)
+
+
+async def _no_places() -> bool:
+    with instead_of(Shares, "enter", nothing):
+        found = await flood.flood(Order(1, 1, _quietly))
+    return any("statements of one person at once" in said for said in found.violations)
+
+
+async def _no_end_to_streams() -> bool:
+    found = await flood.flood(Order(1, 1, _quietly), streams_per_user_max=0, streams_per_chat_max=0)
+    return any("streams of one person are open" in said for said in found.violations)
 
 
 def _border(name: str) -> Callable[[], Awaitable[bool]]:

@@ -22,6 +22,7 @@ from pydantic import (
 )
 from pydantic_settings import NoDecode, SettingsConfigDict, SettingsError
 
+from holdfast.settings import limits
 from holdfast.settings.connections import ConnectionsMax, ConnectionsPerAddressMax, HeadSeconds
 from holdfast.settings.database import DatabaseSettings
 from holdfast.settings.models import ModelSettings
@@ -190,29 +191,16 @@ class Settings(DatabaseSettings):
     connections_max: ConnectionsMax = 20_000
     connections_per_address_max: ConnectionsPerAddressMax = 1_000
     head_s: HeadSeconds = 15.0
-    rate_per_s: float = Field(
-        default=50.0,
-        gt=0,
-        description="Requests per second that one user may make of one process in the long run.",
-    )
-    rate_burst: int = Field(
-        default=500, ge=1, description="Requests that one user may make at once."
-    )
-    stranger_rate_per_s: float = Field(
-        default=20.0,
-        gt=0,
-        description="Requests per second without a credential that holds which one address may"
-        " make of one process in the long run.",
-    )
-    stranger_rate_burst: int = Field(
-        default=400, ge=1, description="Such requests that one address may make at once."
-    )
-    requests_max: int = Field(
-        default=500,
-        ge=1,
-        description="Requests that one process works on at once, streams not counted; more are"
-        " told to come again.",
-    )
+    rate_per_s: limits.RatePerSecond = 50.0
+    rate_burst: limits.RateBurst = 500
+    stranger_rate_per_s: limits.StrangerRatePerSecond = 20.0
+    stranger_rate_burst: limits.StrangerRateBurst = 400
+    requests_max: limits.RequestsMax = 500
+    statements_per_user_max: limits.StatementsPerUserMax = 3
+    list_s: limits.ListSeconds = 2.0
+    chats_per_user_max: limits.ChatsPerUserMax = 100_000
+    streams_per_user_max: limits.StreamsPerUserMax = 100
+    streams_per_chat_max: limits.StreamsPerChatMax = 10
     admin_email: str = Field(
         default="",
         description="On an empty database, `holdfast serve` creates the first admin with this"

@@ -140,6 +140,15 @@ METRICS: Final[Sequence[Row]] = (
     # The database.
     _now("database_connections", "pool.idle", "Connections of the pool.", state="idle"),
     _now("database_connections", "pool.used", "Connections of the pool.", state="used"),
+    _now("statements_waiting", "shares.waiting", "Statements of people that wait for their turn."),
+    _count("statements_waited", "shares.waited", "Statements of people that had to wait for it."),
+    _count(
+        "statements_refused",
+        "shares.refused",
+        "Statements not made: too many of the same person's waited (`too_many_statements`).",
+    ),
+    _count("lists_too_slow", "lists.too_slow", "Lists and searches ended (`list_too_slow`)."),
+    _count("chats_refused", "quotas.chats_refused", "Chats not made: their owner has too many."),
     _now("commits_waiting", "commits.waiting", "Commits that are made as soon as others are done."),
     _count(
         "commits_together", "commits.together", "Commits that shared a transaction with others."
@@ -257,6 +266,8 @@ METRICS: Final[Sequence[Row]] = (
     _count("watch_snapshots", "watch.snapshots", "Snapshots given to those who watch a list."),
     _count("watch_polls", "watch.polls", "Times all watched lists were looked at."),
     _count("watch_failed_reads", "watch.failed_reads", "Of both, without an answer."),
+    _now("streams_open", "places.open", "Streams of people that are open here."),
+    _count("streams_ended", "places.ended", "Streams ended because their reader opened too many."),
     # Connections of clients.
     _now("http_connections", "http.open", "Connections of clients that are open here."),
     _count("http_connections_refused", "http.refused_process", _FULL, bound="process"),

@@ -18,6 +18,7 @@ from holdfast.domain.ids import CLIENT_KEY_CHARS_MAX, ClientKey
 from holdfast.domain.policy import Principal
 from holdfast.identity.browser import SIGN_IN_COOKIE, origin_allowed
 from holdfast.identity.sign_in import Visitor
+from holdfast.ports.persons import ask_for
 from holdfast.ports.store import Keyed
 from holdfast.web.edge import Edge
 from holdfast.web.problems import NotAuthenticated, OriginRefused
@@ -52,6 +53,7 @@ async def authenticate(connection: HTTPConnection, opens: Opens) -> Caller:
         edge.strangers.take(address_of(connection))
         raise NotAuthenticated
     edge.rates.take(who.user_id)
+    ask_for(who.user_id)
     return Caller(edge, who)
 
 

@@ -22,6 +22,7 @@ from holdfast.ports.workspaces import Workspaces
 from holdfast.stream.hub import Hub
 from holdfast.stream.watching import Watching
 from holdfast.web.rates import Rates
+from holdfast.web.streams import StreamPlaces
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +110,7 @@ class Edge:
     rates: Rates = field(default_factory=Rates)
     strangers: Rates = field(default_factory=lambda: Rates(20.0, 400))
     """By address: those who show no credential that holds."""
+    streams: StreamPlaces = field(default_factory=StreamPlaces)
     workspaces: Workspaces | None = None
     """None: no template is offered."""
     check_writable: Callable[[], Awaitable[None]] | None = None

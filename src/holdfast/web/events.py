@@ -128,6 +128,18 @@ class PingEvent(Shape):
     data: Nothing
 
 
+class Ending(Shape):
+    """The reader may come again after so many seconds, not sooner."""
+
+    reason: Literal["too_many_streams"]
+    retry_after_s: int
+
+
+class EndedEvent(Shape):
+    event: Literal["ended"]
+    data: Ending
+
+
 StreamEvent: TypeAlias = Annotated[
     HistoryResetEvent
     | MessageEvent
@@ -139,6 +151,7 @@ StreamEvent: TypeAlias = Annotated[
     | QueueEvent
     | PartEvent
     | LaggedEvent
+    | EndedEvent
     | PingEvent,
     Field(discriminator="event"),
 ]
@@ -175,5 +188,6 @@ class ChatGoneEvent(Shape):
 
 
 WatchEvent: TypeAlias = Annotated[
-    ChatsEvent | ChatEvent | ChatGoneEvent | PingEvent, Field(discriminator="event")
+    ChatsEvent | ChatEvent | ChatGoneEvent | EndedEvent | PingEvent,
+    Field(discriminator="event"),
 ]

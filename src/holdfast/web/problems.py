@@ -112,9 +112,14 @@ KINDS: Final[Mapping[str, Kind]] = {
     "precondition_failed": Kind(412, "Somebody was faster: it is not what `If-Match` names."),
     "workspace_unusable": Kind(409, "The workspace cannot be used now."),
     "too_many_workspaces": Kind(409, "The chat's owner has as many workspaces as one may have."),
+    "too_many_chats": Kind(409, "You have as many chats as one user may have. Nothing was made."),
     "already_made": Kind(409, "Made before, under this key; its secret was shown then."),
     # What the server says.
     "overloaded": Kind(503, "More requests at once than this process takes. Nothing was done."),
+    "too_many_statements": Kind(
+        429, "Too many of your own requests wait for the database. Nothing was done."
+    ),
+    "list_too_slow": Kind(503, "The list could not be read in time. Ask for less of it."),
     "chat_busy": Kind(503, "Others kept being faster."),
     "unavailable": Kind(503, "Not now. Whether a change was made is unknown: repeat it by key."),
     "upgrading": Kind(
@@ -145,6 +150,9 @@ CODES: Final[Mapping[type[Exception], str]] = {
     errors.KeyReused: "key_reused",
     errors.ChatBusy: "chat_busy",
     errors.ContentRefused: "content_refused",
+    errors.TooManyChats: "too_many_chats",
+    errors.TooManyStatements: "too_many_statements",
+    errors.TooSlow: "list_too_slow",
     errors.Unavailable: "unavailable",
     errors.FormatUnknown: "upgrading",
     errors.ChangedMeanwhile: "precondition_failed",
@@ -252,7 +260,7 @@ def _wrong(found: Sequence[Any]) -> list[dict[str, str]]:
 async def _tell(_connection: HTTPConnection, error: Exception) -> Response:
     if code_of(error) == "internal":
         raise error  # to the guard
-    if isinstance(error, errors.Unavailable):
+    if isinstance(error, errors.Unavailable) and not isinstance(error, errors.TooManyStatements):
         # Another cause is another line: what an outage repeats must not hide it.
         said = f"unavailable: {error}"
         _LOG.warning(said, extra={"seldom": said[:CAUSE_CHARS]})

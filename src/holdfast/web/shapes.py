@@ -224,7 +224,8 @@ class Chat(ChatEntry):
 
 
 class ChatPage(Shape):
-    """`after`: the cursor of the next page; null: this was the last."""
+    """`after`: the cursor of the next page; null: this was the last. A page of a search may be
+    short, or empty, and have one: a search looks at 20,000 of one's own chats at a time."""
 
     chats: list[ChatEntry]
     after: str | None

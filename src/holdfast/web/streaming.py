@@ -1,12 +1,13 @@
 """One reader's events on the wire: bytes that were encoded once are passed on, SSE or WebSocket.
 
-A stream ends when its reader goes, when the reader may no longer read, when the chat is gone, or
-when this replica stops; in the last case with a hint to come again, to any other.
+A stream ends when its reader goes, when the reader may no longer read, when the chat is gone, when
+this replica stops, or when its reader has opened too many. In the last two cases it says when to
+come again.
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, Protocol, TypeAlias
@@ -19,14 +20,18 @@ from holdfast.chats import listing
 from holdfast.domain.denials import NotAllowed
 from holdfast.domain.errors import ChatNotFound, Unavailable
 from holdfast.ports.listing import Entry, Mark
+from holdfast.ports.persons import ask_for
 from holdfast.stream.cursor import Cursor
 from holdfast.stream.follower import Follower
 from holdfast.stream.watcher import Watcher
 from holdfast.web.auth import Caller
 from holdfast.web.guard import AFTER
+from holdfast.web.streams import LAST_WORDS_S, REASON, Ended, Followed, StreamPlace
 
 CLOSE_GONE: Final = 4404
 """The chat is gone, or the right to read it."""
+CLOSE_TOO_MANY: Final = 4429
+"""Its reader has opened too many; the last message says when to come again."""
 CLOSE_RESTART: Final = 1012
 _HEADERS: Final = {
     "cache-control": "no-store",
@@ -51,6 +56,9 @@ class Reader(Protocol):
     @property
     def caller(self) -> Caller: ...
 
+    @property
+    def followed(self) -> Followed: ...
+
     def follow(self) -> AbstractAsyncContextManager[AsyncIterator[Told]]: ...
 
     async def may_go_on(self) -> bool:
@@ -63,6 +71,10 @@ class ChatReader:
     caller: Caller
     entry: Entry
     after: Cursor | None
+
+    @property
+    def followed(self) -> Followed:
+        return self.entry.chat_id
 
     def follow(self) -> AbstractAsyncContextManager[Follower]:
         return self.caller.edge.chats.hub.follow(self.entry.chat_id, self.after)
@@ -88,6 +100,10 @@ class ListReader:
     caller: Caller
     after: Mark | None
 
+    @property
+    def followed(self) -> Followed:
+        return "list"
+
     def follow(self) -> AbstractAsyncContextManager[Watcher]:
         return self.caller.edge.chats.watching.follow(self.caller.who, self.after)
 
@@ -101,6 +117,7 @@ async def _told(reader: Reader, events: AsyncIterator[Told], write: Write) -> bo
     Looks at the time with each event: there is one at least every ping, so nothing else has to wake
     up.
     """
+    ask_for(reader.caller.who.user_id)  # what this task reads counts as theirs
     now = asyncio.get_running_loop().time
     every_s = reader.caller.edge.options.recheck_every_s
     check_at = now() + every_s
@@ -130,6 +147,8 @@ class EventStream(Response):
         self._reader = reader
         self._following = reader.follow()
         self._events: AsyncIterator[Told] | None = None
+        self._place: StreamPlace | None = None
+        self._whole = False
         del self.headers["content-length"]
 
     async def __call__(  # pyright: ignore[reportImplicitOverride] - 3.11
@@ -140,6 +159,7 @@ class EventStream(Response):
     ) -> None:
         scope[AFTER].append(self)  # first: it lets go, whatever happens from here on
         self._events = await self._following.__aenter__()
+        self._place = _place_for(self._reader)
         await send(
             {
                 "type": "http.response.start",
@@ -149,10 +169,18 @@ class EventStream(Response):
         )
 
     async def go_on(self, receive: Receive, send: Send) -> None:
-        if self._events is not None:  # else it was refused, and a problem was the answer
-            await either(partial(self._write, self._events, send), partial(_hung_up, receive))
+        if self._events is None or self._place is None:
+            return  # it was refused, and a problem was the answer
+        write = partial(self._write, self._events, send)
+        await either(write, partial(_hung_up, receive), place=self._place)
+        if self._place.ended and not self._whole:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LAST_WORDS_S):
+                    await self._last(Ended().sse(), send)
 
     async def let_go(self) -> None:
+        if self._place is not None:
+            self._reader.caller.edge.streams.leave(self._place)
         if self._events is not None:
             await self._following.__aexit__(None, None, None)
 
@@ -163,22 +191,48 @@ class EventStream(Response):
         last = b""
         if await _told(self._reader, events, write):
             last = b"retry: %d\n\n" % self._reader.caller.edge.options.reconnect_ms
-        await send({"type": "http.response.body", "body": last, "more_body": False})
+        await self._last(last, send)
+
+    async def _last(self, body: bytes, send: Send) -> None:
+        await send({"type": "http.response.body", "body": body, "more_body": False})
+        self._whole = True
 
 
 async def tell_by_socket(reader: Reader, socket: WebSocket) -> None:
     """The same events, the same JSON, as text messages."""
+    closed = False
 
     async def write(event: Told) -> None:
         await socket.send({"type": "websocket.send", "text": event.json().decode()})
 
     async def tell() -> None:
+        nonlocal closed
         again = await _told(reader, events, write)
+        closed = True
         await socket.close(CLOSE_RESTART if again else CLOSE_GONE)
 
+    async def hang_up() -> None:
+        nonlocal closed
+        await _hung_up(socket.receive)
+        closed = True
+
     async with reader.follow() as events:
-        await socket.accept()
-        await either(tell, partial(_hung_up, socket.receive))
+        place = _place_for(reader)
+        try:
+            await socket.accept()
+            await either(tell, hang_up, place=place)
+            if place.ended and not closed:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(LAST_WORDS_S):
+                        await write(Ended())
+                        await socket.close(CLOSE_TOO_MANY, REASON)
+        finally:
+            reader.caller.edge.streams.leave(place)
+
+
+def _place_for(reader: Reader) -> StreamPlace:
+    """Among the streams of its person; may end the oldest of them."""
+    return reader.caller.edge.streams.enter(reader.caller.who.user_id, reader.followed)
 
 
 async def _hung_up(receive: Receive) -> None:
@@ -187,8 +241,8 @@ async def _hung_up(receive: Receive) -> None:
         pass
 
 
-async def either(*works: Callable[[], Awaitable[None]]) -> None:
-    """All at once, until one of them is done; then none goes on."""
+async def either(*works: Callable[[], Awaitable[None]], place: StreamPlace | None = None) -> None:
+    """All at once, until one of them is done or the place is ended; then none goes on."""
 
     async def run(work: Callable[[], Awaitable[None]]) -> None:
         try:
@@ -198,7 +252,15 @@ async def either(*works: Callable[[], Awaitable[None]]) -> None:
                 if task is not asyncio.current_task():
                     task.cancel()
 
+    def end() -> None:
+        for task in running:
+            task.cancel()
+
     running: list[asyncio.Task[None]] = []
+    if place is not None:
+        if place.ended:
+            return
+        place.on_end = end
     try:
         async with asyncio.TaskGroup() as tasks:
             running += [tasks.create_task(run(work)) for work in works]
@@ -206,3 +268,5 @@ async def either(*works: Callable[[], Awaitable[None]]) -> None:
         # A cancelled task knows its exception, whose traceback knows this list: without an end to
         # that, everything of an ended stream stays until the collector comes to it.
         running.clear()
+        if place is not None:
+            place.on_end = None

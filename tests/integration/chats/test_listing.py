@@ -6,10 +6,11 @@ from holdfast.chats import listing
 from holdfast.chats.send import send
 from holdfast.chats.steer import archive
 from holdfast.chats.told_listing import ToldListing
+from holdfast.db.listing import PostgresListing
 from holdfast.domain.chat import Status
 from holdfast.domain.commands import CommitStep, FinishTurn, SendMessage
 from holdfast.domain.denials import FieldRefused, NotAllowed, NotFound
-from holdfast.domain.errors import ChangedMeanwhile, ChatNotFound
+from holdfast.domain.errors import ChangedMeanwhile, ChatNotFound, TooSlow
 from holdfast.domain.ids import ChatId, Seq
 from holdfast.domain.policy import Action, Principal, Scope
 from holdfast.ports.listing import Entry, Wanted
@@ -338,3 +339,49 @@ async def test_a_key_that_may_only_read_drives_nothing(realm: Realm, admin: Prin
     with pytest.raises(NotAllowed):
         await listing.rename(realm.listing, reader, await realm.chat(admin), "x")
     assert len(await ids(realm, reader)) == 1
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [Wanted(title_has="needle"), Wanted(label="needle"), Wanted(statuses=frozenset(Status))],
+)
+async def test_a_search_looks_at_so_many_chats_and_goes_on_after_them(
+    realm: Realm, admin: Principal, wanted: Wanted
+) -> None:
+    """A word that is nowhere must not read all of somebody's chats at once; what is further back is
+    found by the next page."""
+    first = await realm.chat(admin)
+    await listing.rename(realm.listing, admin, first, "the needle")
+    await listing.label(realm.listing, admin, first, ["needle"])
+    hay = [await realm.chat(admin) for _ in range(7)]
+    found, after, pages = list[ChatId](), None, 0
+    while pages == 0 or after is not None:
+        page = await listing.page(realm.listing, admin, wanted, limit=5, after=after, looks_max=2)
+        found += [entry.chat_id for entry in page.entries]
+        assert len(page.entries) <= 3, "one more than it may look at"
+        after, pages = page.after, pages + 1
+    assert pages == 3
+    assert found == ([*reversed(hay), first] if wanted.statuses else [first])
+
+
+async def test_what_is_shared_is_searched_whole_and_a_list_is_no_search(
+    realm: Realm, admin: Principal
+) -> None:
+    _, bob = await realm.add(admin, "Bob")
+    chats = [await realm.chat(admin) for _ in range(5)]
+    for chat_id in chats:
+        await listing.rename(realm.listing, admin, chat_id, "the needle")
+        await listing.share(realm.listing, realm.clock, admin, chat_id, bob.user_id)
+    shared = Wanted(title_has="needle", whose="shared")
+    page = await listing.page(realm.listing, bob, shared, looks_max=2)
+    assert (len(page.entries), page.after) == (5, None)
+    page = await listing.page(realm.listing, admin, looks_max=2)
+    assert (len(page.entries), page.after) == (5, None)
+
+
+async def test_a_list_that_takes_too_long_is_ended(realm: Realm, admin: Principal) -> None:
+    impatient = PostgresListing(realm.pool, within_s=1e-6)
+    with pytest.raises(TooSlow):
+        await listing.page(impatient, admin)
+    assert impatient.too_slow == 1
+    assert (await listing.page(realm.listing, admin)).entries == (), "the pool is well"

@@ -10,7 +10,7 @@ from holdfast.chats.ledger import Ledger
 from holdfast.chats.resting import Resting
 from holdfast.domain.chat import Chat, Status
 from holdfast.domain.commands import Archive, CommitStep, Create, FinishTurn, SendMessage, Unarchive
-from holdfast.domain.errors import Unavailable
+from holdfast.domain.errors import TooManyChats, Unavailable
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId
 from holdfast.domain.messages import Role
@@ -31,6 +31,7 @@ class Unsure(FakeStore):
     loads = 0
     answers = True
     hangs = False
+    full = False
 
     @override
     async def load(self, chat_id: ChatId, asking: Asking = JUST_THE_CHAT) -> Loaded | None:
@@ -39,6 +40,8 @@ class Unsure(FakeStore):
 
     @override
     async def create(self, outcome: Outcome, keyed: Keyed | None = None) -> Stamp | None:
+        if self.full:
+            raise TooManyChats(1)
         return await self._unsurely(await super().create(outcome, keyed))
 
     @override
@@ -143,6 +146,14 @@ async def test_an_answer_that_is_lost_leaves_a_doubt() -> None:
         await desk.send(rests)
     assert [chat.worker_id for chat in desk.room.doubted] == [desk.room.worker_id] * 2
     assert (desk.room.filled, desk.room.left) == ([], 0)
+
+
+async def test_a_chat_too_many_leaves_no_doubt() -> None:
+    desk = await a_desk()
+    desk.store.full = True
+    with pytest.raises(TooManyChats):
+        await desk.ledger.create(desk.new(), Create((user(),)))
+    assert (desk.room.filled, desk.room.doubted, desk.room.left) == ([], [], 1)
 
 
 async def test_whoever_hangs_up_meanwhile_leaves_a_doubt() -> None:

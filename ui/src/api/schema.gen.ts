@@ -1406,7 +1406,8 @@ export interface components {
         };
         /**
          * ChatPage
-         * @description `after`: the cursor of the next page; null: this was the last.
+         * @description `after`: the cursor of the next page; null: this was the last. A page of a search may be
+         *     short, or empty, and have one: a search looks at 20,000 of one's own chats at a time.
          */
         ChatPage: {
             /** After */
@@ -1502,12 +1503,28 @@ export interface components {
              */
             tool: string | null;
         };
+        /** EndedEvent */
+        EndedEvent: {
+            data: components["schemas"]["Ending"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "ended";
+        };
         /**
          * Ending
-         * @description How a message came to its end.
-         * @enum {string}
+         * @description The reader may come again after so many seconds, not sooner.
          */
-        Ending: "complete" | "interrupted" | "cut" | "paused";
+        Ending: {
+            /**
+             * Reason
+             * @constant
+             */
+            reason: "too_many_streams";
+            /** Retry After S */
+            retry_after_s: number;
+        };
         /** Error */
         Error: {
             kind: components["schemas"]["ErrorKind"];
@@ -1749,7 +1766,7 @@ export interface components {
             created_at: string;
             /** Effort */
             effort: string | null;
-            ending: components["schemas"]["Ending"];
+            ending: components["schemas"]["holdfast__domain__messages__Ending"];
             /** Model */
             model: string | null;
             /** Parts */
@@ -2377,7 +2394,7 @@ export interface components {
             model: string | null;
             status: components["schemas"]["Status"];
         };
-        StreamEvent: components["schemas"]["HistoryResetEvent"] | components["schemas"]["MessageEvent"] | components["schemas"]["PreviewResetEvent"] | components["schemas"]["StatusEvent"] | components["schemas"]["RetryEvent"] | components["schemas"]["ErrorEvent"] | components["schemas"]["ActionRequiredEvent"] | components["schemas"]["QueueEvent"] | components["schemas"]["PartEvent"] | components["schemas"]["LaggedEvent"] | components["schemas"]["PingEvent"];
+        StreamEvent: components["schemas"]["HistoryResetEvent"] | components["schemas"]["MessageEvent"] | components["schemas"]["PreviewResetEvent"] | components["schemas"]["StatusEvent"] | components["schemas"]["RetryEvent"] | components["schemas"]["ErrorEvent"] | components["schemas"]["ActionRequiredEvent"] | components["schemas"]["QueueEvent"] | components["schemas"]["PartEvent"] | components["schemas"]["LaggedEvent"] | components["schemas"]["EndedEvent"] | components["schemas"]["PingEvent"];
         /**
          * Synthetic
          * @description Why we wrote a result that no tool produced.
@@ -2569,7 +2586,7 @@ export interface components {
             /** Version */
             version: string;
         };
-        WatchEvent: components["schemas"]["ChatsEvent"] | components["schemas"]["ChatEvent"] | components["schemas"]["ChatGoneEvent"] | components["schemas"]["PingEvent"];
+        WatchEvent: components["schemas"]["ChatsEvent"] | components["schemas"]["ChatEvent"] | components["schemas"]["ChatGoneEvent"] | components["schemas"]["EndedEvent"] | components["schemas"]["PingEvent"];
         /**
          * Workspace
          * @description `ttl_s`: 0 is as its template says. `stops_at`: when it is stopped unless something happens
@@ -2610,6 +2627,25 @@ export interface components {
          * @enum {string}
          */
         WorkspaceStatus: "starting" | "running" | "stopping" | "stopped" | "failed" | "deleted";
+        /**
+         * Ending
+         * @description How a message came to its end.
+         * @enum {string}
+         */
+        holdfast__domain__messages__Ending: "complete" | "interrupted" | "cut" | "paused";
+        /**
+         * Ending
+         * @description The reader may come again after so many seconds, not sooner.
+         */
+        holdfast__web__events__Ending: {
+            /**
+             * Reason
+             * @constant
+             */
+            reason: "too_many_streams";
+            /** Retry After S */
+            retry_after_s: number;
+        };
     };
     responses: never;
     parameters: never;

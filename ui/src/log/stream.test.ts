@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import {
   type Connection,
+  Ended,
   type Followed,
   type Open,
   openFetch,
@@ -70,6 +71,24 @@ describe("a stream", () => {
     expect(opened.length).toBe(1);
     await vi.advanceTimersByTimeAsync(1000);
     expect(opened.length).toBe(2);
+    stream.stop();
+  });
+
+  it("that was ended for another one comes again much later, or when somebody looks", async () => {
+    const { open, opened } = line();
+    const stream = new Stream(followed, open);
+    stream.start();
+    opened[0]?.heard();
+    opened[0]?.end(new Ended(60_000));
+    await vi.advanceTimersByTimeAsync(59_900);
+    expect(opened.length).toBe(1);
+    await vi.advanceTimersByTimeAsync(500);
+    expect(opened.length).toBe(2);
+    opened[1]?.end(new Ended(60_000));
+    await vi.advanceTimersByTimeAsync(1_000);
+    window.dispatchEvent(new Event("pageshow"));
+    await vi.advanceTimersByTimeAsync(1);
+    expect(opened.length).toBe(3);
     stream.stop();
   });
 
@@ -150,5 +169,13 @@ describe("a connection", () => {
       const problem = await opened().catch((error: unknown) => error);
       expect([status, problem instanceof Refused]).toEqual([status, isFinal]);
     }
+  });
+
+  it("is ended for another one by an event that says for how long", async () => {
+    const data = '{"reason":"too_many_streams","retry_after_s":60}';
+    answering(200, `retry: 60000\nevent: ended\ndata: ${data}\n\n`);
+    const ended = await opened().catch((error: unknown) => error);
+    expect(ended).toEqual(new Ended(60_000));
+    expect((ended as Ended).afterMs).toBe(60_000);
   });
 });

@@ -34,6 +34,20 @@ export class Refused extends Error {
   }
 }
 
+/** Ended for another stream of the same person, who has too many: not to come again for so long. */
+export class Ended extends Error {
+  constructor(readonly afterMs: number) {
+    super("ended for another one");
+  }
+}
+
+function tell(followed: Followed, event: WireEvent): void {
+  if (event.event === "ended") {
+    throw new Ended((event.data as { retry_after_s: number }).retry_after_s * 1000);
+  }
+  followed.onEvent(event);
+}
+
 export interface Followed {
   /** Where the events are. */
   readonly url: string;
@@ -60,7 +74,7 @@ export const openFetch: Open = async (followed, signal, heard) => {
   heard();
   const parser = createParser({
     onEvent: ({ event, data, id }) => {
-      if (event !== undefined) followed.onEvent({ event, data: JSON.parse(data), id: id ?? null });
+      if (event !== undefined) tell(followed, { event, data: JSON.parse(data), id: id ?? null });
     },
   });
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -118,7 +132,11 @@ function bySocket(followed: Followed, signal: AbortSignal, heard: () => void): P
     socket.onmessage = ({ data }) => {
       if (signal.aborted) return;
       heard();
-      followed.onEvent(JSON.parse(data));
+      try {
+        tell(followed, JSON.parse(data));
+      } catch (error) {
+        reject(error);
+      }
     };
     socket.onclose = ({ code }) => (code === GONE ? reject(new Refused(404)) : resolve());
   });
@@ -167,15 +185,17 @@ export class Stream {
 
   private async run(): Promise<void> {
     while (!this.stopped) {
+      let leastMs = 0;
       try {
         await this.once();
       } catch (error) {
+        if (error instanceof Ended) leastMs = error.afterMs;
         if (error instanceof Refused && !this.stopped) {
           this.followed.onRefused(error.status);
           return;
         }
       }
-      if (!this.stopped) await this.pause();
+      if (!this.stopped) await this.pause(leastMs);
     }
   }
 
@@ -206,12 +226,12 @@ export class Stream {
     }
   }
 
-  private async pause(): Promise<void> {
+  private async pause(leastMs: number): Promise<void> {
     const now = this.now();
     if (this.downSince === 0) this.downSince = now;
     // Not all at once: a server that comes back meets everybody who waited for it.
     const most = Math.min(PAUSE_MAX_MS, FIRST_PAUSE_MS * 2 ** this.tries++);
-    const pauseMs = most * (0.5 + Math.random() / 2);
+    const pauseMs = leastMs + most * (0.5 + Math.random() / 2);
     const { downSince: since, tries } = this;
     this.followed.onState({ state: "down", since, nextAt: now + pauseMs, tries });
     await new Promise<void>((resolve) => {

@@ -142,8 +142,16 @@ from reply
 
 -- create_chat_begin --
 -- A repeat of the same key inserts nothing: the first chat is the answer (find_created). Nor does a taker
--- whose lease has lapsed.
-with created as (
+-- whose lease has lapsed, nor an owner who has as many chats as one may have. Creates of one owner at
+-- the same instant do not see one another: the quota bounds the work of a database, and is no account.
+with quota as (
+    select
+        :chats_max::integer > 0 and (
+            select count(*) from (
+                select from chats as mine where mine.owner_id = :owner_id limit :chats_max
+            ) as counted
+        ) >= :chats_max as is_full
+), created as (
     insert into chats (
         id, org_id, owner_id, status, version, history_version, queue_version, last_seq,
         last_queued_id, queue_length, owes_reply, compactable, compaction_requested, open_calls,
@@ -155,8 +163,11 @@ with created as (
         :compactable, false, '[]', :taker::uuid, case when :taker::uuid is null then 0 else 1 end, :attempt,
         0, :model, :effort, :tools, case when :status = 'running' then clock_timestamp() end, :client_key,
         :digest, :stamp, :history_stamp
-    where :taker::uuid is null
+    from quota
+    where not quota.is_full and (
+        :taker::uuid is null
         or exists (select from workers as w where w.id = :taker and w.lease_until > clock_timestamp())
+    )
     on conflict (owner_id, client_key) do nothing
     returning id, epoch, version
 )
@@ -176,7 +187,9 @@ with created as (
         :models::text[], :efforts::text[], :authors::uuid[], :usages::json[], :costs::bigint[]
     ) as m (seq, role, ending, visibility, parts, model, effort, author_id, usage, cost_micros)
 )
-select epoch, statement_timestamp() as at from created
+select epoch, statement_timestamp() as at, false as is_full from created
+union all
+select null, null, true from quota where quota.is_full
 
 -- fork_messages_end --
 -- Copies cost nothing: the originals keep what was billed. What the server told only the model stays
@@ -196,7 +209,9 @@ select epoch, statement_timestamp() as at from created
         and (m.removed_revision is null or m.removed_revision > :source_version)
         and m.role <> 'system' and m.visibility <> 'model'
 )
-select epoch, statement_timestamp() as at from created
+select epoch, statement_timestamp() as at, false as is_full from created
+union all
+select null, null, true from quota where quota.is_full
 
 -- find_created --
 select id, client_digest as digest from chats

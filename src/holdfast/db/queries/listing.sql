@@ -39,6 +39,9 @@ with visible as (
 -- list_after --
         and (c.touched_at, c.id) < (:after_at, :after_id::uuid)
 
+-- list_until --
+        and (c.touched_at, c.id) >= (:until_at, :until_id::uuid)
+
 -- list_limit --
     order by c.touched_at desc, c.id desc
     limit :limit
@@ -61,6 +64,17 @@ inner join chats as c on c.id = visible.id
 left join read_cursors as r on r.chat_id = c.id and r.user_id = :actor_id
 order by c.touched_at desc, c.id desc
 limit :limit
+
+-- searched_until_begin --
+-- The last of the actor's own chats that a search looks at; its place alone, from the index.
+select c.touched_at, c.id
+from chats as c
+where c.owner_id = :actor_id
+
+-- searched_until_end --
+order by c.touched_at desc, c.id desc
+offset :looks_max
+limit 1
 
 -- find_entry_begin --
 with visible as (

@@ -17,6 +17,14 @@ from holdfast.web.edge import Identity
 
 Around = Callable[[Adapters], Adapters]
 PLENTY: Final = 1_000_000.0
+UNBOUNDED: Final = {
+    "rate_per_s": PLENTY,
+    "rate_burst": PLENTY,
+    "statements_per_user_max": 0,
+    "chats_per_user_max": 0,
+    "streams_per_user_max": 0,
+    "streams_per_chat_max": 0,
+}
 """One person stands for many."""
 
 
@@ -31,8 +39,7 @@ class Door:
 @asynccontextmanager
 async def open_door(settings: dict[str, Any], around: Around = as_they_are) -> AsyncGenerator[Door]:
     """On an empty database: who stands at the door first is its admin."""
-    more = {"port": 0, "origins": OUR_ORIGIN, "rate_per_s": PLENTY, "rate_burst": PLENTY}
-    given = Settings.model_validate({**settings, **more})
+    given = Settings.model_validate({**UNBOUNDED, **settings, "port": 0, "origins": OUR_ORIGIN})
     async with (
         open_server(given, around) as server,
         open_served(server, given) as served,

@@ -15,7 +15,7 @@ import orjson
 
 from holdfast.sdk.aio.ground import sleep
 from holdfast.sdk.aio.http import AsyncHttp, problem_in
-from holdfast.sdk.errors import ApiError, ConnectionLost, WaitTimeout
+from holdfast.sdk.errors import ApiError, ConnectionLost, TooMany, WaitTimeout
 from holdfast.sdk.events import Data, Event, WatchEvent
 from holdfast.sdk.models import Json
 from holdfast.sdk.patience import Patience
@@ -26,6 +26,7 @@ Transport: TypeAlias = Literal["sse", "websocket"]
 CONNECT_S: Final = 10.0
 EVENT_BYTES_MAX: Final = 64 * 2**20
 _LOST: Final = (httpx2.TransportError, httpx2.StreamError, ConnectionLost, OSError)
+_ENDED: Final = "ended"
 _PASSING: Final = frozenset({408, 425, 429})
 
 
@@ -105,7 +106,7 @@ async def by_sse(
         parser = SseParser(EVENT_BYTES_MAX)
         async for received in response.aiter_raw():
             for kind, data, cursor in parser.feed(received):
-                yield route.read(_envelope(kind, orjson.loads(data), cursor))
+                yield _read(route, _envelope(kind, orjson.loads(data), cursor))
         raise ConnectionLost
 
 
@@ -119,7 +120,17 @@ async def by_socket(
         headers["last-event-id"] = after
     async with aclosing(messages_of(http.url(route.socket), headers, quiet_s)) as messages:
         async for message in messages:
-            yield None if message is None else route.read(orjson.loads(message))
+            yield None if message is None else _read(route, orjson.loads(message))
+
+
+def _read(route: Route[E], envelope: dict[str, Any]) -> E:
+    """Raises `TooMany` if the server ended this stream for another one of the same user: to come
+    back at once would end that one."""
+    if envelope["event"] == _ENDED:
+        ending = envelope["data"]
+        title = "The same user opened too many streams."
+        raise TooMany(429, ending["reason"], title, retry_after_s=ending["retry_after_s"])
+    return route.read(envelope)
 
 
 def _envelope(kind: str, data: Json, cursor: str | None) -> dict[str, Any]:
