@@ -137,14 +137,11 @@ class Message(Shape):
 
 
 class QueuedMessage(Shape):
-    """`parts`: the whole message, or its beginning if it is `cut`; to take it out gives the whole.
-    `bytes`: the size of the whole."""
-
     queued_id: int
     urgent: bool
     parts: list[Part]
-    bytes: int
-    cut: bool
+    bytes: int = Field(description="The size of the whole message.")
+    cut: bool = Field(description="`parts` are its beginning. To take it out gives the whole.")
     model: str | None
     effort: str | None
     author_id: UUID | None

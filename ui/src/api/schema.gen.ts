@@ -2059,17 +2059,19 @@ export interface components {
             /** Messages */
             messages: components["schemas"]["QueuedMessage"][];
         };
-        /**
-         * QueuedMessage
-         * @description `parts`: the whole message, or its beginning if it is `cut`; to take it out gives the whole.
-         *     `bytes`: the size of the whole.
-         */
+        /** QueuedMessage */
         QueuedMessage: {
             /** Author Id */
             author_id: string | null;
-            /** Bytes */
+            /**
+             * Bytes
+             * @description The size of the whole message.
+             */
             bytes: number;
-            /** Cut */
+            /**
+             * Cut
+             * @description `parts` are its beginning. To take it out gives the whole.
+             */
             cut: boolean;
             /** Effort */
             effort: string | null;

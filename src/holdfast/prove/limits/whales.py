@@ -154,9 +154,9 @@ async def _snapshot_bytes(client: Client, chat_id: str) -> int:
         asyncio.timeout(SETTLE_S),
         client.http.get(where, headers=client.headers) as response,
     ):
-        async for chunk in response.content.iter_any():
-            told += len(chunk)
-            tail += chunk
+        async for received in response.content.iter_any():
+            told += len(received)
+            tail += received
             if not ending and QUEUE_EVENT in tail:
                 ending, tail = True, tail[tail.index(QUEUE_EVENT) :]
             if ending and b"\n\n" in tail:
