@@ -354,9 +354,10 @@ async def test_a_search_looks_at_so_many_chats_and_goes_on_after_them(
     await listing.rename(realm.listing, admin, first, "the needle")
     await listing.label(realm.listing, admin, first, ["needle"])
     hay = [await realm.chat(admin) for _ in range(7)]
+    told = ToldListing(realm.listing, KeptHints())
     found, after, pages = list[ChatId](), None, 0
     while pages == 0 or after is not None:
-        page = await listing.page(realm.listing, admin, wanted, limit=5, after=after, looks_max=2)
+        page = await listing.page(told, admin, wanted, limit=5, after=after, looks_max=2)
         found += [entry.chat_id for entry in page.entries]
         assert len(page.entries) <= 3, "one more than it may look at"
         after, pages = page.after, pages + 1
