@@ -7,7 +7,6 @@ from typing import Any, LiteralString, cast
 
 import pytest
 
-from holdfast.chats import answer as answer_module
 from holdfast.chats import ledger as ledger_module
 from holdfast.db import leases as leases_module
 from holdfast.db import store as store_module
@@ -202,28 +201,6 @@ def edit_keeps_the_queue(patch: pytest.MonkeyPatch) -> None:
     patch.setitem(handlers, commands.EditMessage, keeps_queue)
 
 
-def stop_asks_again(patch: pytest.MonkeyPatch) -> None:
-    """Stop of a turn that waits answers its calls, and asks the model what it says to that."""
-    from holdfast.domain import commands, decide
-
-    interrupt = people.interrupt
-
-    def goes_on(draft: Draft, command: Any, now: Any) -> None:
-        if draft.chat.status is driving.Status.AWAITING:
-            draft.close_calls(Synthetic.INTERRUPTED)
-            draft.run()
-        else:
-            interrupt(draft, command, now)
-
-    handlers: Any = decide._HANDLERS  # pyright: ignore[reportPrivateUsage]
-    patch.setitem(handlers, commands.Interrupt, goes_on)
-
-
-def results_stored_whole(patch: pytest.MonkeyPatch) -> None:
-    """A result of a client-side tool is kept however long it is."""
-    patch.setattr(answer_module, "fitted", lambda value, _limit: (value, False))
-
-
 MUTANTS: dict[str, Mutant] = {
     mutant.__name__: mutant
     for mutant in (
@@ -243,7 +220,5 @@ MUTANTS: dict[str, Mutant] = {
         steals_from_the_living,
         epoch_stands_still,
         release_forgotten,
-        stop_asks_again,
-        results_stored_whole,
     )
 }

@@ -68,7 +68,7 @@ class PoolOptions:
         assert 0 < self.connections_min <= self.connections_max
 
     @property
-    def session(self) -> dict[str, str]:
+    def server_settings(self) -> dict[str, str]:
         """The settings of every session that statements run in."""
         return {
             **ISOLATION,
@@ -212,19 +212,19 @@ def _by_pooler(options: PoolOptions) -> dict[str, Any]:
       statements impossible, which belong to a session.
     """
     if options.pooler == "none":
-        return {"server_settings": _NAME | options.session}
+        return {"server_settings": _NAME | options.server_settings}
     if options.pooler == "transaction":
         return {"server_settings": _NAME, "statement_cache_size": 0}
 
     async def init(connection: Connection) -> None:
-        await connection.execute(*_with(load_query("set_session"), options.session))
+        await connection.execute(*_with(load_query("set_session"), options.server_settings))
 
     return {"server_settings": _NAME, "init": init}
 
 
 async def _refuse_unbounded(pool: Pool, options: PoolOptions) -> None:
     """The settings that the pool cannot make itself must be those of the role."""
-    wanted = {name: options.session[name] for name in (*ISOLATION, *_BOUNDS)}
+    wanted = {name: options.server_settings[name] for name in (*ISOLATION, *_BOUNDS)}
     try:
         rows = await pool.fetch(*_with(load_query("session_settings"), wanted))
     except DATABASE_ERRORS as error:
@@ -251,7 +251,9 @@ async def set_role_settings(url: str) -> None:
     """Make our settings those of the role in this database, for sessions that begin from now on."""
     options = PoolOptions(connections_min=1, connections_max=1)
     async with open_pool(url, options) as pool:
-        for row in await pool.fetch(*_with(load_query("session_settings"), options.session)):
+        for row in await pool.fetch(
+            *_with(load_query("session_settings"), options.server_settings)
+        ):
             await pool.execute(row["remedy"])
 
 

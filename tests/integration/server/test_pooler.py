@@ -121,7 +121,7 @@ async def test_a_crowd_behind_a_pooler_shares_its_sessions(pooled: Pooled) -> No
 
 async def test_the_heartbeat_does_not_pass_the_pooler(pooled: Pooled) -> None:
     async with (
-        pooled.cell.open(**pooled.given | {"heartbeat_every_s": 0.2}),
+        pooled.cell.open(**pooled.given, heartbeat_every_s=0.2),
         connected(pooled.cell.database_url) as connection,
     ):
 

@@ -9,6 +9,7 @@ import pytest
 
 from holdfast.db import lanes as module
 from holdfast.db.lanes import WEIGHT_MAX
+from holdfast.domain.errors import Unavailable
 from tests.support.virtual import virtual_runner as virtual_runner
 from tests.unit.db import test_lanes as suite
 from tests.unit.db.test_lanes import Database, RefusedError, lanes_to
@@ -88,6 +89,19 @@ def _connection_kept_while_others_go(lanes: Any, patch: pytest.MonkeyPatch) -> N
     patch.setattr(lanes, "_tell", all_of_it)
 
 
+def _connection_not_told(lanes: Any, patch: pytest.MonkeyPatch) -> None:
+    tell = lanes._tell
+
+    async def quietly(way: Any, batch: Any) -> None:
+        try:
+            await tell(way, batch)
+        except Unavailable as error:
+            for each in batch:
+                each.answer.set_exception(error)
+
+    patch.setattr(lanes, "_tell", quietly)
+
+
 def _whoever_left_goes_again(lanes: Any, patch: pytest.MonkeyPatch) -> None:
     async def alone(each: Any) -> None:
         try:
@@ -132,6 +146,10 @@ MUTANTS: dict[str, tuple[Callable[[Any, pytest.MonkeyPatch], None], Callable[...
     "any number together": (
         _any_number_together,
         suite.test_no_more_go_together_than_the_first_can_wait_for,
+    ),
+    "connection not told": (
+        _connection_not_told,
+        suite.test_a_connection_sees_the_error_of_what_went_together,
     ),
     "any weight together": (_any_weight_together, suite.test_what_is_heavy_goes_alone),
     "lanes for everybody": (

@@ -243,9 +243,7 @@ class DoubtfulBus(Bus):
     """One that loses its connection again and again, for every list."""
 
     @asynccontextmanager
-    async def subscribe_lists(  # pyright: ignore[reportImplicitOverride]
-        self, _user_id: UserId
-    ) -> AsyncGenerator[AsyncIterator[Hint | Gap]]:
+    async def subscribe_lists(self, _user_id: UserId) -> AsyncGenerator[AsyncIterator[Hint | Gap]]:
         async def gaps() -> AsyncIterator[Hint | Gap]:
             while True:
                 await asyncio.sleep(0.001)
