@@ -114,13 +114,14 @@ def page(figures: Mapping[str, Any]) -> str:
     open_ = [key for key in MEANINGS if key not in figures]
     rows = "\n".join(f"| `{key}` | {MEANINGS[key]} | {figures[key]} |" for key in measured)
     missing = "\n".join(f"- `{key}`: {MEANINGS[key]}" for key in open_) or "None."
-    return PAGE.format(stamp=stamp(), rows=rows, missing=missing)
+    return PAGE.format(stamp=stamp().replace("Measured", "Counted"), rows=rows, missing=missing)
 
 
 PAGE: Final = """# What a fleet is put through, in figures
 
 {stamp} Made by `just bench-fleet`; the attacks are those of
-[prove](../docs/how-to/prove.md). A bound is in brackets.
+[prove](../docs/how-to/prove.md). A bound is in brackets. A page that counts a report (`--report`)
+holds attacks and mutants of several runs: commit, date and size of each attack are in `prove.json`.
 
 | key | what | measured |
 |---|---|---|

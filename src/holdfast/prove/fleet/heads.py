@@ -46,7 +46,7 @@ HEADS: Final[dict[str, tuple[bytes, bytes]]] = {
 
 @dataclass
 class People:
-    """Somebody who only looks on."""
+    """A person who only looks on."""
 
     server: Served
     longest_s: float = 0.0
@@ -93,7 +93,7 @@ async def send_heads(order: Order, mutant: str | None = None, sent_mb: float = S
                 found.violations.append("the server died of it")
     found.figures["others_longest_s"] = round(people.longest_s, 2)
     if people.longest_s > DELAY_S_MAX * order.patience:
-        found.violations.append(f"somebody else waited {people.longest_s:.1f} s")
+        found.violations.append(f"another person waited {people.longest_s:.1f} s")
     found.violations += people.refused[:5]
     return found
 

@@ -66,14 +66,14 @@ class Refusing:
         with suppress(OSError, asyncio.IncompleteReadError):
             to, from_ = await asyncio.open_connection(self.to_host, self.to_port)
             try:
-                await _Session(self, reader, writer, to, from_).run()
+                await _Passing(self, reader, writer, to, from_).run()
             finally:
                 from_.transport.abort()
         writer.transport.abort()
 
 
 @dataclass(eq=False)
-class _Session:
+class _Passing:
     line: Refusing
     asks: asyncio.StreamReader
     told: asyncio.StreamWriter

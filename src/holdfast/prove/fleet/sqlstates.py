@@ -204,7 +204,7 @@ async def _ask(place: Place, code: str, method: str, path: str, body: object = N
 
 
 async def _unwell(url: str) -> list[str]:
-    """Chats that nobody drives to an end once the database is well."""
+    """Chats that no worker drives to an end once the database is well."""
     connection, open_ = await asyncpg.connect(url), 0
     try:
         async with asyncio.timeout(WELL_S):

@@ -8,7 +8,6 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import cycle, islice
 from typing import Any, Final, Literal, get_args
 
 import asyncpg
@@ -59,10 +58,10 @@ class Chats:
 async def set_aside(order: Order, mutant: str | None = None, within_s: float = WITHIN_S) -> Found:
     """So many rows, of every kind as often."""
     found = Found(0)
-    rows: cycle[Row] = cycle(ROWS)
     async with theatre() as stage:
         while found.count < order.count:
-            batch = list(islice(rows, min(BATCH_MAX, order.count - found.count)))
+            size = min(BATCH_MAX, order.count - found.count)
+            batch: list[Row] = [ROWS[number % len(ROWS)] for number in range(size)]
             url = await stage.new_database()
             settings = settings_for(stage, url, "postgres", **QUICK)
             async with open_door({**settings, "role": "api"}) as door:

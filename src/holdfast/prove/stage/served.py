@@ -99,14 +99,14 @@ def _tail(log: Path) -> str:
     return log.read_text()[-2000:]
 
 
-async def _admin(nobody: Client) -> Client:
-    login = await nobody.post("sign-ins", {"email": ADMIN_EMAIL, "password": PASSWORD})
+async def _admin(stranger: Client) -> Client:
+    login = await stranger.post("sign-ins", {"email": ADMIN_EMAIL, "password": PASSWORD})
     assert login.status == 201, login.raw
     cookie = login.headers["set-cookie"].split(";")[0]
     asked = {"name": "key", "scopes": ["read", "write", "admin"]}
-    key = await nobody.post("keys", asked, cookie=cookie, origin=OUR_ORIGIN)
+    key = await stranger.post("keys", asked, cookie=cookie, origin=OUR_ORIGIN)
     assert key.status == 201, key.raw
-    return nobody.as_(key.json["secret"])
+    return stranger.as_(key.json["secret"])
 
 
 def _environment(given: dict[str, Any]) -> dict[str, str]:
