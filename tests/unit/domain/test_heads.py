@@ -72,7 +72,7 @@ def test_the_size_is_that_of_the_stored_json() -> None:
     assert parts_to_json((Text("ä"),)) == [{"kind": "text", "text": "ä"}]
     assert stored_bytes((Text("ä"),)) == len('[{"kind":"text","text":"ä"}]'.encode())
     assert stored_bytes(()) == 2
-    output = {"a": [1, 2.5, None, True, {}], "b": []}
+    output: dict[str, object] = {"a": [1, 2.5, None, True, {}], "b": []}
     assert stored_bytes((ToolResult(CallId("c"), "t", output),)) == len(
         '[{"kind":"tool_result","call_id":"c","tool":"t",'
         '"output":{"a":[1,2.5,null,true,{}],"b":[]}}]'

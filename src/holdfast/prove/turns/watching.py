@@ -1,7 +1,7 @@
 """A reader that checks what it is told while it is told it."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -149,10 +149,10 @@ async def watching(
         task.cancel()
 
 
-def folded(messages: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def folded(messages: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The same history with replies that broke off and what went on from them as one, for who
     compares it with what a model was told to say."""
-    found: list[dict[str, Any]] = []
+    found: list[Mapping[str, Any]] = []
     for message in messages:
         last = found[-1] if found else None
         if last is not None and last["ending"] == "cut" and message["role"] == "assistant":

@@ -1,5 +1,5 @@
 -- A stamp beside the version: versions that come again after lost commits are not the same history
--- depends: 0008-set-aside
+-- depends: 0009-bytes
 
 -- migrate: apply
 
