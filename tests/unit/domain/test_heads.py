@@ -12,7 +12,16 @@ from holdfast.domain.events import EventKind, of_state
 from holdfast.domain.format import parts_to_json
 from holdfast.domain.heads import HEAD_BYTES_MAX, head_of, stored_bytes
 from holdfast.domain.ids import CallId
-from holdfast.domain.parts import Context, File, FileReference, Part, Skill, Text, ToolResult
+from holdfast.domain.parts import (
+    Context,
+    File,
+    FileReference,
+    JsonObject,
+    Part,
+    Skill,
+    Text,
+    ToolResult,
+)
 from tests.requirements import requirement
 from tests.support.builders import a_chat, queued, user
 
@@ -72,7 +81,7 @@ def test_the_size_is_that_of_the_stored_json() -> None:
     assert parts_to_json((Text("ä"),)) == [{"kind": "text", "text": "ä"}]
     assert stored_bytes((Text("ä"),)) == len('[{"kind":"text","text":"ä"}]'.encode())
     assert stored_bytes(()) == 2
-    output: dict[str, object] = {"a": [1, 2.5, None, True, {}], "b": []}
+    output: JsonObject = {"a": [1, 2.5, None, True, {}], "b": []}
     assert stored_bytes((ToolResult(CallId("c"), "t", output),)) == len(
         '[{"kind":"tool_result","call_id":"c","tool":"t",'
         '"output":{"a":[1,2.5,null,true,{}],"b":[]}}]'
