@@ -23,6 +23,7 @@ from holdfast.ports.bus import Bus, Hints
 from holdfast.ports.clock import Clock
 from holdfast.ports.history import History
 from holdfast.ports.leases import Acquired, Leases, Unreadable
+from holdfast.ports.places import Places
 from holdfast.ports.store import Store
 from holdfast.turn.nudges import Nudges
 from holdfast.worker.health import CommitHealth
@@ -231,6 +232,8 @@ class Cell:
     url: str | None = None
     ids: SeededIds = field(default_factory=lambda: SeededIds(99))
     seed: int = 0
+    stamps: random.Random = field(default_factory=lambda: random.Random(0))
+    """Of the commits: the same in each run."""
     beside: Beside = on_this_loop
 
     @asynccontextmanager
@@ -260,7 +263,7 @@ class Cell:
 
         async with self.buses.open() as bus:
             places = WorkerPlaces()
-            ledger = Ledger(self.store, bus, self.clock, places)
+            ledger = self._ledger(bus, places)
             script = Script(self.store, ledger, length_s)
             worker = Worker(
                 drive or script.drive,
@@ -274,18 +277,21 @@ class Cell:
             async with worker:
                 yield Replica(worker, line, bus, script)
 
+    def _ledger(self, hints: Hints, places: Places | None = None) -> Ledger:
+        return Ledger(self.store, hints, self.clock, places, random_bits=self.stamps.getrandbits)
+
     async def send(
         self, *, owner: UserId = OWNER, silently: bool = False, at: Replica | None = None
     ) -> Chat:
         """A new chat with a message; `silently`: the hint is lost; `at`: who serves us drives."""
         hints: Hints = KeptHints() if silently else self.bus
-        ledger = at.script.ledger if at is not None else Ledger(self.store, hints, self.clock)
+        ledger = at.script.ledger if at is not None else self._ledger(hints)
         chat = Chat(chat_id=self.ids.new_chat_id(), org_id=ORG, owner_id=owner)
         return (await ledger.create(chat, Create((user(),)))).chat
 
     async def do(self, chat_id: ChatId, *commands: Command, silently: bool = False) -> Chat:
         hints: Hints = KeptHints() if silently else self.bus
-        ledger = Ledger(self.store, hints, self.clock)
+        ledger = self._ledger(hints)
         return (await ledger.transact(chat_id, *commands, by=Actor(ORG, OWNER))).chat
 
     async def load(self, chat_id: ChatId) -> Chat:

@@ -112,8 +112,6 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
         load_prices()  # blocks, while there is nobody yet who could mind
     async with AsyncExitStack() as stack:
         pool = await stack.enter_async_context(open_pool(url, pool_options(settings)))
-        metrics.bind("pool", lambda: _pool_numbers(pool))
-        metrics.bind("shares", lambda: numbers_of(pool.shares.counters))
         await refuse_behind(pool)
         clock = await DatabaseClock.open(pool)
         await stack.enter_async_context(
@@ -137,9 +135,7 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
             chats_max=settings.chats_per_user_max,
         )
         listing = PostgresListing(pool, within_s=settings.list_s)
-        metrics.bind("lists", lambda: {"too_slow": listing.too_slow})
-        metrics.bind("quotas", lambda: {"chats_refused": store.chats_refused})
-        metrics.bind("commits", lambda: numbers_of(store.commits))
+        _bind(metrics, pool, store, listing)
         yield Adapters(
             store=store,
             history=PostgresHistory(pool),
@@ -165,6 +161,14 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
             check_writable=lambda: check_writable(pool),
             postgres=await server_version(pool),
         )
+
+
+def _bind(metrics: Metrics, pool: Pool, store: PostgresStore, listing: PostgresListing) -> None:
+    metrics.bind("pool", lambda: _pool_numbers(pool))
+    metrics.bind("shares", lambda: numbers_of(pool.shares.counters))
+    metrics.bind("lists", lambda: {"too_slow": listing.too_slow})
+    metrics.bind("quotas", lambda: {"chats_refused": store.chats_refused})
+    metrics.bind("commits", lambda: numbers_of(store.commits))
 
 
 def _tools(clock: Clock, workspaces: Workspaces | None) -> Tools:

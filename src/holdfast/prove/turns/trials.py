@@ -333,7 +333,7 @@ async def _check(
     _check_effects(scene, history, verdict)
 
 
-def _texts(message: dict[str, Any]) -> list[str]:
+def _texts(message: Mapping[str, Any]) -> list[str]:
     return [part["text"] for part in message["parts"] if part["kind"] == "text"]
 
 

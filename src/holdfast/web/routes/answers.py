@@ -11,9 +11,9 @@ from holdfast.domain.ids import ChatId
 from holdfast.domain.policy import Kind
 from holdfast.identity.recording import entry_by
 from holdfast.web import bodies, shapes
+from holdfast.web.answers import committed
 from holdfast.web.auth import Asks, ByKey, Caller
 from holdfast.web.routes.common import ChatIdInPath, router_for
-from holdfast.web.shapes import committed
 
 router = router_for("answers")
 

@@ -17,6 +17,7 @@ from holdfast.domain.ids import ChatId, Seq, UserId, Version
 from holdfast.domain.policy import Action, Kind, rule_for
 from holdfast.ports.listing import Wanted
 from holdfast.web import bodies, shapes
+from holdfast.web.answers import answer, committed, nothing, tool_json
 from holdfast.web.auth import Asks, ByKey, Caller
 from holdfast.web.routes.common import (
     After,
@@ -27,7 +28,6 @@ from holdfast.web.routes.common import (
     check_model,
     router_for,
 )
-from holdfast.web.shapes import answer, committed, nothing, tool_json
 from holdfast.web.tags import IfMatch, listed_in, present, tag_of_chat, tagged
 
 router = router_for("chats")

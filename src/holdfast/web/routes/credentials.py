@@ -8,11 +8,11 @@ from starlette.responses import Response
 from holdfast.domain.ids import ApiKeyId, OrgId, SignInId, UserId
 from holdfast.identity.browser import COOKIE_ATTRIBUTES, SIGN_IN_COOKIE
 from holdfast.web import bodies, shapes
+from holdfast.web.answers import answer, key_json, nothing, sign_in_json, user_json
 from holdfast.web.auth import Asks, ByKey, TheStranger, by_browser, from_own_page, visitor_of
 from holdfast.web.edge import Edge
 from holdfast.web.problems import OriginRefused
 from holdfast.web.routes.common import router_for
-from holdfast.web.shapes import answer, key_json, nothing, sign_in_json, user_json
 
 router = router_for("credentials")
 

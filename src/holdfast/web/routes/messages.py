@@ -9,6 +9,7 @@ from holdfast.chats import listing, rewrite, send
 from holdfast.domain.events import is_shown, message_json
 from holdfast.domain.ids import ChatId, Seq, Version
 from holdfast.web import bodies, shapes
+from holdfast.web.answers import answer, committed
 from holdfast.web.auth import Asks, ByKey
 from holdfast.web.bodies import COUNT_MAX
 from holdfast.web.routes.common import (
@@ -19,7 +20,6 @@ from holdfast.web.routes.common import (
     check_model,
     router_for,
 )
-from holdfast.web.shapes import answer, committed
 from holdfast.web.tags import IfMatch, history_in, present
 
 router = router_for("messages")

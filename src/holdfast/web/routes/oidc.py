@@ -10,12 +10,12 @@ from holdfast.domain.denials import NotAllowed, OidcRefused
 from holdfast.identity.browser import COOKIE_ATTRIBUTES, OIDC_COOKIE
 from holdfast.identity.oidc import Begun, Callback
 from holdfast.web import shapes
+from holdfast.web.answers import answer
 from holdfast.web.auth import Asks, TheStranger, cookie_principal, visitor_of
 from holdfast.web.edge import Edge, OidcDoor
 from holdfast.web.problems import NoSuchProvider, problem_of
 from holdfast.web.routes.common import router_for
 from holdfast.web.routes.credentials import set_sign_in
-from holdfast.web.shapes import answer
 
 router = router_for("oidc")
 

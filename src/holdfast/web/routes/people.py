@@ -15,9 +15,9 @@ from holdfast.identity import audit
 from holdfast.identity.accounts import Accounts
 from holdfast.ports.store import Keyed
 from holdfast.web import bodies, shapes
+from holdfast.web.answers import answer, nothing, user_json
 from holdfast.web.auth import Asks, ByKey, Caller, visitor_of
 from holdfast.web.routes.common import After, Limit, UserIdInPath, router_for
-from holdfast.web.shapes import answer, nothing, user_json
 from holdfast.web.tags import Expected, IfMatch, only_number, present, tag_of_user, tagged
 
 router = router_for("people")

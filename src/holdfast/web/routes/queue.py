@@ -6,9 +6,9 @@ from holdfast.chats import queue
 from holdfast.domain.events import parts_json
 from holdfast.domain.ids import ChatId, QueuedId
 from holdfast.web import bodies, shapes
+from holdfast.web.answers import answer, committed
 from holdfast.web.auth import Asks, ByKey
 from holdfast.web.routes.common import ChatIdInPath, NumberInPath, router_for
-from holdfast.web.shapes import answer, committed
 
 router = router_for("queue")
 

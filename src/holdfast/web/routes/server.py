@@ -6,10 +6,10 @@ from holdfast.domain.errors import Unavailable
 from holdfast.domain.policy import Action, Kind, rule_for
 from holdfast.telemetry.metrics import CONTENT_TYPE
 from holdfast.web import shapes
+from holdfast.web.answers import answer
 from holdfast.web.auth import Asks, TheEdge, TheStranger
 from holdfast.web.problems import NotReady
 from holdfast.web.routes.common import router_for
-from holdfast.web.shapes import answer
 
 router = router_for("server")
 health = router_for("health")

@@ -8,9 +8,9 @@ from holdfast.domain.approvals import policy_to_json
 from holdfast.identity import org_settings
 from holdfast.ports.org_settings import Versioned
 from holdfast.web import bodies, shapes
+from holdfast.web.answers import answer
 from holdfast.web.auth import Asks, Caller
 from holdfast.web.routes.common import router_for
-from holdfast.web.shapes import answer
 from holdfast.web.tags import IfMatch, only_number, present, tag_of_settings, tagged
 
 router = router_for("settings")

@@ -5,9 +5,9 @@ from starlette.responses import Response
 from holdfast.chats import listing, rewrite, steer
 from holdfast.domain.ids import ChatId, Version
 from holdfast.web import bodies, shapes
+from holdfast.web.answers import answer, committed
 from holdfast.web.auth import Asks, ByKey
 from holdfast.web.routes.common import ChatIdInPath, Limit, chat_tag, check_model, router_for
-from holdfast.web.shapes import answer, committed
 from holdfast.web.tags import IfMatch, history_in, present
 
 router = router_for("steering")

@@ -18,9 +18,9 @@ from holdfast.domain.policy import Action
 from holdfast.domain.workspaces import Workspace, WorkspaceStatus
 from holdfast.ports.workspaces import NoWorkspace, Workspaces, WorkspaceUnusable
 from holdfast.web import bodies, shapes
+from holdfast.web.answers import answer, workspace_json
 from holdfast.web.auth import Asks, Caller
 from holdfast.web.routes.common import ChatIdInPath, router_for
-from holdfast.web.shapes import answer, workspace_json
 from holdfast.web.tags import IfMatch, only_number, present, tag_of_workspace, tagged
 
 router = router_for("workspaces")
