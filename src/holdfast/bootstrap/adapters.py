@@ -27,7 +27,7 @@ from holdfast.db.listing import PostgresListing
 from holdfast.db.migrate import refuse_behind
 from holdfast.db.oidc import PostgresOidcLinks
 from holdfast.db.org_settings import PostgresOrgSettings
-from holdfast.db.pool import Pool, PoolOptions, open_pool, server_version
+from holdfast.db.pool import BoundedPool, Pool, PoolOptions, open_pool, server_version
 from holdfast.db.store import PostgresStore
 from holdfast.db.users import PostgresUsers
 from holdfast.db.writable import check_writable
@@ -163,7 +163,9 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
         )
 
 
-def _bind(metrics: Metrics, pool: Pool, store: PostgresStore, listing: PostgresListing) -> None:
+def _bind(
+    metrics: Metrics, pool: BoundedPool, store: PostgresStore, listing: PostgresListing
+) -> None:
     metrics.bind("pool", lambda: _pool_numbers(pool))
     metrics.bind("shares", lambda: numbers_of(pool.shares.counters))
     metrics.bind("lists", lambda: {"too_slow": listing.too_slow})
