@@ -14,7 +14,7 @@ from holdfast.bench.queries import load_query
 from holdfast.chats.ledger import Ledger
 from holdfast.db.clock import DatabaseClock
 from holdfast.db.leases import PostgresLeases
-from holdfast.db.migrate import migrate
+from holdfast.db.migrate import MigrateOptions, migrate
 from holdfast.db.pool import Pool, PoolOptions, open_pool
 from holdfast.db.store import PostgresStore
 from holdfast.domain.chat import Chat
@@ -67,7 +67,7 @@ async def _prepare(pool: Pool, ledger: Ledger, leases: PostgresLeases, client: i
 async def bare_turns_per_s(program: str, url: str, folder: Path, seconds: int) -> float:
     """What this server can do, by pgbench with our statements, in a database of its own."""
     async with _beside(url) as bare_url:
-        await migrate(bare_url)
+        await migrate(bare_url, MigrateOptions(tells_each=False))
         async with open_pool(bare_url, PoolOptions(connections_min=1)) as pool:
             ledger = Ledger(PostgresStore(pool), NoHints(), await DatabaseClock.open(pool))
             await prepare(pool, ledger, PostgresLeases(pool), clients=max(CLIENTS))

@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -80,7 +81,8 @@ async def survivors(folder: Path, tree: str, trials: int, mutant: str = "") -> i
                 left = alive_with(marker)
                 alive += len(left)
                 for pid in left:
-                    os.kill(pid, signal.SIGKILL)
+                    with suppress(ProcessLookupError):  # it may end by itself
+                        os.kill(pid, signal.SIGKILL)
     return alive
 
 
