@@ -29,10 +29,9 @@ def chosen(words: Sequence[str], *, again: bool) -> tuple[str, list[Stage]]:
         sys.exit(f"There is no stage {', '.join(sorted(unknown))}; there are: {', '.join(known)}.")
     if words:
         return "part of the gate", [known[word] for word in words]
-    changed = changes.changed_files()
-    added = changes.added_stages(changed)
-    since = "no nightly run to compare with" if changed is None else f"{len(changed)} changed files"
-    print(f"{since}: {', '.join(each.name for each in added) or 'nothing'} added to the gate")
+    added = changes.added_stages(changes.changed_files)
+    names = ", ".join(each.name for each in added) or "nothing"
+    print(f"added to the gate, for files that changed since: {names}")
     return "gate", [*GATE, *added]
 
 
@@ -47,6 +46,9 @@ def main() -> None:
     parser.add_argument("stages", nargs="*", help="nightly, check, test, or names of stages")
     parser.add_argument("--seed", type=int, help="what chance is drawn from; drawn if not given")
     parser.add_argument("--again", action="store_true", help="nightly: only what failed last time")
+    parser.add_argument(
+        "--keep", action="store_true", help="note in benchmarks/stages.json what passed"
+    )
     options = parser.parse_args()
     # A shell starts a background job with SIGINT ignored; tests send it to what they start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -65,6 +67,10 @@ def main() -> None:
         nightly.write(keeper.night())
         passed = keeper.night().passed
     print(report.summary(found))
+    if options.keep:
+        names = [each.stage.name for each in results if each.passed]
+        kept = changes.keep(changes.KEPT, found["commit"], names)
+        print(f"kept in benchmarks/stages.json: {', '.join(kept) or 'nothing'}")
     sys.exit(0 if passed else 1)
 
 

@@ -1,19 +1,22 @@
 """Which nightly stages the gate adds, because a file that they protect has changed.
 
 `PROTECTED` is the one table. A test that no row leaves to the night is in the gate always. A file
-counts as changed if it differs from the commit of the last nightly run that passed
-(`benchmarks/nightly.json`), so the same commit always gets the same gate. Until the first nightly
-run has passed, the base is the commit that brought the tiers. `HOLDFAST_GATE_BASE` names another
-commit. Where there is no base, every row applies.
+counts as changed if it differs from the commit at which the stage passed last: by itself, with
+`--keep` (`benchmarks/stages.json`), or in a nightly run (`benchmarks/nightly.json`). Both files are
+committed, so the same commit always gets the same gate. Until the first nightly run has passed, the
+base is the commit that brought the tiers. `HOLDFAST_GATE_BASE` names another commit. Where there is
+no base, every row applies.
 """
 
 import os
 import subprocess
-from collections.abc import Collection
+import sys
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 import orjson
 
@@ -21,6 +24,8 @@ from scripts.gate.stages import ROOT, Stage, prove, run, session
 
 BASE: Final = "HOLDFAST_GATE_BASE"
 NIGHTLY: Final = ROOT / "benchmarks" / "nightly.json"
+KEPT: Final = ROOT / "benchmarks" / "stages.json"
+"""Stages that passed since the last nightly run, each with its commit."""
 SRC: Final = "src/holdfast"
 
 
@@ -177,19 +182,44 @@ PROTECTED: Final = (
 )
 
 
-def added_stages(changed: Collection[str] | None) -> list[Stage]:
-    """The stages that protect one of these files; all of them if there is no base."""
-    return [each.stage for each in PROTECTED if changed is None or _touches(changed, each.paths)]
+Changed: TypeAlias = Collection[str] | None
+"""Files; None if there is no base to compare with."""
 
 
-def _touches(changed: Collection[str], paths: Collection[str]) -> bool:
-    return any(fnmatchcase(file, path) for file in changed for path in paths)
+def added_stages(changed_for: Callable[[str], Changed]) -> list[Stage]:
+    """The stages that protect a file which has changed since they passed; those without a base,
+    too."""
+    return [each.stage for each in PROTECTED if _touches(changed_for(each.stage.name), each.paths)]
 
 
-def changed_files() -> list[str] | None:
-    """What differs from the base, the working tree included; None if there is no base here."""
-    base = os.environ.get(BASE) or last_nightly(NIGHTLY) or introduction()
-    return None if base is None else git("diff", "--name-only", "--no-renames", base, "--")
+def _touches(changed: Changed, paths: Collection[str]) -> bool:
+    return changed is None or any(fnmatchcase(file, path) for file in changed for path in paths)
+
+
+def changed_files(stage: str) -> Changed:
+    """What differs from the base of this stage, the working tree included."""
+    base = os.environ.get(BASE) or kept(KEPT).get(stage) or last_nightly(NIGHTLY) or introduction()
+    return None if base is None else _difference(base)
+
+
+@cache
+def _difference(base: str) -> Changed:
+    return git("diff", "--name-only", "--no-renames", base, "--")
+
+
+def kept(file: Path) -> Mapping[str, str]:
+    return orjson.loads(file.read_bytes()) if file.exists() else {}
+
+
+def keep(file: Path, commit: str, passed: Iterable[str]) -> list[str]:
+    """Note the stages of the table that passed at this commit. Returns their names."""
+    if commit.endswith("+"):
+        sys.exit("Nothing is kept: the tree holds changes that no commit has.")
+    table = {each.stage.name for each in PROTECTED}
+    names = sorted(table.intersection(passed))
+    rows = {**kept(file), **dict.fromkeys(names, commit)}
+    file.write_bytes(orjson.dumps(rows, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS) + b"\n")
+    return names
 
 
 def introduction() -> str | None:

@@ -104,6 +104,7 @@ def write(night: Night) -> None:
         (FOLDER / "nightly.json").write_bytes(
             orjson.dumps(flat(night, oldest(night.commits)), option=orjson.OPT_INDENT_2) + b"\n"
         )
+        (FOLDER / "stages.json").unlink(missing_ok=True)  # rows of before this run
 
 
 def _kept() -> Night | None:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from scripts.gate import nightly, recorder, report, runner
-from scripts.gate.changes import PROTECTED, Protected, added_stages, last_nightly
+from scripts.gate import changes, nightly, recorder, report, runner
+from scripts.gate.changes import PROTECTED, Protected, added_stages, kept, last_nightly
+from scripts.gate.changes import keep as keep_stages
 from scripts.gate.recorder import Record
 from scripts.gate.runner import Result, Runner
 from scripts.gate.stages import GATE, NIGHTLY, OWN_ROW, ROOT, SUITES, Kind, Stage
@@ -51,7 +52,7 @@ def test_every_path_of_the_table_matches_a_file(each: Protected) -> None:
 
 def test_a_changed_file_adds_what_protects_it() -> None:
     def names(*changed: str) -> list[str]:
-        return [stage.name for stage in added_stages(changed)]
+        return [stage.name for stage in added_stages(lambda _: changed)]
 
     assert names() == names("LICENSE") == []
     assert names("ui/src/log/view.ts") == ["browser-all", "ui-mutants"]
@@ -60,7 +61,43 @@ def test_a_changed_file_adds_what_protects_it() -> None:
 
 def test_without_a_nightly_run_everything_is_added(tmp_path: Path) -> None:
     assert last_nightly(tmp_path / "nightly.json") is None
-    assert len(added_stages(None)) == len(PROTECTED)
+    assert len(added_stages(lambda _: None)) == len(PROTECTED)
+
+
+def test_stage_that_passed_by_itself_is_added_for_what_changed_since_then(tmp_path: Path) -> None:
+    file = tmp_path / "stages.json"
+    assert kept(file) == {}
+    assert keep_stages(file, "1234567", ["types", "ui-mutants", "hands"]) == ["hands", "ui-mutants"]
+    assert keep_stages(file, "89abcde", ["hands"]) == ["hands"]
+    assert kept(file) == {"hands": "89abcde", "ui-mutants": "1234567"}
+    with pytest.raises(SystemExit, match="no commit"):
+        keep_stages(file, "89abcde+", ["ui-mutants"])
+
+    def changed(stage: str) -> list[str]:
+        return [] if stage in kept(file) else ["ui/src/log/view.ts"]
+
+    assert [stage.name for stage in added_stages(changed)] == ["browser-all"]
+
+
+def base_of(*words: str) -> list[str]:
+    """In place of the files that differ from a commit, that commit."""
+    return [words[-2]]
+
+
+def test_each_stage_is_compared_with_its_own_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(changes.BASE, raising=False)
+    monkeypatch.setattr(changes, "KEPT", tmp_path / "stages.json")
+    monkeypatch.setattr(changes, "NIGHTLY", tmp_path / "nightly.json")
+    monkeypatch.setattr(changes, "introduction", lambda: "first")
+    monkeypatch.setattr(changes, "git", base_of)
+    keep_stages(tmp_path / "stages.json", "1234567", ["hands"])
+    (tmp_path / "nightly.json").write_bytes(b'{"commit": "89abcde"}')
+    assert changes.changed_files("hands") == ["1234567"]
+    assert changes.changed_files("churn") == ["89abcde"]
+    (tmp_path / "nightly.json").unlink()
+    assert changes.changed_files("churn") == ["first"]
 
 
 def test_every_nightly_test_has_a_row_in_the_table() -> None:

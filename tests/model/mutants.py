@@ -106,6 +106,10 @@ def no_expected_version(patch: pytest.MonkeyPatch) -> None:
     """A decision on old facts overwrites what came meanwhile."""
     old, new = "version = :expected_version\n", "version >= :expected_version\n"
     change_commit(patch, "commit_kept", old, new)
+    # The stamp beside the version refuses such a decision as well.
+    change_commit(
+        patch, "commit_kept", "stamp = :expected_stamp\n", ":expected_stamp::bigint is not null\n"
+    )
 
 
 def owner_from_snapshot(patch: pytest.MonkeyPatch) -> None:

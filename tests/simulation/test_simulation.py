@@ -15,7 +15,7 @@ SEEDS = int(os.environ.get("HOLDFAST_SIMULATION_SEEDS", "200"))
 FIRST = int(os.environ.get("HOLDFAST_SIMULATION_FIRST", set_seed()))
 """Every run has other seeds; a failure names its seed."""
 BUNCHES = 20
-MUTANT_SEEDS_MAX = 200
+MUTANT_SEEDS_MAX = 500
 
 ONCE_WRONG = {
     550: "a bus that hangs held back what was committed",
