@@ -8,6 +8,8 @@ from holdfast.prove.fleet import dump, heads, primaries, sqlstates, unreadable
 
 FEW_MB = 8.0
 SOON_S = 12.0
+ROUNDS_ERRORS = 600
+"""For several rounds at each server."""
 
 
 def fleet_mutants() -> list[Mutant]:
@@ -42,7 +44,9 @@ async def _batch() -> bool:
 
 
 async def _crew() -> bool:
-    found = sqlstates.refuse(_one(), ("42P01",), "a task ends its process", shares_fate=False)
+    # Some loops pause for longer than a round.
+    codes, mutant = ("42P01",), "a task ends its process"
+    found = sqlstates.refuse(_one(ROUNDS_ERRORS), codes, mutant, shares_fate=False)
     return await _sees("the server died of", found)
 
 
