@@ -4,10 +4,10 @@ import asyncio
 import re
 import signal
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import orjson
 import pytest
@@ -216,13 +216,15 @@ async def test_a_server_killed_in_mid_answer_is_survived(template: str, tmp_path
                 cli.on_terminal("attach", chat_id, columns=120) as terminal,
             ):
                 await terminal.until("speak slowly")
-                events = await until_parts(piped, 5)
+                before = await until_parts(piped, 5)
                 first.kill()
                 await first.wait()
                 async with a_server(cell, port):
                     await terminal.until("reconnected")
+                    shown = words_in(before)
+                    kept = await until_events(piped, is_cut)
                     # Else there is no answer yet that could be kept.
-                    events += await until_parts(piped, 1, attempt=2)
+                    events = await until_parts(piped, 1)
                     await cli.told("interrupt", chat_id)
                     code = await terminal.ended()
                     seen = terminal.text
@@ -232,12 +234,13 @@ async def test_a_server_killed_in_mid_answer_is_survived(template: str, tmp_path
     assert code == 3, seen
     assert piped.returncode == 3, errors
     assert b"reconnected" in errors
-    placed = [each["id"] for each in events if "id" in each]  # a ping has no place
+    assert said_in(kept[-1]).startswith(shown), "the words of the killed server are kept (L153)"
+    placed = [each["id"] for each in before + kept + events if "id" in each]  # a ping has no place
     assert len(set(placed)) == len(placed), "an event came twice"
     answer = next(e for e in reversed(events) if e["event"] == "message")
     assert answer["data"]["role"] == "assistant"
     assert answer["data"]["ending"] == "interrupted"
-    # What the last attempt was seen to say is kept; what an abandoned one said was taken back (M4).
+    # What the last attempt was seen to say is kept (M4).
     assert said_in(answer).startswith(words_in(events))
 
 
@@ -255,19 +258,31 @@ async def log_in(cli: Cli, url: str) -> None:
     assert re.search(r'token = "hf_', kept.read_text())
 
 
-async def until_parts(
-    process: asyncio.subprocess.Process, number: int, *, attempt: int = 1
-) -> list[dict[str, Any]]:
-    """Read so many parts of this attempt, or of a later one."""
-    events: list[dict[str, Any]] = []
-    parts = 0
+Event: TypeAlias = dict[str, Any]
+
+
+async def until_parts(process: asyncio.subprocess.Process, number: int) -> list[Event]:
+    """Read so many parts."""
+    events: list[Event] = []
+    for _ in range(number):
+        events += await until_events(process, lambda event: event["event"] == "part")
+    return events
+
+
+async def until_events(
+    process: asyncio.subprocess.Process, is_last: Callable[[Event], bool]
+) -> list[Event]:
+    """Read up to this event."""
+    events: list[Event] = []
     assert process.stdout is not None
     async with asyncio.timeout(60):
-        while parts < number:
+        while not events or not is_last(events[-1]):
             events.append(orjson.loads(await process.stdout.readline()))
-            last = events[-1]
-            parts += last["event"] == "part" and last["data"]["attempt"] >= attempt
     return events
+
+
+def is_cut(event: Event) -> bool:
+    return event["event"] == "message" and event["data"]["ending"] == "cut"
 
 
 def words_in(events: list[dict[str, Any]]) -> str:
