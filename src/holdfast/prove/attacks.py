@@ -263,7 +263,7 @@ ATTACKS: Final = (
     ),
     Attack(
         "whales",
-        "One member's large chats delay nobody else, and cost no more than their bound.",
+        "One member's large chats delay no other member, and cost no more than their bound.",
         "full queues of messages of a megabyte that wait for a worker, and a history of 200 such"
         " messages, beside 40 chats of others",
         "whales",
@@ -273,7 +273,7 @@ ATTACKS: Final = (
     ),
     Attack(
         "one floods",
-        "One person's flood keeps nobody else waiting.",
+        "One person's flood keeps no other person waiting.",
         "one person with more chats than a search looks at, who searches for a word that is nowhere"
         " with forty clients at once and opens too many streams, while nine others list and talk",
         "rounds of work beside it",

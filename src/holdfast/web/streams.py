@@ -1,8 +1,8 @@
 """How many streams one person keeps open at this process: a further one ends the oldest.
 
 The oldest, and not the newest: a page that was reloaded, or a laptop that was opened elsewhere, is
-what the person looks at. Whoever is ended is told why and when to come again, much later than after
-a lost connection: else streams that are too many would end one another for ever.
+what the person looks at. A reader that is ended is told why and when to come again, much later than
+after a lost connection: else streams that are too many would end one another for ever.
 """
 
 from collections.abc import Callable

@@ -50,7 +50,7 @@ SEARCHES: Final = """
     where datname = current_database() and state = 'active' and pid <> pg_backend_pid()
         and (query like '%c.touched_at, c.id) >= (%' or query like '%offset%limit 1')
 """
-"""Statements that only somebody needs who has more chats than one search looks at."""
+"""Statements that only a person with more chats than one search looks at needs."""
 
 
 @dataclass
@@ -157,7 +157,7 @@ async def _list(who: Client, found: Found) -> float:
     began_s = time.monotonic()
     said = await who.get("chats?limit=1")
     if said.status != 200:
-        found.violations.append(f"a list of somebody else was refused with {said.status}")
+        found.violations.append(f"a list of another person was refused with {said.status}")
     return time.monotonic() - began_s
 
 
@@ -168,7 +168,7 @@ async def _all_work(others: list[Client], found: Found) -> list[float]:
         took_s = await _list(who, found)
         chat = await who.until(await who.new_chat("hello"), "idle", "failed")
         if chat["status"] != "idle":
-            found.violations.append("a turn of somebody else failed")
+            found.violations.append("a turn of another person failed")
         return took_s
 
     async with asyncio.TaskGroup() as tasks:
@@ -177,7 +177,7 @@ async def _all_work(others: list[Client], found: Found) -> list[float]:
 
 
 async def _open_too_many(who: Client, other: Client, door: Door, found: Found) -> None:
-    """More streams than one may have: the oldest are ended, and nobody else's is."""
+    """More streams than one may have: the oldest are ended, and none of another person."""
     metrics = door.server.metrics
     chat_id = await who.new_chat()
     async with AsyncExitStack() as stack, other.watch() as others_events:
@@ -192,7 +192,7 @@ async def _open_too_many(who: Client, other: Client, door: Door, found: Found) -
         await other.new_chat()
         event = await asyncio.wait_for(anext(others_events), 30)
         if event["event"] != "chat":
-            found.violations.append(f"the stream of somebody else was told {event['event']}")
+            found.violations.append(f"the stream of another person was told {event['event']}")
 
 
 @asynccontextmanager
