@@ -135,10 +135,10 @@ async def around(look: Look) -> None:
     await page.get_by_role("cell", name="sim").wait_for()
     await look.at("settings")
     await tab.go("/no/such/page")
-    await page.get_by_text("There is no such page").wait_for()
+    await page.get_by_text("Page not found").wait_for()
     await look.at("no such page")
     await tab.go(NOWHERE)
-    await page.get_by_text("This chat is not there").wait_for()
+    await page.get_by_text("Chat not found").wait_for()
     await look.at("no such chat")
 
 
@@ -234,7 +234,7 @@ async def test_a_screen_reader_is_told_of_a_turn_and_never_of_its_words(
     await expect(page.get_by_role("status").first).to_contain_text("Finished")
     assert await page.evaluate("() => told") == [
         "status: Agent started",
-        "alert: Waits for you: Wants to use clock, waits for you",
+        "alert: Needs your input: Wants to use clock, needs your input",
         "status: Finished, 1 step. It is late, said the clock.",
     ]
     assert await page.get_by_role("log").get_attribute("aria-live") == "off"

@@ -36,7 +36,7 @@ async def edit(tab: Tab, at: int, text: str) -> None:
     await message.get_by_role("button", name="Edit").click()
     editor = tab.page.get_by_role("form", name="Edit message")
     await editor.get_by_role("textbox").fill(text)
-    await editor.get_by_role("button", name="Send instead").click()
+    await editor.get_by_role("button", name="Save & resend").click()
 
 
 async def go_back(tab: Tab, older: str) -> None:
@@ -89,7 +89,7 @@ async def test_an_edit_in_mid_answer_ends_that_answer(tab: Tab) -> None:
 async def test_an_answer_is_made_anew_and_the_first_one_stays(tab: Tab) -> None:
     chat_id = await tab.new_chat("Tell me something.")
     await tab.site.admin.until(chat_id, "idle")
-    again = tab.page.get_by_role("button", name="Answer again")
+    again = tab.page.get_by_role("button", name="Regenerate")
     await again.click()
     await expect(tab.page.get_by_role("button", name="1 older version")).to_be_visible()
     chat = await tab.site.admin.until(chat_id, "idle")

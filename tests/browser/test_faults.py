@@ -182,7 +182,7 @@ async def test_the_bar_comes_after_two_seconds_and_not_before(
 
     cut_at = time.time()
     wire.hang_up()
-    bar = tab.page.get_by_text("the agent keeps running")
+    bar = tab.page.get_by_text("your chat continues on the server")
     await expect(bar).to_be_visible()
     shown = (await tab.seen()).bars[-1]
     assert LATE_S - CLOCKS_S <= shown["since"] - cut_at < LATE_S + BAR_S
@@ -205,9 +205,9 @@ async def test_a_server_that_comes_back_goes_on_where_it_was(tab: Tab, site: Sit
     await expect(tab.page.locator("[data-key='m2.0']")).to_contain_text("n020")
     before = await numbers_of(tab)
     await site.down()
-    await expect(tab.page.get_by_text("the agent keeps running")).to_be_visible()
+    await expect(tab.page.get_by_text("your chat continues on the server")).to_be_visible()
     await site.up()
-    await expect(tab.page.get_by_text("the agent keeps running")).to_have_count(0)
+    await expect(tab.page.get_by_text("your chat continues on the server")).to_have_count(0)
     await whole(tab, chat_id)
     await assert_as_stored(tab, chat_id)
     replies = [m for m in await messages_of(site.admin, chat_id) if m["role"] == "assistant"]

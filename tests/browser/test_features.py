@@ -41,7 +41,7 @@ async def press(tab: Tab, button: str) -> None:
 async def test_who_has_never_seen_it_finds_the_way(tab: Tab) -> None:
     """Every step by what is written on the page: no key, no address, no selector of ours."""
     page = tab.page
-    field = page.get_by_placeholder("Message the agent")
+    field = page.get_by_placeholder("Ask anything")
     await page.get_by_role("button", name="Run something").click()
     await expect(field).to_be_focused()
     assert "workspace" in await field.input_value()
@@ -54,7 +54,7 @@ async def test_who_has_never_seen_it_finds_the_way(tab: Tab) -> None:
 
     await field.fill(SLOW)
     await press(tab, "Send")
-    busy = page.get_by_placeholder("Say what comes next")
+    busy = page.get_by_placeholder("Queue a follow-up")
     await busy.fill("And what did you see?")
     await press(tab, "Queue")
     queue = page.get_by_role("region", name="Queue")
@@ -69,12 +69,12 @@ async def test_who_has_never_seen_it_finds_the_way(tab: Tab) -> None:
     await message.get_by_role("button", name="Edit").click()
     editor = page.get_by_role("form", name="Edit message")
     await editor.get_by_label("Message").fill(LEASES)
-    await press(tab, "Send instead")
+    await press(tab, "Save & resend")
     await says(tab, "only one clock may decide")
     await expect(page.get_by_role("button", name="1 older version")).to_be_visible()
 
     await page.get_by_role("link", name="New chat").click()
-    await page.get_by_placeholder("Search titles").fill("watcher")
+    await page.get_by_placeholder("Search chats").fill("watcher")
     await page.get_by_role("link", name=TESTS[:30]).click()
     await says(tab, "only one clock may decide")
     tab.content()
@@ -142,11 +142,11 @@ async def test_a_shared_chat_is_read_under_its_owners_name_until_it_is_taken_bac
     assert await other.page.locator("[data-composer]").count() == 0
 
     await take_out.click()
-    await expect(dialog).to_contain_text("Nobody but you.")
+    await expect(dialog).to_contain_text("Only you")
     await page.keyboard.press("Escape")
     await expect(dialog).to_have_count(0)
     await other.page.reload()
-    await expect(other.page.get_by_text("not yours to read")).to_be_visible(timeout=PATIENCE_MS)
+    await expect(other.page.get_by_text("you don’t have access")).to_be_visible(timeout=PATIENCE_MS)
     tab.content()
     await context.close()
 

@@ -29,8 +29,8 @@ async def test_who_signs_in_is_where_they_wanted_to_go(context: BrowserContext, 
     await expect(page.get_by_role("cell", name="sim")).to_be_visible()
     await expect(page.get_by_role("cell", name=ADMIN_EMAIL)).to_be_visible()
 
-    await page.get_by_label("What is it for?").fill("a program")
-    await page.get_by_role("button", name="Make key").click()
+    await page.get_by_label("Key name").fill("a program")
+    await page.get_by_role("button", name="Create key").click()
     secret = await page.get_by_role("status").locator("code").inner_text()
     assert (await site.admin.as_(secret).get("me")).json["user"]["email"] == ADMIN_EMAIL
 
@@ -62,9 +62,9 @@ async def test_the_list_is_found_renamed_pinned_and_archived_in(tab: Tab) -> Non
     await field.fill("Kelp forests")
     await field.press("Enter")
     await expect(in_list(tab, "Kelp forests")).to_be_visible()
-    await page.get_by_label("Search titles").fill("kelp")
+    await page.get_by_label("Search chats").fill("kelp")
     await expect(in_list(tab, "Kelp forests")).to_be_visible()
-    await page.get_by_label("Search titles").fill("no such title")
+    await page.get_by_label("Search chats").fill("no such title")
     await expect(page.get_by_text("No chat has “no such title”")).to_be_visible()
     await page.get_by_role("button", name="Clear search").first.click()
 
@@ -91,5 +91,5 @@ async def test_everything_has_a_name_in_the_palette(tab: Tab) -> None:
 
 async def test_a_chat_that_is_not_there_says_so(tab: Tab) -> None:
     await tab.go("/chats/01890000-0000-7000-8000-000000000000")
-    await expect(tab.page.get_by_text("This chat is not there")).to_be_visible()
+    await expect(tab.page.get_by_text("Chat not found")).to_be_visible()
     tab.content()

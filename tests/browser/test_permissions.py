@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.ui_item(20)
 
 BOB = "bob@acme.example"
 SLOW = "[[sim: words=4000 | rate=25]]"
-AWAY = "This chat is not there"
+AWAY = "Chat not found"
 SEND = """([chat, path, body]) => fetch(`/api/v1/chats/${chat}/${path}`, {
   method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' },
 }).then(answer => answer.status)"""
@@ -60,7 +60,7 @@ async def test_who_may_only_read_sees_it_said_and_has_nothing_to_send_with(
     await bob.go(f"/chats/{chat_id}")
     page = bob.page
     await expect(page.get_by_role("log")).to_contain_text("For two.", timeout=PATIENCE_MS)
-    await expect(page.get_by_text(re.compile("shares this chat with you"))).to_be_visible()
+    await expect(page.get_by_text(re.compile("View only: shared by"))).to_be_visible()
     await expect(page.locator("[data-composer]")).to_have_count(0)
     for verb in ("Edit", "Retry", "Rename this chat", "Stop"):
         assert await page.get_by_role("main").get_by_role("button", name=verb).count() == 0, verb

@@ -43,7 +43,7 @@ describe("the context meter", () => {
     expect(meterOf(summed, () => 1_000)).toBeNull();
   });
 
-  it("gives a number and no share where nobody has said how much fits", () => {
+  it("gives a number and no share where the context window is unknown", () => {
     expect(meterOf([reply(900, 50)], () => null)).toMatchObject({ used: 950, share: null });
   });
 

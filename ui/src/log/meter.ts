@@ -6,7 +6,7 @@ import type { Message } from "./types";
 
 export interface Meter {
   readonly used: number;
-  /** How many tokens the model can read; null: nobody has said. */
+  /** How many tokens the model can read; null: unknown. */
   readonly window: number | null;
   /** Null without a window; never above 1. */
   readonly share: number | null;

@@ -1,5 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { bytes, cost, count, elapsed, firstLine, moment, plural, remaining, tail } from "./format";
+import {
+  bytes,
+  cost,
+  count,
+  deadline,
+  elapsed,
+  firstLine,
+  moment,
+  plural,
+  remaining,
+  tail,
+} from "./format";
 
 describe("numbers as people read them", () => {
   it.each([
@@ -51,7 +62,15 @@ describe("numbers as people read them", () => {
     expect(remaining(9_000, 10_000)).toBe("0.0 s");
   });
 
-  it("leaves out of a moment what everybody knows", () => {
+  it("names the moment of an end that is more than an hour away", () => {
+    const now = new Date(2026, 10, 17, 15, 0).getTime();
+    const after = (ms: number) => deadline(now + ms, now, "en-GB");
+    expect(after(90_000)).toBe("in 1 min 30 s");
+    expect(after(2 * 3_600_000)).toBe("17:00");
+    expect(after(6 * 86_400_000)).toBe("23 Nov, 15:00");
+  });
+
+  it("leaves out of a moment what the reader knows", () => {
     const now = new Date(2026, 2, 4, 15, 0).getTime();
     const at = (...when: [number, number, number, number, number]) =>
       moment(new Date(...when).toISOString(), now, "en-GB");

@@ -25,7 +25,7 @@ export function remaining(until: number, now: number): string {
   return elapsed(Math.max(1, Math.round((until - now) / SECOND_MS)) * SECOND_MS);
 }
 
-/** A price in millionths of a dollar. `null`: nobody knows, which is not the same as free. */
+/** A price in millionths of a dollar. `null`: unknown, which is not the same as free. */
 export function cost(micros: number | null): string | null {
   if (micros === null) return null;
   if (micros === 0) return "free";
@@ -60,7 +60,13 @@ export function plural(n: number, one: string, many = `${one}s`): string {
   return `${n} ${n === 1 ? one : many}`;
 }
 
-/** A moment as whoever reads it would say it: `14:05`, `3 Nov, 14:05`, `3 Nov 2025, 14:05`. */
+/** When something ends: `in 12 s` within the hour, `3 Nov, 14:05` later than that. */
+export function deadline(until: number, now: number, locale?: string): string {
+  if (until - now < HOUR_S * SECOND_MS) return `in ${remaining(until, now)}`;
+  return moment(new Date(until).toISOString(), now, locale);
+}
+
+/** A moment in the reader's own time zone: `14:05`, `3 Nov, 14:05`, `3 Nov 2025, 14:05`. */
 export function moment(iso: string, now: number, locale?: string): string {
   const at = new Date(iso);
   const today = new Date(now);

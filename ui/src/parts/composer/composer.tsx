@@ -89,7 +89,7 @@ export function Writing({
       })
       .catch(() =>
         setFailure(
-          "That message is no longer in the queue: it was sent, or somebody else took it.",
+          "That message is no longer in the queue. It was sent or removed.",
         ),
       );
   const press = (event: KeyboardEvent<HTMLTextAreaElement>) => {
@@ -142,7 +142,7 @@ export function Writing({
           aria-label={label}
           aria-describedby={refused === null ? undefined : "composer-refused"}
           placeholder={
-            standing === "free" ? "Message the agent" : "Say what comes next; it waits its turn"
+            standing === "free" ? "Ask anything" : "Queue a follow-up…"
           }
           rows={1}
           value={draft.text}

@@ -16,7 +16,7 @@ const STANDARD = "";
 
 export function ModelPicker({ models, chosen, standard, onChoose }: ModelPickerProps) {
   if (models.length === 0) return null;
-  const shown = chosen ?? standard ?? "Standard model";
+  const shown = chosen ?? standard ?? "Default model";
   return (
     <Menu
       side="top"
@@ -28,13 +28,13 @@ export function ModelPicker({ models, chosen, standard, onChoose }: ModelPickerP
         </Button>
       }
     >
-      <MenuLabel>Model for what you send next</MenuLabel>
+      <MenuLabel>Model for your next message</MenuLabel>
       <MenuChoices
         value={chosen ?? STANDARD}
         onValueChange={(model) => onChoose(model === STANDARD ? null : model)}
       >
-        <MenuChoice value={STANDARD} hint={standard === null ? "As the server is set" : standard}>
-          Standard
+        <MenuChoice value={STANDARD} hint={standard === null ? "Server default" : standard}>
+          Default
         </MenuChoice>
         {models.map((model) => (
           <MenuChoice key={model} value={model}>

@@ -35,7 +35,7 @@ export function Queue({ queue, actions, onTake }: QueueProps) {
     setFailure(null);
     done.catch((problem: unknown) => {
       setAsked(null);
-      setFailure(problem instanceof Error ? problem.message : "That did not reach the server.");
+      setFailure(problem instanceof Error ? problem.message : "The server did not receive this. Try again.");
     });
   };
   const place = (wanted: Move | null) => {
@@ -117,8 +117,8 @@ function QueueRow(props: QueueRowProps) {
       act: () => onMove("down"),
       Glyph: ArrowDown,
     },
-    { name: "Send now", hint: "ends the present turn", isOff: false, act: onNow, Glyph: Zap },
-    { name: "Edit", hint: "takes it out of the queue", isOff: false, act: onTake, Glyph: Pencil },
+    { name: "Send now", hint: "stops the current turn", isOff: false, act: onNow, Glyph: Zap },
+    { name: "Edit", hint: "removes it from the queue", isOff: false, act: onTake, Glyph: Pencil },
     { name: "Delete", hint: "", isOff: false, act: onRemove, Glyph: Trash2 },
   ];
   return (

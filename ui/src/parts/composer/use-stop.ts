@@ -29,7 +29,7 @@ export function useStop(
       onFailure(
         problem instanceof Error
           ? problem.message
-          : "The server could not be asked to stop. Try again.",
+          : "The server did not receive the stop. Try again.",
       );
     });
   };

@@ -14,7 +14,7 @@ const WAYS: readonly { way: WhenBusy; name: string; hint: string }[] = [
   {
     way: "interrupt",
     name: "Interrupt and send",
-    hint: "Ends the present turn; what was said is kept",
+    hint: "Stops the current turn and keeps its text",
   },
 ];
 

@@ -71,7 +71,7 @@ describe("the status region", () => {
       items(going("rm x", "awaiting")),
       1001,
     );
-    expect(asked.assertive).toBe("Waits for you: Wants to run rm x, waits for you");
+    expect(asked.assertive).toBe("Needs your input: Wants to run rm x, needs your input");
     const broken = announce(
       { ...IDLE, turn: 1, is: "going" },
       items({ is: "failed", error: BUSY }),
@@ -90,7 +90,7 @@ describe("the status region", () => {
         ],
         { ...IDLE, turn: 1, is: "going", at: 1000 },
       ),
-    ).toEqual([null, "Waits for you: Wants to run rm x, waits for you"]);
+    ).toEqual([null, "Needs your input: Wants to run rm x, needs your input"]);
   });
 
   it("does not tell a chat's past when it is opened", () => {

@@ -68,7 +68,7 @@ function running(told: Told, foot: Extract<Foot, { is: "going" }>, now: number):
     return {
       told: { ...told, call: what.id, at: now },
       polite: null,
-      assertive: `Waits for you: ${sentence(what)}`,
+      assertive: `Needs your input: ${sentence(what)}`,
     };
   }
   if (now - told.at < QUIET_MS) return silent;

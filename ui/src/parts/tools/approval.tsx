@@ -6,7 +6,7 @@ import { useId, useState } from "react";
 import { Button } from "@/kit/button";
 import { useNowUntil } from "@/kit/clock";
 import type { ActionRequired } from "@/log/types";
-import { remaining } from "../format";
+import { deadline } from "../format";
 import type { CallActions } from "./actions";
 import { ArgumentList } from "./arguments";
 import type { Call } from "./call";
@@ -58,13 +58,13 @@ function Decision({ call, action, actions }: ApprovalProps & { actions: CallActi
       });
   };
   if (stage === "decided")
-    return <p className="text-meta text-muted">Decided; waiting for the server…</p>;
+    return <p className="text-meta text-muted">Decision sent…</p>;
   return (
     <div className="space-y-2">
       {stage === "denying" && (
         <div>
           <label htmlFor={id} className="text-meta text-muted">
-            Why not? The agent is told. (May stay empty.)
+            Reason (optional, shown to the agent)
           </label>
           <input
             id={id}
@@ -110,10 +110,7 @@ function Decision({ call, action, actions }: ApprovalProps & { actions: CallActi
 function Deadline({ until }: { until: string }) {
   const end = Date.parse(until);
   const now = useNowUntil(end);
-  const said =
-    end <= now
-      ? "This has expired."
-      : `Expires in ${remaining(end, now)}; then the agent is told that nobody answered.`;
+  const said = end <= now ? "Expired" : `Expires ${deadline(end, now)}`;
   return <p className="numeric text-meta text-muted">{said}</p>;
 }
 

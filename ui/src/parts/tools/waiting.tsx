@@ -21,8 +21,8 @@ export function Waiting({ call, action, actions }: WaitingProps) {
     >
       <p className="text-ui">
         {action.kind === "login"
-          ? "This tool needs you to log in to it first."
-          : "Waits for the program that offers this tool. It runs there, not on the server."}
+          ? "Sign in to this tool first."
+          : "Waiting for the program that provides this tool."}
       </p>
       <ArgumentList given={call.arguments ?? {}} exact={call.exact} />
     </section>
@@ -71,7 +71,7 @@ function Question({ call, actions }: { call: Call; actions: CallActions | null }
         </div>
       )}
       {stage === "sent" && (
-        <p className="text-meta text-muted">Answered; waiting for the server…</p>
+        <p className="text-meta text-muted">Answer sent…</p>
       )}
       {failure !== null && (
         <p role="alert" className="text-meta text-danger">

@@ -120,7 +120,7 @@ function editedPaths(call: Call): string {
 
 const STATE_WORDS: Readonly<Record<CallState, string>> = {
   writing: "being written",
-  awaiting: "waits for you",
+  awaiting: "needs your input",
   running: "running",
   done: "done",
   failed: "failed",
@@ -143,7 +143,7 @@ export function aside(call: Call): string[] {
   if (signal !== null) words.push(signal);
   else if (exitCode !== null && exitCode !== 0) words.push(`exit ${exitCode}`);
   else if (process !== null && familyOf(call.tool) === "command")
-    words.push(`runs on as ${process}`);
+    words.push(`running in background (${process})`);
   if (took !== null && took !== "0.0 s") words.push(took);
   return words;
 }

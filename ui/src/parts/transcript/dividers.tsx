@@ -29,7 +29,7 @@ export function Break({ why, isLast }: Pick<BreakItem, "why" | "isLast">) {
   const { actions } = useChat();
   return (
     <Divider>
-      {why === "interrupted" ? "Stopped. What was said by then is kept." : "The reply was cut off."}
+      {why === "interrupted" ? "Stopped by you" : "The reply was cut off."}
       {isLast && actions !== null && (
         <Button size="small" onClick={() => actions.send({ text: CONTINUE, model: null }, "queue")}>
           Continue
@@ -103,7 +103,7 @@ export function OnItsWay({ sending }: { sending: Sending }) {
   };
   return (
     <div className="user-message">
-      <h2 className="sr-only">You are saying</h2>
+      <h2 className="sr-only">Sending</h2>
       <div
         className={cn(
           "rounded-card border border-line bg-subtle px-3 py-2",

@@ -57,13 +57,13 @@ export function Editor({ text, onChange, onCancel, onSend }: EditorProps) {
       />
       <div className="mt-2 flex flex-wrap items-center justify-end gap-2 pl-1">
         <p className="flex-1 text-meta text-muted max-sm:basis-full">
-          What came after stays as an older version. Changes to files are not undone.
+          Later messages are kept as another version. File changes are not undone.
         </p>
         <Button look="plain" onClick={onCancel}>
           Cancel
         </Button>
         <Button look="accent" type="submit" aria-disabled={text.trim() === "" || isSending}>
-          {isSending ? "Sending…" : "Send instead"}
+          {isSending ? "Sending…" : "Save & resend"}
         </Button>
       </div>
       {failure !== null && (

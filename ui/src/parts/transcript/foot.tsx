@@ -80,7 +80,7 @@ function Over({ ends, answer, asked }: OverProps) {
 /** The same, asked anew; the answer that is there stays as an older version. */
 function Again({ ask }: { ask: () => Promise<void> }) {
   const { isBusy, failure, attempt } = useAttempt();
-  const label = "Answer again";
+  const label = "Regenerate";
   return (
     <>
       <Failure why={failure} />
@@ -88,7 +88,7 @@ function Again({ ask }: { ask: () => Promise<void> }) {
         look="plain"
         size="iconSmall"
         aria-label={label}
-        title={`${label} (this answer stays as an older version)`}
+        title={`${label} (this answer is kept as an older version)`}
         aria-disabled={isBusy}
         onClick={() => attempt(ask)}
       >
@@ -136,7 +136,7 @@ const PHASES: Readonly<Record<Phase, string>> = {
   // What runs stands in the card above; twice would only flicker twice.
   running: "Working",
   stopping: "Stopping…",
-  awaiting: "Waits for you",
+  awaiting: "Needs your input",
 };
 const SHOWN_FROM_MS = 3000;
 const SILENT_FROM_MS = 30_000;
@@ -196,7 +196,7 @@ function Failed({ error }: { error: ChatError }) {
   return (
     <Notice Glyph={AlertTriangle} look="danger" title={error.sentence} details={detailsOf(error)}>
       <p className="text-ui text-muted">
-        {NEXT[error.kind] ?? "The turn ended here. What was said before is kept."}
+        {NEXT[error.kind] ?? "The turn ended here. Earlier text is kept."}
       </p>
       <div className="flex flex-wrap gap-2">
         {actions !== null && (
@@ -213,17 +213,17 @@ function Failed({ error }: { error: ChatError }) {
 
 /** What to do next, by what went wrong. */
 const NEXT: Readonly<Record<string, string>> = {
-  rate_limit: "The provider wants fewer requests. Wait a little, or use another model.",
+  rate_limit: "The provider’s rate limit is reached. Wait a moment, or use another model.",
   overloaded: "The provider is busy. Retry in a while, or use another model.",
   timeout: "No answer came in time. Retrying often helps.",
-  stream_closed: "The provider broke off. Retrying often helps.",
+  stream_closed: "The provider closed the connection. Retrying often helps.",
   unavailable: "The provider cannot be reached. Retry in a while, or use another model.",
-  auth: "The provider refuses the server's key. An administrator has to look at the model's settings.",
-  config: "The model is not set up properly. An administrator has to look at its settings.",
+  auth: "The provider refuses the server's key. Ask an administrator to check the model’s settings.",
+  config: "The model is not configured correctly. Ask an administrator to check its settings.",
   context_overflow:
-    "The chat is too long for this model. Compact it, or use a model that takes more.",
+    "The chat is too long for this model. Compact it, or use a model with a larger context window.",
   content_filter: "The provider refuses to answer this. Say it differently, or use another model.",
-  usage_limit: "A limit of use is reached. It has to be raised, or to pass.",
+  usage_limit: "A usage limit is reached. Wait until it resets, or ask an administrator to raise it.",
 };
 
 function detailsOf(error: ChatError): string {

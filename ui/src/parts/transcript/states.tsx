@@ -8,7 +8,7 @@ export function EmptyTranscript() {
   return (
     <Centre>
       <MessageSquareText aria-hidden className="size-6 text-faint" />
-      <h2 className="text-title font-semibold">Say what you want done</h2>
+      <h2 className="text-title font-semibold">Describe what you want done</h2>
       <p className="max-w-80 text-ui text-muted">
         It goes on when you close this page. Come back at any time, from anywhere, and it is all
         here.
@@ -45,7 +45,7 @@ export function AwayTranscript({ children }: { children?: ReactNode }) {
   return (
     <Centre>
       <SearchX aria-hidden className="size-6 text-faint" />
-      <h2 className="text-title font-semibold">This chat is not here</h2>
+      <h2 className="text-title font-semibold">Chat not found</h2>
       <p className="max-w-80 text-ui text-muted">
         It does not exist, or it is no longer shared with you. Its owner can tell you which.
       </p>

@@ -149,7 +149,7 @@ function Meta({ message, text, onEdit }: MetaProps) {
 }
 
 function sayWhy(problem: unknown): void {
-  say(problem instanceof Error ? problem.message : "That did not reach the server.", "danger");
+  say(problem instanceof Error ? problem.message : "The server did not receive this. Try again.", "danger");
 }
 
 /** Histories that were left behind when this message took the place of another. */
@@ -167,7 +167,7 @@ function Versions({ message }: { message: Message }) {
         </Button>
       }
     >
-      <MenuLabel>The present version stays among the older ones.</MenuLabel>
+      <MenuLabel>The current version is kept as an older version.</MenuLabel>
       {mine.map((path) => (
         <MenuItem
           key={path.version}
