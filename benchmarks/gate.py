@@ -87,6 +87,17 @@ def run_rows(quiet: Sequence[Run], busy: Sequence[Run]) -> str:
     return table(head, rows)
 
 
+def summary(quiet: Sequence[Run], busy: Sequence[Run]) -> str:
+    runs = (*quiet, *busy)
+    slowest_s = max(run["seconds"] for run in quiet)
+    verdict = "within" if slowest_s <= MINUTES_MAX * 60 else "above"
+    return (
+        f"{len(runs)} runs in a row: {sum(run['passed'] for run in runs)} passed, "
+        f"{sum(run['second_tries'] for run in runs)} second tries. The slowest run without a "
+        f"neighbour took {slowest_s:.0f} s, {verdict} the bound of {MINUTES_MAX * 60} s."
+    )
+
+
 def slowest_rows(run: Run) -> str:
     slow = sorted(run["files"], key=lambda row: -row["seconds"])[:20]
     return table(
@@ -111,6 +122,7 @@ def main() -> None:
         stamp=stamp(),
         minutes_max=MINUTES_MAX,
         runs=run_rows(quiet, busy),
+        summary=summary(quiet, busy),
         before_s=f"{before['seconds']:.0f}",
         before_commit=before["commit"],
         before=stage_rows(before),
