@@ -91,7 +91,7 @@ async def persistently(work: Callable[[], Coroutine[Any, Any, None]], name: str)
 def report_failure(name: str, error: Exception) -> None:
     """Log and count an error of a background task."""
     FAILURES[label_of(name)] += 1
-    _LOG.error("task %s failed: %r", name, error, exc_info=error)
+    _LOG.error("server: task %s failed: %r", name, error, exc_info=error)
 
 
 def label_of(name: str) -> str:

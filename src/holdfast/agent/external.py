@@ -78,7 +78,7 @@ class External:
     async def check(self) -> SandboxReport:
         if self._tree is None:
             self._tree = "namespace" if await _namespaces_work() else "keeper"
-        _LOG.info("commands are kept together by a %s each", self._tree)
+        _LOG.info("agent: each command runs in its own %s", self._tree)
         return SandboxReport(mode="external", works=True)
 
     def _folder(self, cwd: str) -> str:
@@ -105,7 +105,7 @@ class External:
                     ours.send(b"go\n")
                     return
             if said:
-                _LOG.warning("a launcher says: %s", said.decode(errors="replace").strip())
+                _LOG.warning("agent: launcher output: %s", said.decode(errors="replace").strip())
             else:
                 loop.remove_reader(ours)
 

@@ -63,7 +63,7 @@ async def faults_told(request: web.Request, handler: Handler) -> web.StreamRespo
         return fault_answer(code or FaultCode.BAD_REQUEST, message)
     except Exception:  # noqa: BLE001 - told and logged; the agent lives on
         told = secrets.token_hex(4)
-        _LOG.exception("failed (%s): %s %s", told, request.method, request.path)
+        _LOG.exception("agent: request failed (%s): %s %s", told, request.method, request.path)
         message = f"The workspace agent failed; its log says why at {told}. Trying again may help."
         return fault_answer(FaultCode.FAILED, message)
 

@@ -147,12 +147,14 @@ def _read(path: Path) -> Iterator[Remembered]:
     *lines, torn = content.split(b"\n")
     # The agent died while it wrote its last line: before the sync, hence before the start.
     if torn:
-        _LOG.warning("the journal's last line is torn; nothing was started under it")
+        _LOG.warning(
+            "agent: the last line of the journal is incomplete; no command was started for it"
+        )
     for number, line in enumerate(lines, start=1):
         try:
             yield Remembered.model_validate_json(line)
         except ValidationError:
-            _LOG.warning("line %d of the journal cannot be read", number)
+            _LOG.warning("agent: line %d of the journal cannot be read", number)
 
 
 def _lost_if_running(remembered: Remembered) -> Remembered:

@@ -207,7 +207,7 @@ class Processes:
         try:
             spawned = spawn(launch, with_input=start.input == "open")
         except OSError as error:
-            _LOG.warning("could not be started: %s", error)
+            _LOG.warning("agent: command could not be started: %s", error)
             self._over(entry, name, reason=f"It could not be started: {error.strerror or error}.")
             return
         entry.spawned = spawned
@@ -239,7 +239,7 @@ class Processes:
         try:
             return self._ground.launcher.ended(name)
         except Exception:  # noqa: BLE001 - told; one group that stays must not end the agent
-            _LOG.exception("what %s held could not be released", name)
+            _LOG.exception("agent: resources of %s could not be released", name)
             return None
 
     def _over(self, entry: Entry, name: str, reason: str) -> None:

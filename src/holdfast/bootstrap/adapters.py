@@ -219,4 +219,4 @@ async def keep_in_time(sync: Callable[[], Awaitable[None]], every_s: float) -> N
         try:
             await sync()
         except Unavailable as error:
-            _LOG.warning("the clock could not be compared with the database's: %s", error)
+            _LOG.warning("server: the clock could not be compared with the database's: %s", error)

@@ -212,7 +212,7 @@ async def _forget_expired(credentials: Credentials) -> None:
             while await credentials.forget_expired(window=THROTTLED_FOR) >= FORGET_AT_ONCE:
                 pass
         except Unavailable as error:
-            _LOG.warning("expired credentials could not be removed: %s", error)
+            _LOG.warning("identity: expired credentials could not be removed: %s", error)
         await asyncio.sleep(FORGET_EVERY_S)
 
 

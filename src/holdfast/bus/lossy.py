@@ -138,7 +138,7 @@ class LossyBus:
                 while True:
                     await self._send_batch(sender)
         except self._engine.faults as error:
-            _LOG.info("the bus cannot send: %s", _reason(error), extra={"seldom": "send"})
+            _LOG.info("bus: sending failed: %s", _reason(error), extra={"seldom": "send"})
         finally:
             self._sending = False
         return connected
@@ -185,7 +185,7 @@ class LossyBus:
                     tasks.create_task(self._watches.serve(receiver), name="bus watches")
         except* self._engine.faults as errors:
             reason = _reason(errors.exceptions[0])
-            _LOG.info("the bus cannot receive: %s", reason, extra={"seldom": "receive"})
+            _LOG.info("bus: receiving failed: %s", reason, extra={"seldom": "receive"})
         finally:
             self._receiver = None
             self._watches.lose()

@@ -55,7 +55,7 @@ class Drops:
         now = self._now()
         if self._untold and (self._warned_at is None or now - self._warned_at >= WARNING_EVERY_S):
             _LOG.warning(
-                "the bus dropped %d hints and live parts of %d chats; readers will poll",
+                "bus: dropped %d hints and live parts of %d chats; readers poll instead",
                 self._untold,
                 len(self._chats),
             )

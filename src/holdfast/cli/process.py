@@ -64,7 +64,7 @@ def run_process(
             say(Redactor(secrets).text(str(reason)))
             raise typer.Exit(EXIT_CANNOT) from None
         except Exception:  # noqa: BLE001 - told, and the process ends
-            _LOG.exception("the %s failed", name)  # one line like every other, and redacted
+            _LOG.exception("server: the %s failed", name)  # one line like every other, and redacted
             raise typer.Exit(EXIT_CANNOT) from None
 
 

@@ -72,5 +72,8 @@ def _policy(stored: dict[str, Any]) -> Policy:
     try:
         return policy_from_json(stored)
     except (KeyError, TypeError, ValueError) as error:
-        _LOG.warning("an organisation's approval rules cannot be read, so all is asked: %s", error)
+        _LOG.warning(
+            "settings: approval rules cannot be read; every call needs approval: %s",
+            error,
+        )
         return Policy(default=Verdict.ASK)

@@ -74,7 +74,7 @@ class KeptSettings:
                 try:
                     await self.read()
                 except Unavailable as error:
-                    _LOG.warning("the organisations' settings could not be read: %s", error)
+                    _LOG.warning("settings: organisation settings could not be read: %s", error)
 
     async def _heard(self, news: AsyncIterator[News]) -> bool:
         """Until there is a reason to read; False: the bus is closed."""

@@ -324,7 +324,7 @@ class Feed:
             self._from.counters.failed_reads += 1
             self._pause_s = min(max(self._pause_s * 2, options.retry_min_s), options.retry_max_s)
             self._read_again_at = now + self._pause_s
-            _LOG.info("cannot read chat %s for its readers: %s", self.chat_id, error)
+            _LOG.info("stream: chat %s cannot be read for its readers: %s", self.chat_id, error)
 
     async def _refresh(self, *, heard_out: bool = False) -> Chat:
         """Bring the feed to what the store says, with one read that all readers share."""
@@ -459,7 +459,7 @@ class Feed:
         now = asyncio.get_running_loop().time()
         if self._warned_at is None or now - self._warned_at >= WARNING_EVERY_S:
             _LOG.warning(
-                "readers of chat %s were too slow %d times; they resume from the store",
+                "stream: readers of chat %s were too slow %d times; they resume from the store",
                 self.chat_id,
                 self._lagged_untold,
             )

@@ -96,7 +96,7 @@ class Commits:
             except CommandRefused as refusal:
                 commands = await self._without_ending(turn, commands, refusal)
             except (Unavailable, ChatBusy) as unanswered:
-                said = "a commit of chat %s was not answered: %s"
+                said = "turn: a commit of chat %s was not answered: %s"
                 log.warning(said, chat.chat_id, unanswered, extra={"seldom": said})
                 self._counters.uncertain_commits += 1
                 pauses.check(unanswered)

@@ -138,7 +138,7 @@ class Driver:
         except (FenceStale, Unavailable, FormatUnknown):
             raise
         except Exception:
-            log.exception("a step of chat %s failed by our own fault", turn.chat.chat_id)
+            log.exception("turn: step of chat %s failed with an internal error", turn.chat.chat_id)
             self.counters.bugs += 1
             return await self._fail_by_our_fault(turn)
 
@@ -238,7 +238,7 @@ class Driver:
         try:
             toolbox = await self._toolbox(turn)
         except Exception:
-            log.exception("a toolbox did not open")
+            log.exception("tools: a toolbox failed to open")
             self.counters.tool_bugs += 1
             return
         await self._runs.stop(turn, toolbox, calls)
@@ -292,7 +292,7 @@ class Driver:
             try:
                 opened.sections = tuple(await toolbox.sections())
             except Exception:
-                log.exception("a toolbox did not introduce itself")
+                log.exception("tools: a toolbox failed to describe itself")
                 self.counters.tool_bugs += 1
         return toolbox
 
@@ -301,7 +301,7 @@ class Driver:
         try:
             await opened.__aexit__(None, None, None)
         except Exception:
-            log.exception("a toolbox did not close")
+            log.exception("tools: a toolbox failed to close")
             self.counters.tool_bugs += 1
 
     async def _fail_by_our_fault(self, turn: Turn) -> bool:
@@ -314,7 +314,7 @@ class Driver:
         except (FenceStale, Unavailable, FormatUnknown):
             raise
         except Exception:
-            log.exception("what chat %s was saying cannot be kept", turn.chat.chat_id)
+            log.exception("turn: partial reply of chat %s could not be saved", turn.chat.chat_id)
             return await self._commits.commit(turn, Fail(OUR_FAULT))
 
 

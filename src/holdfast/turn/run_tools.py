@@ -295,7 +295,11 @@ class ToolRuns:
                 await toolbox.stop(call)
         except Exception:
             self._counters.tools_stuck += 1
-            log.exception("what call %s of %s runs may go on", call.call_id, call.tool)
+            log.exception(
+                "tools: call %s of %s could not be stopped and may still run",
+                call.call_id,
+                call.tool,
+            )
             return False
         return True
 
@@ -308,7 +312,7 @@ class ToolRuns:
         _, stuck = await asyncio.wait(tasks, timeout=self._options.stop_s)
         if stuck:
             self._counters.tools_stuck += len(stuck)
-            log.error("%d tool runs outlived their cancellation", len(stuck))
+            log.error("tools: %d tool runs did not end after their cancellation", len(stuck))
 
     async def _guarded(
         self, turn: Turn, toolbox: Toolbox, planned: Planned, live: Live
@@ -335,7 +339,7 @@ class ToolRuns:
                     raise
                 return self._raised(call, "cancelled")  # by itself: nobody asked it to
             except Exception as bug:  # foreign code: logged, counted, answered
-                log.exception("tool %s raised", call.tool)
+                log.exception("tools: %s raised an exception", call.tool)
                 return self._raised(call, type(bug).__name__)
 
     def _raised(self, call: ToolCall, kind: str) -> ToolResult:

@@ -64,7 +64,10 @@ class Takeover:
                 return await self._first_said(turn, episodes)
             except Unavailable:
                 if loop.time() >= ends_s:
-                    log.warning("what chat %s was saying is not known", turn.chat.chat_id)
+                    log.warning(
+                        "turn: partial reply of chat %s could not be read from the bus",
+                        turn.chat.chat_id,
+                    )
                     self._counters.partials_missed += 1
                     return None
             await asyncio.sleep(self._options.pause_s)

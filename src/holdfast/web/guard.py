@@ -92,7 +92,7 @@ class Guard:
                 await each.go_on(receive, send)
         except Exception:
             name = self._new_name()
-            _LOG.exception("unforeseen", extra={"error_id": name, "path": scope["path"]})
+            _LOG.exception("api: internal error", extra={"error_id": name, "path": scope["path"]})
             if started:
                 raise  # the connection breaks: half an answer must not look like a whole one
             await problem("internal", id=name)(scope, receive, sending)

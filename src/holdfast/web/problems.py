@@ -73,59 +73,63 @@ class Kind:
 
 KINDS: Final[Mapping[str, Kind]] = {
     # What was sent.
-    "malformed_json": Kind(400, "The body is not JSON that we take."),
-    "invalid_request": Kind(422, "The request does not have the form that this route takes."),
-    "field_refused": Kind(422, "A field has a value that it cannot have."),
-    "content_refused": Kind(422, "Text or JSON past a bound."),
-    "body_too_large": Kind(413, "The body is larger than we take."),
-    "body_too_slow": Kind(408, "The body did not arrive in time."),
-    "no_such_route": Kind(404, "There is no such route."),
-    "method_not_allowed": Kind(405, "The route does not take this method."),
+    "malformed_json": Kind(400, "The request body is not valid JSON."),
+    "invalid_request": Kind(422, "The request does not match the schema of this route."),
+    "field_refused": Kind(422, "A field has an invalid value."),
+    "content_refused": Kind(422, "The text or JSON exceeds a limit."),
+    "body_too_large": Kind(413, "The request body is too large."),
+    "body_too_slow": Kind(408, "The request body did not arrive in time."),
+    "no_such_route": Kind(404, "Route not found."),
+    "method_not_allowed": Kind(405, "The route does not support this method."),
     "http_error": Kind(400, "The request cannot be answered."),
     # Who sent it.
-    "not_authenticated": Kind(401, "No credential that holds."),
+    "not_authenticated": Kind(401, "Missing, expired or revoked credentials."),
     "wrong_credentials": Kind(401, "E-mail or password is wrong."),
-    "origin_refused": Kind(403, "The request comes from a page that is not ours."),
+    "origin_refused": Kind(403, "The request comes from a foreign origin."),
     "not_allowed": Kind(403, "The credential or the role does not allow this."),
     "too_many_attempts": Kind(429, "Too many attempts to sign in."),
     "too_many_requests": Kind(429, "Too many requests."),
-    "login_refused": Kind(401, "The login does not prove who came."),
+    "login_refused": Kind(401, "The identity provider's login was refused."),
     # What it is about. Foreign and unknown are the same.
-    "chat_not_found": Kind(404, "Unknown, or not yours."),
-    "not_found": Kind(404, "Unknown, or not yours."),
-    "queued_not_found": Kind(404, "No such message waits in the queue."),
-    "version_not_found": Kind(404, "There is no history as of this version."),
+    "chat_not_found": Kind(404, "Not found, or you have no access."),
+    "not_found": Kind(404, "Not found, or you have no access."),
+    "queued_not_found": Kind(404, "The queue does not hold this message."),
+    "version_not_found": Kind(404, "The chat has no such version."),
     "no_workspace": Kind(404, "The chat has no workspace."),
     # What the chat or the account says.
-    "not_lawful": Kind(409, "Not possible where the chat stands."),
+    "not_lawful": Kind(409, "Not possible in the chat's current state."),
     "queue_full": Kind(409, "The queue is full."),
     "not_editable": Kind(409, "The message cannot be edited."),
-    "not_forkable": Kind(409, "A fork cannot begin with this."),
-    "call_not_open": Kind(409, "The call does not wait for this."),
-    "approval_mismatch": Kind(409, "The decision is not about what waits for one."),
+    "not_forkable": Kind(409, "A fork cannot start at this message."),
+    "call_not_open": Kind(409, "The call does not wait for this answer."),
+    "approval_mismatch": Kind(409, "The decision does not match the call that waits for approval."),
     "nothing_to_compact": Kind(409, "There is nothing to compact."),
     "command_refused": Kind(409, "The chat refuses the command."),
     "key_reused": Kind(409, "The idempotency key was used for another request."),
     "email_taken": Kind(409, "Another account has this e-mail address."),
     "last_admin": Kind(409, "An organisation keeps at least one admin."),
-    "password_refused": Kind(422, "Nobody should have this as a password."),
-    "precondition_failed": Kind(412, "Somebody was faster: it is not what `If-Match` names."),
+    "password_refused": Kind(422, "The password is too weak."),
+    "precondition_failed": Kind(412, "The resource changed: `If-Match` names an older version."),
     "workspace_unusable": Kind(409, "The workspace cannot be used now."),
-    "too_many_workspaces": Kind(409, "The chat's owner has as many workspaces as one may have."),
-    "too_many_chats": Kind(409, "You have as many chats as one user may have. Nothing was made."),
-    "already_made": Kind(409, "Made before, under this key; its secret was shown then."),
+    "too_many_workspaces": Kind(409, "The chat's owner has reached the limit of workspaces."),
+    "too_many_chats": Kind(409, "You have reached the limit of chats. Nothing was created."),
+    "already_made": Kind(
+        409, "Created before under this idempotency key; its secret was shown then."
+    ),
     # What the server says.
-    "overloaded": Kind(503, "More requests at once than this process takes. Nothing was done."),
+    "overloaded": Kind(503, "The server is overloaded. Nothing was changed."),
     "too_many_statements": Kind(
-        429, "Too many of your own requests wait for the database. Nothing was done."
+        429, "Too many of your requests are waiting for the database. Nothing was changed."
     ),
-    "list_too_slow": Kind(503, "The list could not be read in time. Ask for less of it."),
-    "chat_busy": Kind(503, "Others kept being faster."),
-    "unavailable": Kind(503, "Not now. Whether a change was made is unknown: repeat it by key."),
+    "list_too_slow": Kind(503, "The list could not be read in time. Ask for a smaller page."),
+    "chat_busy": Kind(503, "Other changes to this chat kept winning. Try again."),
+    "unavailable": Kind(
+        503, "Unavailable. A change may have been made: repeat it with the same idempotency key."
+    ),
     "upgrading": Kind(
-        503, "A newer version of the server wrote this chat; this one cannot read it yet."
+        503, "A newer version of the server wrote this chat. This server cannot read it yet."
     ),
-    "internal": Kind(500, "Something that we did not foresee."),
+    "internal": Kind(500, "Internal error."),
 }
 """Every code there is."""
 

@@ -73,7 +73,7 @@ class Acquirer:
                 self._tenure.counters.acquires_failed += 1
                 # Maybe it was too much for the time: half of it next time, after the interrupts.
                 self._batch_max, self._failed = max(1, self._batch_max // 2), True
-                log_failure(_LOG, "acquiring failed", error)
+                log_failure(_LOG, "worker: acquiring failed", error)
                 # Asked and not answered: chats may be ours without our knowing (see Sync).
                 self._tenure.doubtful_until_s = now_s() + options.lost_answer_s
                 self._wanted = True

@@ -99,7 +99,7 @@ class _Beating:
                     return
             except Exception as error:  # noqa: BLE001 - as good as no answer
                 self._counters.heartbeats_failed += 1
-                log_failure(_LOG, "the heartbeat has no connection", error)
+                log_failure(_LOG, "worker: the heartbeat has no connection", error)
                 await asyncio.sleep(self._timings.retry_s)
         self._lease.lose()
 
@@ -113,7 +113,7 @@ class _Beating:
                     )
             except (Unavailable, TimeoutError) as error:
                 self._counters.heartbeats_failed += 1
-                log_failure(_LOG, "a heartbeat was not answered", error)
+                log_failure(_LOG, "worker: a heartbeat was not answered", error)
             else:
                 if until is None:
                     return  # lapsed: whatever we reckoned, others may drive
@@ -143,7 +143,7 @@ async def in_own_thread(beat: Beat) -> AsyncGenerator[None]:
             with asyncio.Runner(loop_factory=lambda: loop) as runner:
                 runner.run(_until(stopping, beat))
         except Exception:  # noqa: BLE001 - the lease runs out, and the worker watches that
-            _LOG.exception("the heartbeat's thread died")
+            _LOG.exception("worker: heartbeat thread failed")
         finally:
             with suppress(RuntimeError):
                 here.call_soon_threadsafe(stopped.set)
@@ -158,7 +158,7 @@ async def in_own_thread(beat: Beat) -> AsyncGenerator[None]:
             loop.call_soon_threadsafe(stopping.set)
         await wait_at_most(THREAD_STOP_S, stopped)
         if not stopped.is_set():
-            _LOG.error("the heartbeat's thread did not stop within %s s", THREAD_STOP_S)
+            _LOG.error("worker: heartbeat thread did not stop within %s s", THREAD_STOP_S)
 
 
 async def _until(stopping: asyncio.Event, beat: Beat) -> None:

@@ -107,7 +107,7 @@ class Holding:
         self._gave_up = True
         tenure.counters.leases_given_up += 1
         _LOG.error(
-            "worker %s gives up its lease: no commit was answered for %.1f s",
+            "worker: %s gives up its lease: no commit was answered for %.1f s",
             tenure.worker_id,
             self._health.failed_for_s,
         )
@@ -133,7 +133,7 @@ class Holding:
             async with asyncio.timeout(options.statement_timeout_s):
                 await self._releases.done()
         except TimeoutError:
-            _LOG.warning("%d chats could not be released one by one", len(self._releases))
+            _LOG.warning("worker: %d chats could not be released one by one", len(self._releases))
         left = len(self._runners.chats)
         _LOG.info(
             "worker: handed over",
@@ -149,7 +149,7 @@ class Holding:
         if lost:
             self._tenure.counters.lease_losses += 1
             _LOG.error(
-                "worker %s lost its lease: %d chats are dropped",
+                "worker: %s lost its lease; %d chats are dropped",
                 self._tenure.worker_id,
                 len(known),
             )
@@ -160,7 +160,7 @@ class Holding:
             async with asyncio.timeout(self._tenure.options.leave_s):
                 released = await self._tenure.leases.leave(self._tenure.worker_id)
         except Exception as error:  # noqa: BLE001 - nobody is left to handle it
-            log_failure(_LOG, "could not leave, the lease will run out", error)
+            log_failure(_LOG, "worker: could not leave; the lease will run out", error)
         else:
             self.stands_back = self._gave_up
             await self._releases.tell(released, known)

@@ -59,7 +59,7 @@ class Releases:
             try:
                 await self._release(is_driven, is_coming)
             except Exception as error:  # noqa: BLE001 - tried again
-                log_failure(_LOG, "releasing failed", error)
+                log_failure(_LOG, "worker: releasing failed", error)
                 await asyncio.sleep(jittered(options.retry_s, chance))
 
     async def _release(self, is_driven: Known, is_coming: Known) -> None:

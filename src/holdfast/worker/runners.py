@@ -179,7 +179,7 @@ class Runners:
                 runner.strayed = True
                 runner.nudges.doubt()
             elif runner.task is not None and runner in self._all:
-                _LOG.warning("chat %s is no longer ours: its runner is stopped", chat_id)
+                _LOG.warning("worker: lease of chat %s was lost; its runner is stopped", chat_id)
                 self._tenure.counters.lost += 1
                 runner.task.cancel()
 
@@ -201,7 +201,7 @@ class Runners:
             _, stuck = await asyncio.wait(tasks, timeout=self._tenure.options.stop_s)
             self._tenure.counters.stuck += len(stuck)
             for task in stuck:
-                _LOG.error("%s did not stop", task.get_name())
+                _LOG.error("worker: task %s did not stop", task.get_name())
 
     def _tasks(self) -> "list[asyncio.Task[None]]":
         return [runner.task for runner in self._all if runner.task is not None]
@@ -228,16 +228,16 @@ class Runners:
             # Passed on; or edited under a driver that did not expect it, and still ours. To
             # release what another worker drives does nothing, so this is right in both cases.
             self._tenure.counters.lost += 1
-            _LOG.info("dropped: %s", stale)
+            _LOG.info("worker: runner ended: %s", stale)
             return runner.chat
         except FormatUnknown as error:
             if await self._is_set_aside(runner.chat, error):
                 return None
         except Unavailable as error:
-            said = "chat %s could not be driven: %s"
+            said = "worker: chat %s could not be driven: %s"
             _LOG.warning(said, runner.chat.chat_id, error, extra={"seldom": said})
         except Exception:  # noqa: BLE001 - whatever it was, it is the chat's
-            _LOG.exception("the driver of chat %s failed", runner.chat.chat_id)
+            _LOG.exception("worker: driver of chat %s failed", runner.chat.chat_id)
         else:
             return chat if chat.worker_id == self._tenure.worker_id else None
         self._tenure.counters.crashed += 1

@@ -46,7 +46,7 @@ class Sync:
         async with tenure.giving_back():
             released = await tenure.leases.release_all_but(tenure.worker_id, self._runners.kept)
         if released:
-            _LOG.warning("released %d chats that were acquired without an answer", len(released))
+            _LOG.warning("worker: released %d chats whose acquire was not answered", len(released))
             tenure.counters.released += len(released)
 
 
@@ -86,7 +86,9 @@ class Sweeper:
         try:
             await expire(self._ledger, chat_id)
         except ChatError as refused:
-            _LOG.info("not expired: %s", refused)  # answered, or another worker was first
+            _LOG.info(
+                "worker: call did not expire: %s", refused
+            )  # answered, or another worker was first
         except FormatUnknown as error:
             async with self._tenure.owning:
                 await set_aside(self._tenure, [Unreadable(chat_id, str(error))])

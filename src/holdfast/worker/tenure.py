@@ -100,4 +100,4 @@ async def every(
         try:
             await each()
         except Exception as error:  # noqa: BLE001 - tried again
-            log_failure(_LOG, f"the worker's {name} failed and will be tried again", error)
+            log_failure(_LOG, f"worker: {name} failed and will be tried again", error)

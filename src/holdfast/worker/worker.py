@@ -115,7 +115,7 @@ class Worker:
                     # Commits fail here, and a lease can be had: a healthy worker comes first.
                     await self._pause(self._options.lease.ttl_s)
             except Exception as error:  # noqa: BLE001 - begun anew
-                log_failure(_LOG, "the worker could not go on, and begins anew", error)
+                log_failure(_LOG, "worker: failed and starts again", error)
                 await self._pause(self._options.retry_s)
 
     async def _pause(self, pause_s: float) -> None:

@@ -365,7 +365,7 @@ async def keep_swept(keeper: Keeper, every_s: float) -> None:
         try:
             swept = await keeper.sweep()
         except Unavailable as error:
-            _LOG.warning("workspaces could not be swept: %s", error)
+            _LOG.warning("workspaces: sweep failed: %s", error)
         else:
             if swept:
-                _LOG.info("%d workspaces swept", swept)
+                _LOG.info("workspaces: %d removed by the sweep", swept)

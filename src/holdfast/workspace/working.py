@@ -103,9 +103,9 @@ class Work:
             await work()
         except Unavailable as error:
             # What was done is not written down. It lapses, and whoever comes next does it again.
-            _LOG.warning("workspace %s: %s", mine.workspace_id, error)
+            _LOG.warning("workspaces: %s: %s", mine.workspace_id, error)
         except Exception:  # noqa: BLE001 - told to whoever waits, and to the log
-            _LOG.exception("workspace %s: unforeseen", mine.workspace_id)
+            _LOG.exception("workspaces: %s: internal error", mine.workspace_id)
             said = "Something unforeseen happened; it stands in the server's log. Start it again."
             with suppress(Unavailable):
                 await self._store.settle(mine, WorkspaceStatus.FAILED, error=said)
@@ -117,7 +117,7 @@ class Work:
         if outcome is not None:
             self._count(mine, outcome, asyncio.get_running_loop().time() - began_s)
             if outcome.error is not None:
-                _LOG.warning("workspace %s %s: %s", mine.workspace_id, mine.status, outcome.error)
+                _LOG.warning("workspaces: %s %s: %s", mine.workspace_id, mine.status, outcome.error)
             settled = await self._store.settle(
                 mine,
                 outcome.status,
@@ -144,7 +144,7 @@ class Work:
             done = await self._holding(mine, provisioner, _deleted)
         except ProvisionFailed as error:
             # The row says what is left; a sweep tries again.
-            _LOG.warning("workspace %s could not be removed: %s", mine.workspace_id, error)
+            _LOG.warning("workspaces: %s could not be removed: %s", mine.workspace_id, error)
             return
         if done is not None:
             self.counters.deletions += 1
@@ -164,7 +164,7 @@ class Work:
             if not lease.expired():
                 raise
             self.counters.passed_on += 1
-            _LOG.warning("workspace %s passed to others", mine.workspace_id)
+            _LOG.warning("workspaces: %s was taken over by another server", mine.workspace_id)
             return None
         finally:
             if renewing is not None:
@@ -178,7 +178,7 @@ class Work:
             try:
                 held = await self._store.renew(mine)
             except Unavailable as error:
-                _LOG.warning("workspace %s: no sign of life: %s", mine.workspace_id, error)
+                _LOG.warning("workspaces: %s does not answer: %s", mine.workspace_id, error)
                 continue
             if lease.expired():
                 return
@@ -194,7 +194,7 @@ class Work:
             elif now.status is WorkspaceStatus.STOPPED:
                 await provisioner.stop(mine)
         except ProvisionFailed as error:
-            _LOG.warning("workspace %s could not be undone: %s", mine.workspace_id, error)
+            _LOG.warning("workspaces: %s could not be rolled back: %s", mine.workspace_id, error)
 
 
 async def _started(mine: Workspace, provisioner: Provisioner) -> _Outcome:

@@ -31,9 +31,9 @@ def test_drops_are_told_at_most_every_ten_seconds_with_their_count(
     said = [record.getMessage() for record in caplog.records]
     assert WARNING_EVERY_S == 10
     assert [message.split(";")[0] for message in said] == [
-        "the bus dropped 3 hints and live parts of 2 chats",
-        "the bus dropped 300 hints and live parts of 2 chats",
-        "the bus dropped 300 hints and live parts of 2 chats",
+        "bus: dropped 3 hints and live parts of 2 chats",
+        "bus: dropped 300 hints and live parts of 2 chats",
+        "bus: dropped 300 hints and live parts of 2 chats",
     ]
     assert (counters.dropped_parts, counters.dropped_hints) == (600, 300)
 

@@ -132,7 +132,7 @@ class Cgroups:
             if tree.version == 2:
                 (group / "cgroup.subtree_control").write_text(_enabling(tree.kinds))
         except OSError as error:
-            _LOG.info("no limits by %s: %s", group, error)
+            _LOG.info("sandbox: cgroup %s sets no limits: %s", group, error)
             with suppress(OSError):
                 group.rmdir()
             return
@@ -217,7 +217,7 @@ def _tree_v2(own: Path) -> Iterator[Tree]:
             (own / _AGENT / "cgroup.procs").write_text(str(os.getpid()))
             (own / "cgroup.subtree_control").write_text(_enabling(kinds))
     except OSError as error:
-        _LOG.info("no limits by %s: %s", own, error)
+        _LOG.info("sandbox: cgroup %s sets no limits: %s", own, error)
         return
     yield Tree(2, own, kinds)
 

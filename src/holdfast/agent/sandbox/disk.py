@@ -65,7 +65,9 @@ class DiskWatch:
         key = max(written, key=lambda each: written[each])
         if written[key] < _WRITTEN_MIN:
             return
-        _LOG.warning("the disk of %s is nearly full: stopping what writes most", self.root)
+        _LOG.warning(
+            "sandbox: disk of %s is nearly full; the command that writes most is stopped", self.root
+        )
         self._stopped.add(key)
         for pid in running[key]:
             with suppress(ProcessLookupError, PermissionError):

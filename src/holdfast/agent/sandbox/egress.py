@@ -180,7 +180,7 @@ class EgressProxy:
             if (
                 known[target] == 1 and self._tells
             ):  # once a host: a loop inside must not fill our log
-                _LOG.warning("egress denied: %s", target)
+                _LOG.warning("sandbox: egress denied: %s", target)
 
 
 def egress_rules(options: SandboxOptions) -> EgressRules:

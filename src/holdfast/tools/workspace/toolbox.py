@@ -75,7 +75,9 @@ class WorkspaceToolbox:
                 if workspace is not None and workspace.status is WorkspaceStatus.RUNNING:
                     return (await introduced(binding, workspace),)
         except (TimeoutError, Unavailable, WorkspaceUnusable, AgentGone, AgentRefused) as error:
-            _LOG.warning("the workspace of chat %s is out of reach: %r", binding.chat_id, error)
+            _LOG.warning(
+                "tools: workspace of chat %s cannot be reached: %r", binding.chat_id, error
+            )
         return (without(workspace, binding.workspaces.templates),)
 
     async def run(self, run: Run) -> ToolOutput:

@@ -89,7 +89,7 @@ async def come_back(
             callback, cookie, visitor_of(request), signed_in=signed_in
         )
     except OidcRefused as refused:
-        _LOG.warning("a login through %s was refused: %s", provider, refused.detail)
+        _LOG.warning("identity: login through %s was refused: %s", provider, refused.detail)
         response = problem_of(refused)
     else:
         response = Response(status_code=302, headers={"location": finished.return_to})
