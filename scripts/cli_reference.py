@@ -15,15 +15,15 @@ PAGE: Final = "docs/reference/cli.md"
 CODES: Final = {
     Exit.DONE: "Done.",
     Exit.FAILED: "The operation failed; one sentence on stderr says why.",
-    Exit.USAGE: "The command line makes no sense.",
-    Exit.NEEDS_ACTION: "The turn needs somebody, or was interrupted or cut before its end.",
+    Exit.USAGE: "The command line is not valid.",
+    Exit.NEEDS_ACTION: "The turn needs input, or was interrupted or cut before its end.",
     Exit.NOT_AUTHENTICATED: "Not signed in.",
     Exit.NOT_FOUND: "Not found, or not allowed.",
     Exit.LIMIT: "A limit was reached: a budget, a rate, a full queue.",
     Exit.AGENT_FAILED: "The agent ended in an error.",
     Exit.TIMEOUT: "`--timeout` was over; the agent keeps running.",
     Exit.INTERRUPTED: "Ctrl-C.",
-    Exit.PIPE_CLOSED: "Whoever read stdout has gone.",
+    Exit.PIPE_CLOSED: "The reader of stdout has closed it.",
 }
 _SHARED: Final = frozenset({"--url", "--context", "--color", "--help"})
 

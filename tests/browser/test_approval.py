@@ -127,7 +127,7 @@ async def test_what_nobody_decides_expires(tab: Tab) -> None:
     result = await result_of(tab, chat_id)
     assert result["synthetic"] == "expired"
     await assert_over(tab)
-    await expect(tab.page.locator("[data-key='m2.0']")).to_contain_text("nobody answered")
+    await expect(tab.page.locator("[data-key='m2.0']")).to_contain_text("no answer came in time")
 
 
 @pytest.mark.essential

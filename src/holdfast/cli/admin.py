@@ -17,20 +17,20 @@ admin.command("audit", cls=ClientCommand)(audit)
 
 @admin.command("create-first")
 def create_first(
-    email: Annotated[str, typer.Option(help="The address to sign in with.")],
+    email: Annotated[str, typer.Option(help="E-mail address for signing in.")],
     password: Annotated[
         str,
         typer.Option(
             prompt=True,
             hide_input=True,
             confirmation_prompt=True,
-            help="Asked for if it is not given: a command line is easily seen.",
+            help="Prompted for if omitted: other users can read a command line.",
         ),
     ],
-    name: Annotated[str, typer.Option(help="What others see.")] = "Admin",
+    name: Annotated[str, typer.Option(help="Name shown to other users.")] = "Admin",
     organisation: Annotated[str, typer.Option(help="The first organisation.")] = "Holdfast",
 ) -> None:
-    """Create the first admin on an empty database, and print a first API key, this once."""
+    """Create the first admin on an empty database and print an API key once."""
     # Here, not above: `holdfast --help` need not load a whole server.
     from holdfast.cli.process import EXIT_CANNOT, say
     from holdfast.domain.errors import HoldfastError

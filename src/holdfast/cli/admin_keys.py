@@ -18,7 +18,10 @@ keys = typer.Typer(no_args_is_help=True, help="API keys: credentials of programs
 def ls(
     *,
     user: Annotated[
-        str | None, typer.Option(help="Whose, by e-mail address or id; an admin's: everybody's.")
+        str | None,
+        typer.Option(
+            help="Keys of this user, by e-mail address or id; admins see all keys by default."
+        ),
     ] = None,
     json: AsJson = False,
 ) -> None:
@@ -43,13 +46,14 @@ def create(
     name: Annotated[str, typer.Argument(help="What it is for.")],
     *,
     scopes: Annotated[
-        list[str] | None, typer.Option("--scope", help="read, write, admin; read and write.")
+        list[str] | None,
+        typer.Option("--scope", help="read, write or admin (default: read and write)."),
     ] = None,
     expires_at: Annotated[
-        str | None, typer.Option("--expires", help="A time with its zone, ISO 8601.")
+        str | None, typer.Option("--expires", help="Expiry time with a time zone, ISO 8601.")
     ] = None,
 ) -> None:
-    """Make a key for oneself and print it, this once."""
+    """Create an API key for yourself and print it once."""
 
     async def work(desk: "Desk") -> None:
         wanted = scopes or ["read", "write"]
@@ -60,7 +64,9 @@ def create(
 
 
 @keys.command("revoke", cls=ClientCommand)
-def revoke(key_id: Annotated[str, typer.Argument(metavar="KEY", help="Its whole id.")]) -> None:
+def revoke(
+    key_id: Annotated[str, typer.Argument(metavar="KEY", help="The whole id of the key.")],
+) -> None:
     """Revoke a key: here at once, everywhere within 30 s."""
 
     async def work(desk: "Desk") -> None:
@@ -71,7 +77,9 @@ def revoke(key_id: Annotated[str, typer.Argument(metavar="KEY", help="Its whole 
 
 def audit(
     *,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many.")] = 50,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, help="Maximum number of entries.")
+    ] = 50,
     json: AsJson = False,
 ) -> None:
     """What was done in the organisation, newest first."""

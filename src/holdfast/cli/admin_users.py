@@ -27,7 +27,7 @@ WhoArgument: TypeAlias = Annotated[
 
 @users.command("ls", cls=ClientCommand)
 def ls(*, json: AsJson = False) -> None:
-    """List them, by name."""
+    """List users by name."""
 
     async def work(desk: "Desk") -> None:
         found = [user async for user in desk.client.users.list()]
@@ -42,15 +42,16 @@ def ls(*, json: AsJson = False) -> None:
 
 @users.command("create", cls=ClientCommand)
 def create(
-    email: Annotated[str, typer.Argument(help="To sign in with.")],
-    name: Annotated[str, typer.Argument(help="What others see.")],
+    email: Annotated[str, typer.Argument(help="E-mail address for signing in.")],
+    name: Annotated[str, typer.Argument(help="Name shown to other users.")],
     *,
-    role: Annotated[Role, typer.Option(help="What they may do.")] = Role.MEMBER,
+    role: Annotated[Role, typer.Option(help="Role of the user.")] = Role.MEMBER,
     password_stdin: Annotated[
-        bool, typer.Option("--password-stdin", help="Take a password from stdin; else none.")
+        bool,
+        typer.Option("--password-stdin", help="Read a password from stdin (default: no password)."),
     ] = False,
 ) -> None:
-    """Create a user; print the id."""
+    """Create a user and print the id."""
 
     async def work(desk: "Desk") -> None:
         password = _password() if password_stdin else None
@@ -62,7 +63,7 @@ def create(
 
 @users.command("disable", cls=ClientCommand)
 def disable(who: WhoArgument) -> None:
-    """Stop every credential of somebody's; chats and history stay."""
+    """Disable a user and every credential; chats and history are kept."""
 
     async def work(desk: "Desk") -> None:
         user = await desk.client.users.disable(await _id_of(desk, who))
@@ -73,7 +74,7 @@ def disable(who: WhoArgument) -> None:
 
 @users.command("enable", cls=ClientCommand)
 def enable(who: WhoArgument) -> None:
-    """Let somebody back in."""
+    """Enable a user again."""
 
     async def work(desk: "Desk") -> None:
         user = await desk.client.users.enable(await _id_of(desk, who))
@@ -84,7 +85,7 @@ def enable(who: WhoArgument) -> None:
 
 @users.command("reset", cls=ClientCommand)
 def reset(who: WhoArgument) -> None:
-    """Set somebody's password, from stdin or asked for; ends every sign-in of theirs."""
+    """Set a user's password, read from stdin or a prompt, and end every session of the user."""
 
     async def work(desk: "Desk") -> None:
         user_id = await _id_of(desk, who)
@@ -95,8 +96,8 @@ def reset(who: WhoArgument) -> None:
 
 
 @users.command("role", cls=ClientCommand)
-def set_role(who: WhoArgument, role: Annotated[Role, typer.Argument(help="The new one.")]) -> None:
-    """Make somebody an admin, or a member again."""
+def set_role(who: WhoArgument, role: Annotated[Role, typer.Argument(help="The new role.")]) -> None:
+    """Change a user's role to admin or member."""
 
     async def work(desk: "Desk") -> None:
         user = await desk.client.users.set_role(await _id_of(desk, who), role.value)

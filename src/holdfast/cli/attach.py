@@ -18,13 +18,13 @@ def attach(
     *,
     after: Annotated[
         str | None,
-        typer.Option("--from", metavar="CURSOR", help="Go on after this `id` of an event."),
+        typer.Option("--from", metavar="CURSOR", help="Resume after the event with this `id`."),
     ] = None,
     tail: Annotated[
-        int | None, typer.Option(min=0, help="Of what was said before, only so many messages.")
+        int | None, typer.Option(min=0, help="Show only this many earlier messages.")
     ] = None,
     follow: Annotated[
-        bool, typer.Option("--follow", "-F", help="Stay when the turn has ended.")
+        bool, typer.Option("--follow", "-F", help="Keep following after the turn has ended.")
     ] = False,
     timeout_s: TimeoutS = None,
     json: AsJson = False,
@@ -32,7 +32,7 @@ def attach(
     quiet: Quiet = False,
     output: OutFile = None,
 ) -> None:
-    """Replay a chat and follow it to the end of its turn; a lost network is no end.
+    """Replay a chat and follow it to the end of its turn; it reconnects automatically.
 
     Ctrl-C first says that the agent keeps running; the second interrupts it, d detaches.
     """

@@ -29,10 +29,11 @@ REPLAYED: Final = 10
 
 def chat(
     chat_id: Annotated[
-        str | None, typer.Argument(metavar="[CHAT]", help="Go on with this one; else a new one.")
+        str | None,
+        typer.Argument(metavar="[CHAT]", help="Continue this chat (default: a new chat)."),
     ] = None,
     *,
-    last: Annotated[bool, typer.Option("--last", help="Go on with the last one.")] = False,
+    last: Annotated[bool, typer.Option("--last", help="Continue the last chat.")] = False,
     model: Model = None,
     effort: Effort = None,
 ) -> None:

@@ -17,7 +17,7 @@ context = typer.Typer(no_args_is_help=True, help="The servers that one has signe
 
 @context.command("ls", cls=ClientCommand)
 def ls(*, json: AsJson = False) -> None:
-    """List them; the current one has a star."""
+    """List contexts; the current one is marked with a star."""
 
     async def work(screen: "Screen") -> None:
         from holdfast.sdk.config import read_config
@@ -40,8 +40,8 @@ def ls(*, json: AsJson = False) -> None:
 
 
 @context.command("use", cls=ClientCommand)
-def use(name: Annotated[str, typer.Argument(help="Of `holdfast context ls`.")]) -> None:
-    """Talk to this server from now on."""
+def use(name: Annotated[str, typer.Argument(help="A name from `holdfast context ls`.")]) -> None:
+    """Use this server from now on."""
 
     async def work(screen: "Screen") -> None:
         from holdfast.sdk.config import read_config, write_config

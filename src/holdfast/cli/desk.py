@@ -47,7 +47,7 @@ class ClientCommand(TyperCommand):
     def __init__(self, *arguments: Any, **named: Any) -> None:  # noqa: ANN401 - as Typer calls it
         super().__init__(*arguments, **named)
         self.params += [
-            _option("--url", "Of the server; else HOLDFAST_URL, else that of the context."),
+            _option("--url", "Server URL (default: $HOLDFAST_URL, then the current context)."),
             _option("--context", "Which of `holdfast context ls`; else the current one."),
             _option("--color", "auto, always or never; NO_COLOR is heeded."),
         ]

@@ -27,16 +27,16 @@ DEFAULT_SCOPES = ["read", "write"]
 
 def login(
     *,
-    email: Annotated[str | None, typer.Option(help="Asked for, if it is not given.")] = None,
+    email: Annotated[str | None, typer.Option(help="Prompted for if omitted.")] = None,
     token_stdin: Annotated[
-        bool, typer.Option("--token-stdin", help="Take an API key from stdin instead.")
+        bool, typer.Option("--token-stdin", help="Read an API key from stdin instead.")
     ] = False,
     name: Annotated[
-        str | None, typer.Option("--name", help="Of the context; else the server's host.")
+        str | None, typer.Option("--name", help="Name of the context (default: the server's host).")
     ] = None,
     scopes: Annotated[
         list[str] | None,
-        typer.Option("--scope", help="What the new key is good for; read and write, unless said."),
+        typer.Option("--scope", help="Scopes of the new key (default: read and write)."),
     ] = None,
 ) -> None:
     """Sign in to a server, and keep a key for it. The password itself is not kept."""
@@ -59,7 +59,7 @@ def login(
 def logout(
     *,
     name: Annotated[
-        str | None, typer.Option("--name", help="Of the context; else the current one.")
+        str | None, typer.Option("--name", help="Name of the context (default: the current one).")
     ] = None,
 ) -> None:
     """Revoke the key of a context, and forget the context."""
@@ -80,7 +80,7 @@ def logout(
 
 
 def whoami(*, json: AsJson = False) -> None:
-    """Who one is to the server, and what the credential is good for."""
+    """Show the signed-in user and the scopes of the credential."""
 
     async def work(desk: "Desk") -> None:
         me = await desk.client.me()

@@ -19,14 +19,17 @@ def ls(
         str | None, typer.Option(help="idle, running, interrupting, awaiting or failed.")
     ] = None,
     shared: Annotated[
-        bool | None, typer.Option("--shared/--mine", help="Only those of others, or one's own.")
+        bool | None,
+        typer.Option("--shared/--mine", help="Only chats shared with you, or only your own."),
     ] = None,
-    archived: Annotated[bool, typer.Option("--archived", help="Those put away.")] = False,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many.")] = 30,
+    archived: Annotated[bool, typer.Option("--archived", help="Archived chats.")] = False,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, help="Maximum number of entries.")
+    ] = 30,
     json: AsJson = False,
     ids: Annotated[bool, typer.Option("--ids", help="Only whole ids, one per line.")] = False,
 ) -> None:
-    """List chats, last touched first."""
+    """List chats, most recently changed first."""
 
     async def work(desk: "Desk") -> None:
         from holdfast.cli.render.entries import HEAD, entry_row

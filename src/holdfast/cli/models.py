@@ -20,7 +20,7 @@ def _group() -> None:
 
 @models.command("ls", cls=ClientCommand)
 def ls(*, json: AsJson = False) -> None:
-    """List the models that messages may ask for; the default has a star."""
+    """List the available models; the default is marked with a star."""
 
     async def work(desk: "Desk") -> None:
         found = await desk.client.models()

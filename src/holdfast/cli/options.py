@@ -17,22 +17,25 @@ AsJsonl: TypeAlias = Annotated[
     bool, typer.Option("--jsonl", help="The stream's events on stdout, one JSON object per line.")
 ]
 Quiet: TypeAlias = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Only the final text; nothing else but errors.")
+    bool, typer.Option("--quiet", "-q", help="Print only the final text and errors.")
 ]
 OutFile: TypeAlias = Annotated[
     Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Write here what would go to stdout."),
+    typer.Option("--output", "-o", metavar="FILE", help="Write the output to this file."),
 ]
 Model: TypeAlias = Annotated[
     str | None, typer.Option("--model", "-m", help="One of `holdfast models ls`.")
 ]
 Effort: TypeAlias = Annotated[
-    str | None, typer.Option(help="How hard the model should think, in its own words.")
+    str | None, typer.Option(help="Reasoning effort (for example low, medium, high).")
 ]
 TimeoutS: TypeAlias = Annotated[
     float | None,
     typer.Option(
-        "--timeout", min=0, metavar="SECONDS", help="Stop waiting then; the agent keeps running."
+        "--timeout",
+        min=0,
+        metavar="SECONDS",
+        help="Stop waiting after this time; the agent keeps running.",
     ),
 ]
 Files: TypeAlias = Annotated[
@@ -41,5 +44,5 @@ Files: TypeAlias = Annotated[
 ]
 Prompt: TypeAlias = Annotated[
     str | None,
-    typer.Argument(metavar="[PROMPT]", help="What to say; - or nothing: what comes on stdin."),
+    typer.Argument(metavar="[PROMPT]", help="The message; - or nothing reads stdin."),
 ]

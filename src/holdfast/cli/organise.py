@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 def rename(
     chat: ChatArgument,
     title: Annotated[
-        str | None, typer.Argument(metavar="[TITLE]", help="None: the server may find one.")
+        str | None,
+        typer.Argument(metavar="[TITLE]", help="Without a title the server may choose one."),
     ] = None,
 ) -> None:
     """Give a chat a title."""
@@ -30,7 +31,7 @@ def rename(
 def pin(
     chat: ChatArgument, *, off: Annotated[bool, typer.Option("--off", help="Unpin it.")] = False
 ) -> None:
-    """Pin a chat in one's list."""
+    """Pin a chat in your list."""
 
     async def work(desk: "Desk") -> None:
         await (await desk.chat(chat)).pin(not off)
@@ -41,10 +42,10 @@ def pin(
 def label(
     chat: ChatArgument,
     labels: Annotated[
-        list[str] | None, typer.Argument(metavar="[LABEL]...", help="These; none: take all away.")
+        list[str] | None, typer.Argument(metavar="[LABEL]...", help="The labels; none removes all.")
     ] = None,
     *,
-    add: Annotated[bool, typer.Option("--add", help="Beside those that are there.")] = False,
+    add: Annotated[bool, typer.Option("--add", help="Keep the existing labels.")] = False,
 ) -> None:
     """Give a chat these labels and no others."""
 
@@ -57,7 +58,7 @@ def label(
 
 
 def archive(chat: ChatArgument) -> None:
-    """Put a chat away; it takes no commands until it is brought back."""
+    """Archive a chat; it accepts no commands until it is unarchived."""
 
     async def work(desk: "Desk") -> None:
         await (await desk.chat(chat)).archive()
@@ -66,7 +67,7 @@ def archive(chat: ChatArgument) -> None:
 
 
 def unarchive(chat: ChatArgument) -> None:
-    """Bring an archived chat back."""
+    """Unarchive a chat."""
 
     async def work(desk: "Desk") -> None:
         await (await desk.chat(chat)).unarchive()
@@ -78,10 +79,10 @@ def fork(
     chat: ChatArgument,
     *,
     at: Annotated[
-        int | None, typer.Option(min=1, help="The last message to take over; else all of them.")
+        int | None, typer.Option(min=1, help="The last message to copy (default: all).")
     ] = None,
 ) -> None:
-    """Begin a chat of one's own with the history of another; print its id."""
+    """Start a new chat with the history of another one and print its id."""
 
     async def work(desk: "Desk") -> None:
         desk.screen.answer((await (await desk.chat(chat)).fork(at=at)).id)
@@ -95,10 +96,10 @@ def share(
         str | None, typer.Argument(metavar="[WHO]", help="An e-mail address or a user's id.")
     ] = None,
     *,
-    off: Annotated[bool, typer.Option("--off", help="Take the share back.")] = False,
+    off: Annotated[bool, typer.Option("--off", help="Remove the user's access.")] = False,
     json: AsJson = False,
 ) -> None:
-    """Let somebody read a chat; without a name: with whom it is shared."""
+    """Share a chat read-only with a user; without a name, list the people with access."""
 
     async def work(desk: "Desk") -> None:
         found = await desk.chat(chat)
@@ -125,4 +126,4 @@ async def find_user(desk: "Desk", who: str) -> str:
     async for user in desk.client.users.list():
         if user.email is not None and user.email.casefold() == who.casefold():
             return user.user_id
-    raise Stop(f"There is nobody with the address {who}.", Exit.NOT_FOUND)
+    raise Stop(f"No user has the address {who}.", Exit.NOT_FOUND)

@@ -10,7 +10,7 @@ import typer
 if TYPE_CHECKING:
     from holdfast.prove.proof import Proof
 
-LIST: Final = "Say what there is, and do nothing."
+LIST: Final = "List the attacks and exit."
 
 
 def prove(
@@ -20,12 +20,12 @@ def prove(
     quick: Annotated[bool, typer.Option("--quick", help="Minutes; the default.")] = False,
     only: Annotated[
         list[str] | None,
-        typer.Option("--only", metavar="ATTACK", help="Just this one; again for more."),
+        typer.Option("--only", metavar="ATTACK", help="Only this attack; may be repeated."),
     ] = None,
     mutants: Annotated[
-        bool, typer.Option(help="Take protections away, too, and see that it is noticed.")
+        bool, typer.Option(help="Also remove protections, and check that each removal is noticed.")
     ] = True,
-    seed: Annotated[int, typer.Option(help="What chance is drawn from.")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of the random numbers.")] = 1,
     json: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the figures here, or add them.")
     ] = None,
@@ -37,7 +37,7 @@ def prove(
     """Attack Holdfast's own promises with real processes on this machine, and count what broke.
 
     Needs the server programs of PostgreSQL and Redis (or Valkey): it starts servers of its own.
-    Exit code 1: a promise broke, or a protection was missed by nobody.
+    Exit code 1: a promise broke, or no check noticed that a protection was removed.
     """
     from holdfast.prove.attack import Profile
     from holdfast.prove.attacks import ATTACKS

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 queue = typer.Typer(no_args_is_help=True, help="Messages that wait until the chat is free.")
 
 QueuedArgument: TypeAlias = Annotated[
-    int, typer.Argument(metavar="NUMBER", help="Of `holdfast queue ls`.")
+    int, typer.Argument(metavar="NUMBER", help="A number from `holdfast queue ls`.")
 ]
 
 
 @queue.command("ls", cls=ClientCommand)
 def ls(chat: ChatArgument = "@last", *, json: AsJson = False) -> None:
-    """List them, in order."""
+    """List queued messages in order."""
 
     async def work(desk: "Desk") -> None:
         waiting = (await (await desk.chat(chat)).info()).queue
@@ -39,7 +39,7 @@ def ls(chat: ChatArgument = "@last", *, json: AsJson = False) -> None:
 
 @queue.command("take", cls=ClientCommand)
 def take(chat: ChatArgument, number: QueuedArgument) -> None:
-    """Take one out and print it: only one of two takers gets it."""
+    """Remove a queued message and print it; of two simultaneous calls only one gets it."""
 
     async def work(desk: "Desk") -> None:
         taken = await (await desk.chat(chat)).queue.take(number)
@@ -50,7 +50,7 @@ def take(chat: ChatArgument, number: QueuedArgument) -> None:
 
 @queue.command("edit", cls=ClientCommand)
 def edit(chat: ChatArgument, number: QueuedArgument, *, prompt: Prompt = None) -> None:
-    """Take one out and say something else instead, at the end of the queue."""
+    """Remove a queued message and queue another one at the end."""
 
     async def work(desk: "Desk") -> None:
         from holdfast.cli.said import what_is_said
@@ -72,10 +72,10 @@ def mv(
     number: QueuedArgument,
     *,
     before: Annotated[
-        int | None, typer.Option(help="Put it before this one; without: at the end.")
+        int | None, typer.Option(help="Move it before this one (default: to the end).")
     ] = None,
 ) -> None:
-    """Move one to another place."""
+    """Move a queued message."""
 
     async def work(desk: "Desk") -> None:
         await (await desk.chat(chat)).queue.move(number, before=before)
@@ -95,7 +95,7 @@ def rm(chat: ChatArgument, number: QueuedArgument) -> None:
 
 @queue.command("promote", cls=ClientCommand)
 def promote(chat: ChatArgument, number: QueuedArgument) -> None:
-    """Say this one now: it ends the present turn."""
+    """Send a queued message now; this stops the current turn."""
 
     async def work(desk: "Desk") -> None:
         await (await desk.chat(chat)).queue.promote(number)

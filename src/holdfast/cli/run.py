@@ -27,7 +27,7 @@ def run(
     *,
     prompt: Prompt = None,
     detach: Annotated[
-        bool, typer.Option("--detach", "-d", help="Print the chat's id at once, and leave.")
+        bool, typer.Option("--detach", "-d", help="Print the chat's id at once and exit.")
     ] = False,
     model: Model = None,
     effort: Effort = None,
@@ -41,7 +41,7 @@ def run(
     quiet: Quiet = False,
     output: OutFile = None,
 ) -> None:
-    """Begin a chat and stream the answer, to the end of the turn."""
+    """Start a chat and stream the answer until the turn ends."""
 
     async def work(desk: "Desk") -> Exit | None:
         from holdfast.cli.follow import Following, OnScreen, form_of, sink_for

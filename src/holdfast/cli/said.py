@@ -43,7 +43,7 @@ def _named(path: Path) -> str:
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise Stop(f"{path} is no text file.", Exit.USAGE) from None
+        raise Stop(f"{path} is not a text file.", Exit.USAGE) from None
     except OSError as error:
         raise Stop(f"{path} cannot be read: {error.strerror}.", Exit.USAGE) from None
     return f"{path.name}:\n\n{text}"

@@ -40,14 +40,15 @@ def send(
     *,
     prompt: Prompt = None,
     when_busy: Annotated[
-        WhenBusy, typer.Option("--queue", help="If a turn runs: wait for its end, or end it.")
+        WhenBusy,
+        typer.Option("--queue", help="While a turn runs: queue the message, or stop the turn."),
     ] = WhenBusy.QUEUE,
     model: Model = None,
     effort: Effort = None,
     files: Files = None,
     json: AsJson = False,
 ) -> None:
-    """Say something to a chat, and leave. It is answered, or waits in the queue."""
+    """Send a message and exit. The message starts a turn or is queued."""
 
     async def work(desk: "Desk") -> None:
         from holdfast.cli.said import what_is_said
@@ -69,14 +70,14 @@ def wait(
     chat: ChatArgument = "@last",
     *,
     for_: Annotated[
-        For, typer.Option("--for", help="settled: whatever ends the turn, or makes it wait.")
+        For, typer.Option("--for", help="settled: the turn ended or needs input.")
     ] = For.SETTLED,
     timeout_s: TimeoutS = None,
     json: AsJson = False,
     quiet: Quiet = False,
     output: OutFile = None,
 ) -> None:
-    """Wait until a chat's turn has ended or needs somebody; print the answer.
+    """Wait until a chat's turn has ended or needs input, and print the answer.
 
     Exit codes: 0 done, 3 needs action, 7 the agent ended in an error, 124 timeout.
     """

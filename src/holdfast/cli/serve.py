@@ -33,7 +33,9 @@ async def _serve(settings: "Settings") -> None:
     from holdfast.settings import Role, WrongSettings, env_name
 
     if settings.role is Role.WORKER:
-        raise WrongSettings(f"{env_name('role')}: a worker serves nobody; use `holdfast worker`.")
+        raise WrongSettings(
+            f"{env_name('role')}: a worker does not serve HTTP; use `holdfast worker`."
+        )
     stopping = stopping_on_signals()
     async with AsyncExitStack() as stack:
         server = await stack.enter_async_context(open_server(settings))

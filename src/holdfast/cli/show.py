@@ -21,11 +21,11 @@ class Format(StrEnum):
 def show(
     chat: ChatArgument = "@last",
     *,
-    tail: Annotated[int, typer.Option("--tail", "-n", min=0, help="So many messages.")] = 20,
+    tail: Annotated[int, typer.Option("--tail", "-n", min=0, help="Number of messages.")] = 20,
     json: AsJson = False,
     output: OutFile = None,
 ) -> None:
-    """Show what a chat is, and what was said last in it."""
+    """Show a chat and its last messages."""
 
     async def work(desk: "Desk") -> None:
         from rich.markdown import Markdown

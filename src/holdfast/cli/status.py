@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def status(*, json: AsJson = False) -> None:
-    """Which server, which version, as whom, and how many chats run or wait."""
+    """Show the server, its version, the signed-in user, and how many chats run or wait."""
 
     async def work(desk: "Desk") -> None:
         from importlib import metadata

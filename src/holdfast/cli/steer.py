@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def interrupt(chat: ChatArgument = "@last") -> None:
-    """End the turn soon; what was said by then stays."""
+    """Stop the turn; the text so far is kept."""
 
     async def work(desk: "Desk") -> None:
         await (await desk.chat(chat)).interrupt()
@@ -26,8 +26,8 @@ def interrupt(chat: ChatArgument = "@last") -> None:
 
 
 def retry(chat: ChatArgument = "@last", *, model: Model = None) -> None:
-    """Run again after a failure, or at once where it waits before its next attempt; maybe with
-    another model."""
+    """Retry after a failure, or skip the wait before the next attempt; optionally with another
+    model."""
 
     async def work(desk: "Desk") -> None:
         found = await desk.chat(chat)
@@ -43,7 +43,7 @@ def answer(
         str | None, typer.Argument(metavar="[CALL]", help="Which call; needed if several wait.")
     ] = None,
     text: Annotated[
-        str | None, typer.Argument(metavar="[TEXT]", help="The answer; - : what comes on stdin.")
+        str | None, typer.Argument(metavar="[TEXT]", help="The answer; - reads stdin.")
     ] = None,
     *,
     json: Annotated[
@@ -69,7 +69,7 @@ def answer(
 async def _list_awaited(desk: "Desk", chat: "AsyncChat") -> Exit:
     info = await chat.info()
     if info.action_required is None:
-        raise Stop("This chat waits for nobody.", Exit.NOT_FOUND)
+        raise Stop("This chat does not wait for input.", Exit.NOT_FOUND)
     kind = info.action_required.kind
     rows = [(call.call_id, kind, call.tool) for call in info.action_required.calls]
     desk.screen.table(("CALL", "NEEDS", "TOOL"), rows)

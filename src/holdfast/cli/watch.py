@@ -21,7 +21,7 @@ def watch(
     *,
     jsonl: AsJsonl = False,
 ) -> None:
-    """Tell of every change to one's chats until Ctrl-C: status, title, messages."""
+    """Print every change to your chats until Ctrl-C: status, title, messages."""
 
     async def work(desk: "Desk") -> Exit | None:
         wanted = {(await desk.chat(each)).id for each in chats or ()}

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from holdfast.sdk.aio.chat import AsyncChat
     from holdfast.sdk.models import Workspace
 
-workspace = typer.Typer(no_args_is_help=True, help="The place with files that a chat works in.")
+workspace = typer.Typer(no_args_is_help=True, help="A chat's workspace (files and processes).")
 templates = typer.Typer(no_args_is_help=True, help="The kinds of workspaces of the server.")
 
 Ttl: TypeAlias = Annotated[
@@ -23,7 +23,7 @@ Ttl: TypeAlias = Annotated[
         "--ttl",
         min=0,
         metavar="SECONDS",
-        help="Stop it after so long without activity; 0: as its template says.",
+        help="Stop it after this idle time (0: the template's default).",
     ),
 ]
 
@@ -35,7 +35,7 @@ def _group() -> None:
 
 @templates.command("ls", cls=ClientCommand)
 def ls(*, json: AsJson = False) -> None:
-    """List the kinds of workspaces that chats may have; the default has a star."""
+    """List workspace templates; the default is marked with a star."""
 
     async def work(desk: "Desk") -> None:
         found = await desk.client.templates()
@@ -55,7 +55,7 @@ def ls(*, json: AsJson = False) -> None:
 
 @workspace.command("show", cls=ClientCommand)
 def show(chat: ChatArgument = "@last", *, json: AsJson = False) -> None:
-    """Show what the chat has."""
+    """Show the chat's workspace."""
 
     async def work(desk: "Desk") -> None:
         found = await (await desk.chat(chat)).workspace()
@@ -79,25 +79,25 @@ def create(
     ttl: Ttl = 0,
     json: AsJson = False,
 ) -> None:
-    """Let the chat have one that runs: made, started, or there already."""
+    """Create or start the chat's workspace."""
     _change(chat, lambda found: found.create_workspace(template, ttl_s=ttl), json=json)
 
 
 @workspace.command("start", cls=ClientCommand)
 def start(chat: ChatArgument = "@last", *, json: AsJson = False) -> None:
-    """Start it again, with the files that are in it."""
+    """Start the workspace again with its files."""
     _change(chat, lambda found: found.start_workspace(), json=json)
 
 
 @workspace.command("stop", cls=ClientCommand)
 def stop(chat: ChatArgument = "@last", *, json: AsJson = False) -> None:
-    """Stop it and all that runs in it; its files stay."""
+    """Stop the workspace and its processes; its files are kept."""
     _change(chat, lambda found: found.stop_workspace(), json=json)
 
 
 @workspace.command("delete", cls=ClientCommand)
 def delete(chat: ChatArgument, *, json: AsJson = False) -> None:
-    """Delete it with everything in it."""
+    """Delete the workspace and all its files."""
     _change(chat, lambda found: found.delete_workspace(), json=json)
 
 

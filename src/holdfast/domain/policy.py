@@ -136,7 +136,7 @@ def rule_for(who: Principal, action: Action, kind: Kind) -> Filter:
     before anything is looked up: so it tells nothing about what exists."""
     rule = POLICY.get((action, kind))
     if rule is None:
-        raise NotAllowed(f"nobody may {action} a {kind}")
+        raise NotAllowed(f"no role may {action} a {kind}")
     if rule.scope not in who.scopes:
         raise NotAllowed(f"the credential lacks the scope {rule.scope}")
     if not who.is_admin and set(rule.any_of) == {Condition.ORG_ADMIN}:

@@ -11,7 +11,7 @@ from holdfast.domain.parts import Synthetic, ToolResult
 SENTENCES: Final[Mapping[Synthetic, str]] = {
     Synthetic.INTERRUPTED: "Cancelled: the user interrupted before this call finished.",
     Synthetic.DENIED: "Denied: the user did not allow this call. This is a decision, not a fault.",
-    Synthetic.EXPIRED: "Expired: nobody answered this call in time.",
+    Synthetic.EXPIRED: "Expired: no answer came in time.",
     Synthetic.SUPERSEDED: "Cancelled: the chat went on before this call finished.",
     Synthetic.CUT_OFF: "Not run: the reply that asked for this call was cut off.",
     Synthetic.UNKNOWN_OUTCOME: (

@@ -194,7 +194,7 @@ class Accounts:
         """One's own, in a browser that is signed in: that one stays, every other sign-in ends."""
         may = rule_for(who, Action.CHANGE, Kind.USER)
         if who.credential.kind != "sign_in":
-            raise NotAllowed("a password is changed by whoever is signed in, not by a key")
+            raise NotAllowed("a password is changed in a signed-in session, not with an API key")
         user = await self._find(may, who.user_id)
         await self._throttle.count(user.email or "", user.org_id, address)
         stored = await self._users.password_hash(may, who.user_id)

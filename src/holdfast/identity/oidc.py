@@ -145,7 +145,7 @@ class OidcLogin:
         if state.link_user_id is not None and (
             signed_in is None or signed_in.user_id != state.link_user_id
         ):
-            raise OidcRefused("state", "begun by somebody else than who is signed in")
+            raise OidcRefused("state", "started by another user than the one who is signed in")
         claims = await self._claims(callback, cookie)
         if state.link_user_id is not None and signed_in is not None:
             await self._link(claims, signed_in)

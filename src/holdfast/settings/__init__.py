@@ -228,7 +228,7 @@ class Settings(DatabaseSettings):
         default=100,
         ge=1,
         le=10_000,
-        description="Replies of a model since somebody last spoke before the turn fails.",
+        description="Maximum number of model replies after a user message before the turn fails.",
     )
     retry_first_delay_s: float = Field(
         default=1.0, gt=0, description="Seconds before the second attempt; doubled for each more."

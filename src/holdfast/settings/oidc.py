@@ -25,7 +25,7 @@ class OidcSettings(BaseModel):
     client_secret: SecretStr | None = Field(default=None, description="What proves that.")
     email_domains: tuple[str, ...] = Field(
         default=(),
-        description="Whose verified addresses get an account at their first login. Empty: nobody's;"
+        description="Domains whose verified addresses get an account at their first login. Empty: none;"
         " only accounts that were linked can log in.",
     )
     org_id: UUID | None = Field(

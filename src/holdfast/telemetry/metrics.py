@@ -244,10 +244,10 @@ METRICS: Final[Sequence[Row]] = (
     _count("tool_cut_outputs", "turn.cut_outputs", "Results cut to fit the model's window."),
     # Readers.
     _now("stream_readers", "stream.readers", "Readers that follow a chat here."),
-    _now("stream_chats_followed", "stream.feeds", "Chats that somebody follows here."),
+    _now("stream_chats_followed", "stream.feeds", "Chats with readers in this process."),
     _count("stream_events", "stream.events", "Events given to readers; each counts."),
     _count("stream_commits", "stream.commits", "Commits taken from hints, without a read."),
-    _count("stream_reads", "stream.reads", "Reads of the database because somebody follows."),
+    _count("stream_reads", "stream.reads", "Reads of the database for readers of streams."),
     _count("stream_live_reads", "stream.live_reads", "Reads of the bus's live log."),
     _count("stream_snapshots", "stream.snapshots", "Snapshots given to readers."),
     _count("stream_lagged", "stream.lagged", "Readers told that they were too slow."),

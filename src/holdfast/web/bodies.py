@@ -188,7 +188,7 @@ class Decision(Body):
     verdict: Literal["approve", "deny"]
     digest: Annotated[str, Field(max_length=NAME_CHARS_MAX)] | None = Field(
         default=None,
-        description="Of the call as it was shown to whoever decides: from `action_required`, or"
+        description="Of the call as it was shown to the person who decides: from `action_required`, or"
         " from the call itself. Without it, or with another, the answer is `approval_mismatch`.",
     )
     reason: Annotated[str, Field(max_length=REASON_CHARS_MAX)] = Field(
@@ -239,7 +239,7 @@ class SigningIn(Body):
     email: Annotated[str, Field(max_length=1_000)]
     password: Annotated[str, Field(max_length=4_096)]
     org_id: UUID | None = Field(
-        default=None, description="Only for whoever has an account in several organisations."
+        default=None, description="Only for users with accounts in several organisations."
     )
 
 

@@ -172,7 +172,7 @@ class ActionRequired(Shape):
 
 
 class ChatEntry(Shape):
-    """A chat in a list. `pinned` is the owner's own; `unread` is for whoever asks. `needs`: what it
+    """A chat in a list. `pinned` is the owner's own; `unread` is the caller's. `needs`: what it
     waits for from outside."""
 
     chat_id: UUID
@@ -272,7 +272,7 @@ class Shares(Shape):
 
 
 class Models(Shape):
-    """`windows`: how many tokens each can read; null: nobody has said."""
+    """`windows`: context window of each in tokens; null: unknown."""
 
     models: list[str]
     default: str | None

@@ -39,7 +39,7 @@ export interface paths {
         put?: never;
         /**
          * Begin
-         * @description Begin a chat of one's own; with a first message it runs at once.
+         * @description Create a chat; with a first message its turn starts at once.
          */
         post: operations["begin_api_v1_chats_post"];
         delete?: never;
@@ -79,7 +79,7 @@ export interface paths {
         put?: never;
         /**
          * Archive
-         * @description Put a chat away; it takes no commands until it is brought back.
+         * @description Archive a chat; it accepts no commands until it is unarchived.
          */
         post: operations["archive_api_v1_chats__chat_id__archive_post"];
         delete?: never;
@@ -139,7 +139,7 @@ export interface paths {
         put?: never;
         /**
          * Fork
-         * @description A new chat of one's own that begins as this one does; for whoever may read it.
+         * @description Create a chat with this one's history; the caller needs to be able to read it.
          */
         post: operations["fork_api_v1_chats__chat_id__fork_post"];
         delete?: never;
@@ -159,7 +159,7 @@ export interface paths {
         put?: never;
         /**
          * Interrupt
-         * @description End the turn soon; what was said by then stays.
+         * @description Stop the turn; the text so far is kept.
          */
         post: operations["interrupt_api_v1_chats__chat_id__interrupt_post"];
         delete?: never;
@@ -362,7 +362,7 @@ export interface paths {
         get?: never;
         /**
          * Mark Read
-         * @description How far whoever asks has read; only ever forward, and nobody else's.
+         * @description Set how far the caller has read; it only moves forward.
          */
         put: operations["mark_read_api_v1_chats__chat_id__read_put"];
         post?: never;
@@ -464,7 +464,7 @@ export interface paths {
         get?: never;
         /**
          * Share
-         * @description Let somebody of the same organisation read it. Twice is once.
+         * @description Share the chat read-only with a member of the organisation. Repeating changes nothing.
          */
         put: operations["share_api_v1_chats__chat_id__shares__user_id__put"];
         post?: never;
@@ -549,7 +549,7 @@ export interface paths {
         put?: never;
         /**
          * Unarchive
-         * @description Bring an archived chat back.
+         * @description Unarchive a chat.
          */
         post: operations["unarchive_api_v1_chats__chat_id__unarchive_post"];
         delete?: never;
@@ -636,7 +636,7 @@ export interface paths {
         };
         /**
          * Keys
-         * @description One's own, or somebody's; an admin who names nobody gets the organisation's.
+         * @description The caller's keys, or a user's; an admin who names no user gets all keys of the organisation.
          */
         get: operations["keys_api_v1_keys_get"];
         put?: never;
@@ -868,7 +868,7 @@ export interface paths {
         };
         /**
          * Sign Ins
-         * @description One's own, or (for an admin) somebody else's: those that still hold.
+         * @description The caller's valid sessions, or (for an admin) those of another user.
          */
         get: operations["sign_ins_api_v1_sign_ins_get"];
         put?: never;
@@ -915,7 +915,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke Sign In
-         * @description End one of one's sign-ins, or (for an admin) anybody's.
+         * @description End a session of the caller, or (for an admin) of any user.
          */
         delete: operations["revoke_sign_in_api_v1_sign_ins__sign_in_id__delete"];
         options?: never;
@@ -1058,7 +1058,7 @@ export interface paths {
         get?: never;
         /**
          * Set Role
-         * @description Make somebody an admin, or a member again.
+         * @description Change a user's role to admin or member.
          */
         put: operations["set_role_api_v1_users__user_id__role_put"];
         post?: never;
@@ -1306,7 +1306,7 @@ export interface components {
         };
         /**
          * ChatEntry
-         * @description A chat in a list. `pinned` is the owner's own; `unread` is for whoever asks. `needs`: what it
+         * @description A chat in a list. `pinned` is the owner's own; `unread` is the caller's. `needs`: what it
          *     waits for from outside.
          */
         ChatEntry: {
@@ -1451,7 +1451,7 @@ export interface components {
             call_id: string;
             /**
              * Digest
-             * @description Of the call as it was shown to whoever decides: from `action_required`, or from the call itself. Without it, or with another, the answer is `approval_mismatch`.
+             * @description Of the call as it was shown to the person who decides: from `action_required`, or from the call itself. Without it, or with another, the answer is `approval_mismatch`.
              */
             digest?: string | null;
             /**
@@ -1825,7 +1825,7 @@ export interface components {
         };
         /**
          * Models
-         * @description `windows`: how many tokens each can read; null: nobody has said.
+         * @description `windows`: context window of each in tokens; null: unknown.
          */
         Models: {
             /** Default */
@@ -2323,7 +2323,7 @@ export interface components {
             email: string;
             /**
              * Org Id
-             * @description Only for whoever has an account in several organisations.
+             * @description Only for users with accounts in several organisations.
              */
             org_id?: string | null;
             /** Password */

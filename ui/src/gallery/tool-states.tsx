@@ -9,7 +9,7 @@ const TEST = { command: "uv run pytest -q tests/test_clock.py", cwd: "services/t
 const SYNTHETIC = {
   cancelled: ["interrupted", "Cancelled: the user interrupted before this call finished."],
   denied: ["denied", "Denied: the user did not allow this call. This is a decision, not a fault."],
-  "timed out": ["expired", "Expired: nobody answered this call in time."],
+  "timed out": ["expired", "Expired: no answer came in time."],
   "not run": ["cut_off", "Not run: the reply that asked for this call was cut off."],
   unknown: [
     "unknown_outcome",

@@ -17,7 +17,7 @@ Storm: TypeAlias = Annotated[
     bool,
     LOAD(
         "--storm",
-        help="Nobody speaks again before all have been answered; then everybody does at once.",
+        help="All chats wait for the slowest answer, then send at once.",
     ),
 ]
 Words: TypeAlias = Annotated[int, LOAD(min=1, help="Words of each answer.")]

@@ -20,7 +20,7 @@ Sample: TypeAlias = Annotated[float, given.LOAD(min=0.2, help="Seconds from samp
 Sizes: TypeAlias = Annotated[
     list[int] | None, given.LOAD("--size", min=1, help="Chats in all; again for each size.")
 ]
-Speakers: TypeAlias = Annotated[int, given.LOAD(min=1, help="Chats in which somebody speaks.")]
+Speakers: TypeAlias = Annotated[int, given.LOAD(min=1, help="Chats that send messages.")]
 
 
 def latency(

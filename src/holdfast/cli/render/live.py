@@ -308,7 +308,7 @@ def asked_for(action: Data, chat: str) -> Iterator[str]:
             case "approval":
                 yield f"{tool} waits for approval: holdfast approve {chat} {call_id}"
             case "login":
-                yield f"{tool} waits until somebody has logged in"
+                yield f"{tool} needs a sign-in first"
             case _:
                 yield f"{tool} waits for an answer: holdfast answer {chat} {call_id} TEXT"
 

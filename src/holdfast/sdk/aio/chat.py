@@ -75,7 +75,7 @@ class AsyncChat:
         return await self._commit("PUT", f"messages/{seq}", message_json(text, model, effort))
 
     async def interrupt(self) -> models.Committed:
-        """End the turn soon; what was said by then stays."""
+        """Stop the turn; the text so far is kept."""
         return await self._commit("POST", "interrupt")
 
     async def retry(self, model: str | None = None) -> models.Committed:

@@ -76,7 +76,7 @@ class Chat:
         return self._commit("PUT", f"messages/{seq}", message_json(text, model, effort))
 
     def interrupt(self) -> models.Committed:
-        """End the turn soon; what was said by then stays."""
+        """Stop the turn; the text so far is kept."""
         return self._commit("POST", "interrupt")
 
     def retry(self, model: str | None = None) -> models.Committed:

@@ -35,7 +35,7 @@ router = router_for("chats")
 
 @router.post("/chats", status_code=201, response_model=shapes.Committed)
 async def begin(body: bodies.NewChat, asks: Asks, key: ByKey) -> Response:
-    """Begin a chat of one's own; with a first message it runs at once."""
+    """Create a chat; with a first message its turn starts at once."""
     rule_for(asks.who, Action.CREATE, Kind.CHAT)
     messages = () if body.message is None else (body.message.body(asks.who.user_id),)
     if body.message is not None:
@@ -50,7 +50,7 @@ async def begin(body: bodies.NewChat, asks: Asks, key: ByKey) -> Response:
 
 @router.post("/chats/{chat_id}/fork", status_code=201, response_model=shapes.Committed)
 async def fork(chat_id: ChatIdInPath, body: bodies.Forking, asks: Asks, key: ByKey) -> Response:
-    """A new chat of one's own that begins as this one does; for whoever may read it."""
+    """Create a chat with this one's history; the caller needs to be able to read it."""
     rule_for(asks.who, Action.CREATE, Kind.CHAT)
     chats = asks.edge.chats
     await listing.find(chats.listing, asks.who, ChatId(chat_id))
@@ -181,7 +181,7 @@ async def label(
 
 @router.put("/chats/{chat_id}/read", response_model=shapes.ReadUpTo)
 async def mark_read(chat_id: ChatIdInPath, body: bodies.Reading, asks: Asks) -> Response:
-    """How far whoever asks has read; only ever forward, and nobody else's."""
+    """Set how far the caller has read; it only moves forward."""
     reached = await listing.mark_read(
         asks.edge.chats.listing, asks.who, ChatId(chat_id), Seq(body.seq)
     )
@@ -190,14 +190,14 @@ async def mark_read(chat_id: ChatIdInPath, body: bodies.Reading, asks: Asks) -> 
 
 @router.post("/chats/{chat_id}/archive", response_model=shapes.Committed)
 async def archive(chat_id: ChatIdInPath, asks: Asks, key: ByKey) -> Response:
-    """Put a chat away; it takes no commands until it is brought back."""
+    """Archive a chat; it accepts no commands until it is unarchived."""
     ledger = asks.edge.chats.ledger
     return committed(await steer.archive(ledger, asks.driver, ChatId(chat_id), keyed=key))
 
 
 @router.post("/chats/{chat_id}/unarchive", response_model=shapes.Committed)
 async def unarchive(chat_id: ChatIdInPath, asks: Asks, key: ByKey) -> Response:
-    """Bring an archived chat back."""
+    """Unarchive a chat."""
     ledger = asks.edge.chats.ledger
     return committed(await steer.unarchive(ledger, asks.driver, ChatId(chat_id), keyed=key))
 
@@ -214,7 +214,7 @@ async def shares(chat_id: ChatIdInPath, asks: Asks) -> Response:
 
 @router.put("/chats/{chat_id}/shares/{user_id}", status_code=204)
 async def share(chat_id: ChatIdInPath, user_id: UserIdInPath, asks: Asks) -> Response:
-    """Let somebody of the same organisation read it. Twice is once."""
+    """Share the chat read-only with a member of the organisation. Repeating changes nothing."""
     chats, clock = asks.edge.chats, asks.edge.clock
     await listing.share(chats.listing, clock, asks.who, ChatId(chat_id), UserId(user_id))
     return nothing()

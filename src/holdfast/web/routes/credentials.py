@@ -41,7 +41,7 @@ def set_sign_in(response: Response, edge: Edge, token: str) -> None:
 
 @router.get("/sign-ins", response_model=shapes.SignInList)
 async def sign_ins(asks: Asks, user_id: UUID | None = None) -> Response:
-    """One's own, or (for an admin) somebody else's: those that still hold."""
+    """The caller's valid sessions, or (for an admin) those of another user."""
     whose = None if user_id is None else UserId(user_id)
     found = await asks.edge.identity.sign_ins.list(asks.who, whose)
     return answer({"sign_ins": [sign_in_json(each) for each in found]})
@@ -58,14 +58,14 @@ async def sign_out(asks: Asks) -> Response:
 
 @router.delete("/sign-ins/{sign_in_id}", status_code=204)
 async def revoke_sign_in(sign_in_id: UUID, asks: Asks) -> Response:
-    """End one of one's sign-ins, or (for an admin) anybody's."""
+    """End a session of the caller, or (for an admin) of any user."""
     await asks.edge.identity.sign_ins.revoke(asks.who, SignInId(sign_in_id))
     return nothing()
 
 
 @router.get("/keys", response_model=shapes.Keys)
 async def keys(asks: Asks, user_id: UUID | None = None) -> Response:
-    """One's own, or somebody's; an admin who names nobody gets the organisation's."""
+    """The caller's keys, or a user's; an admin who names no user gets all keys of the organisation."""
     whose = None if user_id is None else UserId(user_id)
     found = await asks.edge.identity.keys.list(asks.who, whose)
     return answer({"keys": [key_json(each) for each in found]})
@@ -73,8 +73,9 @@ async def keys(asks: Asks, user_id: UUID | None = None) -> Response:
 
 @router.post("/keys", status_code=201, response_model=shapes.MadeKey)
 async def make_key(body: bodies.NewKey, asks: Asks, key: ByKey) -> Response:
-    """For oneself, good for no more than what made it. The secret is shown this once: a repeat
-    under the same `Idempotency-Key` makes nothing, and `already_made` names the key to revoke."""
+    """Create a key for the caller, with no more access than the credential of the request. The
+    secret is returned once: a repeat under the same `Idempotency-Key` creates nothing, and
+    `already_made` names the key to revoke."""
     made = await asks.edge.identity.keys.create(
         asks.who, name=body.name, scopes=body.scopes, expires_at=body.expires_at, keyed=key
     )

@@ -59,7 +59,7 @@ async def link(provider: ProviderInPath, asks: Asks, return_to: ReturnTo = None)
     """Begin to log in this way from now on, too: send the browser, which must be signed in, to
     `location`. Changes nothing by itself, so a repeat only begins again."""
     if asks.who.credential.kind != "sign_in":
-        raise NotAllowed("a login is linked by whoever is signed in, not by a key")
+        raise NotAllowed("a login is linked in a signed-in session, not with an API key")
     door = _door(asks.edge, provider)
     begun = await door.login.begin(return_to=return_to, link_to=asks.who)
     response = answer({"location": begun.url})

@@ -83,7 +83,7 @@ async def look(user_id: UserIdInPath, asks: Asks) -> Response:
 async def set_role(
     user_id: UserIdInPath, body: bodies.RoleSetting, asks: Asks, if_match: IfMatch
 ) -> Response:
-    """Make somebody an admin, or a member again."""
+    """Change a user's role to admin or member."""
     accounts, user, expected = _about(asks, user_id, if_match)
     async with present(lambda: _tag(asks, user)):
         return _told(await accounts.set_role(asks.who, user, body.role, expected=expected))

@@ -15,15 +15,15 @@ router = router_for("steering")
 
 @router.post("/chats/{chat_id}/interrupt", status_code=202, response_model=shapes.Committed)
 async def interrupt(chat_id: ChatIdInPath, asks: Asks, key: ByKey) -> Response:
-    """End the turn soon; what was said by then stays."""
+    """Stop the turn; the text so far is kept."""
     ledger = asks.edge.chats.ledger
     return committed(await steer.interrupt(ledger, asks.driver, ChatId(chat_id), keyed=key), 202)
 
 
 @router.post("/chats/{chat_id}/retry", status_code=202, response_model=shapes.Committed)
 async def retry(chat_id: ChatIdInPath, body: bodies.Retrying, asks: Asks, key: ByKey) -> Response:
-    """Run again after a failure, or at once where it waits before its next attempt; maybe with
-    another model."""
+    """Retry after a failure, or skip the wait before the next attempt; optionally with another
+    model."""
     check_model(asks, body.model)
     ledger = asks.edge.chats.ledger
     commit = await steer.retry(ledger, asks.driver, ChatId(chat_id), model=body.model, keyed=key)
