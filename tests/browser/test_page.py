@@ -65,7 +65,7 @@ async def test_the_list_is_found_renamed_pinned_and_archived_in(tab: Tab) -> Non
     await page.get_by_label("Search chats").fill("kelp")
     await expect(in_list(tab, "Kelp forests")).to_be_visible()
     await page.get_by_label("Search chats").fill("no such title")
-    await expect(page.get_by_text("No chat has “no such title”")).to_be_visible()
+    await expect(page.get_by_text("No results for “no such title”")).to_be_visible()
     await page.get_by_role("button", name="Clear search").first.click()
 
     await page.get_by_role("main").get_by_role("button", name="More for Kelp forests").click()

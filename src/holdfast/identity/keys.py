@@ -89,7 +89,7 @@ class ApiKeys:
         raise AlreadyMade(made.made_id)
 
     async def list(self, who: Principal, user_id: UserId | None = None) -> Sequence[ApiKey]:
-        """The caller's keys, or a user's; an admin who names no user gets all keys of the organisation."""
+        """The caller's keys, or a user's; an admin who names no user gets the organisation's."""
         may = rule_for(who, Action.READ, Kind.API_KEY)
         return await self._credentials.keys(may, user_id)
 

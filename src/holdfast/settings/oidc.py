@@ -25,8 +25,8 @@ class OidcSettings(BaseModel):
     client_secret: SecretStr | None = Field(default=None, description="What proves that.")
     email_domains: tuple[str, ...] = Field(
         default=(),
-        description="Domains whose verified addresses get an account at their first login. Empty: none;"
-        " only accounts that were linked can log in.",
+        description="Domains whose verified addresses get an account at their first login."
+        " Empty: none; only accounts that were linked can log in.",
     )
     org_id: UUID | None = Field(
         default=None,

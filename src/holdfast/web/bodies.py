@@ -188,7 +188,7 @@ class Decision(Body):
     verdict: Literal["approve", "deny"]
     digest: Annotated[str, Field(max_length=NAME_CHARS_MAX)] | None = Field(
         default=None,
-        description="Of the call as it was shown to the person who decides: from `action_required`, or"
+        description="Digest of the call as it was shown for the decision: from `action_required`, or"
         " from the call itself. Without it, or with another, the answer is `approval_mismatch`.",
     )
     reason: Annotated[str, Field(max_length=REASON_CHARS_MAX)] = Field(

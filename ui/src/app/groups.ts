@@ -1,4 +1,5 @@
 /** The list in groups by time, as rows of two kinds. */
+import { inOrder } from "@/log/list";
 import type { ChatEntry } from "@/log/types";
 import { words } from "@/words";
 
@@ -31,6 +32,25 @@ export function grouped(chats: readonly ChatEntry[], now: Date): ListRow[] {
     rows.push({ kind: "chat", key: chat.chat_id, chat });
   }
   return rows;
+}
+
+/**
+ * What a search shows: what the server found, and chats of the list whose title has the words now. A
+ * title that changed after the server looked is found, too. The list is newer than what was found.
+ */
+export function foundRows(
+  found: readonly ChatEntry[],
+  listed: ReadonlyMap<string, ChatEntry>,
+  wanted: string,
+): ListRow[] {
+  const chats = new Map(found.map((chat) => [chat.chat_id, listed.get(chat.chat_id) ?? chat]));
+  const words = wanted.toLowerCase();
+  if (words !== "") {
+    for (const chat of listed.values()) {
+      if (chat.title?.toLowerCase().includes(words)) chats.set(chat.chat_id, chat);
+    }
+  }
+  return inOrder(chats.values()).map((chat) => ({ kind: "chat", key: chat.chat_id, chat }));
 }
 
 /** Today the time, this year the day, else the date. */

@@ -23,7 +23,7 @@ import { Blank, Skeleton } from "@/kit/state";
 import { say } from "@/kit/toast";
 import { chatList, useChats } from "@/log/list";
 import { words } from "@/words";
-import { grouped, type ListRow } from "./groups";
+import { foundRows, grouped, type ListRow } from "./groups";
 import { signOut, useMe } from "./me";
 import { usePreferences } from "./preferences";
 import { float } from "./shortcuts";
@@ -131,7 +131,7 @@ interface FoundProps {
   readonly onClear: () => void;
 }
 
-/** What is not simply the list: titles that have a word in them, or what was put away. */
+/** Chats whose title has the words of a search, or archived chats. */
 function Found({ wanted, archived, onClear }: FoundProps) {
   const q = useDeferredValue(wanted);
   const found = useInfiniteQuery({
@@ -147,14 +147,11 @@ function Found({ wanted, archived, onClear }: FoundProps) {
   });
   const { view } = useChats();
   const rows = useMemo(
-    () =>
-      (found.data?.pages ?? [])
-        .flatMap((page) => page.chats)
-        .map((chat): ListRow => {
-          const newest = view.chats.get(chat.chat_id) ?? chat; // told is newer than found
-          return { kind: "chat", key: chat.chat_id, chat: newest };
-        }),
-    [found.data, view],
+    () => {
+      const chats = (found.data?.pages ?? []).flatMap((page) => page.chats);
+      return foundRows(chats, view.chats, archived ? "" : q);
+    },
+    [found.data, view, archived, q],
   );
   if (found.isError) {
     return (

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { groupOf } from "@/app/groups";
+import { foundRows, groupOf } from "@/app/groups";
 import { inOrder, NO_CHATS, reduceList } from "./list";
 import type { ChatEntry } from "./types";
 
@@ -62,4 +62,23 @@ it.each([
   ["2025-03-10T12:00:00", "Older"],
 ])("a chat of %s stands under %s", (touched, group) => {
   expect(groupOf(chat("a", touched), new Date("2026-03-10T12:00:00"))).toBe(group);
+});
+
+describe("a search", () => {
+  const keys = (found: ChatEntry[], listed: ChatEntry[], wanted: string) =>
+    foundRows(found, new Map(listed.map((each) => [each.chat_id, each])), wanted).map(
+      (row) => row.key,
+    );
+
+  it("finds a chat that got its title after the server looked", () => {
+    const renamed = { ...B, title: "Kelp forests" };
+    expect(keys([], [A, renamed], "kelp")).toEqual(["b"]);
+    expect(keys([renamed], [A, renamed], "kelp")).toEqual(["b"]);
+  });
+
+  it("shows a found chat as the list knows it, and no other chat", () => {
+    const rows = foundRows([A], new Map([["a", { ...A, status: "running" }]]), "a");
+    expect(rows).toEqual([{ kind: "chat", key: "a", chat: { ...A, status: "running" } }]);
+    expect(keys([A], [A, B], "")).toEqual(["a"]);
+  });
 });

@@ -65,7 +65,7 @@ async def revoke_sign_in(sign_in_id: UUID, asks: Asks) -> Response:
 
 @router.get("/keys", response_model=shapes.Keys)
 async def keys(asks: Asks, user_id: UUID | None = None) -> Response:
-    """The caller's keys, or a user's; an admin who names no user gets all keys of the organisation."""
+    """The caller's keys, or a user's; an admin who names no user gets the organisation's."""
     whose = None if user_id is None else UserId(user_id)
     found = await asks.edge.identity.keys.list(asks.who, whose)
     return answer({"keys": [key_json(each) for each in found]})
