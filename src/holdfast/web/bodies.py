@@ -188,8 +188,8 @@ class Decision(Body):
     verdict: Literal["approve", "deny"]
     digest: Annotated[str, Field(max_length=NAME_CHARS_MAX)] | None = Field(
         default=None,
-        description="Digest of the call as it was shown for the decision: from `action_required`, or"
-        " from the call itself. Without it, or with another, the answer is `approval_mismatch`.",
+        description="Digest of the call as it was shown for the decision: from `action_required`"
+        " or from the call itself. Without it, or with another, the answer is `approval_mismatch`.",
     )
     reason: Annotated[str, Field(max_length=REASON_CHARS_MAX)] = Field(
         default="", description="What the model is told with a denial."
