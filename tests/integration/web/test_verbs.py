@@ -13,6 +13,15 @@ async def texts(client: Client, chat_id: str, query: str = "") -> list[str]:
     return [part["text"] for message in page["messages"] for part in message["parts"]]
 
 
+async def first_word(client: Client, chat_id: str) -> None:
+    """An interrupt before the first word keeps no reply, and the next prompt begins with both
+    messages: the simulator would play the first one again."""
+    async with client.stream(chat_id) as events:
+        async for event in events:
+            if event["event"] == "part":
+                return
+
+
 def say(text: str) -> dict[str, Any]:
     return {"text": f'[[sim: say "{text}"]]'}
 
@@ -41,6 +50,7 @@ async def test_what_waits_is_moved_taken_deleted_and_said_now(cell: Cell) -> Non
 
     assert (await admin.ask("DELETE", f"{chat}/queue/{a}")).status == 200
     assert await order() == [d, c]
+    await first_word(admin, chat_id)
     assert (await admin.post(f"{chat}/queue/{c}/promote")).status == 200
     await admin.until(chat_id, "idle")
     assert (await texts(admin, chat_id))[2:] == [
@@ -77,10 +87,7 @@ async def test_an_edit_hides_and_a_restore_or_a_fork_brings_back(cell: Cell) -> 
 async def test_an_interrupt_keeps_what_was_said(cell: Cell) -> None:
     admin = cell.admin
     chat_id = await admin.new_chat(SLOW)
-    async with admin.stream(chat_id) as events:
-        async for event in events:
-            if event["event"] == "part":
-                break
+    await first_word(admin, chat_id)
     assert (await admin.post(f"chats/{chat_id}/interrupt")).status == 202
     await admin.until(chat_id, "idle")
     page = (await admin.get(f"chats/{chat_id}/messages")).json["messages"]
