@@ -73,8 +73,7 @@ export const words = {
     conversation: "Conversation",
     rename: "Rename this chat",
     hello: "What would you like to work on?",
-    helloHint:
-      "Runs on the server. You can close this page and come back any time.",
+    helloHint: "Runs on the server. You can close this page and come back any time.",
     suggestions: "To begin with",
     suggested: [
       {

@@ -424,8 +424,8 @@ export interface paths {
         put?: never;
         /**
          * Retry
-         * @description Run again after a failure, or at once where it waits before its next attempt; maybe with
-         *     another model.
+         * @description Retry after a failure, or skip the wait before the next attempt; optionally with another
+         *     model.
          */
         post: operations["retry_api_v1_chats__chat_id__retry_post"];
         delete?: never;
@@ -636,14 +636,15 @@ export interface paths {
         };
         /**
          * Keys
-         * @description The caller's keys, or a user's; an admin who names no user gets all keys of the organisation.
+         * @description The caller's keys, or a user's; an admin who names no user gets the organisation's.
          */
         get: operations["keys_api_v1_keys_get"];
         put?: never;
         /**
          * Make Key
-         * @description For oneself, good for no more than what made it. The secret is shown this once: a repeat
-         *     under the same `Idempotency-Key` makes nothing, and `already_made` names the key to revoke.
+         * @description Create a key for the caller, with no more access than the credential of the request. The
+         *     secret is returned once: a repeat under the same `Idempotency-Key` creates nothing, and
+         *     `already_made` names the key to revoke.
          */
         post: operations["make_key_api_v1_keys_post"];
         delete?: never;
@@ -1451,7 +1452,7 @@ export interface components {
             call_id: string;
             /**
              * Digest
-             * @description Of the call as it was shown to the person who decides: from `action_required`, or from the call itself. Without it, or with another, the answer is `approval_mismatch`.
+             * @description Digest of the call as it was shown for the decision: from `action_required` or from the call itself. Without it, or with another, the answer is `approval_mismatch`.
              */
             digest?: string | null;
             /**

@@ -146,13 +146,10 @@ function Found({ wanted, archived, onClear }: FoundProps) {
     placeholderData: (before) => before,
   });
   const { view } = useChats();
-  const rows = useMemo(
-    () => {
-      const chats = (found.data?.pages ?? []).flatMap((page) => page.chats);
-      return foundRows(chats, view.chats, archived ? "" : q);
-    },
-    [found.data, view, archived, q],
-  );
+  const rows = useMemo(() => {
+    const chats = (found.data?.pages ?? []).flatMap((page) => page.chats);
+    return foundRows(chats, view.chats, archived ? "" : q);
+  }, [found.data, view, archived, q]);
   if (found.isError) {
     return (
       <div className="flex-1">

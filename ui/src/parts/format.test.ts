@@ -64,10 +64,10 @@ describe("numbers as people read them", () => {
 
   it("names the moment of an end that is more than an hour away", () => {
     const now = new Date(2026, 10, 17, 15, 0).getTime();
-    const after = (ms: number) => deadline(now + ms, now, "en-GB");
-    expect(after(90_000)).toBe("in 1 min 30 s");
-    expect(after(2 * 3_600_000)).toBe("17:00");
-    expect(after(6 * 86_400_000)).toBe("23 Nov, 15:00");
+    const ends = (ms: number) => deadline(now + ms, now, "en-GB");
+    expect(ends(90_000)).toBe("in 1 min 30 s");
+    expect(ends(2 * 3_600_000)).toBe("17:00");
+    expect(ends(6 * 86_400_000)).toBe("23 Nov, 15:00");
   });
 
   it("leaves out of a moment what the reader knows", () => {

@@ -87,11 +87,7 @@ export function Writing({
         change((was) => ({ ...was, text: joined(was.text, textOf(parts)) }));
         area.current?.focus({ preventScroll: true });
       })
-      .catch(() =>
-        setFailure(
-          "That message is no longer in the queue. It was sent or removed.",
-        ),
-      );
+      .catch(() => setFailure("That message is no longer in the queue. It was sent or removed."));
   const press = (event: KeyboardEvent<HTMLTextAreaElement>) => {
     const now = { sendKey, isTouch, isEmpty: isEmpty(draft), isBusy: standing !== "free" };
     const meant = meaning(pressOf(event), now);
@@ -141,9 +137,7 @@ export function Writing({
           data-composer
           aria-label={label}
           aria-describedby={refused === null ? undefined : "composer-refused"}
-          placeholder={
-            standing === "free" ? "Ask anything" : "Queue a follow-up…"
-          }
+          placeholder={standing === "free" ? "Ask anything" : "Queue a follow-up…"}
           rows={1}
           value={draft.text}
           onChange={(event) => change((was) => ({ ...was, text: event.target.value }))}

@@ -35,7 +35,9 @@ export function Queue({ queue, actions, onTake }: QueueProps) {
     setFailure(null);
     done.catch((problem: unknown) => {
       setAsked(null);
-      setFailure(problem instanceof Error ? problem.message : "The server did not receive this. Try again.");
+      setFailure(
+        problem instanceof Error ? problem.message : "The server did not receive this. Try again.",
+      );
     });
   };
   const place = (wanted: Move | null) => {

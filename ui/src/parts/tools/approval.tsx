@@ -57,8 +57,7 @@ function Decision({ call, action, actions }: ApprovalProps & { actions: CallActi
         );
       });
   };
-  if (stage === "decided")
-    return <p className="text-meta text-muted">Decision sent…</p>;
+  if (stage === "decided") return <p className="text-meta text-muted">Decision sent…</p>;
   return (
     <div className="space-y-2">
       {stage === "denying" && (

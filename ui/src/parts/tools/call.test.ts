@@ -151,7 +151,7 @@ describe("a call in words", () => {
       sentence(done("execute", pytest, { exit_code: 1, output: "" }, { state: "failed" })),
     ).toBe("Ran pytest -q, failed, exit 1");
     expect(aside(done("execute", pytest, { process: "p3", output: "" }))).toEqual([
-      "runs on as p3",
+      "running in background (p3)",
     ]);
   });
 

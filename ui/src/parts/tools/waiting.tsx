@@ -70,9 +70,7 @@ function Question({ call, actions }: { call: Call; actions: CallActions | null }
           </Button>
         </div>
       )}
-      {stage === "sent" && (
-        <p className="text-meta text-muted">Answer sent…</p>
-      )}
+      {stage === "sent" && <p className="text-meta text-muted">Answer sent…</p>}
       {failure !== null && (
         <p role="alert" className="text-meta text-danger">
           {failure}

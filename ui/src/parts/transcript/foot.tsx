@@ -223,7 +223,8 @@ const NEXT: Readonly<Record<string, string>> = {
   context_overflow:
     "The chat is too long for this model. Compact it, or use a model with a larger context window.",
   content_filter: "The provider refuses to answer this. Say it differently, or use another model.",
-  usage_limit: "A usage limit is reached. Wait until it resets, or ask an administrator to raise it.",
+  usage_limit:
+    "A usage limit is reached. Wait until it resets, or ask an administrator to raise it.",
 };
 
 function detailsOf(error: ChatError): string {

@@ -149,7 +149,10 @@ function Meta({ message, text, onEdit }: MetaProps) {
 }
 
 function sayWhy(problem: unknown): void {
-  say(problem instanceof Error ? problem.message : "The server did not receive this. Try again.", "danger");
+  say(
+    problem instanceof Error ? problem.message : "The server did not receive this. Try again.",
+    "danger",
+  );
 }
 
 /** Histories that were left behind when this message took the place of another. */
