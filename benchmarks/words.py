@@ -2,7 +2,7 @@
 
 Whatever N is, what every reader was shown is a prefix of what is stored, and the reply says what
 the model was told to say, once (L153). Prints the trials, how many replies were gone on with, and
-what was wrong.
+what was wrong; writes the counts into benchmarks/fleet.json and its page.
 """
 
 import asyncio
@@ -10,6 +10,7 @@ import random
 import sys
 import time
 
+from benchmarks import fleet
 from holdfast.prove.stage.theatre import theatre
 from holdfast.prove.turns.campaign import Campaign
 from holdfast.prove.turns.trials import BusKind, play, scene
@@ -20,16 +21,21 @@ PARTS = 8
 
 
 async def strike(trials: int, seed: int) -> Campaign:
+    """Until so many workers were killed: a number beyond the end of a turn is no trial."""
     chance = random.Random(seed)
-    numbers = iter([chance.randint(1, PARTS) for _ in range(trials)])
     campaign = Campaign()
+    under_way = 0
 
     async with theatre() as stage:
 
         async def perform(bus: BusKind) -> None:
+            nonlocal under_way
             async with scene(stage, bus) as place:
-                for number in numbers:
+                while campaign.struck("kill") + under_way < trials:
+                    number = chance.randint(1, PARTS)
+                    under_way += 1
                     verdict = await play(place, "kill", number, name="after append")
+                    under_way -= 1
                     campaign.add("kill", verdict)
                     for sentence in verdict.wrong:
                         print(f"part {number}: {sentence}", flush=True)
@@ -45,10 +51,16 @@ def main(trials: int, seed: int) -> int:
     done = asyncio.run(strike(trials, seed))
     longest_s = max(done.takeovers("kill"), default=0.0)
     print(
-        f"{done.struck('kill')} workers killed in {trials} trials,"
+        f"{done.struck('kill')} workers killed in {len(done.verdicts['kill'])} turns,"
         f" {done.total('continued')} replies gone on with, {len(done.wrong())} violations,"
         f" takeover at most {longest_s:.1f} s, {time.monotonic() - began_s:.0f} s in all"
     )
+    counts = {
+        "kill_prefix_trials": done.struck("kill"),
+        "kill_prefix_violations": len(done.wrong()),
+        "kill_prefix_continued": done.total("continued"),
+    }
+    fleet.write("words", counts)
     return 1 if done.wrong() else 0
 
 

@@ -74,10 +74,13 @@ PROTECTED: Final = (
         ),
     ),
     Protected(
-        prove("proof-flood", "one floods"),
+        prove("proof-limits", "whales", "one floods"),
         (
             *(f"{SRC}/db/shares.py", f"{SRC}/db/pool.py", f"{SRC}/chats/listing.py"),
-            *(f"{SRC}/web/streams.py", f"{SRC}/prove/limits/flood.py"),
+            *(f"{SRC}/db/queries/*", f"{SRC}/db/history.py", f"{SRC}/domain/heads.py"),
+            *(f"{SRC}/chats/queue.py", f"{SRC}/stream/chat_reads.py", f"{SRC}/turn/reading.py"),
+            *(f"{SRC}/worker/acquirer.py", f"{SRC}/web/streams.py"),
+            *(f"{SRC}/prove/limits/{name}.py" for name in ("beside", "flood", "whales")),
         ),
     ),
     Protected(

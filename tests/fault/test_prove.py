@@ -29,7 +29,7 @@ told in the summary of the tests; everything else is tried everywhere."""
     *("X1", "D1", "LV1", "LV2", "F06", "F28"),
     *("T03", "T04", "T05", "T06", "T07", "T09", "T10", "T11", "T15", "T26"),
     *("L01", "L03", "L05", "L07", "L10", "L58", "L64", "L69", "L72", "L116"),
-    *("L133", "L134", "L135", "L136", "L137", "L142", "L152"),
+    *("L133", "L134", "L135", "L136", "L137", "L140", "L141", "L142", "L152"),
 )
 @pytest.mark.timeout(1_200)
 async def test_the_quick_proof_holds(tmp_path: Path) -> None:

@@ -115,14 +115,14 @@ async def _run(url: str, rollback_count: int | None, options: MigrateOptions) ->
             lambda: connection.execute("select pg_advisory_lock($1)", _ONE_AT_A_TIME)
         )
         with as_file(files("holdfast.db") / "migrations") as migrations:
+            steps = _LOG if options.tells_each else _SILENT
             if rollback_count is None:
-                steps = _LOG if options.tells_each else _SILENT
                 await patience.run(
                     lambda: apply(connection, migrations, schema_name=_SCHEMA, logger=steps)
                 )
                 return
             for _ in range(rollback_count):  # one by one: a second try must not undo more
-                await patience.run(lambda: _undo_newest(connection, migrations))
+                await patience.run(lambda: _undo_newest(connection, migrations, steps))
     finally:
         await connection.close()
 
@@ -142,9 +142,9 @@ async def _connect(url: str) -> "asyncpg.Connection[asyncpg.Record]":
 
 
 async def _undo_newest(
-    connection: "asyncpg.Connection[asyncpg.Record]", migrations: "Path"
+    connection: "asyncpg.Connection[asyncpg.Record]", migrations: "Path", steps: logging.Logger
 ) -> None:
-    await rollback(connection, migrations, schema_name=_SCHEMA, count=1, logger=_LOG)
+    await rollback(connection, migrations, schema_name=_SCHEMA, count=1, logger=steps)
 
 
 class _Patience:

@@ -11,7 +11,6 @@ import asyncpg
 
 from holdfast.agent.sandbox.bubblewrap import Bubblewrap, Ground
 from holdfast.agent.sandbox.check import CannotAttack
-from holdfast.db import store
 from holdfast.db.pool import BoundedPool
 from holdfast.db.shares import Shares
 from holdfast.prove.attack import CannotTry, Found, Mutant, Order
@@ -28,7 +27,7 @@ from holdfast.prove.hands import trials as commands
 from holdfast.prove.limits import connections, disk, flood, whales
 from holdfast.prove.models.campaign import fail
 from holdfast.prove.models.documented import documented
-from holdfast.prove.mutants import instead_of, nothing, with_bodies
+from holdfast.prove.mutants import instead_of, nothing
 from holdfast.prove.network import weather
 from holdfast.prove.network.abroad import play_abroad
 from holdfast.prove.network.storms import ONE_OF_EACH, storm_on
@@ -197,11 +196,7 @@ async def _endless() -> bool:
 
 
 async def _whales() -> bool:
-    with (
-        instead_of(store, "LOAD", with_bodies(store.LOAD)),
-        instead_of(store, "LOAD_MANY", with_bodies(store.LOAD_MANY)),
-    ):
-        found = await whales.swim(Order(1, 1, _quietly), "bodies in the facts")
+    found = await whales.swim(Order(1, 1, _quietly), "bodies in the facts")
     return any("of the queue of a whale" in sentence for sentence in found.violations)
 
 

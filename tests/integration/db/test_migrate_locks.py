@@ -117,6 +117,7 @@ async def test_each_migration_is_logged_unless_the_caller_wants_silence(
     async with old_schema(template) as url:
         caplog.clear()
         await migrate(url, MigrateOptions(tells_each=False))
+        await roll_back(url, count=1, options=MigrateOptions(tells_each=False))
         assert caplog.messages == []
     async with old_schema(template) as url:
         caplog.clear()

@@ -1,9 +1,18 @@
 """The line that refuses statements, and the page of figures, which invents none."""
 
-from benchmarks.fleet import MEANINGS, figures_of, page
+from pathlib import Path
+
+import orjson
+import pytest
+
+from benchmarks import fleet, report
+from benchmarks.before import cpu_ms_of
+from benchmarks.fleet import ATTACKS, FIGURES, MEANINGS, figures_of, page
+from holdfast.prove import attacks
 from holdfast.prove.fleet.refusing import CONNECTING, Refusing
 from holdfast.prove.fleet.sqlstates import CODES
 
+WHALES = {"page_mb": 3.5, "snapshot_mb": 0.5, "turn_mb": 9.0, "fork_mb": 0.0}
 REPORT = {
     "changing_primaries": {"promise": "", "violations": 0, "read_only_recover_s": 0.4},
     "migrations": {"promise": "", "violations": 2},
@@ -56,3 +65,39 @@ def test_figures_that_no_run_measured_are_left_out_and_named() -> None:
     measured, _, open_ = page(figures).partition("## Open")
     for key in MEANINGS:
         assert (f"`{key}`" in measured, f"`{key}`" in open_) == (key in figures, key not in figures)
+
+
+def test_every_attack_of_the_page_is_one_of_the_proof() -> None:
+    known = {attack.name for attack in attacks.ATTACKS}
+    assert set(ATTACKS) <= known
+    assert {name for name, *_ in FIGURES.values()} <= set(ATTACKS)
+    assert FIGURES.keys() <= MEANINGS.keys()
+
+
+def test_a_figure_of_several_is_the_largest_and_needs_them_all() -> None:
+    found = figures_of({**REPORT, "whales": {"violations": 0, "start_ratio": 1.2, **WHALES}})
+    assert (found["big_chat_added_mb_max"], found["whale_start_ratio"]) == (9.0, 1.2)
+    partly = {name: value for name, value in WHALES.items() if name != "fork_mb"}
+    assert "big_chat_added_mb_max" not in figures_of(
+        {**REPORT, "whales": {"violations": 0, **partly}}
+    )
+
+
+def test_figures_of_a_part_that_was_not_repeated_are_kept_with_its_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report, "FOLDER", tmp_path)
+    monkeypatch.setattr(fleet, "FOLDER", tmp_path)
+    fleet.write("words", {"kill_prefix_trials": 200})
+    fleet.write("seeds", {"simulation_seeds": 10})
+    kept = orjson.loads((tmp_path / "fleet.json").read_bytes())
+    assert (kept["kill_prefix_trials"], kept["simulation_seeds"]) == (200, 10)
+    assert kept["words_measured_at"] == kept["seeds_measured_at"] == report.commit()
+    assert "| `kill_prefix_trials` |" in (tmp_path / "fleet.md").read_text()
+
+
+def test_the_cpu_of_a_turn_is_that_of_the_parts_that_an_operator_runs() -> None:
+    by_part = {"server": 1.0, "worker": 2.0, "postgresql": 4.0, "simulator": 8.0, "all": 15.0}
+    assert cpu_ms_of({"passed": True, "cpu_ms_per_turn": by_part}) == 7.0
+    with pytest.raises(AssertionError, match="lost or doubled"):
+        cpu_ms_of({"passed": False, "cpu_ms_per_turn": by_part})

@@ -8,6 +8,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Final
 
 import asyncpg
@@ -28,6 +29,7 @@ STATEMENTS: Final = (
     "select count(*) from messages",
 )
 PAUSE_S: Final = 0.05
+SILENT: Final = MigrateOptions(tells_each=False)
 ENDS_S: Final = 120.0
 WAITS: Final = "select exists (select from pg_locks where not granted and locktype = 'relation')"
 APPLIED: Final = "select count(*) from _pogo_migration"
@@ -36,13 +38,13 @@ APPLIED: Final = "select count(*) from _pogo_migration"
 async def migrate_beside(order: Order, options: MigrateOptions | None = None) -> Found:
     """`options`: other than those of `holdfast migrate`."""
     found, longest_s = Found(0), 0.0
-    given = options or MigrateOptions()
+    given = replace(options, tells_each=False) if options else SILENT
     async with theatre() as stage:
         for _ in range(order.count):
             url = await stage.new_database()
             async with _connected(url) as look:
                 total = await look.fetchval(APPLIED)
-                await roll_back(url, count=total - OLDEST)
+                await roll_back(url, count=total - OLDEST, options=SILENT)
                 waited_s = await _once(url, look, given, order)
                 longest_s = max(longest_s, waited_s)
                 if (after := await look.fetchval(APPLIED)) != total:

@@ -18,7 +18,7 @@ from uuid import uuid4
 import aiohttp
 import asyncpg
 
-from holdfast.db.migrate import migrate
+from holdfast.db.migrate import MigrateOptions, migrate
 from holdfast.prove.attack import Found, Order
 from holdfast.prove.stage.private_postgres import PrivatePostgres, private_postgres, standby_of
 from holdfast.prove.stage.proxy import Line, a_line
@@ -116,7 +116,7 @@ async def change(
 @asynccontextmanager
 async def fleet(stage: Theatre, mutant: str | None, settle_s: float) -> AsyncGenerator[Fleet]:
     async with private_postgres(PAIR) as primary:
-        await migrate(primary.url)
+        await migrate(primary.url, MigrateOptions(tells_each=False))
         async with standby_of(primary) as standby, a_line(primary.url) as endpoint:
             url = endpoint.instead_of(primary.url)
             settings = settings_for(stage, url, "postgres", **QUICK)

@@ -3,7 +3,7 @@
 The flooding person has more chats than one search looks at, and searches for a word that is
 nowhere, with many clients at once. The others list their chats and talk. What is bounded is
 counted: how many statements of the flooding person the database has at once, and how many streams
-stay open. How much longer the others wait is told as a ratio to the same lists before the flood.
+stay open. What the others wait for is compared with the same lists and turns before the flood.
 """
 
 import asyncio
@@ -11,7 +11,6 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from statistics import median
 from typing import Any, Final
 
 import aiohttp
@@ -19,6 +18,7 @@ import asyncpg
 
 from holdfast.chats.listing import SEARCH_LOOKS_MAX
 from holdfast.prove.attack import Found, Order
+from holdfast.prove.limits.beside import Waits
 from holdfast.prove.stage.client import Client, add_member
 from holdfast.prove.stage.door import Door, open_door
 from holdfast.prove.stage.theatre import theatre
@@ -31,7 +31,9 @@ CHATS: Final = SEARCH_LOOKS_MAX + 5_000
 EACH_MAX: Final = 3
 STREAMS_MAX: Final = 20
 STREAMS_OPENED: Final = 30
-ROUNDS_IDLE: Final = 2
+ROUNDS_IDLE: Final = 3
+LISTS: Final = 5
+"""Of each of the others in a round, one after the other."""
 LOOKS_S: Final = 0.02
 NOWHERE: Final = "chats?q=nowhere&limit=1"
 MANY_CHATS: Final = """
@@ -118,15 +120,19 @@ async def flood(order: Order, **settings: Any) -> Found:
             others = [await add_member(door.admin, f"Other{n}") for n in range(OTHERS)]
             flooding = Flood(await _with_many_chats(door), url)
             found = Found(0)
-            idle_s, beside_s = list[float](), list[float]()
+            lists, turns = Waits(), Waits()
+            await _all_work(others, found, [], [])  # the first one warms what it uses
             for _ in range(ROUNDS_IDLE):
-                idle_s += await _all_work(others, found)
+                await _all_work(others, found, lists.alone_s, turns.alone_s)
             async with flooding.going_on():
                 for _ in range(order.count):
-                    beside_s += await _all_work(others, found)
+                    await _all_work(others, found, lists.beside_s, turns.beside_s)
                     found.count += 1
                     order.say(f"{flooding.asked} searches, {flooding.at_once_max} at once")
+            order.say(f"a list takes others {lists.told()}; a turn {turns.told()}")
             found.violations += flooding.wrong
+            found.violations += lists.wrong("a list", order.patience)
+            found.violations += turns.wrong("a turn", order.patience)
             if flooding.at_once_max > EACH_MAX:
                 said = (
                     f"{flooding.at_once_max} statements of one person at once, {EACH_MAX} at most"
@@ -134,7 +140,8 @@ async def flood(order: Order, **settings: Any) -> Found:
                 found.violations.append(said)
             await _open_too_many(flooding.who, others[0], door, found)
             found.figures |= {
-                "flood_list_ratio": round(median(beside_s) / median(idle_s), 2),
+                "list_ratio": lists.ratio,
+                "turn_ratio": turns.ratio,
                 "searches": flooding.asked,
                 "searches_refused": flooding.refused,
                 "statements_at_once": flooding.at_once_max,
@@ -161,19 +168,22 @@ async def _list(who: Client, found: Found) -> float:
     return time.monotonic() - began_s
 
 
-async def _all_work(others: list[Client], found: Found) -> list[float]:
-    """Each of them lists, says something, and is answered."""
+async def _all_work(
+    others: list[Client], found: Found, lists_s: list[float], turns_s: list[float]
+) -> None:
+    """Each of them lists, says something, and is answered; adds what that took."""
 
-    async def work(who: Client) -> float:
-        took_s = await _list(who, found)
+    async def work(who: Client) -> None:
+        lists_s.extend([await _list(who, found) for _ in range(LISTS)])
+        began_s = time.monotonic()
         chat = await who.until(await who.new_chat("hello"), "idle", "failed")
+        turns_s.append(time.monotonic() - began_s)
         if chat["status"] != "idle":
             found.violations.append("a turn of another person failed")
-        return took_s
 
     async with asyncio.TaskGroup() as tasks:
-        works = [tasks.create_task(work(other)) for other in others]
-    return [each.result() for each in works]
+        for other in others:
+            tasks.create_task(work(other))
 
 
 async def _open_too_many(who: Client, other: Client, door: Door, found: Found) -> None:

@@ -1,19 +1,21 @@
 """One member's whales beside the small chats of others (L140, L141).
 
 The whales: chats that wait for a worker with full queues of messages of a megabyte, as an older
-version has taken them, and a chat with a long history of such messages. Others start their turns
-and stop one of them at the same time. What the others wait for is compared with the same round
-without whales; what is read of a whale is counted in bytes.
+version has taken them, and a chat with a long history of such messages. Others start their turns,
+stop one of them and list their chats at the same time. What they wait for is compared with the same
+rounds without whales. What a whale costs a reader and a process is counted in bytes.
 """
 
 import asyncio
 import os
+import socket
 import time
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from contextlib import ExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 from uuid import UUID, uuid4
 
 import asyncpg
@@ -21,24 +23,41 @@ import asyncpg
 from holdfast.domain.chat import QUEUE_LENGTH_MAX
 from holdfast.ports.history import PAGE_BYTES_MAX
 from holdfast.prove.attack import Found, Order
+from holdfast.prove.limits.beside import Waits
 from holdfast.prove.stage.client import Client, add_member
-from holdfast.prove.stage.door import Door, open_door
+from holdfast.prove.stage.served import Served, served
 from holdfast.prove.stage.theatre import Actor, theatre
 from holdfast.prove.streams.cell import QUICK
-from holdfast.prove.turns.trials import settings_for
+from holdfast.prove.turns.trials import settings_for, words
 
 OTHERS: Final = 40
+ROUNDS: Final = 3
+"""Of each kind. Each round beside whales has new ones, which wait when it begins."""
 MESSAGE_BYTES: Final = 990_000
 MESSAGES: Final = 200
 QUEUE_EVENT: Final = b"event: queue"
-SLOWLY: Final = 'say "wait a little" | rate=1'
+SLOWLY: Final = f'say "{words("slow", 300)}" | rate=1'
 """So that no whale ends its first turn, and promotes a message, while the others are timed."""
-LONGER_MAX: Final = 2.0
-MEASURED_S: Final = 2.0
-"""Of the time, what a busy machine may add."""
+LOOKS_S: Final = 0.01
+LOOKS_EVERY_S: Final = 0.02
+READERS: Final = 40
 READER_KB_MAX: Final = 300
+WINDOW_BYTES: Final = 4_096
+"""What the kernel takes for a reader that does not read."""
+STREAMS: Final = b"HTTP/1.1 200"
+STILL_S: Final = 2.0
 MB_MAX: Final = 32.0
 SETTLE_S: Final = 90.0
+FORKS_S: Final = 120.0
+"""For a copy of 200 MB. The server itself gives up sooner, and says so: that is no promise broken
+in silence, and must not look like an answer that never came."""
+UNBOUNDED: Final = {
+    "statements_per_user_max": 0,
+    "chats_per_user_max": 0,
+    "streams_per_user_max": 0,
+    "streams_per_chat_max": 0,
+}
+"""The admin stands for many people."""
 QUEUE: Final = """
     insert into queued_messages (
         chat_id, id, position, urgent, revision, format, parts, bytes, head
@@ -69,79 +88,176 @@ HISTORY: Final = """
         generate_series(1, $3::integer) as n
 """
 SAID: Final = "update chats set last_seq = $2::integer, history_version = version where id = $1"
+UNDONE: Final = "select count(*) from chats where id = any($1::uuid[]) and status <> 'idle'"
+
+
+@dataclass
+class Round:
+    """Seconds: until the last of the others was answered, and of each list and each snapshot."""
+
+    took_s: float = 0.0
+    lists_s: list[float] = field(default_factory=list[float])
+    streams_s: list[float] = field(default_factory=list[float])
 
 
 @dataclass
 class Sea:
-    """Two members at one door, and the worker that drives the chats of both."""
+    """Two members at one server, and the worker that drives the chats of both."""
 
-    door: Door
+    server: Served
     worker: Actor
     bob: Client
     database: Any
     chats: list[str]
+    stopping: str
 
-    async def round(self, *, stopping: str) -> float:
-        """Seconds from the moment a worker comes until the others have their answers, and the one
-        that was asked to stop has stopped."""
-        admin = self.door.admin
-        for chat_id in (*self.chats, stopping):
-            said = await admin.post(f"chats/{chat_id}/messages", {"text": uuid4().hex})
-            assert said.status == 202, said.raw
-        asked = await admin.post(f"chats/{stopping}/interrupt")
+    async def round(self) -> "Round":
+        """From the moment a worker comes until the others have their answers, and the one that was
+        asked to stop has stopped."""
+        *first, last = self.chats
+        for chat_id in (*first, self.stopping):
+            await self._say(chat_id)
+        asked = await self.server.admin.post(f"chats/{self.stopping}/interrupt")
         assert asked.status < 300, asked.raw
-        began_s = time.monotonic()
-        self.worker.tell(do="open")
-        waiting = (*self.chats, stopping)
-        with suppress(TimeoutError):  # then it took too long, and that is told
-            settled = (admin.until(each, "idle", within_s=SETTLE_S) for each in waiting)
-            await asyncio.gather(*settled)
-        took_s = time.monotonic() - began_s
-        self.worker.tell(do="close")
-        return took_s
+        done, found = asyncio.Event(), Round()
+        async with asyncio.TaskGroup() as tasks:
+            began_s = time.monotonic()
+            await self._tell("open")
+            await self._say(last)  # its hint makes the worker look at once, whatever its timer says
+            tasks.create_task(self._look(done, found))
+            with suppress(TimeoutError):  # then it took too long, and that is told
+                await self._until_idle()
+            found.took_s = time.monotonic() - began_s
+            done.set()
+        await self._tell("close")
+        return found
+
+    async def _say(self, chat_id: str) -> None:
+        said = await self.server.admin.post(f"chats/{chat_id}/messages", {"text": uuid4().hex})
+        assert said.status == 202, said.raw
+
+    async def _tell(self, do: str) -> None:
+        """Until the worker has heard it."""
+        mark = len(self.worker.heard)
+        self.worker.tell(do=do)
+        self.worker.tell(do="count")  # is answered, and heard after the first
+        await self.worker.says("count", mark)
+
+    async def _until_idle(self) -> None:
+        """By one statement: forty clients that ask would be part of what is timed."""
+        waiting = [UUID(each) for each in (*self.chats, self.stopping)]
+        async with asyncio.timeout(SETTLE_S):
+            while await self.database.fetchval(UNDONE, waiting):  # noqa: ASYNC110
+                await asyncio.sleep(LOOKS_S)
+
+    async def _look(self, done: asyncio.Event, found: "Round") -> None:
+        """A person who lists chats, and opens one, again and again."""
+        admin = self.server.admin
+        while not done.is_set():
+            began_s = time.monotonic()
+            said = await admin.get("chats?limit=20")
+            assert said.status == 200, said.raw
+            listed_s = time.monotonic()
+            await _snapshot_bytes(admin, self.chats[0])
+            found.lists_s.append(listed_s - began_s)
+            found.streams_s.append(time.monotonic() - listed_s)
+            await asyncio.sleep(LOOKS_EVERY_S)
 
     async def fill(self, whales: int) -> list[str]:
         """Chats that wait for a worker, with queues as full as they ever could be."""
-        made: list[str] = []
-        for _ in range(whales):
-            chat_id = await self.bob.new_chat(f"hello [[sim: {SLOWLY}]]")
+        made = [await self.bob.new_chat(f"hello [[sim: {SLOWLY}]]") for _ in range(whales)]
+        for chat_id in made:
             await self.database.execute(QUEUE, UUID(chat_id), _words(), QUEUE_LENGTH_MAX)
             await self.database.execute(QUEUED, UUID(chat_id), QUEUE_LENGTH_MAX)
-            made.append(chat_id)
+        await self._written()
         return made
 
     async def long_history(self) -> str:
         chat_id = await self.bob.new_chat()
         await self.database.execute(HISTORY, UUID(chat_id), _words(), MESSAGES)
         await self.database.execute(SAID, UUID(chat_id), MESSAGES)
+        await self._written()
         return chat_id
+
+    async def _written(self) -> None:
+        """What was put there without the server is on the disk before the server is asked again.
+
+        Hundreds of megabytes that the database writes out later would keep the commits of all
+        waiting, for as long as its disk likes: that would time the set-up of the attack.
+        """
+        await self.database.execute("checkpoint")
 
 
 async def swim(order: Order, mutant: str | None = None) -> Found:
+    """`order.count`: whales of each round."""
     found = Found(0)
     async with _sea(mutant) as sea:
-        stopping = await sea.door.admin.new_chat()
-        alone_s = await sea.round(stopping=stopping)
-        whales = await sea.fill(order.count)
-        await _queue_told(sea, whales[0], found)
-        if found.violations:
-            return found  # what follows would only wait
-        beside_s = await sea.round(stopping=stopping)
-        found.count += len(whales)
-        found.figures |= {"alone_s": round(alone_s, 2), "beside_s": round(beside_s, 2)}
-        if beside_s > (alone_s * LONGER_MAX + MEASURED_S) * order.patience:
-            found.violations.append(f"others waited {beside_s:.1f} s, alone {alone_s:.1f} s")
-        order.say(f"{len(whales)} whales: others wait {beside_s:.2f} s, alone {alone_s:.2f} s")
+        await sea.round()  # the first one warms what it uses
+        alone = [await sea.round() for _ in range(ROUNDS)]
+        beside = list[Round]()
+        for _ in range(ROUNDS):
+            whales = await sea.fill(order.count)
+            if not beside:
+                await _queue_told(sea, whales[0], found)
+                if found.violations:
+                    return found  # what follows would only wait
+                await _stall(sea, whales[0], found)
+            beside.append(await sea.round())
+            found.count += len(whales)
+            order.say(f"{found.count} whales: others wait {beside[-1].took_s:.2f} s")
+        _compare(alone, beside, found, order)
         await _read_history(sea, await sea.long_history(), found)
     return found
+
+
+def _compare(alone: list[Round], beside: list[Round], found: Found, order: Order) -> None:
+    def all_of(name: str, rounds: list[Round]) -> list[float]:
+        return [each for one in rounds for each in getattr(one, name)]
+
+    starts = Waits([one.took_s for one in alone], [one.took_s for one in beside])
+    lists = Waits(all_of("lists_s", alone), all_of("lists_s", beside))
+    streams = Waits(all_of("streams_s", alone), all_of("streams_s", beside))
+    for name, what, waits in (
+        ("start", f"the answers of {OTHERS} chats", starts),
+        ("list", "a list", lists),
+        ("stream", "a snapshot", streams),
+    ):
+        found.figures[f"{name}_ratio"] = waits.ratio
+        found.violations += waits.wrong(what, order.patience)
+        order.say(f"others wait for {what} {waits.told()}")
 
 
 async def _queue_told(sea: Sea, chat_id: str, found: Found) -> None:
     """What a new reader of a whale is sent before anything happens."""
     told = await _snapshot_bytes(sea.bob, chat_id)
-    found.figures["reader_kb"] = round(told / 1024, 1)
+    found.figures["reader_told_kb"] = round(told / 1024, 1)
     if told > READER_KB_MAX * 1024:
         found.violations.append(f"a reader is told {told // 1024} KB of the queue of a whale")
+
+
+async def _stall(sea: Sea, chat_id: str, found: Found) -> None:
+    """What each of many readers that ask for a whale and never read costs the server."""
+    where = urlsplit(sea.bob.url)
+    head = "".join(f"{name}: {value}\r\n" for name, value in sea.bob.headers.items())
+    asked = f"GET /api/v1/chats/{chat_id}/stream HTTP/1.1\r\nhost: x\r\n{head}\r\n".encode()
+    loop, before_kb, lazy = asyncio.get_running_loop(), sea.server.forget_peak(), list[bytes]()
+    with ExitStack() as stack:
+        readers = [stack.enter_context(socket.socket()) for _ in range(READERS)]
+        for reader in readers:
+            reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, WINDOW_BYTES)
+            reader.settimeout(0)  # non-blocking
+            await loop.sock_connect(reader, (where.hostname, where.port))
+            await loop.sock_sendall(reader, asked)
+        await asyncio.sleep(STILL_S)
+        each_kb = max(0, sea.server.memory_kb() - before_kb) / READERS
+        for reader in readers:
+            with suppress(BlockingIOError):
+                lazy.append(reader.recv(len(STREAMS), socket.MSG_PEEK))
+    if lazy != [STREAMS] * READERS:
+        found.violations.append(f"only {lazy.count(STREAMS)} of {READERS} readers of a whale began")
+    found.figures["reader_kb"] = round(each_kb, 1)
+    if each_kb > READER_KB_MAX:
+        found.violations.append(f"a stalled reader of a whale costs {each_kb:.0f} KB")
 
 
 async def _snapshot_bytes(client: Client, chat_id: str) -> int:
@@ -165,15 +281,16 @@ async def _snapshot_bytes(client: Client, chat_id: str) -> int:
 
 async def _read_history(sea: Sea, chat_id: str, found: Found) -> None:
     """A page, a snapshot, a fork and a turn of a long history: what each adds to its process."""
-    us = os.getpid()
-    with _grows("page_mb", us, found):
+    server = sea.server.process.pid
+    with _grows("page_mb", server, found):
         page = await sea.bob.get(f"chats/{chat_id}/messages?limit=200")
         if len(page.raw) > PAGE_BYTES_MAX + MESSAGE_BYTES or page.json["before"] is None:
             found.violations.append(f"a page has {len(page.raw) // 1024} KB")
-    with _grows("snapshot_mb", us, found):
+    with _grows("snapshot_mb", server, found):
         await _snapshot_bytes(sea.bob, chat_id)
-    with _grows("fork_mb", us, found):
-        forked = await sea.bob.post(f"chats/{chat_id}/fork", {})
+    with _grows("fork_mb", server, found):
+        patient = replace(sea.bob, answered_within_s=FORKS_S)
+        forked = await patient.post(f"chats/{chat_id}/fork", {})
         if forked.status != 201:
             found.violations.append(f"a fork was refused: {forked.raw!r}")
     with _grows("turn_mb", sea.worker.pid, found):
@@ -220,12 +337,11 @@ async def _sea(mutant: str | None) -> AsyncGenerator[Sea]:
         settings = settings_for(stage, url, "postgres", **QUICK)
         worker = await stage.engage("worker", settings, mutant=mutant, may_acquire=False)
         database = await asyncpg.connect(url)
+        serves = {**settings, **UNBOUNDED, "database_command_timeout_s": 25.0}
         try:
-            async with open_door(
-                {**settings, "role": "api", "database_command_timeout_s": 25.0}
-            ) as door:
-                bob = await add_member(door.admin, "Bob")
-                chats = [await door.admin.new_chat() for _ in range(OTHERS)]
-                yield Sea(door, worker, bob, database, chats)
+            async with served(serves, mutant, role="api") as server:
+                bob = await add_member(server.admin, "Bob")
+                chats = [await server.admin.new_chat() for _ in range(OTHERS)]
+                yield Sea(server, worker, bob, database, chats, await server.admin.new_chat())
         finally:
             await database.close()

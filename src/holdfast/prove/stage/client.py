@@ -13,6 +13,7 @@ import orjson
 ADMIN_EMAIL: Final = "ada@acme.example"
 PASSWORD: Final = "correct horse battery staple"
 OUR_ORIGIN: Final = "http://ours.example"
+ANSWER_S: Final = 30.0
 
 
 @dataclass
@@ -37,6 +38,8 @@ class Client:
     http: aiohttp.ClientSession
     url: str
     headers: dict[str, str] = field(default_factory=dict[str, str])
+    answered_within_s: float = ANSWER_S
+    """Then it gives up."""
 
     def at(self, url: str) -> "Client":
         return Client(self.http, url, self.headers)
@@ -59,7 +62,7 @@ class Client:
         if data is not None:
             named.setdefault("content-type", "application/json")
         async with (
-            asyncio.timeout(30),
+            asyncio.timeout(self.answered_within_s),
             self.http.request(
                 method,
                 self.url + (path if path.startswith("/") else f"/api/v1/{path}"),

@@ -51,12 +51,16 @@ def _status(pid: int, name: str) -> int:
 
 @asynccontextmanager
 async def served(
-    settings: dict[str, Any], mutant: str | None = None, client_address: str | None = None
+    settings: dict[str, Any],
+    mutant: str | None = None,
+    client_address: str | None = None,
+    *,
+    role: str = "all",
 ) -> AsyncGenerator[Served]:
     """On a database without users. `client_address`: where the admin calls from."""
     given = {
         **settings,
-        "role": "all",
+        "role": role,
         "port": 0,
         "origins": OUR_ORIGIN,
         "admin_email": ADMIN_EMAIL,

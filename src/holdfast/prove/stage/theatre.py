@@ -19,7 +19,7 @@ from typing import Any
 import asyncpg
 import orjson
 
-from holdfast.db.migrate import migrate
+from holdfast.db.migrate import MigrateOptions, migrate
 from holdfast.prove.stage.private_postgres import PrivatePostgres, private_postgres
 from holdfast.prove.stage.private_redis import private_redis
 from holdfast.prove.stage.recorder import Recorder, recording
@@ -193,7 +193,7 @@ async def _migrate(database: PrivatePostgres) -> None:
     connection = await asyncpg.connect(database.url)
     await connection.execute("create database migrated")
     await connection.close()
-    await migrate(at(database, "migrated"))
+    await migrate(at(database, "migrated"), MigrateOptions(tells_each=False))
 
 
 def many_connections(listen: str = "127.0.0.1") -> AbstractAsyncContextManager[PrivatePostgres]:

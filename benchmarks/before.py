@@ -1,0 +1,81 @@
+"""`python -m benchmarks.fleet --before COMMIT`: the CPU of a turn, then and now.
+
+Both trees run the same small `holdfast bench`, in turns, so that whatever else the machine does
+meets both alike. Counted is what a turn costs an operator: the server, the worker and PostgreSQL.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+import orjson
+
+from holdfast.bench.growth import OURS
+
+ROOT: Final = Path(__file__).parent.parent
+ROUNDS: Final = 3
+BENCH: Final = ("--chats", "40", "--turns", "10", "--baseline", "0")
+
+
+def compare(commit: str) -> dict[str, float | int | str]:
+    """Milliseconds of CPU for a turn, of that commit and of this tree, and their ratio."""
+    then_ms, now_ms = list[float](), list[float]()
+    with tempfile.TemporaryDirectory(prefix="holdfast-before-") as name:
+        folder = Path(name)
+        with _tree_of(commit, folder / "tree") as command:
+            for number in range(ROUNDS):
+                then_ms.append(_cpu_ms(command, folder / f"then{number}.json"))
+                ours = (sys.executable, "-m", "holdfast")
+                now_ms.append(_cpu_ms(ours, folder / f"now{number}.json"))
+                print(f"CPU of a turn: then {then_ms[-1]:.2f} ms, now {now_ms[-1]:.2f} ms")
+    return {
+        "before_commit": commit,
+        "cpu_ms_before": round(median(then_ms), 2),
+        "cpu_ms_now": round(median(now_ms), 2),
+        "cpu_ratio_to_before": round(median(now_ms) / median(then_ms), 3),
+    }
+
+
+def cpu_ms_of(figures: Mapping[str, Any]) -> float:
+    assert figures["passed"], "the run lost or doubled something: what it costs says nothing"
+    by_part = figures["cpu_ms_per_turn"]
+    return sum(by_part[part] for part in OURS if part in by_part)
+
+
+def _cpu_ms(command: Sequence[str], file: Path) -> float:
+    subprocess.run(
+        [*command, "bench", *BENCH, "--json", str(file)],
+        check=True,
+        cwd=file.parent,
+        stdout=subprocess.DEVNULL,
+        env=_environment(),
+    )
+    return cpu_ms_of(orjson.loads(file.read_bytes()))
+
+
+@contextmanager
+def _tree_of(commit: str, folder: Path) -> Generator[tuple[str, ...]]:
+    """A tree of that commit with an environment of its own; the command that runs it."""
+    _git("worktree", "add", "--detach", str(folder), commit)
+    try:
+        sync = ["uv", "sync", "--locked", "--quiet", "--compile-bytecode"]
+        subprocess.run(sync, check=True, cwd=folder, env=_environment())
+        yield (str(folder / ".venv" / "bin" / "holdfast"),)
+    finally:
+        _git("worktree", "remove", "--force", str(folder))
+
+
+def _environment() -> dict[str, str]:
+    """Without what points at the environment of this tree."""
+    ours = ("VIRTUAL_ENV", "UV_PROJECT_ENVIRONMENT", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
+    return {name: value for name, value in os.environ.items() if name not in ours}
+
+
+def _git(*words: str) -> None:
+    subprocess.run(["git", *words], check=True, cwd=ROOT, capture_output=True)
