@@ -8,13 +8,20 @@ from uuid import UUID
 
 from holdfast.bench.pgbench import HISTORY_READ
 from holdfast.db.history import PAGE
-from holdfast.db.leases import ACQUIRE, ASIDE_FOR, INTERRUPTS_MAX, OWNERS_VISITED_MIN
+from holdfast.db.leases import (
+    ACQUIRE,
+    ASIDE_FOR,
+    INTERRUPTS_MAX,
+    OWNERS_VISITED_MIN,
+    SUSPECTS_MAX,
+)
 from holdfast.db.pool import Pool
 from holdfast.db.queries import Query
 from holdfast.db.rows import Row
 from holdfast.db.store import LOAD, SEQ_MAX, commit_query
 from holdfast.domain.format import READS
 from holdfast.ports.history import PAGE_BYTES_MAX
+from holdfast.worker.quarantine import QUARANTINE_AFTER
 
 SEND: Final = commit_query("commit_kept", "commit_receipt", "commit_message")
 FINISH: Final = commit_query("commit_kept", "commit_message")
@@ -52,9 +59,10 @@ async def turn(pool: Pool, chat_id: UUID, worker_id: UUID, key: str, ring: UUID)
     asked = {
         "worker_id": worker_id, "limit": 1, "ring_start": ring, "owners_max": OWNERS_VISITED_MIN,
         "interrupts_max": INTERRUPTS_MAX, "reads": READS, "aside_for": ASIDE_FOR,
+        "suspects_max": SUSPECTS_MAX, "alone_from": QUARANTINE_AFTER, "only": None,
     }  # fmt: skip
     row = await _fetch(pool, ACQUIRE, asked)
-    if row is None:
+    if row is None or row["id"] is None:
         return 0
     page = {
         "chat_id": row["id"], "before": SEQ_MAX, "as_of": None, "limit": HISTORY_READ,

@@ -24,6 +24,7 @@ from holdfast.db.queries import Query
 from holdfast.domain.format import READS
 from holdfast.ports.history import PAGE_BYTES_MAX
 from holdfast.prove.stage.private_postgres import private_postgres
+from holdfast.worker.quarantine import QUARANTINE_AFTER
 
 LARGE_TABLES: Final = (
     *("chats", "messages", "queued_messages", "receipts", "workspaces"),
@@ -207,7 +208,15 @@ def statements(size: Size) -> dict[str, tuple[Query, dict[str, Any]]]:
             leases.ACQUIRE,
             {"worker_id": WORKER, "limit": 32, "ring_start": ring, "owners_max": 32,
              "interrupts_max": 16, "reads": READS,
-             "aside_for": leases.ASIDE_FOR},
+             "aside_for": leases.ASIDE_FOR, "suspects_max": leases.SUSPECTS_MAX,
+             "alone_from": QUARANTINE_AFTER, "only": None},
+        ),
+        "acquire only": (
+            leases.ACQUIRE,
+            {"worker_id": WORKER, "limit": 1, "ring_start": ring, "owners_max": 8,
+             "interrupts_max": 16, "reads": READS,
+             "aside_for": leases.ASIDE_FOR, "suspects_max": leases.SUSPECTS_MAX,
+             "alone_from": None, "only": [RUNNING_CHAT]},
         ),
         "release": (
             leases.RELEASE, {"worker_id": WORKER, "chat_ids": [RUNNING_CHAT], "undriven": []},

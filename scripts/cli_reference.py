@@ -70,7 +70,7 @@ def _command(path: str, command: Private) -> Iterator[str]:
     options = [
         each
         for each in command.params
-        if each.param_type_name == "option" and not _SHARED & set(each.opts)
+        if each.param_type_name == "option" and not each.hidden and not _SHARED & set(each.opts)
     ]
     words = [path, *(_placeholder(each) for each in arguments), *(["[OPTIONS]"] if options else [])]
     yield f"`{' '.join(words)}`"

@@ -148,6 +148,14 @@ PROTECTED: Final = (
         (f"{SRC}/cli/dev/*", "tests/integration/cli/test_dev.py"),
     ),
     Protected(
+        slow("alone", "tests/integration/cli/test_alone.py"),
+        (
+            *(f"{SRC}/worker/quarantine.py", f"{SRC}/worker/holding.py", f"{SRC}/db/leases.py"),
+            *(f"{SRC}/db/queries/leases.sql", f"{SRC}/bootstrap/alone.py", f"{SRC}/cli/worker.py"),
+            "tests/integration/cli/test_alone.py",
+        ),
+    ),
+    Protected(
         slow("sdk", "tests/integration/sdk"),
         (
             *(f"{SRC}/sdk/*", f"{SRC}/stream/feed.py", f"{SRC}/web/streaming.py"),

@@ -16,8 +16,9 @@ from holdfast.domain.messages import Message, MessageBody, Role
 from holdfast.domain.outcome import Answer, Appended, Outcome, Taken
 from holdfast.ports.clock import Clock
 from holdfast.ports.history import PAGE_BYTES_MAX, Changes, Head, OlderPath, Page
-from holdfast.ports.leases import Acquired, Unreadable
+from holdfast.ports.leases import Acquired, Suspect, Unreadable
 from holdfast.ports.store import JUST_THE_CHAT, Asking, Created, Keyed, Loaded, Receipt, Stamp, Upto
+from tests.support.suspects import is_asked_for, is_suspect
 
 INTERRUPTS_MAX = 16
 
@@ -34,6 +35,7 @@ class Record:
     promoted: set[QueuedId] = field(default_factory=set[QueuedId])
     created_by: Keyed | None = None
     set_aside: bool = False
+    takeovers: int = 0
 
     def as_of(self, version: Version | None) -> list[Message]:
         if version is None:
@@ -143,7 +145,7 @@ class FakeStore:
         record.queued |= {queued.entry.queued_id: queued.body for queued in outcome.queued}
         worker_id = None if outcome.releases else outcome.taker or record.chat.worker_id
         record.chat = replace(chat, worker_id=worker_id, epoch=stamp.epoch)
-        record.set_aside = False
+        record.set_aside, record.takeovers = False, 0 if taken else record.takeovers
         if chat.status not in {Status.RUNNING, Status.INTERRUPTING}:
             record.runnable_since = None
         elif record.runnable_since is None:
@@ -290,7 +292,15 @@ class FakeStore:
         self._leases[worker_id] = self._clock.now() + ttl
         return self._leases[worker_id]
 
-    async def acquire(self, worker_id: WorkerId, *, limit: int, ring_start: UUID) -> Acquired:
+    async def acquire(
+        self,
+        worker_id: WorkerId,
+        *,
+        limit: int,
+        ring_start: UUID,
+        alone_from: int | None = None,
+        only: Sequence[ChatId] | None = None,
+    ) -> Acquired:
         if not self._is_alive(worker_id):
             return Acquired()
         driven: dict[UserId, int] = {}
@@ -299,13 +309,17 @@ class FakeStore:
                 driven[record.chat.owner_id] = driven.get(record.chat.owner_id, 0) + 1
         ranked: list[tuple[int, int, ChatId]] = []
         interrupts: list[ChatId] = []
+        suspects: list[Suspect] = []
         for record in sorted(self._records.values(), key=lambda r: r.runnable_since or 0):
             owner = record.chat.owner_id
             if record.runnable_since is None or self._is_alive(record.chat.worker_id):
                 continue
-            if record.set_aside:
+            if record.set_aside or not is_asked_for(record.chat, only):
                 continue
-            if record.chat.status is Status.INTERRUPTING:
+            if is_suspect(record.chat, record.takeovers, alone_from):
+                suspects.append(Suspect(record.chat.chat_id, record.takeovers + 1))
+                continue
+            if record.chat.status is Status.INTERRUPTING and only is None:
                 interrupts.append(record.chat.chat_id)
             if record.chat.worker_id is not None:
                 ranked.append((0, record.runnable_since, record.chat.chat_id))
@@ -315,11 +329,13 @@ class FakeStore:
         taken = {chat_id for *_, chat_id in sorted(ranked)[:limit]} | set(
             interrupts[:INTERRUPTS_MAX]
         )
-        return Acquired([self._own(self._records[chat_id], worker_id) for chat_id in taken])
+        chats = [self._own(self._records[chat_id], worker_id) for chat_id in taken]
+        return Acquired(chats, suspects=suspects)
 
     def _own(self, record: Record, worker_id: WorkerId) -> Chat:
         chat = record.chat
         begun = 1 if begun_by_acquiring(chat) else 0
+        record.takeovers = 0 if chat.worker_id is None else record.takeovers + 1
         record.chat = replace(
             chat,
             worker_id=worker_id,

@@ -30,6 +30,7 @@ from holdfast.worker.health import CommitHealth
 from holdfast.worker.heartbeat import Beside, Heartbeat, in_own_thread, on_this_loop
 from holdfast.worker.options import LeaseTimings, WorkerOptions
 from holdfast.worker.places import WorkerPlaces
+from holdfast.worker.quarantine import StartAlone
 from holdfast.worker.runners import Drive
 from holdfast.worker.worker import Ports, Worker
 from tests.support.builders import ORG, OWNER, reply, user
@@ -89,10 +90,20 @@ class Line:
         await asyncio.sleep(self.heartbeat_answer_s)
         return until
 
-    async def acquire(self, worker_id: WorkerId, *, limit: int, ring_start: UUID) -> Acquired:
+    async def acquire(
+        self,
+        worker_id: WorkerId,
+        *,
+        limit: int,
+        ring_start: UUID,
+        alone_from: int | None = None,
+        only: Sequence[ChatId] | None = None,
+    ) -> Acquired:
         await self._pass("acquire")
         self.limits.append(limit)
-        chats = await self._leases.acquire(worker_id, limit=limit, ring_start=ring_start)
+        chats = await self._leases.acquire(
+            worker_id, limit=limit, ring_start=ring_start, alone_from=alone_from, only=only
+        )
         self._answer("acquire")
         return chats
 
@@ -245,6 +256,7 @@ class Cell:
         drive: Drive | None = None,
         beside: Beside | None = None,
         health: CommitHealth | None = None,
+        start_alone: StartAlone | None = None,
     ) -> AsyncGenerator[Replica]:
         self.seed += 1
         line = Line(self.leases)
@@ -273,6 +285,7 @@ class Cell:
                 options or WorkerOptions(),
                 places,
                 health,
+                start_alone,
             )
             async with worker:
                 yield Replica(worker, line, bus, script)

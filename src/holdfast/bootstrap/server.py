@@ -14,6 +14,7 @@ from holdfast.bootstrap.observed import Watch
 from holdfast.bootstrap.options import ServerOptions, server_options
 from holdfast.chats.ledger import Ledger
 from holdfast.chats.resting import Resting
+from holdfast.domain.ids import ChatId
 from holdfast.settings import Settings
 from holdfast.stream.hub import Hub
 from holdfast.stream.watching import Watching
@@ -26,6 +27,7 @@ from holdfast.turn.reading import Reading
 from holdfast.worker.health import CommitHealth
 from holdfast.worker.heartbeat import Beside, Heartbeat, in_own_thread
 from holdfast.worker.places import WorkerPlaces
+from holdfast.worker.quarantine import StartAlone
 from holdfast.worker.tenure import Chance
 from holdfast.worker.worker import Ports, Worker
 
@@ -120,9 +122,11 @@ def assemble(
     *,
     chance: Chance = SYSTEM_CHANCE,
     beat_beside: Beside = in_own_thread,
+    start_alone: StartAlone | None = None,
 ) -> Server:
     """The graph over these ports. Does no I/O and starts nothing: a simulation in virtual time is
-    built by it, too, with a seeded chance and `on_this_loop` for the heartbeat."""
+    built by it, too, with a seeded chance and `on_this_loop` for the heartbeat. `start_alone`: see
+    `Worker`."""
     metrics = metrics or Metrics()
     watch, health = Watch(metrics), CommitHealth()
     seen = replace(
@@ -156,6 +160,7 @@ def assemble(
             options.worker,
             places,
             health,
+            start_alone,
         )
         metrics.bind("turn", lambda: numbers_of(driver.counters))
         metrics.bind("worker", lambda: numbers_of(worker.counters))
@@ -194,16 +199,24 @@ def as_they_are(adapters: Adapters) -> Adapters:
 
 @asynccontextmanager
 async def open_server(
-    settings: Settings, around: Callable[[Adapters], Adapters] = as_they_are
+    settings: Settings,
+    around: Callable[[Adapters], Adapters] = as_they_are,
+    *,
+    start_alone: StartAlone | None = None,
+    only: tuple[ChatId, ...] | None = None,
 ) -> AsyncGenerator[Server]:
     """A server, serving and driving as its role says. Leaving stops everything, in reverse.
 
-    `around`: tests put something between the server and the world. Raises `WrongSettings`,
-    `NoDatabase`, `UnsafeDatabase` or `SchemaBehind`, each with a sentence for the operator.
+    `around`: tests put something between the server and the world. `start_alone`: see `Worker`;
+    `only`: the chats that such a process drives. Raises `WrongSettings`, `NoDatabase`,
+    `UnsafeDatabase` or `SchemaBehind`, each with a sentence for the operator.
     """
     options, metrics = server_options(settings), Metrics()
+    if only is not None:
+        worker = replace(options.worker, only=only, capacity=len(only))
+        options = replace(options, worker=worker)
     async with (
         open_adapters(settings, metrics) as adapters,
-        assemble(around(adapters), options, metrics) as server,
+        assemble(around(adapters), options, metrics, start_alone=start_alone) as server,
     ):
         yield server

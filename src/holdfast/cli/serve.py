@@ -28,6 +28,7 @@ def serve() -> None:
 
 async def _serve(settings: "Settings") -> None:
     from holdfast.bootstrap import open_server
+    from holdfast.bootstrap.alone import start_alone
     from holdfast.bootstrap.edge import open_served
     from holdfast.cli.process import log_started, metrics_served, stopping_on_signals
     from holdfast.settings import Role, WrongSettings, env_name
@@ -38,7 +39,7 @@ async def _serve(settings: "Settings") -> None:
         )
     stopping = stopping_on_signals()
     async with AsyncExitStack() as stack:
-        server = await stack.enter_async_context(open_server(settings))
+        server = await stack.enter_async_context(open_server(settings, start_alone=start_alone))
         stack.enter_context(metrics_served(server, settings))
         try:
             served = await stack.enter_async_context(open_served(server, settings))

@@ -8,13 +8,13 @@ from uuid import UUID
 from holdfast.db.codec import escape
 from holdfast.db.pool import Pool
 from holdfast.db.queries import load_query
-from holdfast.db.rows import chat_from_row
+from holdfast.db.rows import Row, chat_from_row
 from holdfast.db.store import fetch_row, fetch_rows
 from holdfast.domain.chat import Chat
 from holdfast.domain.errors import FormatUnknown
 from holdfast.domain.format import READS
 from holdfast.domain.ids import ChatId, WorkerId
-from holdfast.ports.leases import Acquired, Unreadable
+from holdfast.ports.leases import Acquired, Suspect, Unreadable
 
 JOIN: Final = load_query("join_worker")
 HEARTBEAT: Final = load_query("heartbeat")
@@ -32,6 +32,8 @@ OWNERS_VISITED_MAX: Final = 32
 chats need not ask many owners; fairness comes from a ring that begins elsewhere each time."""
 INTERRUPTS_MAX: Final = 16
 """Interrupts acquired beyond the limit."""
+SUSPECTS_MAX: Final = 64
+"""Suspects named by one acquire."""
 WHY_CHARS_MAX: Final = 500
 ASIDE_FOR: Final = timedelta(minutes=10)
 """Then a chat that was set aside is tried again, whatever the version."""
@@ -51,7 +53,15 @@ class PostgresLeases:
         row = await fetch_row(self._pool, HEARTBEAT, worker_id=worker_id, ttl=ttl)
         return None if row is None else row["lease_until"]
 
-    async def acquire(self, worker_id: WorkerId, *, limit: int, ring_start: UUID) -> Acquired:
+    async def acquire(
+        self,
+        worker_id: WorkerId,
+        *,
+        limit: int,
+        ring_start: UUID,
+        alone_from: int | None = None,
+        only: Sequence[ChatId] | None = None,
+    ) -> Acquired:
         rows = await fetch_rows(
             self._pool,
             ACQUIRE,
@@ -60,6 +70,9 @@ class PostgresLeases:
             ring_start=ring_start,
             owners_max=min(OWNERS_VISITED_MAX, max(OWNERS_VISITED_MIN, limit)),
             interrupts_max=INTERRUPTS_MAX,
+            suspects_max=SUSPECTS_MAX,
+            alone_from=alone_from,
+            only=only,
             reads=self._reads,
             aside_for=ASIDE_FOR,
         )
@@ -67,13 +80,15 @@ class PostgresLeases:
         # whatever error of its decoder.
         chats, unreadable = list[Chat](), list[Unreadable]()
         for row in rows:
+            if row["id"] is None:
+                continue  # nothing was acquired: the row is there for the suspects
             try:
                 chats.append(chat_from_row(row))
             except FormatUnknown as error:
                 unreadable.append(Unreadable(ChatId(row["id"]), str(error)))
             except Exception as error:  # noqa: BLE001 - it is this row's
                 unreadable.append(Unreadable(ChatId(row["id"]), repr(error)))
-        return Acquired(chats, unreadable)
+        return Acquired(chats, unreadable, _suspects(rows))
 
     async def release(
         self,
@@ -122,3 +137,12 @@ class PostgresLeases:
             self._pool, EXPIRED_AWAITS, limit=limit, reads=self._reads, aside_for=ASIDE_FOR
         )
         return [ChatId(row["id"]) for row in rows]
+
+
+def _suspects(rows: Sequence[Row]) -> list[Suspect]:
+    """The same in every row."""
+    ids = rows[0]["suspect_ids"] or ()
+    return [
+        Suspect(ChatId(chat_id), takeovers)
+        for chat_id, takeovers in zip(ids, rows[0]["suspect_takeovers"] or (), strict=True)
+    ]

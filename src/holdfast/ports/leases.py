@@ -19,11 +19,22 @@ class Unreadable:
 
 
 @dataclass(frozen=True, slots=True)
+class Suspect:
+    """A chat that keeps losing its workers, and that no live worker drives."""
+
+    chat_id: ChatId
+    takeovers: int
+    """In a row, the one to come included."""
+
+
+@dataclass(frozen=True, slots=True)
 class Acquired:
-    """Both are owned by who acquired them; `unreadable` ones are to be set aside."""
+    """`chats` and `unreadable` are owned by who acquired them; `unreadable` ones are to be set
+    aside. `suspects` are not acquired."""
 
     chats: Sequence[Chat] = ()
     unreadable: Sequence[Unreadable] = ()
+    suspects: Sequence[Suspect] = ()
 
 
 class Leases(Protocol):
@@ -35,9 +46,22 @@ class Leases(Protocol):
         """Renew, and say when the lease now ends; None if it has lapsed: then begin anew."""
         ...
 
-    async def acquire(self, worker_id: WorkerId, *, limit: int, ring_start: UUID) -> Acquired:
+    async def acquire(
+        self,
+        worker_id: WorkerId,
+        *,
+        limit: int,
+        ring_start: UUID,
+        alone_from: int | None = None,
+        only: Sequence[ChatId] | None = None,
+    ) -> Acquired:
         """Own chats that nobody alive does, as they now are: an attempt at their next step is begun
-        where `begun_by_acquiring` says so. Nobody has been told."""
+        where `begun_by_acquiring` says so. Nobody has been told.
+
+        `alone_from`: running chats whose takeover would be this one in a row, or a later one, are
+        named as suspects instead. A release begins the count anew. `only`: acquire nothing but
+        these, and of them those whose worker is dead.
+        """
         ...
 
     async def release(

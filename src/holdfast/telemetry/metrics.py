@@ -194,6 +194,12 @@ METRICS: Final[Sequence[Row]] = (
         "worker.leases_given_up",
         "Leases given up: renewed, but no commit was answered for a lease's length.",
     ),
+    _count(
+        "worker_alone_started",
+        "worker.alone_started",
+        "Processes started for chats that were taken over from dead workers three times in a row.",
+    ),
+    _count("worker_alone_died", "worker.alone_died", "Of these, killed or ended by an error."),
     # Turns.
     _count("turns", "turn.turns", "Turns that ended here."),
     _count("turn_steps", "turn.steps", "Steps committed."),

@@ -12,6 +12,7 @@ from holdfast.domain.chat import Status
 from holdfast.domain.driving import begun_by_acquiring
 from holdfast.ports.bus import Hint
 from holdfast.ports.leases import Acquired
+from holdfast.worker.quarantine import Quarantine
 from holdfast.worker.ring import Ring
 from holdfast.worker.runners import Runners
 from holdfast.worker.tenure import (
@@ -27,9 +28,16 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 class Acquirer:
-    def __init__(self, tenure: Tenure, runners: Runners) -> None:
+    def __init__(
+        self, tenure: Tenure, runners: Runners, quarantine: Quarantine | None = None
+    ) -> None:
+        """`quarantine`: where chats go that keep losing their workers; without it they are
+        acquired as all others."""
+        self.is_answered = False
+        """An acquire was, and what it brought is driven."""
         self._tenure = tenure
         self._runners = runners
+        self._quarantine = quarantine
         self._ring = Ring(tenure.chance)
         self._wanted = True  # what became runnable before we subscribed is found at once (L82)
         self._urgent = True
@@ -104,21 +112,27 @@ class Acquirer:
             self._wanted, self._urgent = self._wanted and not limit, False
             self._asked_s = now_s()
             acquired = await self._ask(limit)
-            self._failed = False
+            self._failed, self.is_answered = False, True
             self._batch_max = min(self._batch_max * 2, tenure.options.acquire_batch_max)
         if limit and len(acquired.chats) + len(acquired.unreadable) >= limit:
             self._wanted = True  # there may be more
 
     async def _ask(self, limit: int) -> Acquired:
         """Interrupts, and at most so many chats beside them."""
-        tenure = self._tenure
+        tenure, quarantine = self._tenure, self._quarantine
         tenure.counters.acquires += 1
         with self._runners.expecting(limit):
             async with asyncio.timeout(tenure.options.statement_timeout_s):
                 acquired = await tenure.leases.acquire(
-                    tenure.worker_id, limit=limit, ring_start=self._ring.start()
+                    tenure.worker_id,
+                    limit=limit,
+                    ring_start=self._ring.start(),
+                    alone_from=None if quarantine is None else quarantine.alone_from,
+                    only=tenure.options.only,
                 )
             await self._take(acquired)
+        if quarantine is not None and acquired.suspects:
+            quarantine.found(acquired.suspects)
         return acquired
 
     async def _take(self, acquired: Acquired) -> None:

@@ -11,11 +11,13 @@ from holdfast.worker.acquirer import Acquirer
 from holdfast.worker.health import CommitHealth
 from holdfast.worker.heartbeat import Lease
 from holdfast.worker.places import TakenPlace
+from holdfast.worker.quarantine import Quarantine
 from holdfast.worker.releases import Releases
 from holdfast.worker.runners import Runners
 from holdfast.worker.sync import Sweeper, Sync
 from holdfast.worker.tenure import Tenure, log_failure, now_s
 
+DONE_LOOKS_S: Final = 0.1
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -27,6 +29,7 @@ class Holding:
         runners: Runners,
         releases: Releases,
         health: CommitHealth,
+        quarantine: Quarantine | None = None,
     ) -> None:
         self.stands_back = False
         """The lease was given up because commits fail, and the chats are free for other workers."""
@@ -36,12 +39,13 @@ class Holding:
         self._lease = lease
         self._runners = runners
         self._releases = releases
-        self._acquirer = Acquirer(tenure, runners)
+        self._acquirer = Acquirer(tenure, runners, quarantine)
 
     def place(self, chat_id: ChatId) -> TakenPlace | None:
         """While others may be waiting, only what their acquire would leave over."""
-        spare = self._tenure.options.acquire_batch_max if self._acquirer.wanted else 0
-        if not self._runners.takes(chat_id, spare=spare):
+        options = self._tenure.options
+        spare = options.acquire_batch_max if self._acquirer.wanted else 0
+        if options.only is not None or not self._runners.takes(chat_id, spare=spare):
             return None
         return TakenPlace(chat_id, self._tenure, self._runners, self._releases)
 
@@ -65,9 +69,12 @@ class Holding:
                     name="releases",
                 ),
                 tasks.create_task(sync.run(), name="sync"),
-                tasks.create_task(sweeper.expire(), name="sweep"),
-                tasks.create_task(sweeper.forget(), name="forgetting"),
             ]
+            if self._tenure.options.only is None:
+                loops.append(tasks.create_task(sweeper.expire(), name="sweep"))
+                loops.append(tasks.create_task(sweeper.forget(), name="forgetting"))
+            else:
+                loops.append(tasks.create_task(self._end_with_chats(draining), name="end"))
             try:
                 lost = await self._is_lost_before_handed_over(draining, acquiring)
             finally:
@@ -83,8 +90,14 @@ class Holding:
                 continue
             if each.worker_id == self._tenure.worker_id:
                 self._runners.hear(each)
-            if each.runnable:
+            if each.runnable and self._tenure.options.only is None:
                 self._acquirer.hear(each)
+
+    async def _end_with_chats(self, draining: asyncio.Event) -> None:
+        """Who drives only some chats ends with them, and at once if it was given none."""
+        while not self._acquirer.is_answered or self._runners.kept:  # noqa: ASYNC110 - seldom
+            await asyncio.sleep(DONE_LOOKS_S)
+        draining.set()
 
     async def _is_lost_before_handed_over(
         self, draining: asyncio.Event, acquiring: "asyncio.Task[None]"

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from holdfast.domain.ids import ChatId
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaseTimings:
@@ -25,6 +27,10 @@ class WorkerOptions:
     lease: LeaseTimings = field(default_factory=LeaseTimings)
     capacity: int = 600
     """Chats driven at once; interrupts come on top (L80)."""
+
+    only: tuple[ChatId, ...] | None = None
+    """Drive these chats, if their workers are dead, and end with them. Nothing else is driven,
+    swept or forgotten: see quarantine.py."""
 
     acquire_every_s: float = 1.0
     """How long a chat waits whose hint was lost."""
@@ -56,6 +62,7 @@ class WorkerOptions:
 
     def __post_init__(self) -> None:
         assert self.capacity > 0
+        assert self.only is None or 0 < len(self.only) <= self.capacity
         assert self.acquire_batch_max > 0
         assert self.sweep_max > 0
         assert 0 < self.acquire_full_every_s <= self.acquire_every_s
@@ -104,3 +111,7 @@ class WorkerCounters:
     lease_losses: int = 0
     leases_given_up: int = 0
     """Leases that could be renewed while no commit was answered."""
+    alone_started: int = 0
+    """Processes started for chats that keep losing their workers."""
+    alone_died: int = 0
+    """Such processes that did not end by themselves."""

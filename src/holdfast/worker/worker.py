@@ -22,6 +22,7 @@ from holdfast.worker.heartbeat import Heartbeat, Lease
 from holdfast.worker.holding import Holding
 from holdfast.worker.options import WorkerCounters, WorkerOptions
 from holdfast.worker.places import WorkerPlaces
+from holdfast.worker.quarantine import Quarantine, StartAlone
 from holdfast.worker.releases import Releases
 from holdfast.worker.runners import Drive, Runners
 from holdfast.worker.sync import Sweeper, Sync
@@ -63,9 +64,11 @@ class Worker:
         options: WorkerOptions = WorkerOptions(),  # noqa: B008 - frozen
         places: WorkerPlaces | None = None,
         health: CommitHealth | None = None,
+        start_alone: StartAlone | None = None,
     ) -> None:
         """`places`: where to offer room to who commits in this process. `health`: told of every
-        commit of this process."""
+        commit of this process. `start_alone`: how a process is started for chats that keep losing
+        their workers; without it they are acquired as all others."""
         self._health = health or CommitHealth()
         self._drive = drive
         self._ports = ports
@@ -78,6 +81,11 @@ class Worker:
         self._draining = asyncio.Event()
         self._group = Crew()
         self._living: asyncio.Task[None] | None = None
+        self._quarantine = (
+            None
+            if start_alone is None
+            else Quarantine(start_alone, self._group, chance, self.counters)
+        )
 
     @property
     def worker_id(self) -> WorkerId | None:
@@ -97,6 +105,8 @@ class Worker:
     ) -> None:
         assert self._living is not None
         self._living.cancel()
+        if self._quarantine is not None:
+            self._quarantine.stop()
         await self._group.__aexit__(kind, error, traceback)
 
     async def run(self) -> None:
@@ -107,6 +117,8 @@ class Worker:
     def drain(self) -> None:
         """Acquire nothing more, hand over what is driven, leave (F30). Returns at once."""
         self._draining.set()
+        if self._quarantine is not None:
+            self._quarantine.drain()
 
     async def _live(self) -> None:
         while not self._draining.is_set():
@@ -117,6 +129,9 @@ class Worker:
             except Exception as error:  # noqa: BLE001 - begun anew
                 log_failure(_LOG, "worker: failed and starts again", error)
                 await self._pause(self._options.retry_s)
+        if self._quarantine is not None:
+            # If this process ended before them, a container would end them with it.
+            await self._quarantine.finished(self._options.drain_s + self._options.leave_s)
 
     async def _pause(self, pause_s: float) -> None:
         await wait_at_most(jittered(pause_s, self._chance), self._draining)
@@ -141,7 +156,7 @@ class Worker:
         )
         releases = Releases(tenure)
         runners = Runners(tenure, self._drive, releases, self._group)
-        holding = Holding(tenure, lease, runners, releases, self._health)
+        holding = Holding(tenure, lease, runners, releases, self._health, self._quarantine)
         sync, sweeper = Sync(tenure, ports.history, runners), Sweeper(tenure, ports.ledger)
         # Subscribed before the first acquire: what becomes runnable between the two is heard, and
         # what did before is found (L82).

@@ -269,7 +269,8 @@ with moved as (
 -- commit_taken --
 -- Acquired by the commit itself: of a chat at rest, by a worker whose own lease is alive.
         worker_id = :taker,
-        epoch = epoch + 1
+        epoch = epoch + 1,
+        takeovers = 0  -- as for any chat that is acquired from no worker
     where id = :chat_id and version = :expected_version
         and stamp = :expected_stamp and worker_id is null
         and exists (select from workers as w where w.id = :taker and w.lease_until > clock_timestamp())

@@ -111,6 +111,10 @@ limit :limit
 -- A row that was written to after this statement's snapshot is left for the next time: its queue is
 -- read by the snapshot, and a runner that does not know of a queued message would lose it (M1).
 -- Left out: chats that need a newer reader, and those that a reader of this level has set aside.
+-- Suspects are named, not acquired: running chats of the dead for which this would be takeover
+-- :alone_from in a row, or a later one. An interrupt asks no model and runs no tool: it is acquired.
+-- With :only nothing else is acquired than those of these chats whose worker is dead.
+-- At least one row, with the suspects; without an id if nothing was acquired.
 with recursive me as (
     select id from workers where id = :worker_id and lease_until > clock_timestamp()
 ), ring as (
@@ -120,6 +124,7 @@ with recursive me as (
         (:ring_start::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid),
         ('00000000-0000-0000-0000-000000000000'::uuid, :ring_start::uuid)
     ) as seed (owner_id, last_id)
+    where :only::uuid[] is null
     union all
     select following.owner_id, ring.last_id, ring.visited + 1
     from ring
@@ -168,11 +173,24 @@ with recursive me as (
     from me, workers as w
     inner join chats as c on c.worker_id = w.id
     where w.lease_until <= clock_timestamp()
+        and (:only::uuid[] is null or c.id = any(:only::uuid[]))
+        and (c.takeovers + 1 >= :alone_from::integer and c.status = 'running') is not true
         and c.reads <= :reads and (
             coalesce(c.set_aside_by, 0) < :reads
             or c.set_aside_at < clock_timestamp() - :aside_for::interval
         )
     limit :limit
+), suspects as (
+    select c.id, c.takeovers + 1 as takeovers
+    from me, workers as w
+    inner join chats as c on c.worker_id = w.id
+    where w.lease_until <= clock_timestamp()
+        and c.takeovers + 1 >= :alone_from::integer and c.status = 'running'
+        and c.reads <= :reads and (
+            coalesce(c.set_aside_by, 0) < :reads
+            or c.set_aside_at < clock_timestamp() - :aside_for::interval
+        )
+    limit :suspects_max
 ), picked as (
     select c.id
     from (select * from abandoned union all select * from waiting) as candidate
@@ -190,7 +208,7 @@ with recursive me as (
 ), interrupts as (
     (
         select c.id, c.version from me, chats as c
-        where c.worker_id is null and c.status = 'interrupting'
+        where :only::uuid[] is null and c.worker_id is null and c.status = 'interrupting'
             and c.reads <= :reads and (
                 coalesce(c.set_aside_by, 0) < :reads
                 or c.set_aside_at < clock_timestamp() - :aside_for::interval
@@ -202,7 +220,8 @@ with recursive me as (
     (
         select c.id, c.version from me, workers as w
         inner join chats as c on c.worker_id = w.id
-        where w.lease_until <= clock_timestamp() and c.status = 'interrupting'
+        where :only::uuid[] is null
+            and w.lease_until <= clock_timestamp() and c.status = 'interrupting'
             and c.reads <= :reads and (
                 coalesce(c.set_aside_by, 0) < :reads
                 or c.set_aside_at < clock_timestamp() - :aside_for::interval
@@ -222,35 +241,43 @@ with recursive me as (
     )
     limit :interrupts_max
     for update of c skip locked
+), acquired as (
+    update chats as c set
+        worker_id = :worker_id,
+        epoch = c.epoch + 1,
+        takeovers = case when c.worker_id is null then 0 else least(c.takeovers + 1, 32000) end,
+        -- What `BeginAttempt` does, without a statement of its own: see driving.begun_by_acquiring.
+        attempt = c.attempt + case when c.status = 'running' and c.backoff is null then 1 else 0 end,
+        version = c.version + case when c.status = 'running' and c.backoff is null then 1 else 0 end
+    from (select id from picked union select id from picked_interrupts) as taken
+    where c.id = taken.id
+    returning
+        c.id, c.org_id, c.owner_id, c.status, c.archived_at is not null as archived, c.version,
+        c.history_version, c.queue_version, c.last_seq, c.last_queued_id, c.owes_reply, c.compactable,
+        c.compaction_requested, c.open_calls, c.worker_id, c.epoch, c.attempt, c.attempts_forgiven,
+        c.model, c.effort, c.error, c.backoff, c.awaiting, c.awaiting_until, c.tools, c.reads,
+        c.stamp, c.history_stamp,
+        case when c.queue_length > 0 then (
+            select json_agg(
+                json_build_object(
+                    'queued_id', q.id, 'position', q.position, 'urgent', q.urgent,
+                    'format', q.format, 'model', q.model, 'effort', q.effort, 'author_id', q.author_id,
+                    -- Without `bytes` an older version wrote it: no beginning is known if it is long.
+                    'bytes', coalesce(q.bytes, pg_column_size(q.parts)),
+                    'cut', q.head is not null or (q.bytes is null and pg_column_size(q.parts) > 600),
+                    'head', case
+                        when q.bytes is null and pg_column_size(q.parts) > 600 then '[]'
+                        else coalesce(q.head, q.parts)
+                    end
+                ) order by q.position
+            )
+            from queued_messages as q
+            where q.chat_id = c.id and q.removed_revision is null
+        ) end as queue
 )
-update chats as c set
-    worker_id = :worker_id,
-    epoch = c.epoch + 1,
-    -- What `BeginAttempt` does, without a statement of its own: see driving.begun_by_acquiring.
-    attempt = c.attempt + case when c.status = 'running' and c.backoff is null then 1 else 0 end,
-    version = c.version + case when c.status = 'running' and c.backoff is null then 1 else 0 end
-from (select id from picked union select id from picked_interrupts) as taken
-where c.id = taken.id
-returning
-    c.id, c.org_id, c.owner_id, c.status, c.archived_at is not null as archived, c.version,
-    c.history_version, c.queue_version, c.last_seq, c.last_queued_id, c.owes_reply, c.compactable,
-    c.compaction_requested, c.open_calls, c.worker_id, c.epoch, c.attempt, c.attempts_forgiven,
-    c.model, c.effort, c.error, c.backoff, c.awaiting, c.awaiting_until, c.tools, c.reads,
-    c.stamp, c.history_stamp,
-    case when c.queue_length > 0 then (
-        select json_agg(
-            json_build_object(
-                'queued_id', q.id, 'position', q.position, 'urgent', q.urgent,
-                'format', q.format, 'model', q.model, 'effort', q.effort, 'author_id', q.author_id,
-                -- Without `bytes` an older version wrote it: no beginning is known if it is long.
-                'bytes', coalesce(q.bytes, pg_column_size(q.parts)),
-                'cut', q.head is not null or (q.bytes is null and pg_column_size(q.parts) > 600),
-                'head', case
-                    when q.bytes is null and pg_column_size(q.parts) > 600 then '[]'
-                    else coalesce(q.head, q.parts)
-                end
-            ) order by q.position
-        )
-        from queued_messages as q
-        where q.chat_id = c.id and q.removed_revision is null
-    ) end as queue
+select acquired.*, named.suspect_ids, named.suspect_takeovers
+from (
+    select array_agg(s.id) as suspect_ids, array_agg(s.takeovers) as suspect_takeovers
+    from suspects as s
+) as named
+left join acquired on true

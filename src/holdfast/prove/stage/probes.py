@@ -170,10 +170,20 @@ class ProbedLeases:
     async def heartbeat(self, worker_id: WorkerId, *, ttl: timedelta) -> datetime | None:
         return await self._inner.heartbeat(worker_id, ttl=ttl)
 
-    async def acquire(self, worker_id: WorkerId, *, limit: int, ring_start: UUID) -> Acquired:
+    async def acquire(
+        self,
+        worker_id: WorkerId,
+        *,
+        limit: int,
+        ring_start: UUID,
+        alone_from: int | None = None,
+        only: Sequence[ChatId] | None = None,
+    ) -> Acquired:
         if not self._probes.may_acquire.is_set():
             return Acquired()
-        acquired = await self._inner.acquire(worker_id, limit=limit, ring_start=ring_start)
+        acquired = await self._inner.acquire(
+            worker_id, limit=limit, ring_start=ring_start, alone_from=alone_from, only=only
+        )
         for chat in acquired.chats:
             self._probes.tell(
                 {
