@@ -60,7 +60,7 @@ async def test_who_has_never_seen_it_finds_the_way(tab: Tab) -> None:
     queue = page.get_by_role("region", name="Queue")
     await expect(queue).to_contain_text("And what did you see?")
     await press(tab, "Stop")
-    await says(tab, "Stopped.")
+    await says(tab, "Stopped by you")
     await expect(queue).to_have_count(0, timeout=PATIENCE_MS)
     await tab.settled()
 
@@ -127,7 +127,7 @@ async def test_a_shared_chat_is_read_under_its_owners_name_until_it_is_taken_bac
     await page.keyboard.type("grace")
     await expect(dialog.get_by_text("Grace Hopper")).to_be_visible()
     await page.keyboard.press("Enter")
-    take_out = dialog.get_by_role("button", name="Take Grace Hopper out")
+    take_out = dialog.get_by_role("button", name="Remove Grace Hopper")
     await expect(take_out).to_be_visible()
 
     context = await browser.new_context()
@@ -137,7 +137,7 @@ async def test_a_shared_chat_is_read_under_its_owners_name_until_it_is_taken_bac
     await other.page.get_by_label("Password").fill(PASSWORD)
     await press(other, "Sign in")
     await says(other, "nothing worse")
-    await expect(other.page.get_by_text("Ada shares this chat with you")).to_be_visible()
+    await expect(other.page.get_by_text("View only: shared by Ada")).to_be_visible()
     await expect(log_of(other).get_by_text("Ada", exact=True)).to_be_visible()
     assert await other.page.locator("[data-composer]").count() == 0
 

@@ -47,7 +47,7 @@ WATCH: Final = """
   const textsOf = (selector) =>
     [...document.querySelectorAll(selector)].map((each) => each.textContent.trim());
   const look = () => {
-    const bar = textsOf("[role=status]").some((text) => text.includes("keeps running"));
+    const bar = textsOf("[role=status]").some((text) => text.includes("continues on the server"));
     const last = seen.bars.at(-1);
     if (bar && last?.to !== null) seen.bars.push({ since: Date.now() / 1000, to: null });
     if (!bar && last?.to === null) last.to = Date.now() / 1000;
