@@ -47,10 +47,9 @@ async def _work(settings: "Settings") -> None:
 
 
 def _apart(settings: "Settings") -> "Settings":
-    """Beside the process that started this one: its port is taken, and its name is its own. Few
-    chats need few connections."""
+    """Beside the process that started this one, whose name is its own. Few chats need few
+    connections."""
     changed = {
-        "metrics_port": 0,
         "worker_name": settings.worker_name and f"{settings.worker_name}:alone",
         "database_connections_max": min(CONNECTIONS_MAX, settings.database_connections_max),
     }
@@ -58,7 +57,8 @@ def _apart(settings: "Settings") -> "Settings":
 
 
 async def _alone(settings: "Settings", chat_ids: list[UUID]) -> None:
-    """Drive these chats and no other; ends with them, and with the process that started it."""
+    """Drive these chats and no other; ends with them, and with the process that started it, which
+    has the port of the metrics."""
     from holdfast.bootstrap import open_server
     from holdfast.bootstrap.alone import die_first, stop_with_parent
     from holdfast.cli.process import stopping_on_signals

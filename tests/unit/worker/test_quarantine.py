@@ -307,14 +307,16 @@ def test_a_worker_of_some_chats_drives_them_and_ends() -> None:
         async with fake_cell() as cell:
             chats = [await cell.send(silently=True) for _ in range(3)]
             await lose_workers(cell, 1)
-            async with cell.replica(only(*chats[:2]), length_s=5.0) as one:
-                other = await cell.send(at=one)
+            released = await cell.send(silently=True)
+            async with cell.replica(only(*chats[:2], released), length_s=5.0) as one:
+                await until(lambda: len(one.script.driving) == 2)
+                other = await cell.send(at=one)  # there is room for it
                 await asyncio.wait_for(one.worker.run(), 20)
                 assert set(one.script.chat_ids) == {each.chat_id for each in chats[:2]}
             await cell.until_idle(*chats[:2])
             assert (await cell.load(chats[2].chat_id)).status is Status.RUNNING
-            left = await cell.load(other.chat_id)
-            assert (left.status, left.worker_id) == (Status.RUNNING, None)
+            for left in [await cell.load(each.chat_id) for each in (released, other)]:
+                assert (left.status, left.worker_id) == (Status.RUNNING, None)
 
     run_virtually(story())
 
