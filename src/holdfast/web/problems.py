@@ -113,6 +113,9 @@ KINDS: Final[Mapping[str, Kind]] = {
     "workspace_unusable": Kind(409, "The workspace cannot be used now."),
     "too_many_workspaces": Kind(409, "The chat's owner has as many workspaces as one may have."),
     "too_many_chats": Kind(409, "You have as many chats as one user may have. Nothing was made."),
+    "too_many_bytes": Kind(
+        409, "You have stored as many bytes as one user may store. Nothing was written."
+    ),
     "already_made": Kind(409, "Made before, under this key; its secret was shown then."),
     # What the server says.
     "overloaded": Kind(503, "More requests at once than this process takes. Nothing was done."),
@@ -151,6 +154,7 @@ CODES: Final[Mapping[type[Exception], str]] = {
     errors.ChatBusy: "chat_busy",
     errors.ContentRefused: "content_refused",
     errors.TooManyChats: "too_many_chats",
+    errors.TooManyBytes: "too_many_bytes",
     errors.TooManyStatements: "too_many_statements",
     errors.TooSlow: "list_too_slow",
     errors.Unavailable: "unavailable",
