@@ -117,7 +117,7 @@ async def _found(asks: Caller, chat_id: ChatId) -> Workspace | None:
 
 
 async def _within_a_wait(asks: Caller, chat_id: ChatId, work: Awaitable[Workspace]) -> Response:
-    """What comes of it, or how far it has come: whoever waits no longer interrupts nothing."""
+    """What comes of it, or how far it has come: a caller that goes away interrupts nothing."""
     try:
         async with asyncio.timeout(WAIT_S):
             reached = await work
