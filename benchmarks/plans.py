@@ -144,7 +144,7 @@ FACTS: Final[dict[str, Any]] = {
     "model": None, "effort": None, "error": None, "backoff": None, "awaiting": None,
     "awaiting_until": None, "tools": None, "releases": False, "taker": WORKER,
     "touches": True, "lists": True, "stamp": 1, "history_stamp": 1, "expected_stamp": 0,
-    "fence_worker": None,
+    "bytes_added": 2, "fence_worker": None,
     "fence_epoch": None,
     "client_key": "new", "digest": b"", "answer_seq": 1, "answer_queued_id": None, "format": 1,
     "q_format": 1, "m_role": "user", "m_ending": "complete", "m_visibility": "both",
@@ -181,6 +181,7 @@ def statements(size: Size) -> dict[str, tuple[Query, dict[str, Any]]]:
         "load past": (store.LOAD_PAST, {**one, "version": 5}),
         "load origin": (store.LOAD_ORIGIN, {**one, "version": last, "upto": last}),
         "fork": (store.FORK, _fork(size)),
+        "stored bytes": (store.STORED_BYTES, {"owner_id": _owner(size, 77)}),
         "find created": (
             store.FIND_CREATED,
             {"owner_id": _owner(size, 77), "client_key": "key 77"},

@@ -19,7 +19,7 @@ CODES: Final = {
     Exit.NEEDS_ACTION: "The turn needs input, or was interrupted or cut before its end.",
     Exit.NOT_AUTHENTICATED: "Not signed in.",
     Exit.NOT_FOUND: "Not found, or not allowed.",
-    Exit.LIMIT: "A limit was reached: a budget, a rate, a full queue.",
+    Exit.LIMIT: "A limit was reached: a budget, a rate, a full queue, a quota.",
     Exit.AGENT_FAILED: "The agent ended in an error.",
     Exit.TIMEOUT: "`--timeout` was over; the agent keeps running.",
     Exit.INTERRUPTED: "Ctrl-C.",

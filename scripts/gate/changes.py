@@ -47,6 +47,7 @@ PROTECTED: Final = (
         slow("model-mutants", "tests/model"),
         (
             *(f"{SRC}/domain/*", f"{SRC}/chats/ledger.py", f"{SRC}/db/store.py"),
+            *(f"{SRC}/chats/answer.py", f"{SRC}/chats/outputs.py"),
             *(f"{SRC}/db/leases.py", f"{SRC}/db/queries/*", f"{SRC}/db/migrations/*"),
             "tests/model/*",
         ),

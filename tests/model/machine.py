@@ -14,7 +14,9 @@ from typing import Any, ClassVar
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from holdfast.chats.ledger import Ledger
+from holdfast.chats.answer import submit_results
+from holdfast.chats.ledger import Commit, Ledger
+from holdfast.chats.outputs import OUTPUT_BYTES_MAX
 from holdfast.chats.resting import Resting
 from holdfast.domain import commands as c
 from holdfast.domain.chat import Chat, Status
@@ -28,11 +30,11 @@ from holdfast.domain.errors import (
 from holdfast.domain.ids import CallId, ChatId, QueuedId, Seq, Version, WorkerId
 from holdfast.domain.messages import Message, Role
 from holdfast.domain.outcome import Answer
-from holdfast.domain.parts import Text
+from holdfast.domain.parts import Text, ToolResult
 from tests.model.faults import Fault, FaultyStore
 from tests.model.runner import REPLIES, Runner
 from tests.support.builders import digest_for, error, result, user
-from tests.support.world import World
+from tests.support.world import ACTOR, World, keyed_by
 
 Rule = Callable[..., Coroutine[Any, Any, None]]
 CHATS = st.integers(0, 1)
@@ -40,6 +42,7 @@ FAULTS: st.SearchStrategy[Fault] = st.sampled_from(
     ["none", "none", "none", "not executed", "executed, answer lost"]
 )
 SMALL = st.integers(0, 20)
+TOO_LONG = "x" * (OUTPUT_BYTES_MAX + 1)
 
 
 @dataclass
@@ -73,7 +76,7 @@ def in_loop(method: Rule) -> Callable[..., None]:
 
 
 class ChatMachine(RuleBasedStateMachine):
-    """Two chats, up to a handful of workers. `world` and `loop` are set by whoever runs it."""
+    """Two chats, up to a handful of workers. `world` and `loop` are set by `run_machine`."""
 
     world: ClassVar[World]
     loop: ClassVar[asyncio.AbstractEventLoop]
@@ -179,7 +182,11 @@ class ChatMachine(RuleBasedStateMachine):
     )
     @in_loop
     async def steer(self, index: int, command: c.Command) -> None:
-        await self.command(self.chats[index], command)
+        before = await self.load(self.chats[index])
+        waits = before.status is Status.AWAITING and not before.queue
+        if await self.command(before.chat_id, command) and waits and command == c.Interrupt():
+            after = await self.load(before.chat_id)
+            assert after.status is Status.IDLE, "ADR 0038: Stop ends the turn also while it waits"
 
     @rule(index=CHATS)
     @in_loop
@@ -217,7 +224,8 @@ class ChatMachine(RuleBasedStateMachine):
             verdict = "approve" if approve else "deny"
             await self.command(chat.chat_id, c.Decide(first, verdict, digest_for(first)))
         else:
-            await self.command(chat.chat_id, c.SubmitResults((result(first),)))
+            given = result(first) if approve else result(first, TOO_LONG)
+            await self.command(chat.chat_id, c.SubmitResults((given,)))
 
     async def command(self, chat_id: ChatId, command: c.Command) -> bool:
         """Whether the command was taken; a refusal must leave no trace."""
@@ -225,7 +233,7 @@ class ChatMachine(RuleBasedStateMachine):
         self.number += 1
         key = f"key {self.number}"
         try:
-            commit = await self.world.do(chat_id, command, key=key)
+            commit = await self.give(chat_id, command, key)
         except CommandRefused:
             await self.unchanged(before)
             return False
@@ -237,6 +245,19 @@ class ChatMachine(RuleBasedStateMachine):
             "S5: a person's command changed who drives the chat"
         )
         return True
+
+    async def give(self, chat_id: ChatId, command: c.Command, key: str) -> Commit:
+        """Results go by their verb, which cuts them; all else by the ledger itself."""
+        if not isinstance(command, c.SubmitResults):
+            return await self.world.do(chat_id, command, key=key)
+        keyed = keyed_by(key, (command,))
+        commit = await submit_results(
+            self.world.ledger, ACTOR, chat_id, command.results, keyed=keyed
+        )
+        for part in commit.messages[0].body.parts:
+            assert isinstance(part, ToolResult)
+            assert len(str(part.output)) <= OUTPUT_BYTES_MAX, "L147: a result is stored uncut"
+        return commit
 
     @precondition(lambda self: self.asked)
     @rule(back=st.integers(0, 5))

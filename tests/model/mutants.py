@@ -7,18 +7,19 @@ from typing import Any, LiteralString, cast
 
 import pytest
 
+from holdfast.chats import answer as answer_module
 from holdfast.chats import ledger as ledger_module
 from holdfast.db import leases as leases_module
 from holdfast.db import store as store_module
 from holdfast.db.queries import Query
-from holdfast.domain import driving, people
-from holdfast.domain.chat import Chat
+from holdfast.domain import commands, decide, driving, people
+from holdfast.domain.chat import Chat, Status
 from holdfast.domain.draft import Draft
 from holdfast.domain.errors import FenceStale
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import QueuedId
 from holdfast.domain.outcome import Fate
-from holdfast.domain.parts import Synthetic
+from holdfast.domain.parts import JsonValue, Synthetic
 from holdfast.ports.store import Loaded
 
 Mutant = Callable[[pytest.MonkeyPatch], None]
@@ -46,6 +47,12 @@ def change_commit(
         return Query.compile(query.source.replace(old, new))
 
     patch.setattr(store_module, "commit_query", cache(changed))
+
+
+def change_handler(patch: pytest.MonkeyPatch, command: type, handler: Callable[..., None]) -> None:
+    handlers: Any = decide._HANDLERS  # pyright: ignore[reportPrivateUsage]
+    assert command in handlers
+    patch.setitem(handlers, command, handler)
 
 
 def no_fence(patch: pytest.MonkeyPatch) -> None:
@@ -83,7 +90,7 @@ def no_idempotency_key(patch: pytest.MonkeyPatch) -> None:
 
 
 def receipt_not_read(patch: pytest.MonkeyPatch) -> None:
-    """Keys are written down, but nobody looks before deciding: only the constraint is left."""
+    """Keys are written down, but no decision looks at them: only the constraint is left."""
     load = store_module.PostgresStore.load
 
     async def forgetful(self: Any, *args: Any, **kwargs: Any) -> Loaded | None:
@@ -120,7 +127,7 @@ def owner_from_snapshot(patch: pytest.MonkeyPatch) -> None:
 
 
 def lost_synthetic_result(patch: pytest.MonkeyPatch) -> None:
-    """A call that nobody will answer any more stays without a result."""
+    """A call that will never be answered stays without a result."""
 
     def close_calls(draft: Draft, reason: Synthetic, only: Any = None) -> None:
         draft.set(open_calls=())
@@ -156,7 +163,7 @@ def edit_hides_too_little(patch: pytest.MonkeyPatch) -> None:
 
 
 def steals_from_the_living(patch: pytest.MonkeyPatch) -> None:
-    """A lease that has not lapsed protects nobody."""
+    """A lease that has not lapsed protects no worker."""
     lapsed = "w.lease_until <= clock_timestamp()"
     source = leases_module.ACQUIRE.source
     assert lapsed in source
@@ -165,7 +172,7 @@ def steals_from_the_living(patch: pytest.MonkeyPatch) -> None:
 
 
 def epoch_stands_still(patch: pytest.MonkeyPatch) -> None:
-    """Whoever acquires is not told apart from whoever held the chat before."""
+    """The worker that acquires is not told apart from the one that held the chat before."""
     change_statement(patch, leases_module, "ACQUIRE", "epoch = c.epoch + 1", "epoch = c.epoch")
 
 
@@ -199,10 +206,30 @@ def edit_keeps_the_queue(patch: pytest.MonkeyPatch) -> None:
         finally:
             patch.setattr(Draft, "clear_queue", clear)
 
-    from holdfast.domain import commands, decide
+    change_handler(patch, commands.EditMessage, keeps_queue)
 
-    handlers: Any = decide._HANDLERS  # pyright: ignore[reportPrivateUsage]
-    patch.setitem(handlers, commands.EditMessage, keeps_queue)
+
+def stop_while_awaiting_goes_on(patch: pytest.MonkeyPatch) -> None:
+    """Stop cancels the calls that wait, and the model is asked again (before ADR 0038)."""
+    interrupt = people.interrupt
+
+    def goes_on(draft: Draft, command: Any, now: Any) -> None:
+        if draft.chat.status is not Status.AWAITING:
+            interrupt(draft, command, now)
+            return
+        draft.close_calls(Synthetic.INTERRUPTED)
+        draft.resume()
+
+    change_handler(patch, commands.Interrupt, goes_on)
+
+
+def client_result_stored_uncut(patch: pytest.MonkeyPatch) -> None:
+    """A client's result is stored as long as it came (B8)."""
+
+    def uncut(value: JsonValue, _limit_bytes: int) -> tuple[JsonValue, bool]:
+        return value, False
+
+    patch.setattr(answer_module, "fitted", uncut)
 
 
 MUTANTS: dict[str, Mutant] = {
@@ -221,6 +248,8 @@ MUTANTS: dict[str, Mutant] = {
         edit_hides_too_little,
         edit_keeps_the_queue,
         results_of_others_accepted,
+        stop_while_awaiting_goes_on,
+        client_result_stored_uncut,
         steals_from_the_living,
         epoch_stands_still,
         release_forgotten,

@@ -133,6 +133,7 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
             pool,
             wait_s=settings.database_command_timeout_s,
             chats_max=settings.chats_per_user_max,
+            bytes_max=settings.bytes_per_user_max,
         )
         listing = PostgresListing(pool, within_s=settings.list_s)
         _bind(metrics, pool, store, listing)
@@ -169,7 +170,13 @@ def _bind(
     metrics.bind("pool", lambda: _pool_numbers(pool))
     metrics.bind("shares", lambda: numbers_of(pool.shares.counters))
     metrics.bind("lists", lambda: {"too_slow": listing.too_slow})
-    metrics.bind("quotas", lambda: {"chats_refused": store.chats_refused})
+    metrics.bind(
+        "quotas",
+        lambda: {
+            "chats_refused": store.chats_refused,
+            "storage_refused": store.storage_refused,
+        },
+    )
     metrics.bind("commits", lambda: numbers_of(store.commits))
 
 

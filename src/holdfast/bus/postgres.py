@@ -7,10 +7,11 @@ A note that is told is text of less than 8,000 bytes and begins with what it is:
 
     h… p…   a frame (see wire)
     =…      a frame that is not text, in base64
-    @…      the first line of a part too long to tell: whoever needs it reads the table
+    @…      the first line of a part too long to tell: a reader that needs it reads the table
 """
 
 import asyncio
+import logging
 from base64 import b64decode, b64encode
 from collections import deque
 from collections.abc import AsyncGenerator, Collection, Sequence
@@ -33,6 +34,7 @@ from holdfast.statements import Query
 FLUSH: Final = load_query("flush")
 READ_LIVE: Final = load_query("read_live")
 SLOT_TO_EMPTY: Final = load_query("slot_to_empty")
+MAY_EMPTY: Final = load_query("may_empty")
 EMPTY_SLOT: Final[Sequence[Query]] = [load_query(f"empty_slot_{slot}") for slot in range(3)]
 STILL_THERE: Final = load_query("still_there")
 
@@ -48,6 +50,7 @@ FAULTS: Final = (
 )
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
+_LOG: Final = logging.getLogger(__name__)
 
 
 def open_postgres_bus(url: str, options: BusOptions | None = None) -> LossyBus:
@@ -66,7 +69,8 @@ class PostgresEngine:
     @asynccontextmanager
     async def connect_sender(self) -> AsyncGenerator["PostgresSender"]:
         async with self._connect() as connection:
-            yield PostgresSender(connection, self._options)
+            may_empty = await _may_empty(connection)
+            yield PostgresSender(connection, self._options, may_empty=may_empty)
 
     @asynccontextmanager
     async def connect_receiver(self, deliver: Deliver) -> AsyncGenerator["PostgresReceiver"]:
@@ -87,7 +91,7 @@ class PostgresEngine:
                 "plan_cache_mode": "force_generic_plan",
                 # Nothing on the bus is worth a wait for the disk.
                 "synchronous_commit": "off",
-                # Emptying a slot wants it alone; whoever comes behind must not wait for that long.
+                # Emptying a slot wants it alone; statements behind it must not wait for that long.
                 "lock_timeout": "200",
             },
         )
@@ -99,8 +103,9 @@ class PostgresEngine:
 
 
 class PostgresSender:
-    def __init__(self, connection: Connection, options: BusOptions) -> None:
+    def __init__(self, connection: Connection, options: BusOptions, *, may_empty: bool) -> None:
         self._connection = connection
+        self._may_empty = may_empty
         self._window_s = options.live_ttl_s
         self._emptied_at = float("-inf")
 
@@ -131,7 +136,7 @@ class PostgresSender:
                 notes=notes,
             )
         now = asyncio.get_running_loop().time()
-        if now - self._emptied_at > self._window_s / 4:
+        if self._may_empty and now - self._emptied_at > self._window_s / 4:
             await self._empty_next_slot()
             self._emptied_at = now
         elif not batch:
@@ -239,6 +244,22 @@ class PostgresReceiver:
 
     def _on_end(self, _connection: object) -> None:
         self._wake.set()
+
+
+async def _may_empty(connection: Connection) -> bool:
+    """Whether our role may empty the live log. If not, an operator is told what to do: to try it
+    all the same would cost the connection each time."""
+    (row,) = await _fetch(connection, MAY_EMPTY)
+    if not row["may_empty"]:
+        _LOG.warning(
+            "the database role %s may not empty the live log, which grows without end; let the"
+            " owner of the tables run: grant truncate on live_parts_0, live_parts_1, live_parts_2"
+            " to %s",
+            row["role"],
+            row["role"],
+            extra={"seldom": "may not empty"},
+        )
+    return row["may_empty"]
 
 
 async def _fetch(connection: Connection, query: Query, **parameters: object) -> list[Any]:

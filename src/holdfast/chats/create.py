@@ -35,7 +35,7 @@ async def fork(
     *,
     keyed: Keyed | None = None,
 ) -> Commit:
-    """A new chat of the actor's, at rest, that begins as another one does. Whoever calls this has
+    """A new chat of the actor's, at rest, that begins as another one does. The caller has
     found that the actor may read that one."""
     chat = Chat(chat_id=ids.new_chat_id(), org_id=actor.org_id, owner_id=actor.user_id)
     return await ledger.fork(chat, source, command, keyed=keyed)

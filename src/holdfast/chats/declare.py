@@ -15,7 +15,7 @@ from holdfast.ports.store import Keyed
 
 TOOLS_MAX: Final = 64
 TOOLS_BYTES_MAX: Final = 64 * 1024
-"""Of all of them together, as JSON: they are read with the chat, each time that somebody speaks."""
+"""Of all of them together, as JSON: they are read with the chat, with each message that is sent."""
 SCHEMA_DEPTH_MAX: Final = 20
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
 

@@ -1,10 +1,10 @@
 """The one door: load the facts, decide, commit if nothing moved meanwhile, then hint.
 
 Where a worker lives in the same process and has room, a commit that makes a chat runnable gives it
-to that worker at once, in the same statement; else whoever hears the hint acquires it.
+to that worker at once, in the same statement; else a worker that hears the hint acquires it.
 
-Nothing is held while Python thinks: no transaction, no row lock. Whoever was overtaken loads and
-decides again, a bounded number of times.
+Nothing is held while Python thinks: no transaction, no row lock. A command that was overtaken is
+loaded for and decided again, a bounded number of times.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ from holdfast.domain.errors import (
     ChatNotFound,
     CommandRefused,
     KeyReused,
-    TooManyChats,
+    OverQuota,
     VersionNotFound,
 )
 from holdfast.domain.fence import Fence
@@ -53,7 +53,7 @@ from holdfast.ports.store import Asking, Keyed, Loaded, Receipt, Stamp, Store, U
 
 COMMIT_TRIES_MAX: Final = 20
 ROUNDS_FIRST: Final = 2
-"""Of the loop, before whoever sent is answered: in these the model is asked."""
+"""Of the loop, before the sender is answered: in these the model is asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class Ledger:
     ) -> Commit:
         """Bring a chat into being that begins with the history of another.
 
-        Asks nobody whether its owner may read that one: whoever calls this has asked. What is
+        Does not ask whether its owner may read that one: the caller has asked. What is
         copied is fixed by the version that was loaded, whatever happens there meanwhile.
         """
         # First, for a repeat must be answered even if the source says no by now.
@@ -173,7 +173,7 @@ class Ledger:
         `audit`: what the audit log is told if, and only if, this changes the chat.
 
         People command as themselves, a runner under its fence, and only the sweep expires.
-        A runner passes the snapshot it holds, which saves the load as long as nobody else writes.
+        A runner passes the snapshot it holds, which saves the load while no other commit comes.
         """
         speaker = FROM[type(by)]
         assert all(isinstance(command, speaker) for command in commands), f"not for {by} to ask"
@@ -190,7 +190,7 @@ class Ledger:
             and all(isinstance(command, SendMessage) for command in commands)
             and (rests := self._resting.recall(chat_id)) is not None
         ):
-            # What is refused here may be lawful by now: whoever loads decides.
+            # What is refused here may be lawful by now: after a load it is decided again.
             with suppress(CommandRefused):
                 facts = Loaded(Facts(chat=rests))
                 if commit := await self._try(facts, commands, by, keyed, None, audit, take=take):
@@ -228,10 +228,10 @@ class Ledger:
         *,
         take: bool = False,
     ) -> Commit | None:
-        """One round of deciding and committing; None if somebody was faster.
+        """One round of deciding and committing; None if another commit was first.
 
         `take`: acquired at once, if it may be. Not for ever: a lease that has lapsed refuses as
-        somebody faster does."""
+        an earlier commit does."""
         chat = loaded.facts.chat
         _check_right(chat, by)
         if keyed is not None and loaded.receipt is not None:
@@ -284,11 +284,11 @@ class Ledger:
                 place.leave()
                 return None
             commit = await self._tell(taken, stamp, by_owner=True)
-        except TooManyChats:
+        except OverQuota:
             place.leave()  # refused by the store: nothing was committed
             raise
         except BaseException:
-            # Not answered, or whoever asked hung up: it may be ours, and nobody drives it.
+            # Not answered, or the caller hung up: it may be ours, and no runner drives it.
             place.doubt(taken.chat)
             raise
         place.fill(taken, commit.messages)  # told before it is driven: its order is kept
@@ -321,7 +321,7 @@ def _check_right(chat: Chat, by: Actor | Fence | Sweep) -> None:
     match by:
         case Actor(org_id, user_id):
             if (chat.org_id, chat.owner_id) != (org_id, user_id):
-                raise ChatNotFound(chat.chat_id)  # somebody else's is as good as none
+                raise ChatNotFound(chat.chat_id)  # another user's is as good as none
         case Fence():
             by.check(chat)
         case Sweep():

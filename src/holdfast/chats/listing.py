@@ -1,8 +1,8 @@
 """Lists of chats, and the verbs that are about lists: rename, pin, label, share, mark as read.
 
 Archiving is a command of the ledger (`chats/steer.py`). A page ends at a place, not at a number: it
-is where the next one goes on whatever was added, touched or removed meanwhile. A chat that somebody
-speaks to moves to the front, so that a reader who has passed the front does not meet it again.
+is where the next one goes on whatever was added, touched or removed meanwhile. A chat that is
+spoken to moves to the front, so that a reader who has passed the front does not meet it again.
 """
 
 import base64
@@ -110,7 +110,7 @@ async def find(
 ) -> Entry:
     """The chat, if one may do this to it; else `ChatNotFound`, as if it were not there (A1).
 
-    The edge asks before it reads history or follows a chat: those ask nobody.
+    The edge asks before it reads history or follows a chat: those do not ask.
     """
     entry = await listing.find(rule_for(who, action, Kind.CHAT), chat_id)
     return _found(chat_id, entry)
@@ -180,7 +180,7 @@ async def _not_changed(listing: Listing, may: Filter, chat_id: ChatId) -> NoRetu
 
 
 async def mark_read(listing: Listing, who: Principal, chat_id: ChatId, seq: Seq) -> Seq:
-    """How far the one who asks has read, and nobody else (L129)."""
+    """How far the one who asks has read, and no other user (L129)."""
     reached = await listing.mark_read(rule_for(who, Action.READ, Kind.CHAT), chat_id, seq)
     if reached is None:
         raise ChatNotFound(chat_id)
@@ -190,7 +190,7 @@ async def mark_read(listing: Listing, who: Principal, chat_id: ChatId, seq: Seq)
 async def share(
     listing: Listing, clock: Clock, who: Principal, chat_id: ChatId, with_user: UserId
 ) -> None:
-    """Let somebody of the same organisation read a chat. Twice is once."""
+    """Let a user of the same organisation read a chat. Twice is once."""
     may = rule_for(who, Action.SHARE, Kind.CHAT)
     entry = _entry(who, clock, AuditAction.CHAT_SHARED, chat_id, with_user)
     if await listing.share(may, chat_id, with_user, entry):

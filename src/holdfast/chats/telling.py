@@ -3,7 +3,7 @@
     <attempt>\n
     <place> <kind> <json>\n        for each event, in order
 
-Whoever follows splices the JSON through and never decodes it. A commit that is too long, or whose
+A follower splices the JSON through and never decodes it. A commit that is too long, or whose
 messages only the database knows (a restore or a fork copies them), is left out: the reader reads
 the truth.
 """
@@ -94,7 +94,7 @@ def hint_of_release(chat: Chat) -> Hint:
 
 
 def hint_of_listing(chat_id: ChatId, user_id: UserId) -> Hint:
-    """What to publish when only somebody's list changed: for that user, and nobody else."""
+    """What to publish when only a user's list changed: for that user alone."""
     return Hint(chat_id, NO_VERSION, Status.IDLE, listed_for=user_id)
 
 

@@ -1,5 +1,5 @@
 """A listing that tells of what it changed, once it is committed: those who watch their lists hear
-at once, and whoever the hint does not reach finds it by polling."""
+at once, and those whom the hint does not reach find it by polling."""
 
 from collections.abc import Collection, Mapping, Sequence
 

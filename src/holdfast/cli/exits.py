@@ -25,7 +25,7 @@ class Exit(IntEnum):
     PIPE_CLOSED = 141
 
 
-LIMIT_CODES: Final = frozenset({"queue_full"})
+LIMIT_CODES: Final = frozenset({"queue_full", "too_many_chats", "too_many_bytes"})
 """Refusals that say «enough», whatever their HTTP status."""
 
 

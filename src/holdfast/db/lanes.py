@@ -1,9 +1,9 @@
 """Commits of a crowd: a few at a time, and those that wait meanwhile go together.
 
-On a calm server there is a lane for everybody, and each commit is a statement and a transaction of
-its own, at once. When all lanes are taken, whoever comes next waits for the first that is free; by
-then others wait, too, and all of them go as one: one transaction, one way there and back, one
-flush of the log. Nobody ever waits for company.
+On a calm server there is a lane for every commit, and each is a statement and a transaction of its
+own, at once. When all lanes are taken, the next commit waits for the first that is free; by then
+others wait, too, and all of them go as one: one transaction, one way there and back, one flush of
+the log. No commit ever waits for company.
 
 What goes together shares its fate only where that fate is unknown. If the database says no to one,
 nothing of all was done, and each goes again alone and hears its own answer.
@@ -26,7 +26,7 @@ WEIGHT_MAX: Final = 64 * 1024
 the rows of those that went first would stay locked for as long as this process thinks."""
 STUCK_S: Final = 0.25
 """No lane has come free for so long: those that hold them wait for something that concerns only
-them (a row that somebody has locked), and no longer count."""
+them (a row that another transaction has locked), and no longer count."""
 
 Way = TypeVar("Way")
 Question = TypeVar("Question")
@@ -74,7 +74,7 @@ class Lanes(Generic[Way, Question, Answer]):
         *,
         wait_s: float,
     ) -> None:
-        """`wait_s`: for a lane. Whoever waits for longer is told that nothing was done."""
+        """`wait_s`: for a lane. A commit that waits for longer is told that nothing was done."""
         self._enter = enter
         self._one = one
         self._many = many
@@ -135,7 +135,7 @@ class Lanes(Generic[Way, Question, Answer]):
         self._opener = asyncio.get_running_loop().call_later(STUCK_S, self._open)
 
     def _open(self) -> None:
-        """Nobody came back for a while: others go on, as far as the pool has connections."""
+        """No lane came back for a while: others go on, as far as the pool has connections."""
         self._opener = None
         self._taken.clear()
         for _ in range(min(LANES, sum(map(len, self._waiting.values())))):
@@ -144,7 +144,7 @@ class Lanes(Generic[Way, Question, Answer]):
             self._opener = asyncio.get_running_loop().call_later(STUCK_S, self._open)
 
     def _start(self) -> None:
-        # A task of its own: whoever waits may leave without taking the others' answers along.
+        # A task of its own: a caller may leave without taking the others' answers along.
         task = asyncio.get_running_loop().create_task(self._go(self._take()), name="commits")
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
@@ -159,10 +159,10 @@ class Lanes(Generic[Way, Question, Answer]):
             try:
                 async with self._enter() as way:
                     entered = True
-                    # Only now: whoever left meanwhile is not asked for, and others have come.
+                    # Only now: callers that left meanwhile are left out, and others have come.
                     batch = self._next()
                     await self._tell(way, batch)
-            except Exception as error:  # noqa: BLE001 - it is for whoever waits
+            except Exception as error:  # noqa: BLE001 - it is for the callers that wait
                 # Out here: the way must see it, too, for it may lead to the wrong server.
                 if entered and len(batch) > 1 and self._manners.undone(error):
                     self.counters.apart += len(batch)
@@ -222,11 +222,11 @@ class Lanes(Generic[Way, Question, Answer]):
     async def _alone(self, each: _Waiting[Question, Answer]) -> None:
         try:
             async with self._enter() as way:
-                if not each.answer.done():  # else it left: nobody would know what became of it
+                if not each.answer.done():  # else its caller left, and would not know the outcome
                     answer = await self._one(way, each.question)
                     if not each.answer.done():
                         each.answer.set_result(answer)
-        except Exception as error:  # noqa: BLE001 - it is for whoever waits
+        except Exception as error:  # noqa: BLE001 - it is for the caller that waits
             _fail([each], error)
         finally:
             del each  # else an error would know itself by this frame

@@ -110,7 +110,7 @@ async def _run(url: str, rollback_count: int | None, options: MigrateOptions) ->
     try:
         await connection.execute(f"set lock_timeout = {int(options.lock_s * 1000)}")
         patience = _Patience(url, connection, options)
-        # Held by the connection: if we die here, it dies with us and nobody waits for ever.
+        # Held by the connection: if we die here, it dies with us and no other waits for ever.
         await patience.run(
             lambda: connection.execute("select pg_advisory_lock($1)", _ONE_AT_A_TIME)
         )

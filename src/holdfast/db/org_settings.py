@@ -68,7 +68,7 @@ def _settings(said: str) -> OrgSettings:
 
 
 def _policy(stored: dict[str, Any]) -> Policy:
-    """Rules of a version that knows more than this one: nothing is run that nobody approved."""
+    """Rules of a version that knows more than this one: nothing is run unapproved."""
     try:
         return policy_from_json(stored)
     except (KeyError, TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""The pool of connections, and what it asks of the server before it serves anybody."""
+"""The pool of connections, and what it asks of the server before it serves a statement."""
 
 import asyncio
 import logging
@@ -115,7 +115,7 @@ class BoundedPool(asyncpg.Pool):
 
 
 def persons_place(pool: Pool) -> PersonsPlace:
-    """Where whoever asks waits before a statement that is theirs alone."""
+    """Where a person's statement waits for its place, if it serves that person alone."""
     return PersonsPlace(pool.shares if isinstance(pool, BoundedPool) else None)
 
 

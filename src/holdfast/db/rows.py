@@ -152,6 +152,7 @@ def past_from_row(version: Version, row: Row) -> Past:
         version=version,
         shared_seq=Seq(row["shared_seq"]),
         copied=row["copied"],
+        copied_bytes=row["copied_bytes"],
         hidden=row["hidden"],
         tail=_tail_from_json(row["tail"]),
     )
@@ -166,6 +167,8 @@ def origin_from_row(chat: Chat, version: Version, row: Row) -> Origin:
         messages=row["messages"],
         reply_seq=Seq(row["reply_seq"]),
         before_reply=row["before_reply"],
+        bytes=row["bytes"],
+        bytes_before_reply=row["bytes_before_reply"],
         tail=_tail_from_json(row["tail"]),
     )
 

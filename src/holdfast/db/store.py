@@ -1,12 +1,12 @@
 """Facts in, outcomes out: each commit is one statement, compare and set.
 
-In a crowd several of them share a transaction (`lanes`). Whoever locks several chats does so in the
-order of their ids, here and in leases.sql: else two of them could wait for one another.
+In a crowd several of them share a transaction (`lanes`). A statement that locks several chats does
+so in the order of their ids, here and in leases.sql: else two of them could wait for one another.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import chain, product
 from typing import Any, Final, TypeVar, cast
 
@@ -18,6 +18,7 @@ from holdfast.db.faults import DATABASE_ERRORS, is_undone, unavailable
 from holdfast.db.lanes import LaneCounters, Lanes, Manners
 from holdfast.db.pool import WAIT_S, Connection, Pool, persons_place
 from holdfast.db.queries import Query, load_query
+from holdfast.db.quota import BytesQuota
 from holdfast.db.rows import (
     Row,
     chat_from_row,
@@ -33,7 +34,7 @@ from holdfast.db.rows import (
 )
 from holdfast.db.together import Together
 from holdfast.domain.chat import Chat, Facts, Origin, Past, Target
-from holdfast.domain.errors import TooManyChats, TooSlow
+from holdfast.domain.errors import TooManyBytes, TooManyChats, TooSlow
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId, ClientKey, Epoch, QueuedId, Seq, UserId, Version
 from holdfast.domain.messages import Role
@@ -47,6 +48,7 @@ LOAD_PAST: Final = load_query("load_past")
 LOAD_ORIGIN: Final = load_query("load_origin")
 CREATE: Final = load_query("create_chat_begin", "create_messages_end")
 FORK: Final = load_query("create_chat_begin", "fork_messages_end")
+STORED_BYTES: Final = load_query("stored_bytes")
 FIND_CREATED: Final = load_query("find_created")
 KEEP_RECEIPT: Final = load_query("keep_receipt")
 AUDITED: Final = ("commit_audit", "audit_append")
@@ -81,11 +83,15 @@ class _Commit:
 class PostgresStore:
     """The store on PostgreSQL. Holds no state but the pool, and who asks at this moment."""
 
-    def __init__(self, pool: Pool, *, wait_s: float = WAIT_S, chats_max: int = 0) -> None:
-        """`chats_max`: of one owner; 0: no bound."""
+    def __init__(
+        self, pool: Pool, *, wait_s: float = WAIT_S, chats_max: int = 0, bytes_max: int = 0
+    ) -> None:
+        """`chats_max`, `bytes_max`: of one owner; 0: no bound."""
         self._pool = pool
         self._chats_max = chats_max
+        self._bytes = BytesQuota(self._count_bytes, bytes_max)
         self.chats_refused = 0
+        self.storage_refused = 0
         self._loads = Together(self._load_one, self._load_many)
         self._commits = Lanes(pool.acquire, _commit_one, _commit_many, MANNERS, wait_s=wait_s)
 
@@ -149,6 +155,11 @@ class PostgresStore:
     async def create(self, outcome: Outcome, keyed: Keyed | None = None) -> Stamp | None:
         chat, forked = outcome.chat, outcome.forked
         assert forked is None or not outcome.appended, "a fork says nothing of its own"
+        said = messages_parameters(outcome.appended) if forked is None else _taken(forked)
+        added = bytes_added(outcome, said)
+        repeats = partial(self._was_created, chat.owner_id, keyed)
+        if added and not await self._has_room(chat.owner_id, added, repeats):
+            return None
         row = await fetch_row(
             self._pool,
             CREATE if forked is None else FORK,
@@ -170,16 +181,38 @@ class PostgresStore:
             client_key=None if keyed is None else escape(keyed.key),
             digest=None if keyed is None else keyed.digest,
             chats_max=self._chats_max,
-            **(messages_parameters(outcome.appended) if forked is None else _taken(forked)),
+            bytes_added=added,
+            **said,
         )
         if row is None:
             return None
         if not row["is_full"]:
+            self._bytes.add(chat.owner_id, added)
             return _stamp(row)
-        if keyed is not None and await self.find_created(chat.owner_id, keyed.key) is not None:
-            return None  # a repeat makes no further chat
+        if await self._was_created(chat.owner_id, keyed):
+            return None
         self.chats_refused += 1
         raise TooManyChats(self._chats_max)
+
+    async def _was_created(self, owner_id: UserId, keyed: Keyed | None) -> bool:
+        """Whether a create that a quota refuses is a repeat, which makes no further chat."""
+        return keyed is not None and await self.find_created(owner_id, keyed.key) is not None
+
+    async def _has_room(
+        self, owner_id: UserId, added: int, repeats: Callable[[], Awaitable[bool]]
+    ) -> bool:
+        """False: there is none, but a repeat needs none. Raises `TooManyBytes`."""
+        if await self._bytes.has_room(owner_id, added):
+            return True
+        if await repeats():
+            return False
+        self.storage_refused += 1
+        raise TooManyBytes(self._bytes.bytes_max)
+
+    async def _count_bytes(self, owner_id: UserId) -> int:
+        row = await fetch_row(self._pool, STORED_BYTES, owner_id=owner_id)
+        assert row is not None, "a sum is one row"
+        return row["bytes"]
 
     async def find_created(self, owner_id: UserId, key: ClientKey) -> Created | None:
         row = await fetch_row(self._pool, FIND_CREATED, owner_id=owner_id, client_key=escape(key))
@@ -212,6 +245,11 @@ class PostgresStore:
         messages, more = _message_blocks(outcome)
         blocks += messages
         parameters |= more
+        added = parameters["bytes_added"] = bytes_added(outcome, more)
+        if fence is None and _asks_for_room(outcome):
+            repeats = partial(self._has_receipt, before.chat_id, keyed)
+            if not await self._has_room(before.owner_id, added, repeats):
+                return None
         if outcome.audit is not None:
             blocks += AUDITED
             parameters |= audit_parameters(outcome.audit)
@@ -225,7 +263,7 @@ class PostgresStore:
                 async with self._pool.acquire() as connection:
                     row = await _commit_one(connection, commit)
         except asyncpg.UniqueViolationError as error:
-            # Whoever decided without a load could not know of the receipt.
+            # A decision without a load could not know of the receipt.
             if keyed is None or error.constraint_name != RECEIPTS_KEY:
                 raise
             return None
@@ -233,7 +271,14 @@ class PostgresStore:
             raise unavailable(error) from error
         if row is None:
             return None
+        self._bytes.add(before.owner_id, added)
         return _stamp(row, promoted_from_row(row) if outcome.promoted else ())
+
+    async def _has_receipt(self, chat_id: ChatId, keyed: Keyed | None) -> bool:
+        if keyed is None:
+            return False
+        loaded = await self.load(chat_id, Asking(key=keyed.key))
+        return loaded is not None and loaded.receipt is not None
 
     async def keep_receipt(self, chat_id: ChatId, keyed: Keyed, answer: Answer) -> bool:
         row = await fetch_row(
@@ -332,7 +377,7 @@ async def fetch_rows_within(
 
 
 async def _fetch_shared_row(pool: Pool, query: Query, **parameters: object) -> Row | None:
-    """Asked for several at once: others must not wait for a place of whoever asks first."""
+    """Asked for several at once: the others must not wait for a place of the first one."""
     try:
         return await pool.fetchrow(query.text, *query.values(parameters))
     except DATABASE_ERRORS as error:
@@ -356,6 +401,27 @@ def _speaks(outcome: Outcome) -> bool:
     return bool(outcome.queued) or any(
         appended.body.role is Role.USER for appended in outcome.appended
     )
+
+
+def _asks_for_room(outcome: Outcome) -> bool:
+    """Whether a person wants to store something. What ends a turn (a Stop, a denial, a deadline)
+    and the results of a client's tools are no such wish: the turn must come to its end."""
+    said = (each for each in outcome.appended if each.promoted is None)
+    return (
+        bool(outcome.queued)
+        or outcome.restored is not None
+        or any(each.body.role is Role.USER for each in said)
+    )
+
+
+def bytes_added(outcome: Outcome, written: Mapping[str, Any]) -> int:
+    """How many bytes of messages a commit adds to its chat; `written`: the parameters that write
+    them. A promoted message was counted when it was queued, and a copy counts as its original."""
+    said: Sequence[str] = [written["m_parts"]] if "m_parts" in written else written.get("parts", ())
+    size = sum(len(parts) if parts.isascii() else len(parts.encode()) for parts in said)
+    size += sum(each.entry.bytes for each in outcome.queued)
+    size += 0 if outcome.restored is None else outcome.restored.copied_bytes
+    return size + (0 if outcome.forked is None else outcome.forked.bytes)
 
 
 def _message_blocks(outcome: Outcome) -> tuple[list[str], dict[str, Any]]:

@@ -1,8 +1,8 @@
 """Questions that are asked in the same instant, put to the database as one statement.
 
 A crowd's requests arrive together, and so do the chats of one acquire: each alone would pay for
-the way to the database and back. Whoever asks first waits for one round of the loop, and asks for
-all who came meanwhile. Alone, as nearly everybody is on a calm server, it asks as ever.
+the way to the database and back. The first question waits for one round of the loop, and goes with
+all that came meanwhile. Alone, as on a calm server nearly every question is, it goes as ever.
 """
 
 import asyncio

@@ -11,7 +11,7 @@ What cannot be read counts against the call: an argument that is no text fits ev
 rule that asks or denies, and none of a rule that allows.
 
 A person's word is bound to what was shown: `digest_of` covers tool, arguments and the tool as it is
-defined, and whoever decides names it (X4).
+defined, and the decision names it (X4).
 """
 
 import hashlib
@@ -104,7 +104,7 @@ def simple_words(text: str) -> tuple[str, ...] | None:
     """The words of a command line that every shell reads as we do: one command and its arguments.
 
     None if there is anything in it that a shell might take for more than itself. The alphabet is a
-    list of what is harmless, not of what is harmful: nobody has to think of every trick.
+    list of what is harmless, not of what is harmful: it need not name every trick.
     """
     words = tuple(word for word in text.split(" ") if word)
     if not words or not _COMMAND.fullmatch(words[0]):

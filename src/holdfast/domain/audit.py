@@ -3,7 +3,7 @@
     hash n = SHA-256(hash n−1 · n as decimal digits · entry as JSON text)
 
 An entry that was altered, removed or slipped in breaks the chain at its number. The end of the
-chain is kept apart, so that cutting off the last entries shows as well. Whoever can rewrite the
+chain is kept apart, so that cutting off the last entries shows as well. One who can rewrite the
 whole database can rewrite the chain: print `anchor`s somewhere else.
 """
 

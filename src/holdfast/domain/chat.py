@@ -109,7 +109,7 @@ class OpenCall:
 
     @property
     def key(self) -> str:
-        """Names the call in its chat for ever, for whoever runs it. The id alone would not: after
+        """Names the call in its chat for ever, for its runner. The id alone would not: after
         a compaction or an edit a model may use one again, but no message gets a number twice."""
         return f"{self.seq}.{self.call_id}"
 
@@ -196,13 +196,14 @@ class Past:
     """What a restore must know of the history as of an older version.
 
     Edits hide suffixes, so what that history shares with the present one is a prefix of both: up to
-    `shared_seq`. `copied` of its messages lie beyond, and `hidden` of the present ones. `tail` is
-    its last reply and what follows it.
+    `shared_seq`. `copied` of its messages lie beyond, of `copied_bytes`, and `hidden` of the
+    present ones. `tail` is its last reply and what follows it.
     """
 
     version: Version
     shared_seq: Seq
     copied: int
+    copied_bytes: int = 0
     hidden: int
     tail: tuple[MessageBody, ...]
 
@@ -212,8 +213,9 @@ class Origin:
     """What a fork must know of the history that it takes: as of a version, up to a message, and of
     it what people may see.
 
-    `last_seq` is its last message, and `messages` their number. `tail` is its last reply, at
-    `reply_seq`, and what follows it; `before_reply` are those before.
+    `last_seq` is its last message, `messages` their number and `bytes` their size. `tail` is its
+    last reply, at `reply_seq`, and what follows it; `before_reply` are those before, of
+    `bytes_before_reply`.
     """
 
     chat: Chat
@@ -222,6 +224,8 @@ class Origin:
     messages: int
     reply_seq: Seq
     before_reply: int
+    bytes: int = 0
+    bytes_before_reply: int = 0
     tail: tuple[MessageBody, ...]
 
 

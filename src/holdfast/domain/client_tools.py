@@ -1,4 +1,4 @@
-"""Tools that a chat declares and whoever drives it runs: the model is offered them, and a call
+"""Tools that a chat declares and its client runs: the model is offered them, and a call
 waits for its result from outside."""
 
 from dataclasses import dataclass

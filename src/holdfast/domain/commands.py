@@ -57,7 +57,7 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class TakeQueued:
-    """Take a message out of the queue, to edit it: whoever takes it gets it back."""
+    """Take a message out of the queue, to edit it: its taker gets the whole of it back."""
 
     queued_id: QueuedId
 
@@ -157,7 +157,7 @@ class Await:
 
 @dataclass(frozen=True, slots=True)
 class ExpireAwait:
-    """Nobody answered in time. Any worker may ask; the chat has no owner while it waits."""
+    """No answer came in time. Any worker may ask; the chat has no owner while it waits."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Why somebody may not: the errors of accounts, credentials and access.
+"""Why a user may not: the errors of accounts, credentials and access.
 
     IdentityError
     ├── NotAllowed          whatever the target: the credential's scope or the user's role lacks it
@@ -81,10 +81,10 @@ OIDC_REASONS: Final = frozenset(
     {
         "state",  # unknown, used, expired, or of another browser
         "provider",  # it answered with an error, or not as the standard says
-        "issuer",  # somebody else than the one asked
+        "issuer",  # another one than the one asked
         "token",  # an id_token that does not hold
         "email",  # unverified, of a domain that is not let in, or taken
-        "closed",  # nobody gets a new account here
+        "closed",  # no new account is made here
         "disabled",  # of an account that is switched off
         "linked",  # to another account already
     }

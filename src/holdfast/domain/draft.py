@@ -85,7 +85,7 @@ class Draft:
         if self.chat is self.facts.chat:
             self.chat = replace(self.chat, version=self.version)
         for name, value in facts.items():
-            # On a copy that nobody else has seen yet. A fresh one for each move would be most of
+            # On a copy that no other code has seen yet. A fresh one for each move would be most of
             # what a decision costs.
             object.__setattr__(self.chat, name, value)
 

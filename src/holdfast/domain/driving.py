@@ -35,7 +35,7 @@ RUNNABLE: Final = frozenset({Status.RUNNING, Status.INTERRUPTING})
 def begun_by_acquiring(chat: Chat) -> bool:
     """Whether acquiring this chat begins an attempt at its next step, and a version with it.
 
-    So a chat that kills whoever drives it spends its attempts, whatever the step (P3), and a turn
+    So a chat that kills its workers spends its attempts, whatever the step (P3), and a turn
     needs no statement to count its first. A chat that waits out a backoff begins none: its runner
     will, once the wait is over. An interrupt is no attempt.
     """
@@ -45,7 +45,7 @@ def begun_by_acquiring(chat: Chat) -> bool:
 def may_be_taken(outcome: Outcome) -> bool:
     """Whether what makes this chat runnable may acquire it in the same commit.
 
-    Only of a chat at rest: nobody can have acquired it since, for that needs a version between.
+    Only of a chat at rest: no worker can have acquired it since, for that needs a version between.
     """
     before, chat = outcome.before, outcome.chat
     at_rest = before.worker_id is None and before.status not in RUNNABLE
@@ -53,8 +53,8 @@ def may_be_taken(outcome: Outcome) -> bool:
 
 
 def taken_by(outcome: Outcome, worker_id: WorkerId) -> Outcome:
-    """The same, and acquired: as if somebody did so right behind it, but in one version."""
-    assert may_be_taken(outcome), "somebody may be driving it"
+    """The same, and acquired: as if a worker did so right behind it, but in one version."""
+    assert may_be_taken(outcome), "a worker may be driving it"
     chat = replace(
         outcome.chat,
         worker_id=worker_id,

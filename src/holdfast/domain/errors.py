@@ -21,7 +21,9 @@
     │   ├── FenceStale          the writer's right to drive this chat has passed on
     │   ├── ChatBusy            others kept being faster
     │   ├── ContentRefused      text or JSON past a bound
-    │   └── TooManyChats        their owner has as many as one may have
+    │   └── OverQuota           the owner has as much as one may have; nothing was written
+    │       ├── TooManyChats
+    │       └── TooManyBytes
     ├── ChangedMeanwhile        not what the caller had seen: nothing was written
     ├── IdentityError           who asks may not, or is not who they say: see domain/denials.py
     ├── Unavailable             the world says not now; the change may or may not be committed
@@ -132,11 +134,21 @@ class ContentRefused(ChatError):
     pass
 
 
-class TooManyChats(ChatError):
-    """The quota of the one who asks; nothing was made."""
+class OverQuota(ChatError):
+    """The quota of the one who asks; nothing was written."""
 
+
+class TooManyChats(OverQuota):
     def __init__(self, chats_max: int) -> None:
         super().__init__(f"one user may have at most {chats_max} chats, archived ones included")
+
+
+class TooManyBytes(OverQuota):
+    def __init__(self, bytes_max: int) -> None:
+        super().__init__(
+            f"one user may store at most {bytes_max} bytes of messages, those of archived chats"
+            " included"
+        )
 
 
 class ChangedMeanwhile(HoldfastError):

@@ -9,10 +9,10 @@ A commit is told as a bundle, in this order, each event with its `place` in it:
     n + 2    status            absolute; takes back any retry, error or action before it
     n + 3    retry             a wait between two attempts, with the delay that is slept
     n + 4    error             why the turn failed
-    n + 5    action_required   the turn waits for somebody outside
+    n + 5    action_required   the turn waits for a person or a client
     n + 6    queue             absolute
 
-Places are the same whether the bundle comes from a commit or is made up from rows for somebody who
+Places are the same whether the bundle comes from a commit or is made up from rows for a reader that
 was away, so that a cursor may point into the middle of one. `part`, `lagged` and `ping` are no part
 of a commit. A new reader gets a reset and the end of the history.
 """

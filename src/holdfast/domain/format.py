@@ -2,7 +2,7 @@
 
 The number stands in a column of its own, never inside the parts, so that no part can look like an
 older envelope (L90). A reader refuses what it does not know: to add a kind or a field, teach every
-replica to read it, deploy, and only then let somebody write it.
+replica to read it, deploy, and only then let a replica write it.
 """
 
 from collections.abc import Callable, Iterable, Mapping

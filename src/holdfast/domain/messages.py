@@ -21,7 +21,7 @@ class Ending(StrEnum):
     """How a message came to its end."""
 
     COMPLETE = "complete"
-    INTERRUPTED = "interrupted"  # somebody asked the turn to end
+    INTERRUPTED = "interrupted"  # a person asked the turn to end
     CUT = "cut"  # the provider broke off, or a limit was reached
     PAUSED = "paused"  # the provider asks to be called again with the same history
 
@@ -48,7 +48,7 @@ class MessageBody:
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
-        """The tool calls that somebody here has to answer, in order."""
+        """The tool calls that have to be answered here, in order."""
         return tuple(
             part for part in self.parts if isinstance(part, ToolCall) and part.runs_at == "here"
         )

@@ -1,6 +1,6 @@
 """`next_step(chat) → Step`: what a worker does next, from committed facts alone.
 
-The transcript is the journal: nothing is replayed. A crash anywhere means that somebody else asks
+The transcript is the journal: nothing is replayed. A crash anywhere means that another worker asks
 again and gets the same answer.
 """
 

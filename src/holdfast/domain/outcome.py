@@ -55,11 +55,12 @@ class Moved:
 @dataclass(frozen=True, slots=True)
 class Taken:
     """A history that a fork begins with: what people may see of a chat's, as of a version, up to a
-    message."""
+    message; and its size."""
 
     chat_id: ChatId
     version: Version
     upto: Seq
+    bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -115,7 +115,7 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class FileReference:
-    """Some lines of a file in the workspace, as they were when somebody pointed at them."""
+    """Some lines of a file in the workspace, as they were when a person pointed at them."""
 
     path: str
     first_line: int | None = None

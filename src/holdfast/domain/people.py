@@ -68,17 +68,18 @@ def fork(draft: Draft, command: Fork, _now: datetime) -> None:
     if cut_off and command.at is not None:
         reason = f"after message {command.at} calls wait for their results"
         raise NotForkable(source.chat_id, source.standing, "Fork", reason)
-    # What is in the middle of its calls is left out: nobody here will ever answer them (M3).
+    # What is in the middle of its calls is left out: the fork would never answer them (M3).
     upto = Seq(origin.reply_seq - 1) if cut_off else origin.last_seq
     messages = origin.before_reply if cut_off else origin.messages
+    size = origin.bytes_before_reply if cut_off else origin.bytes
     ours = source.owner_id == draft.chat.owner_id
-    draft.fork(Taken(source.chat_id, origin.version, upto), messages)
+    draft.fork(Taken(source.chat_id, origin.version, upto, size), messages)
     draft.set(
         status=Status.IDLE,
         compactable=bool(messages) and (cut_off or origin.tail[-1].role is not Role.BOUNDARY),
         model=source.model,
         effort=source.effort,
-        tools=source.tools if ours else (),  # somebody else's client runs those
+        tools=source.tools if ours else (),  # another user's client runs those
     )
 
 

@@ -68,7 +68,7 @@ class Rule:
 POLICY: Final[Mapping[tuple[Action, Kind], Rule]] = {
     (Action.READ, Kind.CHAT): Rule((Condition.OWNER, Condition.SHARED), Scope.READ),
     (Action.CREATE, Kind.CHAT): Rule((Condition.OWNER,), Scope.WRITE),
-    # Only the owner: nobody else's words run on the owner's budget and tools (L128).
+    # Only the owner: no other user's words run on the owner's budget and tools (L128).
     (Action.DRIVE, Kind.CHAT): Rule((Condition.OWNER,), Scope.WRITE),
     (Action.CHANGE, Kind.CHAT): Rule((Condition.OWNER,), Scope.WRITE),
     (Action.SHARE, Kind.CHAT): Rule((Condition.OWNER,), Scope.WRITE),
@@ -97,7 +97,7 @@ class Credential:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
-    """Somebody who has shown a credential."""
+    """A user who has shown a credential."""
 
     org_id: OrgId
     user_id: UserId
@@ -121,7 +121,7 @@ class Resource:
 
 
 Filter: TypeAlias = tuple[Principal, Rule]
-"""A rule on behalf of somebody, for a store to filter by."""
+"""A rule on behalf of a user, for a store to filter by."""
 
 
 def allows(who: Principal, action: Action, resource: Resource) -> bool:

@@ -31,7 +31,7 @@ class Workspace:
     template: str
     status: WorkspaceStatus
     version: int = 1
-    """+ 1 with every change: whoever changes it says which one they saw."""
+    """+ 1 with every change: a change names the version that it saw."""
     address: str | None = None
     """Where its agent listens while it runs: `unix:/path` or `http://host:port`."""
     ttl_s: int = 0
@@ -42,9 +42,10 @@ class Workspace:
     """Why it failed: a sentence for people."""
     created_at: datetime | None = None
     changed_at: datetime | None = None
-    """When whoever starts or stops it last said so: silent for too long, others take over."""
+    """When the replica that starts or stops it last said so: after a long silence another one takes
+    over."""
 
     @property
     def is_settled(self) -> bool:
-        """Nobody starts or stops it just now."""
+        """No replica starts or stops it just now."""
         return self.status not in (WorkspaceStatus.STARTING, WorkspaceStatus.STOPPING)

@@ -199,6 +199,7 @@ class Settings(DatabaseSettings):
     statements_per_user_max: limits.StatementsPerUserMax = 3
     list_s: limits.ListSeconds = 2.0
     chats_per_user_max: limits.ChatsPerUserMax = 100_000
+    bytes_per_user_max: limits.BytesPerUserMax = 0
     streams_per_user_max: limits.StreamsPerUserMax = 100
     streams_per_chat_max: limits.StreamsPerChatMax = 10
     admin_email: str = Field(

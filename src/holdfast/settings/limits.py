@@ -61,6 +61,17 @@ ChatsPerUserMax: TypeAlias = Annotated[
         " made or forked (`too_many_chats`). 0: no bound.",
     ),
 ]
+BytesPerUserMax: TypeAlias = Annotated[
+    int,
+    Field(
+        ge=0,
+        le=10**15,
+        description="How many bytes of messages one user may store, those of archived chats"
+        " included. Beyond it nothing is sent, edited, restored, made or forked"
+        " (`too_many_bytes`); a turn that runs goes on to its end. What was stored before the"
+        " upgrade that brought this setting is not counted. 0: no bound.",
+    ),
+]
 StreamsPerUserMax: TypeAlias = Annotated[
     int,
     Field(

@@ -9,7 +9,7 @@
     bundle      a commit, or many, or a snapshot, as events in order
     cursor      where a reader is, as text
     events      one event as bytes on the wire
-    watching    everybody who watches their list of chats; its safety poll
+    watching    all who watch their list of chats; its safety poll
     watcher     one of them: a snapshot, then what changed since a mark
     view        the pure reducer from events to what a person sees
 

@@ -1,6 +1,6 @@
 """What brings a reader from one version to another, as events in order, encoded once.
 
-Made from the commit in a hint, or from rows for somebody who was away. Rows of several revisions
+Made from the commit in a hint, or from rows for a reader that was away. Rows of several revisions
 become one bundle, and each event says up to which version and place it leads, so that a cursor
 taken in its middle is as good as any (R2). Edits hide suffixes, so of each revision a prefix is
 left, and places counted from rows are those of the commit.
@@ -50,8 +50,8 @@ class BundleEvent:
 class Bundle:
     """For a reader that knows `since` (0: nothing) and will know `version`.
 
-    `spent`: nothing more is said in the episode. `anew`: too much was missed to be told; whoever
-    meets this asks for a snapshot.
+    `spent`: nothing more is said in the episode. `anew`: too much was missed to be told; a
+    reader that meets this asks for a snapshot.
     """
 
     since: Version
@@ -76,7 +76,7 @@ def is_spent(chat: Chat) -> bool:
 
 
 def of_hint(hint: Hint, inline: Inline, before: Episode, *, spent: bool) -> Bundle:
-    """The commit that a hint carries, for whoever knows the version before it."""
+    """The commit that a hint carries, for a reader that knows the version before it."""
     episode = Episode(hint.history_version, inline.attempt)
     spent = hint.status not in RUNNABLE or (spent and episode == before)
     events = _of_commit(hint.version, inline.events)

@@ -1,7 +1,7 @@
 """One event for one reader, as bytes: the same JSON over SSE and WebSocket.
 
-The JSON was encoded once, by whoever committed or by the first that read it here; what differs from
-reader to reader is at most the cursor, so bytes are spliced and never decoded.
+The JSON was encoded once, by the process that committed or by the first reader here; what differs
+from reader to reader is at most the cursor, so bytes are spliced and never decoded.
 """
 
 from dataclasses import dataclass, field

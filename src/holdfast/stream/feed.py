@@ -5,8 +5,8 @@ it is, without a read; anything else (a version left out, a gap, a part of an ep
 heard of) causes one read of the store, whose result all readers share. Versions and numbers drop
 what comes twice or late; nothing is ever guessed. A gap makes the hub's poll look at once.
 
-Whoever sends a message and whoever drives it are two processes, and each tells of its commits in
-its own time: a hint may overtake the one before it. So what is ahead of us is kept for a moment,
+The process that takes a message and the one that drives it are two, and each tells of its commits
+in its own time: a hint may overtake the one before it. So what is ahead of us is kept for a moment,
 and only if what is between does not come is it read.
 
 Whatever changes the feed happens under its lock, so a read and a hint never overtake one another.
@@ -70,7 +70,7 @@ class Feed:
         self._refusal: HoldfastError | None = None
         self._waiting: dict[asyncio.Future[None], None] = {}
         self.newest: Telling | None = None
-        """The last part as those get it who know everything before it: nearly everybody."""
+        """The last part as those get it who know everything before it: nearly all readers."""
         self._pause_s = 0.0
         self._read_again_at = 0.0
         self._fill_again_at = 0.0
@@ -347,7 +347,7 @@ class Feed:
             self._tell(missed or bundles.to_begin_anew(chat, self.version))
             self._facts = chat
             if self._episode != before:
-                # What was said before we heard of the episode; if nobody reads, whoever comes will.
+                # What was said before we heard of the episode; without readers the next reads it.
                 self._seq = 0 if self.log.readers else None
                 if self._from.patience.is_left():
                     with self._from.patience.spent():
@@ -358,9 +358,9 @@ class Feed:
         """Tell the rest of an answer that these facts end.
 
         The race: its last parts and the hint of its commit are on their way (this process stood
-        still, or the bus did), and the poll finds the commit first. Whoever has seen the beginning
+        still, or the bus did), and the poll finds the commit first. Readers of the beginning
         would see the rest at one go. It is in the live log; but a bus that hangs is not waited for,
-        or what was committed would come late (R1), and nobody shall be too slow for a long rest.
+        or what was committed would come late (R1), and no reader shall be too slow for a long rest.
         """
         goes_on = bundles.episode_of(chat) == self._episode and not bundles.is_spent(chat)
         if goes_on or self._spent or self._seq == 0 or not self.log.readers:

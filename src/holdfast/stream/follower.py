@@ -1,6 +1,6 @@
 """One reader: a position in its chat's log, and what it knows already.
 
-Costs next to nothing while nobody asks it for the next event: no task, no queue. It reads only when
+Costs next to nothing while its next event is not asked for: no task, no queue. It reads only when
 it begins, and when the log has moved on without it.
 """
 

@@ -28,7 +28,7 @@ from holdfast.tasks import Crew
 
 GAPS_COME_TOGETHER_S: Final = 0.02
 POLLED_AT_ONCE: Final = 500
-"""Chats that one query asks about: ten thousand in one kept everybody waiting for 80 ms."""
+"""Chats that one query asks about: ten thousand in one kept all readers waiting for 80 ms."""
 _LOG: Final = logging.getLogger(__name__)
 
 

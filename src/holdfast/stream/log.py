@@ -2,7 +2,7 @@
 
 A reader is a position in it. What all of them have taken is dropped at once, so a chat in silence
 holds nothing; what one of them never takes is dropped when the log is full, and that one will find
-itself behind the start (R5, L64). Nobody is asked, nobody waits.
+itself behind the start (R5, L64). No reader is asked, and none waits.
 """
 
 from collections import deque
@@ -56,14 +56,14 @@ class Log:
 
     @property
     def is_filling(self) -> bool:
-        """Somebody is behind: let those who do read take what there is before more comes."""
+        """A reader is behind: let those who do read take what there is before more comes."""
         return 2 * len(self._entries) >= self._length_max or 2 * self._bytes >= self._bytes_max
 
     def has_lost(self, position: int) -> bool:
         return position < self._start
 
     def has_room(self, items: Sequence[Item]) -> bool:
-        """For these and one more, without dropping what somebody has yet to take."""
+        """For these and one more, without dropping what a reader has yet to take."""
         weight = self._bytes + sum(item.weight for item in items)
         return len(self) + len(items) < self._length_max and weight <= self._bytes_max
 

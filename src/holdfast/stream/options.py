@@ -57,7 +57,7 @@ class StreamCounters:
     commits: int = 0
     """Taken from hints, without a read."""
     reads: int = 0
-    """Of the store, because somebody watches."""
+    """Of the store, because a reader watches."""
     live_reads: int = 0
     """Of the bus, by latecomers and to fill gaps."""
     snapshots: int = 0
@@ -79,7 +79,7 @@ class WatchOptions:
     ping_every_s: float = 15.0
     snapshot_max: int = 50
     changes_max: int = 200
-    """Chats that may have changed while somebody was away; past that, a snapshot."""
+    """Chats that may have changed while a reader was away; past that, a snapshot."""
     told_max: int = 1_000
 
     def __post_init__(self) -> None:

@@ -59,8 +59,8 @@ def parse_mark(text: str) -> Mark | None:
 
 
 class Watcher:
-    """Iterate over it. Costs nothing while nobody wakes it, and reads nothing while nobody reads
-    what it said last."""
+    """Iterate over it. Costs nothing while nothing wakes it, and reads nothing while what it said
+    last is not taken."""
 
     def __init__(
         self,
@@ -179,7 +179,7 @@ class Watcher:
         for chat_id in changes.gone:
             told += self._news(chat_id, WatchKind.CHAT_GONE, _gone(chat_id, "unshared"))
         self.mark = changes.reached  # not before: what raises above is read again
-        # Whoever leaves in the middle is told all of it again: only the last one moves the cursor.
+        # A reader that leaves in the middle is told all again: only the last moves the cursor.
         for number, (kind, data) in enumerate(told, start=1):
             mark = self.mark if number == len(told) else None
             self._ready.append(WatchEvent(kind, mark, data))

@@ -1,8 +1,8 @@
-"""Everybody who watches their list of chats in this process, and one safety poll for all of them.
+"""All who watch their list of chats in this process, and one safety poll for them.
 
-A hint about somebody's list wakes those who watch it here. The bus may lose every hint: every few
+A hint about a user's list wakes those who watch it here. The bus may lose every hint: every few
 seconds one query asks whose lists changed, whatever the number of watchers, and none if there are
-none. Changes of a chat that somebody else shares are found by that query alone: a commit does not
+none. Changes of a chat that another user shares are found by that query alone: a commit does not
 know its readers.
 """
 
@@ -64,7 +64,7 @@ class Watching:
         await self._group.__aexit__(kind, error, traceback)
 
     def stop(self) -> None:
-        """End what everybody watches here; they come again elsewhere."""
+        """End what all watchers here watch; they come again elsewhere."""
         self._closed = True
         for watched in self._watched.values():
             if watched.task is not None:

@@ -149,6 +149,11 @@ METRICS: Final[Sequence[Row]] = (
     ),
     _count("lists_too_slow", "lists.too_slow", "Lists and searches ended (`list_too_slow`)."),
     _count("chats_refused", "quotas.chats_refused", "Chats not made: their owner has too many."),
+    _count(
+        "storage_refused",
+        "quotas.storage_refused",
+        "Messages and chats not stored: their owner has too many bytes (`too_many_bytes`).",
+    ),
     _now("commits_waiting", "commits.waiting", "Commits that are made as soon as others are done."),
     _count(
         "commits_together", "commits.together", "Commits that shared a transaction with others."

@@ -41,7 +41,7 @@ async def attend(turn: Turn, reading: Reading, *, pause_s: float) -> Nudged:
         if loaded is None or ends_step(turn, loaded):
             return Nudged(loaded)
         if loaded.version > turn.chat.version:
-            turn.take(loaded)  # somebody queued a message: the next commit need not lose to it
+            turn.take(loaded)  # a message was queued: the next commit need not lose to it
 
 
 def ends_step(turn: Turn, loaded: Chat) -> bool:
@@ -49,5 +49,5 @@ def ends_step(turn: Turn, loaded: Chat) -> bool:
         not turn.holds(loaded)
         or loaded.status is Status.INTERRUPTING
         or loaded.history != turn.chat.history
-        or loaded.backoff != turn.chat.backoff  # somebody does not want to wait
+        or loaded.backoff != turn.chat.backoff  # a person does not want to wait
     )

@@ -78,7 +78,7 @@ class Commits:
     async def commit(self, turn: Turn, *commands: FromWorker) -> bool:
         """Commit a bundle under the fence; whether another turn began with it.
 
-        Raises `FenceStale` if somebody else drives the chat, `Moved` if the history is another.
+        Raises `FenceStale` if another worker drives the chat, `Moved` if the history is another.
         """
         began = turn.chat
         pauses = self._pauses(turn)
@@ -138,7 +138,7 @@ class Commits:
         return steps
 
     async def _landed(self, turn: Turn, began: Chat, commands: Sequence[FromWorker]) -> bool:
-        """Whether a bundle that nobody confirmed is committed; raises `Moved` if history moved."""
+        """Whether a bundle whose answer was lost is committed; raises `Moved` if history moved."""
         loaded = await self.load(turn)
         if not turn.holds(loaded):
             rests = loaded.epoch == turn.chat.epoch and loaded.status not in RUNNABLE
@@ -164,7 +164,7 @@ class Commits:
     def follow_up(self, turn: Turn, step: CommitStep) -> tuple[FromWorker, ...]:
         """What will be next after this step, as far as it can be committed in the same statement.
 
-        `decide` says what the chat will be, and `next_step` what follows; if somebody commits
+        `decide` says what the chat will be, and `next_step` what follows; if another commit comes
         meanwhile, the ledger decides again and the domain refuses what no longer fits.
         """
         after = decide_all(Facts(chat=turn.chat), (step,), self._clock.now()).chat

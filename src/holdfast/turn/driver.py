@@ -91,7 +91,7 @@ class Driver:
         self._replies = Replies(self._commits, generation, models, clock, chance, self._rules)
 
     async def drive(self, chat: Chat, nudges: Nudges) -> Chat:
-        """Drive a chat just acquired until nobody of ours need drive it; the last snapshot.
+        """Drive a chat just acquired until none of our runners need drive it; the last snapshot.
 
         If that still names our worker as its owner, the chat was let go and is to be released.
         Raises `FenceStale` if another worker drives it now, `Unavailable` if the database stayed
@@ -182,7 +182,7 @@ class Driver:
             self.counters.handovers += ran.nudged.leaving
             apply(turn, ran.nudged)
         if not ran.results or turn.chat.history != history:
-            return False  # nothing to say, or nobody to say it to: an edit took the calls away
+            return False  # nothing to say, or no call to answer: an edit took the calls away
         step = CommitStep((MessageBody(role=Role.TOOL, parts=ran.results),))
         return await self._commits.commit(turn, step, *self._commits.follow_up(turn, step))
 
@@ -207,7 +207,7 @@ class Driver:
         if turn.chat.open_calls:
             await self._stop_inherited(turn)
             return await self._commits.commit(turn, *self._in_doubt(turn), FinishInterrupt())
-        if turn.tools.sections is None:  # nobody of ours came so far as to look
+        if turn.tools.sections is None:  # our runner did not come so far as to look
             await self._stop_void(turn)
         said = await self._said(turn)
         if said is None or not said.parts:
@@ -216,12 +216,12 @@ class Driver:
         return await self._commits.commit(turn, FinishInterrupt((partial,)))
 
     async def _stop_inherited(self, turn: Turn) -> None:
-        """What a call of somebody dead runs elsewhere may go on, or be started yet by who was only
-        frozen: nothing of it does once the interrupt is finished (X2)."""
+        """What a call of a dead worker runs elsewhere may go on, or be started yet by a worker that
+        was only frozen: nothing of it does once the interrupt is finished (X2)."""
         await self._end_calls(turn, _inherited(turn))
 
     async def _stop_void(self, turn: Turn) -> None:
-        """What an edit hid from somebody who was dead, or frozen: nobody else ends it (X2). The
+        """What an edit hid from a worker that was dead, or frozen: only this ends it (X2). The
         owner of a chat does so by itself; then this finds it ended."""
         edited = (await self._prompt(turn)).edited
         if edited is None:
@@ -244,7 +244,7 @@ class Driver:
         await self._runs.stop(turn, toolbox, calls)
 
     def _in_doubt(self, turn: Turn) -> tuple[CommitStep, ...]:
-        """Calls that somebody may have started who died: «cancelled» would be a guess (X1)."""
+        """Calls that a dead worker may have started: «cancelled» would be a guess (X1)."""
         doubtful = tuple(
             synthetic_result(call, Synthetic.UNKNOWN_OUTCOME) for call in _inherited(turn)
         )
@@ -252,7 +252,7 @@ class Driver:
         return (CommitStep((MessageBody(role=Role.TOOL, parts=doubtful),)),) if doubtful else ()
 
     async def _said(self, turn: Turn) -> Said | None:
-        """From memory if we heard it; from the bus if somebody did who is gone."""
+        """From memory if we heard it; from the bus if a worker heard it that is gone."""
         if turn.episode == turn.inherited and turn.chat.attempt > 0:
             return await self._takeover.said(turn, turn.episode)
         if turn.left:  # acquired a moment ago, and nothing was said since
@@ -319,7 +319,7 @@ class Driver:
 
 
 def _inherited(turn: Turn) -> tuple[OpenCall, ...]:
-    """Open calls that somebody before us may have started."""
+    """Open calls that a worker before us may have started."""
     return tuple(
         call
         for call in turn.chat.open_calls

@@ -54,7 +54,7 @@ class Judging:
 
 
 def _gated(call: ToolCall, spec: ToolSpec, needs: Need) -> ToolCall:
-    """What a call waits for. Only what waits for somebody's word is bound by a digest."""
+    """What a call waits for. Only what waits for a person's word is bound by a digest."""
     if not needs.is_gate:
         return replace(call, needs=needs)
     then = Need.NOTHING if spec.needs is needs else spec.needs
@@ -68,7 +68,7 @@ def bound_digest(call: ToolCall, spec: ToolSpec) -> str:
 def refusal_to_run(
     open_call: OpenCall, call: ToolCall, spec: ToolSpec, rules: Rules, chat: Chat
 ) -> ToolResult | None:
-    """Why a call that nobody has started is not run after all: its tool is another than the one
+    """Why a call that was not started is not run after all: its tool is another than the one
     that was approved, or a rule that came meanwhile denies it."""
     if open_call.digest is not None and bound_digest(call, spec) != open_call.digest:
         words = CHANGED.format(tool=call.tool)

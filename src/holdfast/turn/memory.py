@@ -20,7 +20,7 @@ MEMORY_BYTES: Final = 16 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """What was said on top of a history, as whoever acquired the chat with that commit knows."""
+    """What was said on top of a history, known to the worker that acquired with that commit."""
 
     after: Version
     after_stamp: VersionStamp
@@ -65,7 +65,7 @@ class Memory:
     def keep(self, chat_id: ChatId, prompt: Prompt) -> None:
         self._forget(chat_id)
         if not self._bytes_max or (weight := prompt.weigh()) > self._bytes_max // 8:
-            return  # one long talk must not cost everybody else's
+            return  # one long talk must not push out all others
         self._prompts[chat_id] = prompt, weight
         self._bytes += weight
         while self._bytes > self._bytes_max:

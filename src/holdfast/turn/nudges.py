@@ -1,6 +1,6 @@
 """What a runner is told while it drives: that others changed its chat, and that it must let go.
 
-Rumours, like every hint: whoever is nudged re-reads the chat before it acts.
+Rumours, like every hint: a runner that is nudged re-reads the chat before it acts.
 """
 
 import asyncio
@@ -32,9 +32,9 @@ class Nudges:
         return self._leaving
 
     def hear(self, version: Version, history_version: Version, status: Status) -> None:
-        """Somebody else committed. Only what ends the present step matters: an interrupt, or a
-        history that is no longer the one it was begun on (an edit). Who waits out a backoff looks
-        at everything: somebody may not want to wait."""
+        """Another commit was made. Only what ends the present step matters: an interrupt, or a
+        history that is no longer the one it was begun on (an edit). During a backoff the runner
+        looks at everything: a person may not want to wait."""
         if version > self._known.version and (
             status is Status.INTERRUPTING
             or history_version > self._known.history_version
@@ -49,7 +49,7 @@ class Nudges:
         self._some.set()
 
     def let_go(self, *, after_reply: bool = False) -> None:
-        """`after_reply`: a reply that is under way may come to its end first. Whoever says so says
+        """`after_reply`: a reply that is under way may come to its end first. The caller says
         it again, without, when there is no more time for it."""
         if after_reply and self._replying:
             self._finishing = True

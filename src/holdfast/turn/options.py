@@ -59,7 +59,7 @@ class TurnOptions:
     default_model: str | None = None
     """What the server's default is called, for those who read which model answered."""
     replies_max: int = 100
-    """Replies of a model since somebody last spoke, before the turn fails."""
+    """Replies of a model since a person last spoke, before the turn fails."""
     page_messages_max: int = 500
     """Messages per read of history."""
     retry: RetryPolicy = field(default_factory=RetryPolicy)
@@ -68,7 +68,7 @@ class TurnOptions:
     approvals: Policy = ALLOW_ALL
     """The server's own rules; an organisation's come on top."""
     await_s: Mapping[Need, float | None] = field(default_factory=AWAIT_S.copy)
-    """How long a chat waits for somebody outside, by what it needs; None: for ever."""
+    """How long a chat waits for a person or a client, by what it needs; None: for ever."""
     partial_s: float = 5.0
     """How long to ask the bus for what a dead worker's model had said."""
     patience_s: float = 120.0

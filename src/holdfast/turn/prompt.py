@@ -60,7 +60,7 @@ class Prompt:
         self._version, self._stamp = history_version, history_stamp
 
     def weigh(self) -> int:
-        """In bytes, about. Each message once, and none before somebody asks."""
+        """In bytes, about. Each message once, and none before the size is asked for."""
         for message in self._messages[self._weighed :]:
             self._bytes += MESSAGE_BYTES + sum(map(_weight, message.body.parts))
         self._weighed = len(self._messages)
@@ -84,7 +84,7 @@ class Prompt:
 
     @property
     def replies(self) -> int:
-        """Replies of the model since somebody last spoke."""
+        """Replies of the model since a person last spoke."""
         replies = 0
         for message in reversed(self._messages):
             if message.body.role is Role.USER:
@@ -106,7 +106,7 @@ class Prompt:
 
     @property
     def edited(self) -> Message | None:
-        """The last message that somebody said, if it stands where others were hidden: no number is
+        """The last message that a person said, if it stands where others were hidden: no number is
         given twice."""
         before = Seq(0)
         for index in range(len(self._messages) - 1, -1, -1):

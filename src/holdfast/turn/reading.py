@@ -12,7 +12,7 @@ from holdfast.ports.store import Store
 from holdfast.turn.prompt import Prompt
 
 EDITS_MAX: Final = 20
-"""In a row, before anybody drove the chat."""
+"""In a row, before a worker drove the chat."""
 TAIL_MESSAGES: Final = 200
 """A reply, and as many results as it may have asked for."""
 
@@ -61,7 +61,7 @@ class Reading:
             tail = await self._tail(chat_id, before)
             if not tail or tail[-1].body.role is not Role.USER:
                 return _unanswered(tail)
-            edited = tail[-1]  # maybe an edit, too, that nobody came to
+            edited = tail[-1]  # maybe an edit, too, that no worker came to
         return ()
 
     async def _tail(self, chat_id: ChatId, as_of: Version) -> list[Message]:

@@ -145,7 +145,7 @@ class Replies:
         return turn.is_begun
 
     async def _wait(self, turn: Turn, backoff: Backoff) -> Nudged | None:
-        """Exactly the delay that readers were shown (L46); of somebody else's, the rest of it."""
+        """Exactly the delay that readers were shown (L46); of another worker's, the rest of it."""
         loop = asyncio.get_running_loop()
         if turn.wait_ends_s is not None:
             rest_s = turn.wait_ends_s - loop.time()
@@ -178,7 +178,7 @@ class Replies:
         messages: tuple[MessageBody, ...] = (body,)
         if refusals and body.ending in {Ending.COMPLETE, Ending.PAUSED}:
             # In the same statement: that the arguments were broken is written nowhere else, and
-            # nobody must ever find a call open that a rule denies.
+            # no worker must ever find a call open that a rule denies.
             messages = (body, MessageBody(role=Role.TOOL, parts=refusals))
         step = CommitStep(messages, toolbox.place)
         return await self._commits.commit(turn, step, *self._commits.follow_up(turn, step))
@@ -207,7 +207,7 @@ class Replies:
         apply(turn, heard.nudged)
         said = turn.said_here()
         if heard.nudged.leaving and said is not None and said.parts:
-            # Kept, for somebody has seen it (M4); whoever comes next goes on where it stops.
+            # Kept, for a reader has seen it (M4); the next worker goes on where it stops.
             self._counters.handovers += 1
             await self._commits.commit(turn, CommitStep((self.partial(turn, said, Ending.CUT),)))
         return False
@@ -275,5 +275,5 @@ class Replies:
         return partial_body(said, ending, model=model, effort=turn.chat.effort, cost_micros=cost)
 
     def _name_of_model(self, turn: Turn) -> str | None:
-        # Of what somebody dead had said nobody knows whom it asked: what goes for the chat now.
+        # Which model a dead worker asked is not known: what goes for the chat now.
         return self._rules.name_of(turn.asked_model or self._rules.model_of(turn.chat))

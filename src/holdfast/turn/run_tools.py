@@ -2,11 +2,11 @@
 
 Which calls are run at all is decided first, from committed rows alone:
 
-- one of our own epoch is run: nobody can have started it before us;
-- one of an older epoch may have been started by somebody who died: a repeatable one is run again, a
+- one of our own epoch is run: no worker can have started it before us;
+- one of an older epoch may have been started by a dead worker: a repeatable one is run again, a
   keyed one joins what runs already, and any other is answered with «outcome unknown» (X1, L116);
-- an exclusive one beside others, or one whose tool nobody offers, is answered with an error, and in
-  the first case so are the others (L111);
+- an exclusive one beside others, or one of a tool that is not offered, is answered with an error;
+  in the first case so are the others (L111);
 - one that is not what was approved, or that a rule has come to deny, is answered with that (X4).
 
 The tasks belong to the turn, not to the step: a run that does not heed its cancellation within five
@@ -122,7 +122,7 @@ def plan(
         elif spec is None:
             answers.append(failed_result(open_call, UNKNOWN_TOOL.format(tool=open_call.tool)))
         elif refusal := refusal_to_run(open_call, call, spec, rules, turn.chat):
-            # «Not run» would be a guess about a call that somebody may have started.
+            # «Not run» would be a guess about a call that a worker may have started.
             doubtful = synthetic_result(open_call, Synthetic.UNKNOWN_OUTCOME)
             answers.append(doubtful if older else refusal)
         else:
@@ -243,7 +243,7 @@ class ToolRuns:
 
     async def _let_go(self, batch: Batch) -> None:
         """A worker that lets go lets what must not happen twice finish, for a while; the rest is
-        cancelled at once, and whoever comes next runs it again, or joins it."""
+        cancelled at once, and the next worker runs it again, or joins it."""
         once = {
             task
             for task, (planned, _) in batch.running.items()
@@ -281,7 +281,7 @@ class ToolRuns:
         return [each for each in planned if each.asked in unsure]
 
     async def stop(self, turn: Turn, toolbox: Toolbox, calls: Sequence[OpenCall]) -> list[OpenCall]:
-        """End what these calls run, whoever started it; those that may go on are returned."""
+        """End what these calls run, also of other workers; those that may go on are returned."""
         tasks = {
             turn.tools.group.create_task(self._is_stopped(toolbox, call)): call for call in calls
         }
@@ -337,7 +337,7 @@ class ToolRuns:
                 current = asyncio.current_task()
                 if current is not None and current.cancelling():
                     raise
-                return self._raised(call, "cancelled")  # by itself: nobody asked it to
+                return self._raised(call, "cancelled")  # by itself: it was not asked to
             except Exception as bug:  # foreign code: logged, counted, answered
                 log.exception("tools: %s raised an exception", call.tool)
                 return self._raised(call, type(bug).__name__)

@@ -45,7 +45,7 @@ class Turn:
         self.said: Said | None = None
         begun = begun_by_acquiring(chat)
         self.inherited: Episode | None = None if begun else episode_of(chat)
-        """An episode of somebody before us: what it said, only the bus knows."""
+        """An episode of a worker before us: what it said, only the bus knows."""
         self.left = _left_behind(chat) if begun else ()
         """Attempts at this step whose workers are gone, newest first: what they said, only the bus
         knows. Empty once this worker has gone on from it, or begun anew."""
@@ -116,11 +116,11 @@ def _left_behind(chat: Chat) -> tuple[Episode, ...]:
 
 @dataclass(slots=True)
 class Opened:
-    """The toolbox of the turn, once somebody asked for it, and who owns what it runs."""
+    """The toolbox of the turn, once it was asked for, and who owns what it runs."""
 
     toolbox: Toolbox | None = None
     sections: tuple[str, ...] | None = None
-    """What it tells the model of itself, once somebody asked."""
+    """What it tells the model of itself, once it was asked."""
     stack: AsyncExitStack = field(default_factory=AsyncExitStack)
     group: asyncio.TaskGroup = field(default_factory=asyncio.TaskGroup)
 

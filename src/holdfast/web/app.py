@@ -99,7 +99,7 @@ def _routed(version: str) -> FastAPI:
         version=version,
         summary="AI agent chats that never lose a turn.",
         openapi_url=f"{PREFIX}/openapi.json",
-        docs_url=None,  # its page would load scripts from somebody else's server
+        docs_url=None,  # its page would load scripts from another server
         redoc_url=None,
         redirect_slashes=False,
         # Ours are in `telemetry/`. Asking whether to make these takes 2 % of each request.

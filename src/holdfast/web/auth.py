@@ -29,7 +29,7 @@ _PRINTABLE: Final = r"^[\x21-\x7e]+$"
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Somebody who asks, and what they ask it of."""
+    """The one who asks, and what they ask it of."""
 
     edge: Edge
     who: Principal
@@ -89,8 +89,8 @@ def _check_stranger(edge: Edge, connection: HTTPConnection, shown: str) -> None:
 
 
 def address_of(connection: HTTPConnection) -> str:
-    """Whom to count: behind a proxy of ours, whoever it names. Of IPv6, the network: whoever has
-    one address there has 2⁶⁴."""
+    """Whom to count: behind a proxy of ours, the address that it names. Of IPv6, the network: a
+    client with one address there has 2⁶⁴."""
     host = "" if connection.client is None else connection.client.host
     try:
         address = IPv6Address(host.partition("%")[0])

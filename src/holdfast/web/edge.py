@@ -38,7 +38,7 @@ class WebOptions:
     """After so long a stream asks again whether its reader may still read. Looked at with each
     event, and pings come every 15 s: so a revoked credential ends it within 20 s (A3)."""
     requests_max: int = 500
-    """Requests under way at once, without streams; whoever comes then is sent away at once."""
+    """Requests under way at once, without streams; a further one is sent away at once."""
     reconnect_ms: int = 1_000
     """What streams are told when this replica stops: come again after so long."""
 
@@ -101,7 +101,7 @@ class Edge:
     models: tuple[str, ...]
     """The names that messages may ask for; the first is for those that name none."""
     windows: Mapping[str, int | None]
-    """By the name of a model, how many tokens it can read; None: nobody has said."""
+    """By the name of a model, how many tokens it can read; None: not known."""
     reserved_tools: frozenset[str]
     """The server's own, which no chat may declare."""
     metrics: Callable[[], bytes]

@@ -68,7 +68,7 @@ class Guard:
         after: list[After] = []
         scope[AFTER] = after
         started = False
-        # Probes are not counted: whoever is asked for much must not be taken for dead.
+        # Probes are not counted: a process that is asked for much must not be taken for dead.
         counted = scope["path"] not in _PROBES
 
         async def sending(message: Message) -> None:

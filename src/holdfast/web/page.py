@@ -5,7 +5,7 @@ disk. Names under `assets/` carry a hash of their content and never change; ever
 for anew. An address that the page itself understands (`/chats/…`, `/settings`) is answered with
 `index.html`, but only to browsers that want a page: programs get the API's own 404.
 
-The page works under any path prefix, and nobody has to tell us which: addresses in `index.html` are
+The page works under any path prefix, and no setting has to name it: addresses in `index.html` are
 relative, and how many steps up they begin is seen from the path that was asked for.
 """
 

@@ -113,6 +113,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "workspace_unusable": Kind(409, "The workspace cannot be used now."),
     "too_many_workspaces": Kind(409, "The chat's owner has reached the limit of workspaces."),
     "too_many_chats": Kind(409, "You have reached the limit of chats. Nothing was created."),
+    "too_many_bytes": Kind(409, "You have reached the limit of stored bytes. Nothing was written."),
     "already_made": Kind(
         409, "Created before under this idempotency key; its secret was shown then."
     ),
@@ -155,6 +156,7 @@ CODES: Final[Mapping[type[Exception], str]] = {
     errors.ChatBusy: "chat_busy",
     errors.ContentRefused: "content_refused",
     errors.TooManyChats: "too_many_chats",
+    errors.TooManyBytes: "too_many_bytes",
     errors.TooManyStatements: "too_many_statements",
     errors.TooSlow: "list_too_slow",
     errors.Unavailable: "unavailable",

@@ -1,4 +1,4 @@
-"""How often somebody may ask: a bucket of tokens each, in this process."""
+"""How often one user or address may ask: a bucket of tokens each, in this process."""
 
 import asyncio
 from collections import OrderedDict

@@ -16,7 +16,7 @@ from holdfast.web.protocol import BoundedSocketProtocol, HeadOptions, bounded_pr
 
 CONNECTIONS_WAITING_MAX: Final = 2048
 SOCKET_BYTES_MAX: Final = 64 * 2**10
-"""What a client may say over a WebSocket at once; nobody reads it."""
+"""What a client may say over a WebSocket at once; it is not read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,7 +51,7 @@ Write: TypeAlias = Callable[[Told], Awaitable[None]]
 
 
 class Reader(Protocol):
-    """Somebody who follows something that was found to be theirs to read."""
+    """A reader of something that was found to be theirs to read."""
 
     @property
     def caller(self) -> Caller: ...
@@ -129,7 +129,7 @@ async def _told(reader: Reader, events: AsyncIterator[Told], write: Write) -> bo
                 check_at = now() + every_s
             await write(event)
     except Unavailable:
-        return True  # nobody could say whether they may: let them ask another replica
+        return True  # not known whether they may: let them ask another replica
     return True
 
 
@@ -236,7 +236,7 @@ def _place_for(reader: Reader) -> StreamPlace:
 
 
 async def _hung_up(receive: Receive) -> None:
-    """Until the client is gone; what it says meanwhile is nobody's business here."""
+    """Until the client is gone; what it says meanwhile is not read here."""
     while (await receive())["type"] not in ("http.disconnect", "websocket.disconnect"):
         pass
 

@@ -34,8 +34,8 @@ class Expected:
 
 def tag_of_chat(entry: Entry) -> str:
     """Changes with whatever `GET /chats/{id}` says; a write compares the number that it is about:
-    history for edits, `listed` for title, pin and labels. So a turn that goes on disturbs nobody
-    who renames."""
+    history for edits, `listed` for title, pin and labels. So a turn that goes on does not disturb
+    a rename."""
     numbers = (entry.version, entry.history_version, entry.listed, entry.read_seq)
     return _tag(*numbers)
 
@@ -72,7 +72,7 @@ def tagged(response: Response, tag: str) -> Response:
 
 @asynccontextmanager
 async def present(tag: Callable[[], Awaitable[str]]) -> AsyncGenerator[None]:
-    """Whoever is refused is told what is there now."""
+    """A caller that is refused is told what is there now."""
     try:
         yield
     except ChangedMeanwhile:

@@ -48,7 +48,7 @@ class Acquirer:
 
     @property
     def wanted(self) -> bool:
-        """Chats may be waiting for somebody, as far as we know."""
+        """Chats may be waiting for a worker, as far as we know."""
         return self._wanted
 
     def hear(self, hint: Hint) -> None:

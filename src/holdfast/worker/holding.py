@@ -168,11 +168,11 @@ class Holding:
             )
         await self._runners.stop()
         if lost:
-            return  # the chats are no longer ours to give: whoever rescues them has them
+            return  # the chats are no longer ours to give: other workers rescue them
         try:
             async with asyncio.timeout(self._tenure.options.leave_s):
                 released = await self._tenure.leases.leave(self._tenure.worker_id)
-        except Exception as error:  # noqa: BLE001 - nobody is left to handle it
+        except Exception as error:  # noqa: BLE001 - no caller is left to handle it
             log_failure(_LOG, "worker: could not leave; the lease will run out", error)
         else:
             self.stands_back = self._gave_up

@@ -87,7 +87,7 @@ class WorkerCounters:
     taken: int = 0
     """Chats that were acquired by the commit that made them runnable."""
     taken_in_doubt: int = 0
-    """Such commits whose answer nobody got; the chats were released."""
+    """Such commits whose answer was lost; the chats were released."""
     released: int = 0
     lost: int = 0
     """Chats that passed on while a runner was still at them."""

@@ -40,14 +40,14 @@ class TakenPlace:
         self._runners.start(outcome.chat, Addition.of(outcome, messages), heard)
 
     def leave(self) -> None:
-        """Somebody else was faster. It may be ours by an acquire all the same."""
+        """Another commit was first. It may be ours by an acquire all the same."""
         heard = self._runners.settle(self._chat_id)
         if isinstance(heard, Hint):
             self._runners.hear(heard)
 
     def doubt(self, chat: Chat) -> None:
         """Released if it is ours by now. If it becomes so later, as a statement that is still
-        under way, whoever syncs finds it."""
+        under way, a sync finds it."""
         tenure = self._tenure
         self.leave()
         tenure.counters.taken_in_doubt += 1

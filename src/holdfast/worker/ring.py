@@ -17,7 +17,7 @@ class Ring:
     Owners made within one year share the first bits of their identifiers (they sort by time), so
     a start chosen evenly among all identifiers would nearly always fall before or after all of
     them, and the ring would begin at the same owner for ever. So most starts are owners that were
-    met lately: whoever follows them is looked at next.
+    met lately: the owner that follows is looked at next.
     """
 
     def __init__(self, chance: Chance) -> None:

@@ -19,7 +19,7 @@ from holdfast.worker.releases import Releases
 from holdfast.worker.tenure import Tenure, log_failure, set_aside, wait_at_most
 
 Drive: TypeAlias = Callable[[Chat, Nudges], Awaitable[Chat]]
-"""Drives a chat just acquired until nobody of ours need drive it; returns it as it then is."""
+"""Drives a chat just acquired until none of our runners need drive it; returns it as it then is."""
 
 EARLY_HINTS_MAX: Final = 1000
 _LOG: Final = logging.getLogger(__name__)
@@ -145,7 +145,7 @@ class Runners:
         runner.task = self._group.create_task(self._run(runner), name=f"runner {chat.chat_id}")
 
     def hear(self, hint: Hint) -> None:
-        """Somebody else changed a chat of ours."""
+        """Another process, or a person, changed a chat of ours."""
         runner = self._driven.get(hint.chat_id)
         if runner is not None:
             runner.nudges.hear(hint.version, hint.history_version, hint.status)
@@ -192,7 +192,7 @@ class Runners:
             await asyncio.wait(tasks, timeout=within_s)
 
     async def stop(self) -> None:
-        """At once: whoever drives on after the lease only wastes what it does."""
+        """At once: a runner that drives on after the lease only wastes what it does."""
         self._stopped = True
         tasks = self._tasks()
         for task in tasks:

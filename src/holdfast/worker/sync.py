@@ -16,6 +16,8 @@ from holdfast.worker.tenure import Tenure, every, log_failure, now_s, set_aside
 
 UNANSWERED_MAX: Final = 3
 """In one sweep. A chat that is locked is one chat's trouble; several are the database's."""
+REFUSED_MAX: Final = 10_000
+"""Chats that a sweeper remembers as refused. Beyond it a refused chat is not remembered."""
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -40,7 +42,7 @@ class Sync:
 
     async def _release_strangers(self) -> None:
         """An acquire, or a commit that gave us a chat, took effect and its answer was lost: the
-        chats are ours, our lease is alive, and nobody drives them. Without this they would
+        chats are ours, our lease is alive, and no runner drives them. Without this they would
         wait for as long as we live (S7)."""
         tenure = self._tenure
         async with tenure.giving_back():
@@ -51,11 +53,14 @@ class Sync:
 
 
 class Sweeper:
-    """Fifty replicas do this, each at times of its own; whoever comes first has done it."""
+    """Fifty replicas do this, each at times of its own; the first one has done it for all."""
 
     def __init__(self, tenure: Tenure, ledger: Ledger) -> None:
         self._tenure = tenure
         self._ledger = ledger
+        self._refused: dict[ChatId, int] = {}
+        """Chats whose wait could not be ended, by the number of the sweep that last tried."""
+        self._sweeps = 0
 
     async def expire(self) -> None:
         options = self._tenure.options
@@ -67,28 +72,44 @@ class Sweeper:
 
     async def _expire(self) -> None:
         """End the waits whose deadline has passed, on the database's clock (L84). An error of one
-        chat does not delay the others. A chat that cannot be read is set aside: else such chats,
-        if their deadlines are the oldest, would fill every sweep."""
-        options = self._tenure.options
-        async with asyncio.timeout(options.statement_timeout_s):
-            expired = await self._tenure.leases.expired_awaits(limit=options.sweep_max)
+        chat does not delay the others. A chat that cannot be read is set aside, and a chat that was
+        refused comes after all others: else such chats, if their deadlines are the oldest, would
+        fill every sweep."""
         unanswered = 0
-        for chat_id in expired:
+        for chat_id in await self._due():
             try:
                 await self._end_wait(chat_id)
             except Exception as error:
+                self._refuse(chat_id)
                 log_failure(_LOG, f"sweep: the wait of chat {chat_id} was not ended", error)
                 unanswered += isinstance(error, Unavailable)
                 if unanswered >= UNANSWERED_MAX:
                     raise  # the database is away: the next sweep asks again
 
+    async def _due(self) -> list[ChatId]:
+        """The oldest waits that were not refused so far; then those refused, the least recently
+        tried first. The question is for as many more as were refused, so that there is room for
+        the others in its answer."""
+        options, refused = self._tenure.options, self._refused
+        limit = options.sweep_max + len(refused)
+        async with asyncio.timeout(options.statement_timeout_s):
+            expired = await self._tenure.leases.expired_awaits(limit=limit)
+        self._sweeps += 1
+        for ended in refused.keys() - set(expired):
+            del refused[ended]
+        return sorted(expired, key=lambda chat_id: refused.get(chat_id, 0))[: options.sweep_max]
+
+    def _refuse(self, chat_id: ChatId) -> None:
+        if chat_id in self._refused or len(self._refused) < REFUSED_MAX:
+            self._refused[chat_id] = self._sweeps
+
     async def _end_wait(self, chat_id: ChatId) -> None:
         try:
             await expire(self._ledger, chat_id)
         except ChatError as refused:
-            _LOG.info(
-                "worker: call did not expire: %s", refused
-            )  # answered, or another worker was first
+            self._refuse(chat_id)
+            # The call was answered, or another worker was first.
+            _LOG.info("worker: call did not expire: %s", refused)
         except FormatUnknown as error:
             async with self._tenure.owning:
                 await set_aside(self._tenure, [Unreadable(chat_id, str(error))])

@@ -1,5 +1,10 @@
 """The statements of the bus fit the schema, follow indexes, and cost one per tick."""
 
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from uuid import uuid4
+
 import asyncpg
 import pytest
 
@@ -8,7 +13,8 @@ from holdfast.bus.postgres import open_postgres_bus
 from holdfast.bus.queries import block_names, load_query
 from tests.support.builders import CHAT
 from tests.support.buses import EPISODE, part, take, until
-from tests.support.database import temporary_database
+from tests.support.database import on_server, temporary_database
+from tests.support.waits import HANG_S
 from tests.support.wire import tapped
 
 
@@ -52,3 +58,44 @@ async def test_a_tick_costs_one_statement_however_many_parts_and_chats(template:
         await take(news, 200)
         assert tap.statements - before == 1
         assert len(await bus.read_live(CHAT, EPISODE)) == 201
+
+
+@asynccontextmanager
+async def a_role() -> AsyncGenerator[str]:
+    name = f"holdfast_test_{uuid4().hex[:12]}"
+    await on_server(f'create role "{name}" login')
+    try:
+        yield name
+    finally:
+        await on_server(f'drop role "{name}"')
+
+
+async def test_a_role_that_may_not_empty_the_live_log_is_named_and_goes_on(
+    template: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with a_role() as role, temporary_database(template) as url:
+        owner = await asyncpg.connect(url)
+        await owner.execute(f'grant select, insert on all tables in schema public to "{role}"')
+        options = BusOptions(tick_s=0.01, live_ttl_s=0.2)
+        async with open_postgres_bus(url.replace("://", f"://{role}@", 1), options) as bus:
+            said = 0
+
+            async def say() -> None:
+                nonlocal said
+                said += 1
+                await bus.append([part(said)])
+                await until(lambda: bus.counters.sent_parts == said)
+
+            async with asyncio.timeout(HANG_S):
+                while await owner.fetchval("select count(distinct slot) from live_parts") < 3:
+                    await say()
+            # Real time: from now on each slot is due again within 0.6 s.
+            ends_s = asyncio.get_running_loop().time() + 0.8
+            while asyncio.get_running_loop().time() < ends_s:
+                await say()
+            assert bus.counters.reconnects == 0
+            assert await owner.fetchval("select count(*) from live_parts") == said
+        await owner.close()
+    told = [each for each in caplog.messages if "grant truncate on live_parts_0" in each]
+    assert len(told) == 1
+    assert f"to {role}" in told[0]

@@ -134,6 +134,28 @@ async def test_a_chat_too_many_is_refused_and_a_repeat_is_not(empty: Replicas) -
         assert value(cell, "holdfast_worker_taken_in_doubt_total") == 0
 
 
+async def test_bytes_too_many_are_refused_and_a_repeat_is_not(empty: Replicas) -> None:
+    async with a_cell(empty, bytes_per_user_max=3_000) as cell:
+        admin, bob = cell.admin, await cell.member("Bob")
+        message = {"text": "x" * 2_000}
+        first = await admin.post("chats", {"message": message}, idempotency_key="one")
+        chat_id = first.json["chat_id"]
+        for refused in (
+            await admin.post("chats", {"message": message}),
+            await admin.post(f"chats/{chat_id}/messages", message),
+            await admin.post(f"chats/{chat_id}/messages", message, idempotency_key="two"),
+            await admin.post(f"chats/{chat_id}/fork", {}),
+        ):
+            is_problem(refused, 409, "too_many_bytes")
+            assert "at most 3000 bytes" in refused.json["detail"]
+        again = await admin.post("chats", {"message": message}, idempotency_key="one")
+        assert (again.status, again.json["chat_id"]) == (first.status, chat_id)
+        assert (await admin.post("chats", {})).status == 201
+        assert (await bob.post("chats", {"message": message})).status == 201
+        assert value(cell, "holdfast_storage_refused_total") == 4
+        assert value(cell, "holdfast_worker_taken_in_doubt_total") == 0
+
+
 # Streams.
 
 

@@ -10,7 +10,7 @@ from holdfast.chats.ledger import Ledger
 from holdfast.chats.resting import Resting
 from holdfast.domain.chat import Chat, Status
 from holdfast.domain.commands import Archive, CommitStep, Create, FinishTurn, SendMessage, Unarchive
-from holdfast.domain.errors import TooManyChats, Unavailable
+from holdfast.domain.errors import TooManyBytes, TooManyChats, Unavailable
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId
 from holdfast.domain.messages import Role
@@ -48,6 +48,8 @@ class Unsure(FakeStore):
     async def commit(
         self, outcome: Outcome, *, fence: Fence | None = None, keyed: Keyed | None = None
     ) -> Stamp | None:
+        if self.full:
+            raise TooManyBytes(1)
         return await self._unsurely(await super().commit(outcome, fence=fence, keyed=keyed))
 
     async def _unsurely(self, stamp: Stamp | None) -> Stamp | None:
@@ -148,12 +150,15 @@ async def test_an_answer_that_is_lost_leaves_a_doubt() -> None:
     assert (desk.room.filled, desk.room.left) == ([], 0)
 
 
-async def test_a_chat_too_many_leaves_no_doubt() -> None:
+async def test_what_a_quota_refuses_leaves_no_doubt() -> None:
     desk = await a_desk()
+    rests = (await desk.ledger.create(desk.new(), Create())).chat
     desk.store.full = True
     with pytest.raises(TooManyChats):
         await desk.ledger.create(desk.new(), Create((user(),)))
-    assert (desk.room.filled, desk.room.doubted, desk.room.left) == ([], [], 1)
+    with pytest.raises(TooManyBytes):
+        await desk.send(rests)
+    assert (desk.room.filled, desk.room.doubted, desk.room.left) == ([], [], 2)
 
 
 async def test_whoever_hangs_up_meanwhile_leaves_a_doubt() -> None:

@@ -17,6 +17,8 @@ from holdfast.sdk import errors
         (errors.api_error(404, {"code": "chat_not_found"}, None), 5),
         (errors.api_error(409, {"code": "not_lawful"}, None), 1),
         (errors.api_error(409, {"code": "queue_full"}, None), 6),
+        (errors.api_error(409, {"code": "too_many_chats"}, None), 6),
+        (errors.api_error(409, {"code": "too_many_bytes"}, None), 6),
         (errors.api_error(422, {"code": "field_refused"}, None), 1),
         (errors.api_error(429, {"code": "too_many_requests"}, "1"), 6),
         (errors.api_error(503, {"code": "unavailable"}, "1"), 1),

@@ -165,22 +165,29 @@ def replies_of(length_s: float, cut: list[bool]) -> Drive:
     return drive
 
 
+async def drained_in_a_reply_of(length_s: float) -> tuple[list[bool], float]:
+    """A worker is drained a second into its reply: whether the reply was cut, and after how long
+    another worker drives the chat."""
+    cut: list[bool] = []
+    async with (
+        fake_cell() as cell,
+        cell.replica(FINISHING, drive=replies_of(length_s, cut)) as old,
+    ):
+        await cell.send()
+        await until(lambda: old.counters.driven == 1)
+        async with cell.replica(NO_TIMER, length_s=600) as new:
+            await asyncio.sleep(1)
+            old.worker.drain()
+            took_s = await until(lambda: len(new.script.driving) == 1)
+            return list(cut), took_s
+
+
 @requirement("L72", "F30")
 def test_a_reply_that_ends_in_time_is_not_cut_by_a_drain() -> None:
     async def story() -> None:
-        cut: list[bool] = []
-        async with (
-            fake_cell() as cell,
-            cell.replica(FINISHING, drive=replies_of(5.0, cut)) as old,
-        ):
-            await cell.send()
-            await until(lambda: old.counters.driven == 1)
-            async with cell.replica(NO_TIMER, length_s=600) as new:
-                await asyncio.sleep(1)
-                old.worker.drain()
-                took_s = await until(lambda: len(new.script.driving) == 1)
-                assert cut == [False]
-                assert 3 < took_s < 5
+        cut, took_s = await drained_in_a_reply_of(5.0)
+        assert cut == [False]
+        assert 3 < took_s < 5
 
     run_virtually(story())
 
@@ -188,19 +195,9 @@ def test_a_reply_that_ends_in_time_is_not_cut_by_a_drain() -> None:
 @requirement("L72", "F30")
 def test_a_reply_that_takes_too_long_is_handed_over_within_the_bound() -> None:
     async def story() -> None:
-        cut: list[bool] = []
-        async with (
-            fake_cell() as cell,
-            cell.replica(FINISHING, drive=replies_of(600.0, cut)) as old,
-        ):
-            await cell.send()
-            await until(lambda: old.counters.driven == 1)
-            async with cell.replica(NO_TIMER, length_s=600) as new:
-                await asyncio.sleep(1)
-                old.worker.drain()
-                took_s = await until(lambda: len(new.script.driving) == 1)
-                assert cut == [True]
-                assert 8 <= took_s < 10
+        cut, took_s = await drained_in_a_reply_of(600.0)
+        assert cut == [True]
+        assert 8 <= took_s < 10
 
     run_virtually(story())
 

@@ -33,6 +33,14 @@ from (
 ) as due
 where exists (select from live_parts where live_parts.slot = due.slot)
 
+-- may_empty --
+-- Whether our role may empty the slots, and its name. Their owner may; any other role needs a grant.
+select
+    current_user::text as role,
+    has_table_privilege('live_parts_0', 'truncate')
+    and has_table_privilege('live_parts_1', 'truncate')
+    and has_table_privilege('live_parts_2', 'truncate') as may_empty
+
 -- empty_slot_0 --
 truncate live_parts_0
 

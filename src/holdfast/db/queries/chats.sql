@@ -76,6 +76,11 @@ select
         where chat_id = :chat_id and seq > shared.seq and revision <= :version and removed_revision > :version
     ) as copied,
     (
+        select coalesce(sum(coalesce(bytes, pg_column_size(parts))), 0)::bigint
+        from messages
+        where chat_id = :chat_id and seq > shared.seq and revision <= :version and removed_revision > :version
+    ) as copied_bytes,
+    (
         select count(*)::integer
         from messages
         where chat_id = :chat_id and seq > shared.seq and removed_revision is null
@@ -106,7 +111,7 @@ where chats.id = :chat_id and :version between 1 and chats.version
 -- What a fork must know of the history that it takes (see domain/chat.py, Origin); of its tail only
 -- calls and results, as above.
 with path as (
-    select seq, role
+    select seq, role, coalesce(bytes, pg_column_size(parts)) as bytes
     from messages
     where chat_id = :chat_id and seq <= :upto and revision <= :version
         and (removed_revision is null or removed_revision > :version)
@@ -119,6 +124,8 @@ select
     (select coalesce(max(seq), 0) from path) as last_seq,
     (select count(*)::integer from path) as messages,
     (select count(*)::integer from path where seq < reply.seq) as before_reply,
+    (select coalesce(sum(bytes), 0)::bigint from path) as bytes,
+    (select coalesce(sum(bytes), 0)::bigint from path where seq < reply.seq) as bytes_before_reply,
     (
         select json_agg(
             json_build_object('role', m.role, 'format', m.format, 'parts', calls.parts) order by m.seq
@@ -156,13 +163,13 @@ with quota as (
         id, org_id, owner_id, status, version, history_version, queue_version, last_seq,
         last_queued_id, queue_length, owes_reply, compactable, compaction_requested, open_calls,
         worker_id, epoch, attempt, attempts_forgiven, model, effort, tools, runnable_since, client_key,
-        client_digest, stamp, history_stamp
+        client_digest, stamp, history_stamp, bytes
     )
     select
         :chat_id, :org_id, :owner_id, :status, 1, :history_version, 0, :last_seq, 0, 0, :owes_reply,
         :compactable, false, '[]', :taker::uuid, case when :taker::uuid is null then 0 else 1 end, :attempt,
         0, :model, :effort, :tools, case when :status = 'running' then clock_timestamp() end, :client_key,
-        :digest, :stamp, :history_stamp
+        :digest, :stamp, :history_stamp, :bytes_added
     from quota
     where not quota.is_full and (
         :taker::uuid is null
@@ -213,12 +220,16 @@ select epoch, statement_timestamp() as at, false as is_full from created
 union all
 select null, null, true from quota where quota.is_full
 
+-- stored_bytes --
+-- Of all chats of an owner. Asked for now and then, and only where there is a quota (see quota.py).
+select coalesce(sum(bytes), 0)::bigint as bytes from chats where owner_id = :owner_id
+
 -- find_created --
 select id, client_digest as digest from chats
 where owner_id = :owner_id and client_key = :client_key
 
 -- commit_begin --
--- Compare and set. No row back: somebody was faster, or the fence is stale. The commit is put
+-- Compare and set. No row back: another commit was first, or the fence is stale. The commit is put
 -- together from this block, those of the next ones that an outcome needs, and commit_end: most
 -- commits write one message or none, and what is not in a statement need not be planned or run.
 with moved as (
@@ -226,6 +237,7 @@ with moved as (
         version = version + 1,
         stamp = :stamp,
         history_stamp = :history_stamp,
+        bytes = bytes + :bytes_added,
         status = :status,
         archived_at = case when :archived then coalesce(archived_at, clock_timestamp()) end,
         history_version = :history_version,

@@ -35,7 +35,7 @@ left join lateral (
 where account.key = :account_key
 
 -- open_sign_in_begin --
--- Whoever signs in gets a new token, and the one that the browser had before ends.
+-- A sign-in gives a new token, and the one that the browser had before ends.
 with changed as (
     insert into sign_ins (id, user_id, token_hash, method, address, agent, expires_at)
     select

@@ -119,8 +119,8 @@ select id, version, history_version, status, worker_id, epoch from chats
 where id = any(:chat_ids::uuid[])
 
 -- moved --
--- Nearly always nothing: thousands of chats are asked about at a time, and whoever asks would have
--- to look at every row.
+-- Nearly always nothing: thousands of chats are asked about at a time, and the process that asks
+-- would have to look at every row.
 select known.id, c.version
 from unnest(:chat_ids::uuid[], :versions::bigint[]) as known (id, version)
 left join chats as c on c.id = known.id

@@ -107,7 +107,7 @@ limit :limit
 -- Interrupts come on top: to stop must not wait for room to start (L80).
 -- Fair between owners: the chats of the dead first, then who has fewest driven, then who waits
 -- longest. Waiting owners are visited in a ring that begins at :ring_start, at most :owners_max on either side of it:
--- the cost does not grow with the queue, and another :ring_start each time gives everybody a turn.
+-- the cost does not grow with the queue, and another :ring_start each time gives every owner a turn.
 -- A row that was written to after this statement's snapshot is left for the next time: its queue is
 -- read by the snapshot, and a runner that does not know of a queued message would lose it (M1).
 -- Left out: chats that need a newer reader, and those that a reader of this level has set aside.

@@ -5,8 +5,8 @@ insert into oidc_states (state_hash, cookie_hash, link_user_id, return_to, expir
 values (:state_hash, :cookie_hash, :link_user_id, :return_to, clock_timestamp() + :lifetime::interval)
 
 -- consume_oidc --
--- Deleted by whoever asks first, also by a browser that it is not for: a state that was seen by
--- somebody else is worth nothing any more.
+-- Deleted by the first request for it, also by one of a browser that it is not for: a state that
+-- another browser has seen is worth nothing any more.
 with taken as (
     delete from oidc_states where state_hash = :state_hash
     returning cookie_hash, link_user_id, return_to, expires_at

@@ -1,4 +1,4 @@
--- Workspaces. Whoever changes one says which version of it they saw; times are ours.
+-- Workspaces. A change names the version of the workspace that it saw; times are ours.
 
 -- workspace_of_chat --
 select
@@ -37,7 +37,7 @@ from held as h
 left join added as a on true
 
 -- claim_workspace --
--- One that somebody starts or stops just now is theirs until they have been silent for too long.
+-- One that a replica starts or stops just now is its own until it has been silent for too long.
 update workspaces as w
 set
     status = :status,
@@ -77,7 +77,7 @@ returning
     w.stops_at, w.error, w.created_at, w.changed_at
 
 -- touch_workspace --
--- No new version: that something happened in the chat disturbs nobody who stops it.
+-- No new version: what happens in the chat does not disturb a replica that stops it.
 update workspaces as w
 set stops_at = clock_timestamp() + :stops_in::interval
 where w.id = :workspace_id and w.status = 'running' and w.stops_at is not null
@@ -105,7 +105,7 @@ returning
     w.stops_at, w.error, w.created_at, w.changed_at
 
 -- claim_abandoned_workspaces --
--- Whoever started or stopped them is gone, and nobody waits for them.
+-- The replicas that started or stopped them are gone, and no request waits for them.
 update workspaces as w
 set status = 'stopping', version = w.version + 1, changed_at = clock_timestamp()
 where w.id = any(array(

@@ -20,7 +20,7 @@ router = router_for("credentials")
 @router.post("/sign-ins", status_code=201, response_model=shapes.User)
 async def sign_in(body: bodies.SigningIn, edge: TheStranger, request: Request) -> Response:
     """By e-mail and password. The answer sets a cookie, and says nothing about which was wrong."""
-    # A foreign page must not sign somebody's browser in to an account of its own choice.
+    # A foreign page must not sign a user's browser in to an account of its own choice.
     if by_browser(request) and not from_own_page(edge, request):
         raise OriginRefused
     opened = await edge.identity.login.sign_in(

@@ -82,7 +82,7 @@ async def come_back(
     callback = Callback(state=state, code=code, iss=iss, error=error)
     cookie = request.cookies.get(OIDC_COOKIE)
     # The provider's page sent the browser here, so that this cookie counts although the request
-    # does not come from a page of ours: whoever links a login must be the one who began to.
+    # does not come from a page of ours: the user who links a login must be the one who began to.
     signed_in = await cookie_principal(edge, request)
     try:
         finished = await door.login.finish(

@@ -1,4 +1,4 @@
-"""Whoever asks, the users of the organisation, and what was done there."""
+"""The user who asks, the users of the organisation, and what was done there."""
 
 import base64
 import hashlib
