@@ -11,7 +11,7 @@ from holdfast.domain.chat import Status
 from holdfast.domain.commands import FinishInterrupt
 from holdfast.domain.errors import KeyReused
 from holdfast.domain.fence import Fence
-from holdfast.domain.ids import ChatId, ClientKey, QueuedId, Version
+from holdfast.domain.ids import NO_STAMP, ChatId, ClientKey, QueuedId, Version, VersionStamp
 from holdfast.domain.outcome import Answer
 from holdfast.ports.store import Asking, Keyed, Receipt
 from tests.requirements import requirement
@@ -32,7 +32,7 @@ async def test_keep_receipt_stores_the_answer_and_changes_nothing(world: World) 
     chat = await world.create(user())
     answer = Answer(version=chat.version, queued_id=QueuedId(3))
 
-    assert await world.store.keep_receipt(chat.chat_id, KEYED, answer)
+    assert await world.store.keep_receipt(chat.chat_id, KEYED, answer, chat.stamp)
 
     assert await receipt(world, chat.chat_id) == Receipt(KEYED.digest, answer)
     assert await world.load(chat.chat_id) == chat
@@ -44,23 +44,34 @@ async def test_keep_receipt_at_another_version_stores_nothing(world: World, off:
     chat = await world.create(user())
     answer = Answer(version=Version(chat.version + off))
 
-    assert not await world.store.keep_receipt(chat.chat_id, KEYED, answer)
+    assert not await world.store.keep_receipt(chat.chat_id, KEYED, answer, chat.stamp)
+
+    assert await receipt(world, chat.chat_id) is None
+
+
+@requirement("L146")
+async def test_keep_receipt_of_a_version_with_another_stamp_stores_nothing(world: World) -> None:
+    chat = await world.create(user())
+    answer = Answer(version=chat.version)
+
+    lost = VersionStamp(chat.stamp ^ 1)
+    assert not await world.store.keep_receipt(chat.chat_id, KEYED, answer, lost)
 
     assert await receipt(world, chat.chat_id) is None
 
 
 async def test_keep_receipt_of_an_unknown_chat_stores_nothing(world: World) -> None:
     answer = Answer(version=Version(1))
-    assert not await world.store.keep_receipt(world.ids.new_chat_id(), KEYED, answer)
+    assert not await world.store.keep_receipt(world.ids.new_chat_id(), KEYED, answer, NO_STAMP)
 
 
 async def test_keep_receipt_leaves_the_receipt_of_a_used_key(world: World) -> None:
     chat = await world.create(user())
     first = Answer(version=chat.version)
-    assert await world.store.keep_receipt(chat.chat_id, KEYED, first)
+    assert await world.store.keep_receipt(chat.chat_id, KEYED, first, chat.stamp)
 
     other = Keyed(ClientKey("k"), b"another body")
-    assert not await world.store.keep_receipt(chat.chat_id, other, first)
+    assert not await world.store.keep_receipt(chat.chat_id, other, first, chat.stamp)
 
     assert await receipt(world, chat.chat_id) == Receipt(KEYED.digest, first)
 

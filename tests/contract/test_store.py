@@ -30,6 +30,7 @@ from holdfast.domain.decide import decide
 from holdfast.domain.errors import ChatNotFound, CommandRefused, FenceStale, KeyReused
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import (
+    NO_STAMP,
     CallId,
     ChatId,
     ClientKey,
@@ -421,14 +422,14 @@ async def test_only_chats_that_stand_elsewhere_are_told(world: World) -> None:
     still, ahead = await world.create(user()), await world.create(user())
     gone = world.ids.new_chat_id()
     known = {
-        still.chat_id: still.version,
-        ahead.chat_id: Version(ahead.version - 1),
-        gone: Version(3),
+        still.chat_id: (still.version, still.stamp),
+        ahead.chat_id: (Version(ahead.version - 1), ahead.stamp),
+        gone: (Version(3), NO_STAMP),
     }
 
     assert dict(await world.history.moved(known)) == {ahead.chat_id: ahead.version, gone: None}
     assert list(await world.history.moved({})) == []
-    behind = {still.chat_id: Version(still.version + 1)}
+    behind = {still.chat_id: (Version(still.version + 1), still.stamp)}
     assert dict(await world.history.moved(behind)) == {still.chat_id: still.version}
 
 

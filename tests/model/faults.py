@@ -4,7 +4,7 @@ from typing import Literal
 
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.fence import Fence
-from holdfast.domain.ids import ChatId, ClientKey, UserId
+from holdfast.domain.ids import ChatId, ClientKey, UserId, VersionStamp
 from holdfast.domain.outcome import Answer, Outcome
 from holdfast.ports.store import JUST_THE_CHAT, Asking, Created, Keyed, Loaded, Stamp, Store
 
@@ -27,11 +27,13 @@ class FaultyStore:
     async def find_created(self, owner_id: UserId, key: ClientKey) -> Created | None:
         return await self._store.find_created(owner_id, key)
 
-    async def keep_receipt(self, chat_id: ChatId, keyed: Keyed, answer: Answer) -> bool:
+    async def keep_receipt(
+        self, chat_id: ChatId, keyed: Keyed, answer: Answer, stamp: VersionStamp
+    ) -> bool:
         fault, self.next_fault = self.next_fault, "none"
         if fault == "not executed":
             raise Unavailable("the statement never arrived")
-        kept = await self._store.keep_receipt(chat_id, keyed, answer)
+        kept = await self._store.keep_receipt(chat_id, keyed, answer, stamp)
         if fault == "executed, answer lost":
             raise Unavailable("the answer never arrived")
         return kept

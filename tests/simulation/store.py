@@ -6,7 +6,8 @@ from holdfast.domain.chat import Chat
 from holdfast.domain.ids import ChatId, WorkerId
 from holdfast.domain.messages import Message
 from tests.support.fake_bus import FakeBusServer
-from tests.support.fake_store import FakeStore, Record
+from tests.support.fake_rows import Record
+from tests.support.fake_store import FakeStore
 
 
 class OpenStore(FakeStore):

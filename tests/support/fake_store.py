@@ -2,7 +2,7 @@
 contract suite of the real one (tests/contract)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -11,41 +11,28 @@ from holdfast.domain.driving import begun_by_acquiring
 from holdfast.domain.events import is_shown
 from holdfast.domain.fence import Fence
 from holdfast.domain.heads import stored_bytes
-from holdfast.domain.ids import ChatId, ClientKey, Epoch, QueuedId, Seq, UserId, Version, WorkerId
+from holdfast.domain.ids import (
+    ChatId,
+    ClientKey,
+    Epoch,
+    QueuedId,
+    Seq,
+    UserId,
+    Version,
+    VersionStamp,
+    WorkerId,
+    differ,
+)
 from holdfast.domain.messages import Message, MessageBody, Role
 from holdfast.domain.outcome import Answer, Appended, Outcome, Taken
 from holdfast.ports.clock import Clock
 from holdfast.ports.history import PAGE_BYTES_MAX, Changes, Head, OlderPath, Page
 from holdfast.ports.leases import Acquired, Suspect, Unreadable
 from holdfast.ports.store import JUST_THE_CHAT, Asking, Created, Keyed, Loaded, Receipt, Stamp, Upto
+from tests.support.fake_rows import Record
 from tests.support.suspects import is_asked_for, is_suspect
 
 INTERRUPTS_MAX = 16
-
-
-@dataclass
-class Record:
-    """A chat's rows."""
-
-    chat: Chat
-    runnable_since: int | None = None
-    messages: list[Message] = field(default_factory=list[Message])
-    queued: dict[QueuedId, MessageBody] = field(default_factory=dict[QueuedId, MessageBody])
-    receipts: dict[ClientKey, Receipt] = field(default_factory=dict[ClientKey, Receipt])
-    promoted: set[QueuedId] = field(default_factory=set[QueuedId])
-    created_by: Keyed | None = None
-    set_aside: bool = False
-    takeovers: int = 0
-
-    def as_of(self, version: Version | None) -> list[Message]:
-        if version is None:
-            return [m for m in self.messages if m.removed_revision is None]
-        return [
-            m
-            for m in self.messages
-            if m.revision <= version
-            and (m.removed_revision is None or m.removed_revision > version)
-        ]
 
 
 class FakeStore:
@@ -111,9 +98,13 @@ class FakeStore:
             record.receipts[keyed.key] = Receipt(keyed.digest, outcome.answer)
         return self._apply(record, outcome)
 
-    async def keep_receipt(self, chat_id: ChatId, keyed: Keyed, answer: Answer) -> bool:
+    async def keep_receipt(
+        self, chat_id: ChatId, keyed: Keyed, answer: Answer, stamp: VersionStamp
+    ) -> bool:
         record = self._records.get(chat_id)
-        if record is None or record.chat.version != answer.version or keyed.key in record.receipts:
+        if record is None or keyed.key in record.receipts:
+            return False
+        if (record.chat.version, record.chat.stamp) != (answer.version, stamp):
             return False
         record.receipts[keyed.key] = Receipt(keyed.digest, answer)
         return True
@@ -128,7 +119,7 @@ class FakeStore:
         if outcome.restored is not None:
             self._copy(record, outcome, stamp)
         if outcome.forked is not None:
-            record.messages += self._taken(outcome.forked, chat.version, stamp)
+            record.messages += self._taken(outcome.forked, chat, stamp)
         record.messages += [
             Message(
                 seq=appended.seq,
@@ -138,9 +129,11 @@ class FakeStore:
                 revision=chat.version,
                 epoch=stamp.epoch,
                 created_at=stamp.at,
+                stamp=chat.history_stamp,
             )
             for appended in outcome.appended
         ]
+        record.histories[chat.history_version] = chat.history_stamp
         record.promoted |= {left.queued_id for left in outcome.left if left.seq is not None}
         record.queued |= {queued.entry.queued_id: queued.body for queued in outcome.queued}
         worker_id = None if outcome.releases else outcome.taker or record.chat.worker_id
@@ -161,17 +154,18 @@ class FakeStore:
             for m in record.messages
         ]
 
-    def _taken(self, taken: Taken, version: Version, stamp: Stamp) -> list[Message]:
+    def _taken(self, taken: Taken, chat: Chat, stamp: Stamp) -> list[Message]:
         path = _shown(self._records[taken.chat_id], taken.version, taken.upto)
         return [
             replace(
                 message,
                 seq=Seq(number),
                 body=replace(message.body, usage=None, cost_micros=None),
-                revision=version,
+                revision=chat.version,
                 epoch=stamp.epoch,
                 removed_revision=None,
                 copied_from=None,
+                stamp=chat.history_stamp,
             )
             for number, message in enumerate(path, start=1)
         ]
@@ -189,6 +183,7 @@ class FakeStore:
                     epoch=stamp.epoch,
                     created_at=stamp.at,
                     copied_from=original.copied_from or original.seq,
+                    stamp=outcome.chat.history_stamp,
                 )
             )
 
@@ -237,6 +232,7 @@ class FakeStore:
             hidden_from=min(hidden, default=None),
             written=tuple(written),
             complete=len(written) == len(met) < limit,
+            history_stamp=record.history_stamp_at(version),
         )
 
     async def prompt_bytes(self, chat_id: ChatId, *, as_of: Version) -> int:
@@ -248,11 +244,15 @@ class FakeStore:
         return sum(sizes)
 
     async def moved(
-        self, known: Mapping[ChatId, Version]
+        self, known: Mapping[ChatId, tuple[Version, VersionStamp]]
     ) -> Sequence[tuple[ChatId, Version | None]]:
-        now = {chat_id: self._records.get(chat_id) for chat_id in known}
-        stand = {i: None if record is None else record.chat.version for i, record in now.items()}
-        return [(i, version) for i, version in stand.items() if version != known[i]]
+        found = {i: self._records[i].chat for i in known if i in self._records}
+        gone: list[tuple[ChatId, Version | None]] = [(i, None) for i in known if i not in found]
+        return gone + [
+            (i, chat.version)
+            for i, chat in found.items()
+            if chat.version != known[i][0] or differ(chat.stamp, known[i][1])
+        ]
 
     async def heads(self, chat_ids: Sequence[ChatId]) -> Sequence[Head]:
         chats = [self._records[chat_id].chat for chat_id in chat_ids if chat_id in self._records]

@@ -9,7 +9,16 @@ from dataclasses import dataclass
 
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.fence import Fence
-from holdfast.domain.ids import ChatId, ClientKey, QueuedId, Seq, UserId, Version, WorkerId
+from holdfast.domain.ids import (
+    ChatId,
+    ClientKey,
+    QueuedId,
+    Seq,
+    UserId,
+    Version,
+    VersionStamp,
+    WorkerId,
+)
 from holdfast.domain.messages import MessageBody
 from holdfast.domain.outcome import Answer, Outcome
 from holdfast.ports.bus import Bus, BusCounters, Episode, Gap, Hint, LivePart, News
@@ -50,8 +59,10 @@ class WatchedStore:
     async def find_created(self, owner_id: UserId, key: ClientKey) -> Created | None:
         return await self._store.find_created(owner_id, key)
 
-    async def keep_receipt(self, chat_id: ChatId, keyed: Keyed, answer: Answer) -> bool:
-        return await self._store.keep_receipt(chat_id, keyed, answer)
+    async def keep_receipt(
+        self, chat_id: ChatId, keyed: Keyed, answer: Answer, stamp: VersionStamp
+    ) -> bool:
+        return await self._store.keep_receipt(chat_id, keyed, answer, stamp)
 
     async def commit(
         self, outcome: Outcome, *, fence: Fence | None = None, keyed: Keyed | None = None
@@ -96,7 +107,7 @@ class WatchedStore:
         return await self._history.heads(chat_ids)
 
     async def moved(
-        self, known: Mapping[ChatId, Version]
+        self, known: Mapping[ChatId, tuple[Version, VersionStamp]]
     ) -> Sequence[tuple[ChatId, Version | None]]:
         self._answer()
         self.heads_read += 1

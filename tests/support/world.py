@@ -1,6 +1,7 @@
 """A ledger on a store, real or fake, as contract and model tests see it."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
@@ -29,6 +30,9 @@ from tests.support.fake_store import FakeStore
 
 TTL = timedelta(seconds=30)
 RING = UUID(int=7)
+KEYS = (("chats", "id"), ("messages", "chat_id"), ("queued_messages", "chat_id"))
+KEPT = "select coalesce(json_agg(r), '[]')::text from {0} as r where r.{1} = $1"
+SET_BACK = "insert into {0} select * from json_populate_recordset(null::{0}, $1::text::json)"
 
 
 class Lapse(Protocol):
@@ -60,6 +64,13 @@ class Clear(Protocol):
         ...
 
 
+class Keep(Protocol):
+    async def __call__(self, chat_id: ChatId) -> Callable[[], Awaitable[None]]:
+        """Keep the rows of a chat. What is returned sets the store back to them, as a failover does
+        that lost what was committed since."""
+        ...
+
+
 class Check(Protocol):
     async def __call__(self, chat_ids: Sequence[ChatId]) -> list[str]:
         """The invariants that these chats break."""
@@ -77,6 +88,7 @@ class World:
     pass_deadline: PassDeadline
     everything: Everything
     clear: Clear
+    keep: Keep
     clock: HandClock
     hints: KeptHints = field(default_factory=KeptHints)
     ids: SeededIds = field(default_factory=SeededIds)
@@ -150,6 +162,15 @@ def fake_world() -> World:
         assert chat.awaiting.deadline is not None
         clock.advance(chat.awaiting.deadline - clock.now())
 
+    async def keep(chat_id: ChatId) -> Callable[[], Awaitable[None]]:
+        records = fake._records  # pyright: ignore[reportPrivateUsage]
+        kept = deepcopy(records[chat_id])
+
+        async def set_back() -> None:
+            records[chat_id] = deepcopy(kept)
+
+        return set_back
+
     return World(
         fake,
         fake,
@@ -160,6 +181,7 @@ def fake_world() -> World:
         pass_deadline,
         fake.everything,
         fake.clear,
+        keep,
         clock,
     )
 
@@ -199,6 +221,16 @@ def postgres_world(pool: Pool) -> World:
     async def clear(chat_ids: Sequence[ChatId]) -> None:
         await pool.execute("delete from chats where id = any($1::uuid[])", chat_ids)
 
+    async def keep(chat_id: ChatId) -> Callable[[], Awaitable[None]]:
+        rows = {name: await pool.fetchval(KEPT.format(name, key), chat_id) for name, key in KEYS}
+
+        async def set_back() -> None:
+            await clear([chat_id])
+            for name, kept in rows.items():
+                await pool.execute(SET_BACK.format(name), kept)
+
+        return set_back
+
     return World(
         PostgresStore(pool),
         PostgresHistory(pool),
@@ -209,5 +241,6 @@ def postgres_world(pool: Pool) -> World:
         pass_deadline,
         everything,
         clear,
+        keep,
         clock,
     )

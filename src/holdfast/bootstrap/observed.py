@@ -15,7 +15,7 @@ from typing import Self, TypeAlias
 from holdfast.domain.chat import Chat, OpenCall
 from holdfast.domain.errors import Contended, Unavailable
 from holdfast.domain.fence import Fence
-from holdfast.domain.ids import ChatId, ClientKey, UserId
+from holdfast.domain.ids import ChatId, ClientKey, UserId, VersionStamp
 from holdfast.domain.outcome import Answer, Outcome
 from holdfast.domain.parts import Part
 from holdfast.ports.models import Ask, Event, Models, ModelStream, Reply, Usage
@@ -85,8 +85,10 @@ class ObservedStore:
     async def find_created(self, owner_id: UserId, key: ClientKey) -> Created | None:
         return await self._store.find_created(owner_id, key)
 
-    async def keep_receipt(self, chat_id: ChatId, keyed: Keyed, answer: Answer) -> bool:
-        return await self._store.keep_receipt(chat_id, keyed, answer)
+    async def keep_receipt(
+        self, chat_id: ChatId, keyed: Keyed, answer: Answer, stamp: VersionStamp
+    ) -> bool:
+        return await self._store.keep_receipt(chat_id, keyed, answer, stamp)
 
     async def commit(
         self, outcome: Outcome, *, fence: Fence | None = None, keyed: Keyed | None = None

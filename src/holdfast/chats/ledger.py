@@ -260,7 +260,9 @@ class Ledger:
         A request with a key leaves a receipt nevertheless. Without it a repeat, whose first answer
         was lost, would be decided anew: a Stop would end the turn that began meanwhile (M1)."""
         chat, answer = outcome.chat, outcome.answer
-        if keyed is not None and not await self._store.keep_receipt(chat.chat_id, keyed, answer):
+        if keyed is not None and not await self._store.keep_receipt(
+            chat.chat_id, keyed, answer, chat.stamp
+        ):
             return None
         return Commit(chat=chat, answer=answer)
 
@@ -307,6 +309,7 @@ class Ledger:
                 revision=chat.version,
                 epoch=stamp.epoch,
                 created_at=stamp.at,
+                stamp=chat.history_stamp,
             )
             for appended in outcome.appended
         )

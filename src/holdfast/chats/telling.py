@@ -1,24 +1,25 @@
 """How a commit travels inside a hint, so that watching costs no read: its events, encoded once.
 
-    <attempt>\n
+    <attempt> <stamp> <history_stamp> <after>\n
     <place> <kind> <json>\n        for each event, in order
 
 A follower splices the JSON through and never decodes it. A commit that is too long, or whose
 messages only the database knows (a restore or a fork copies them), is left out: the reader reads
-the truth.
+the truth. An older version of the software writes the attempt alone, and reads the truth if there
+is more.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 import orjson
 
 from holdfast.domain.chat import Chat, Status
 from holdfast.domain.driving import RUNNABLE
 from holdfast.domain.events import EventKind, Told, of_commit
-from holdfast.domain.ids import NO_VERSION, ChatId, UserId, Version
+from holdfast.domain.ids import NO_STAMP, NO_VERSION, ChatId, UserId, Version, VersionStamp
 from holdfast.domain.messages import Message
 from holdfast.domain.outcome import Outcome
 from holdfast.domain.parts import JsonValue
@@ -35,12 +36,25 @@ class EncodedEvent:
     data: bytes
 
 
+class Stamps(NamedTuple):
+    """Of a commit, of the history that it leaves, and of the commit that it follows: a reader that
+    knows another one at that version saw what was lost (L146)."""
+
+    commit: VersionStamp = NO_STAMP
+    history: VersionStamp = NO_STAMP
+    after: VersionStamp = NO_STAMP
+
+
+NO_STAMPS: Final = Stamps()
+
+
 @dataclass(frozen=True, slots=True)
 class Inline:
     """A commit as a hint carries it."""
 
     attempt: int
     events: tuple[EncodedEvent, ...]
+    stamps: Stamps = NO_STAMPS
 
 
 def hint_of(outcome: Outcome, messages: Sequence[Message], *, by_owner: bool) -> Hint:
@@ -49,7 +63,9 @@ def hint_of(outcome: Outcome, messages: Sequence[Message], *, by_owner: bool) ->
     inline = b""
     if outcome.restored is None and outcome.forked is None:
         inline = encode_inline(
-            chat.attempt, of_commit(outcome.before, chat, messages, outcome.hidden_from)
+            chat.attempt,
+            of_commit(outcome.before, chat, messages, outcome.hidden_from),
+            Stamps(chat.stamp, chat.history_stamp, outcome.before.stamp),
         )
     return Hint(
         chat.chat_id,
@@ -78,7 +94,9 @@ def hint_of_acquiring(chat: Chat) -> Hint:
         chat.version,
         chat.status,
         history_version=chat.history_version,
-        inline=encode_inline(chat.attempt, told),
+        inline=encode_inline(
+            chat.attempt, told, Stamps(chat.stamp, chat.history_stamp, chat.stamp)
+        ),
     )
 
 
@@ -98,8 +116,8 @@ def hint_of_listing(chat_id: ChatId, user_id: UserId) -> Hint:
     return Hint(chat_id, NO_VERSION, Status.IDLE, listed_for=user_id)
 
 
-def encode_inline(attempt: int, events: Sequence[Told]) -> bytes:
-    lines = [b"%d" % attempt]
+def encode_inline(attempt: int, events: Sequence[Told], stamps: Stamps = NO_STAMPS) -> bytes:
+    lines = [b"%d %d %d %d" % (attempt, *stamps)]
     lines += [b"%d %b %b" % (e.place, e.kind.encode(), encode_data(e.data)) for e in events]
     inline = b"\n".join(lines)
     return inline if len(inline) <= INLINE_BYTES_MAX else b""
@@ -109,9 +127,16 @@ def decode_inline(inline: bytes) -> Inline | None:
     """None if there is nothing to read, or nothing that this version understands."""
     head, *lines = inline.split(b"\n")
     try:
-        return Inline(int(head), tuple(_event(line) for line in lines))
+        attempt, *stamps = map(int, head.split(b" "))
+        return Inline(attempt, tuple(_event(line) for line in lines), _stamps(stamps))
     except ValueError:
         return None
+
+
+def _stamps(given: Sequence[int]) -> Stamps:
+    """A newer version may say more."""
+    commit, history, after = (*map(VersionStamp, given), *NO_STAMPS)[:3]
+    return Stamps(commit, history, after)
 
 
 def _event(line: bytes) -> EncodedEvent:

@@ -10,7 +10,7 @@ from holdfast.db.rows import Row, message_from_row, queued_from_row
 from holdfast.db.store import SEQ_MAX, VERSION_MAX, fetch_row, fetch_rows
 from holdfast.db.together import Together
 from holdfast.domain.chat import Status
-from holdfast.domain.ids import ChatId, Epoch, QueuedId, Seq, Version, WorkerId
+from holdfast.domain.ids import ChatId, Epoch, QueuedId, Seq, Version, VersionStamp, WorkerId
 from holdfast.domain.messages import Message, MessageBody
 from holdfast.ports.history import PAGE_BYTES_MAX, Changes, Head, OlderPath, Page
 
@@ -117,6 +117,7 @@ class PostgresHistory:
         return Changes(
             version=Version(rows[0]["version"]),
             history_version=Version(rows[0]["history_version"]),
+            history_stamp=VersionStamp(rows[0]["history_stamp"]),
             hidden_from=None if hidden_from is None else Seq(hidden_from),
             written=written,
             complete=not written or len(written) == rows[0]["met"] < limit,
@@ -132,10 +133,14 @@ class PostgresHistory:
         return [_head(row) for row in rows if row["status"] in _STATUSES]
 
     async def moved(
-        self, known: Mapping[ChatId, Version]
+        self, known: Mapping[ChatId, tuple[Version, VersionStamp]]
     ) -> Sequence[tuple[ChatId, Version | None]]:
         rows = await fetch_rows(
-            self._pool, MOVED, chat_ids=list(known), versions=list(known.values())
+            self._pool,
+            MOVED,
+            chat_ids=list(known),
+            versions=[version for version, _ in known.values()],
+            stamps=[stamp for _, stamp in known.values()],
         )
         return [
             (ChatId(row["id"]), None if row["version"] is None else Version(row["version"]))

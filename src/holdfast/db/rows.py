@@ -121,6 +121,7 @@ def message_from_row(row: Row) -> Message:
         created_at=row["created_at"],
         removed_revision=None if removed is None else Version(removed),
         copied_from=None if copied_from is None else Seq(copied_from),
+        stamp=VersionStamp(row["stamp"]),
     )
 
 

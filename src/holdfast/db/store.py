@@ -36,7 +36,16 @@ from holdfast.db.together import Together
 from holdfast.domain.chat import Chat, Facts, Origin, Past, Target
 from holdfast.domain.errors import TooManyBytes, TooManyChats, TooSlow
 from holdfast.domain.fence import Fence
-from holdfast.domain.ids import ChatId, ClientKey, Epoch, QueuedId, Seq, UserId, Version
+from holdfast.domain.ids import (
+    ChatId,
+    ClientKey,
+    Epoch,
+    QueuedId,
+    Seq,
+    UserId,
+    Version,
+    VersionStamp,
+)
 from holdfast.domain.messages import Role
 from holdfast.domain.outcome import Answer, Outcome, Taken
 from holdfast.domain.parts import Part
@@ -280,12 +289,15 @@ class PostgresStore:
         loaded = await self.load(chat_id, Asking(key=keyed.key))
         return loaded is not None and loaded.receipt is not None
 
-    async def keep_receipt(self, chat_id: ChatId, keyed: Keyed, answer: Answer) -> bool:
+    async def keep_receipt(
+        self, chat_id: ChatId, keyed: Keyed, answer: Answer, stamp: VersionStamp
+    ) -> bool:
         row = await fetch_row(
             self._pool,
             KEEP_RECEIPT,
             chat_id=chat_id,
             expected_version=answer.version,
+            expected_stamp=stamp,
             **_receipt_parameters(keyed, answer),
         )
         return row is not None

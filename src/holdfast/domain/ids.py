@@ -41,6 +41,11 @@ _RANDOM_B_BITS: Final = 62
 RANDOM_BITS: Final = _RANDOM_A_BITS + _RANDOM_B_BITS
 
 
+def differ(one: VersionStamp, other: VersionStamp) -> bool:
+    """Whether these are of two commits for certain. `NO_STAMP` is not known, so it may be any."""
+    return NO_STAMP not in (one, other) and one != other
+
+
 def uuid7(unix_ms: int, chance: int) -> UUID:
     """A version 7 UUID (RFC 9562): sorts by time of creation, so that new rows lie together.
 

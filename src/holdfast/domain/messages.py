@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from holdfast.domain.ids import Epoch, Seq, UserId, Version
+from holdfast.domain.ids import NO_STAMP, Epoch, Seq, UserId, Version, VersionStamp
 from holdfast.domain.parts import Part, ToolCall
 
 
@@ -65,3 +65,4 @@ class Message:
     created_at: datetime
     removed_revision: Version | None = None
     copied_from: Seq | None = None  # a restored message names its original, which keeps the cost
+    stamp: VersionStamp = NO_STAMP  # of the history that its commit made

@@ -5,7 +5,16 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from holdfast.domain.chat import Status
-from holdfast.domain.ids import ChatId, Epoch, QueuedId, Seq, Version, WorkerId
+from holdfast.domain.ids import (
+    NO_STAMP,
+    ChatId,
+    Epoch,
+    QueuedId,
+    Seq,
+    Version,
+    VersionStamp,
+    WorkerId,
+)
 from holdfast.domain.messages import Message, MessageBody
 
 PAGE_BYTES_MAX: Final = 4 * 2**20
@@ -26,7 +35,8 @@ class Changes:
     """What a reader at an older version has missed.
 
     `hidden_from`: what the reader knows from there on is no longer in the history. `complete`: this
-    brings the reader to `version`; else there is more after the last message.
+    brings the reader to `version`; else there is more after the last message. `history_stamp`: of
+    the history as it was at the older version; a reader that saw another one begins anew.
     """
 
     version: Version
@@ -34,6 +44,7 @@ class Changes:
     hidden_from: Seq | None
     written: tuple[Message, ...]
     complete: bool
+    history_stamp: VersionStamp = NO_STAMP
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,10 +102,10 @@ class History(Protocol):
         ...
 
     async def moved(
-        self, known: Mapping[ChatId, Version]
+        self, known: Mapping[ChatId, tuple[Version, VersionStamp]]
     ) -> Sequence[tuple[ChatId, Version | None]]:
-        """Of these chats, those that stand elsewhere than somebody knows, and where (None: gone);
-        one statement for all."""
+        """Of these chats, those that stand elsewhere than is known, and where (None: gone). At the
+        same version: with another stamp. One statement for all."""
         ...
 
     async def older_paths(self, chat_id: ChatId, *, limit: int) -> Sequence[OlderPath]: ...

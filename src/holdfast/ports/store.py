@@ -6,7 +6,7 @@ from typing import Protocol
 
 from holdfast.domain.chat import Facts
 from holdfast.domain.fence import Fence
-from holdfast.domain.ids import ChatId, ClientKey, Epoch, Seq, UserId, Version
+from holdfast.domain.ids import ChatId, ClientKey, Epoch, Seq, UserId, Version, VersionStamp
 from holdfast.domain.outcome import Answer, Outcome
 from holdfast.domain.parts import Part
 
@@ -91,7 +91,9 @@ class Store(Protocol):
         stamp, the fence moved on, the taker's lease has lapsed, or the key was used before."""
         ...
 
-    async def keep_receipt(self, chat_id: ChatId, keyed: Keyed, answer: Answer) -> bool:
+    async def keep_receipt(
+        self, chat_id: ChatId, keyed: Keyed, answer: Answer, stamp: VersionStamp
+    ) -> bool:
         """Store the receipt of a request that changed nothing at the version of its answer; False:
-        the version moved on, or the key was used before."""
+        the version moved on, it has another stamp, or the key was used before."""
         ...

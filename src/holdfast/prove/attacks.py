@@ -302,7 +302,8 @@ ATTACKS: Final = (
         "changing primaries",
         "After a failover the server goes on by itself.",
         "the endpoint of the database led to a read-only standby and back, and to a promoted one;"
-        " where chats have a stamp, also to one that had not received the last commits",
+        " where chats have a stamp, also to one that had not received the last commits, with"
+        " readers that had seen them",
         "changes of primary",
         sizes(2, 30, 300),
         primaries.change,

@@ -24,7 +24,7 @@ from holdfast.domain.events import (
     message_json,
     of_state,
 )
-from holdfast.domain.ids import NO_VERSION, Seq, Version
+from holdfast.domain.ids import NO_STAMP, NO_VERSION, Seq, Version, VersionStamp
 from holdfast.domain.messages import Message
 from holdfast.ports.bus import Episode, Hint
 from holdfast.ports.history import Changes, Page
@@ -38,20 +38,23 @@ _EVENT_BYTES: Final = 120
 
 @dataclass(frozen=True, slots=True)
 class BundleEvent:
-    """`place`: None if it cannot be known, because what was read begins inside a revision."""
+    """`place`: None if it cannot be known, because what was read begins inside a revision.
+    `history_stamp`: of the history as of `version`."""
 
     kind: EventKind
     version: Version
     place: int | None
     data: bytes
+    history_stamp: VersionStamp = NO_STAMP
 
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
     """For a reader that knows `since` (0: nothing) and will know `version`.
 
-    `spent`: nothing more is said in the episode. `anew`: too much was missed to be told; a
-    reader that meets this asks for a snapshot.
+    `spent`: nothing more is said in the episode. `anew`: too much was missed to be told, or what
+    was told before was lost; a reader that meets this asks for a snapshot. `stamp`,
+    `history_stamp`: of `version` and of the history as of it.
     """
 
     since: Version
@@ -60,6 +63,8 @@ class Bundle:
     spent: bool
     events: tuple[BundleEvent, ...]
     anew: bool = False
+    stamp: VersionStamp = NO_STAMP
+    history_stamp: VersionStamp = NO_STAMP
 
     @property
     def weight(self) -> int:
@@ -79,15 +84,24 @@ def of_hint(hint: Hint, inline: Inline, before: Episode, *, spent: bool) -> Bund
     """The commit that a hint carries, for a reader that knows the version before it."""
     episode = Episode(hint.history_version, inline.attempt)
     spent = hint.status not in RUNNABLE or (spent and episode == before)
-    events = _of_commit(hint.version, inline.events)
+    stamps = inline.stamps
+    events = _of_commit(hint.version, inline.events, stamps.history)
     if spent or episode.history_version != before.history_version:
-        events = _with_preview_end(events, hint.version, episode)
-    return Bundle(Version(hint.version - 1), hint.version, episode, spent, tuple(events))
+        events = _with_preview_end(events, hint.version, episode, stamps.history)
+    return Bundle(
+        Version(hint.version - 1),
+        hint.version,
+        episode,
+        spent,
+        tuple(events),
+        stamp=stamps.commit,
+        history_stamp=stamps.history,
+    )
 
 
 def of_nothing(chat: Chat) -> Bundle:
     """For a reader that knows it all."""
-    return Bundle(chat.version, chat.version, episode_of(chat), is_spent(chat), ())
+    return _bundle(chat, chat.version, ())
 
 
 def of_changes(chat: Chat, since: Version, place: int | None, changes: Changes | None) -> Bundle:
@@ -103,21 +117,21 @@ def of_changes(chat: Chat, since: Version, place: int | None, changes: Changes |
     ]
     own = sum(1 for m in written if m.revision == chat.version and is_shown(m.body))
     states = [
-        _event(told, chat.version)
+        _event(told, chat)
         for told in of_state(chat, own)
         if not (since == chat.version and place is not None and told.place <= place)
         and (told.kind is not EventKind.QUEUE or _queue_is_news(chat, since, place))
     ]
     events = [*messages, *states]
     if changes is not None and changes.hidden_from is not None:
-        events.insert(0, _reset_before(events, history_reset(changes.hidden_from), chat.version))
+        events.insert(0, _reset_before(events, history_reset(changes.hidden_from), chat))
     elif messages and messages[0].version > since + 1:
         # Of which attempt it is cannot be told: another one may have begun in between, and what
         # this reader was shown of the one before is then in no message (M4).
         events.insert(0, _preview_reset(messages[0].version, None, chat.attempt))
     if changes is not None or is_spent(chat):
-        events = _with_preview_end(events, chat.version, episode_of(chat))
-    return Bundle(since, chat.version, episode_of(chat), is_spent(chat), tuple(events))
+        events = _with_preview_end(events, chat.version, episode_of(chat), chat.history_stamp)
+    return _bundle(chat, since, events)
 
 
 def with_hidden_of(whole: Changes, later: Changes) -> Changes:
@@ -132,52 +146,73 @@ def of_snapshot(chat: Chat, page: Page, bytes_max: int) -> Bundle:
         # The page may begin inside a revision. No cursor, rather than a wrong one.
         first = kept[0].revision
         events = [e if e.version > first else _without_place(e) for e in events]
-    reset = _reset_before(events, history_reset(Seq(1), older), chat.version)
+    reset = _reset_before(events, history_reset(Seq(1), older), chat)
     own = sum(1 for m in kept if m.revision == chat.version and is_shown(m.body))
-    states = [_event(told, chat.version) for told in of_state(chat, own)]
+    states = [_event(told, chat) for told in of_state(chat, own)]
     if events and events[-1].version == chat.version and events[-1].place is None:
         states = [_without_place(event) for event in states]
-    return Bundle(
-        NO_VERSION,
-        chat.version,
-        episode_of(chat),
-        is_spent(chat),
-        (reset, *events, *states),
-    )
+    return _bundle(chat, NO_VERSION, (reset, *events, *states))
 
 
 def to_begin_anew(chat: Chat, since: Version) -> Bundle:
-    return Bundle(since, chat.version, episode_of(chat), is_spent(chat), (), anew=True)
+    return _bundle(chat, since, (), anew=True)
 
 
-def _of_commit(version: Version, events: Sequence[EncodedEvent]) -> list[BundleEvent]:
-    return [BundleEvent(event.kind, version, event.place, event.data) for event in events]
+def _bundle(
+    chat: Chat, since: Version, events: Sequence[BundleEvent], *, anew: bool = False
+) -> Bundle:
+    """That leads to these facts."""
+    return Bundle(
+        since,
+        chat.version,
+        episode_of(chat),
+        is_spent(chat),
+        tuple(events),
+        anew=anew,
+        stamp=chat.stamp,
+        history_stamp=chat.history_stamp,
+    )
+
+
+def _of_commit(
+    version: Version, events: Sequence[EncodedEvent], history_stamp: VersionStamp
+) -> list[BundleEvent]:
+    return [
+        BundleEvent(event.kind, version, event.place, event.data, history_stamp) for event in events
+    ]
 
 
 def _with_preview_end(
-    events: list[BundleEvent], version: Version, episode: Episode
+    events: list[BundleEvent], version: Version, episode: Episode, history_stamp: VersionStamp
 ) -> list[BundleEvent]:
     """See to it that something takes the preview back; readers that were shown none skip it."""
     if any(event.kind in ENDS_PREVIEW for event in events):
         return events
-    return [_preview_reset(version, 1, episode.attempt), *events]
+    return [_preview_reset(version, 1, episode.attempt, history_stamp), *events]
 
 
-def _preview_reset(version: Version, place: int | None, attempt: int) -> BundleEvent:
-    return BundleEvent(EventKind.PREVIEW_RESET, version, place, preview_reset_data(attempt))
+def _preview_reset(
+    version: Version, place: int | None, attempt: int, history_stamp: VersionStamp = NO_STAMP
+) -> BundleEvent:
+    data = preview_reset_data(attempt)
+    return BundleEvent(EventKind.PREVIEW_RESET, version, place, data, history_stamp)
 
 
 def preview_reset_data(attempt: int) -> bytes:
     return b'{"attempt":%d}' % attempt
 
 
-def _reset_before(events: Sequence[BundleEvent], told: Told, version: Version) -> BundleEvent:
+def _reset_before(events: Sequence[BundleEvent], told: Told, chat: Chat) -> BundleEvent:
     """Leads to just before what follows it: everything that was hidden is forgotten by then."""
-    place: int | None = 0
-    if events and events[0].kind is EventKind.MESSAGE:
-        version, place = events[0].version, events[0].place
-        place = None if place is None else place - 1
-    return BundleEvent(told.kind, version, place, encode_data(told.data))
+    if not events or events[0].kind is not EventKind.MESSAGE:
+        return replace(_event(told, chat), place=0)
+    place = events[0].place
+    return replace(
+        events[0],
+        kind=told.kind,
+        place=None if place is None else place - 1,
+        data=encode_data(told.data),
+    )
 
 
 def _queue_is_news(chat: Chat, since: Version, place: int | None) -> bool:
@@ -193,7 +228,7 @@ def _messages(written: Sequence[Message]) -> Iterator[BundleEvent]:
         place = place + 1 if message.revision == revision else 1
         revision = message.revision
         data = encode_data(message_json(message))
-        yield BundleEvent(EventKind.MESSAGE, revision, place, data)
+        yield BundleEvent(EventKind.MESSAGE, revision, place, data, message.stamp)
 
 
 def _newest(page: Page, bytes_max: int) -> tuple[Sequence[Message], Seq | None]:
@@ -207,9 +242,10 @@ def _newest(page: Page, bytes_max: int) -> tuple[Sequence[Message], Seq | None]:
     return page.messages, page.before
 
 
-def _event(told: Told, version: Version) -> BundleEvent:
-    return BundleEvent(told.kind, version, told.place, encode_data(told.data))
+def _event(told: Told, chat: Chat) -> BundleEvent:
+    data = encode_data(told.data)
+    return BundleEvent(told.kind, chat.version, told.place, data, chat.history_stamp)
 
 
 def _without_place(event: BundleEvent) -> BundleEvent:
-    return BundleEvent(event.kind, event.version, None, event.data)
+    return replace(event, place=None)

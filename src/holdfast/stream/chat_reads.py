@@ -11,6 +11,7 @@ from holdfast.ports.bus import Episode, LivePart
 from holdfast.ports.history import Changes
 from holdfast.stream import bundle as bundles
 from holdfast.stream.bundle import Bundle
+from holdfast.stream.cursor import Cursor
 from holdfast.stream.sources import Sources
 
 SNAPSHOT_KEPT_S: Final = 1.0
@@ -36,19 +37,23 @@ class ChatReads:
             raise ChatNotFound(self.chat_id)
         return loaded.facts.chat
 
-    async def missed(self, chat: Chat, since: Version, place: int | None) -> Bundle | None:
-        """What a reader there has missed of this chat; None if it is too much to be told."""
+    async def missed(self, chat: Chat, after: Cursor) -> Bundle | None:
+        """What a reader there has missed of this chat; None if it is too much to be told, or if the
+        reader saw commits that were lost."""
+        since, place = after.version, after.place
         if since > chat.version:
+            return None
+        if chat.history_version <= since and not after.may_be_of(chat.history_stamp):
             return None
         changes = None
         if chat.history_version > since or (place is not None and chat.history_version == since):
-            changes = await self._changes(chat, since, place)
+            changes = await self._changes(chat, after)
             if changes is None:
                 return None
         bundle = bundles.of_changes(chat, since, place, changes)
         return bundle if bundle.weight <= self._from.options.missed_bytes_max else None
 
-    async def _changes(self, chat: Chat, since: Version, place: int | None) -> Changes | None:
+    async def _changes(self, chat: Chat, after: Cursor) -> Changes | None:
         limit, bytes_max = self._from.options.missed_max, self._from.options.missed_bytes_max
 
         async def read(version: Version) -> Changes | None:
@@ -58,11 +63,13 @@ class ChatReads:
             )
             return changes if changes is not None and changes.complete else None
 
-        changes = await read(since)
-        if place is None or changes is None:
+        changes = await read(after.version)
+        if changes is None or not after.may_be_of(changes.history_stamp):
+            return None
+        if after.place is None:
             return changes
         # In the middle of a commit: its other messages, too, but what it hid was told at place 0.
-        whole = await read(Version(since - 1))
+        whole = await read(Version(after.version - 1))
         return None if whole is None else bundles.with_hidden_of(whole, changes)
 
     async def snapshot(self, chat: Chat) -> Bundle:
@@ -71,7 +78,7 @@ class ChatReads:
         async with self._snapshot_lock:
             # Who comes at about the same time shares it; then it is gone.
             snapshot = self._snapshot
-            if snapshot is None or snapshot.version != chat.version:
+            if snapshot is None or (snapshot.version, snapshot.stamp) != (chat.version, chat.stamp):
                 snapshot = self._snapshot = await self._read_snapshot(chat)
                 if self._forgetting is None and not self._closed:
                     loop = asyncio.get_running_loop()

@@ -3,7 +3,8 @@
 What the bus says is a rumour. A hint that follows what we know and carries its commit is taken as
 it is, without a read; anything else (a version left out, a gap, a part of an episode we have not
 heard of) causes one read of the store, whose result all readers share. Versions and numbers drop
-what comes twice or late; nothing is ever guessed. A gap makes the hub's poll look at once.
+what comes twice or late; nothing is ever guessed. A gap makes the hub's poll look at once. Stamps
+tell a version that came again after lost commits (L146): then all readers begin anew.
 
 The process that takes a message and the one that drives it are two, and each tells of its commits
 in its own time: a hint may overtake the one before it. So what is ahead of us is kept for a moment,
@@ -19,10 +20,10 @@ import logging
 from dataclasses import dataclass
 from typing import Final
 
-from holdfast.chats.telling import decode_inline
+from holdfast.chats.telling import NO_STAMPS, decode_inline
 from holdfast.domain.chat import Chat
 from holdfast.domain.errors import ChatNotFound, FormatUnknown, HoldfastError, Unavailable
-from holdfast.domain.ids import NO_VERSION, ChatId, Version
+from holdfast.domain.ids import NO_STAMP, NO_VERSION, ChatId, Version, VersionStamp, differ
 from holdfast.ports.bus import Episode, Gap, Hint, LivePart, News
 from holdfast.stream import bundle as bundles
 from holdfast.stream.bundle import Bundle
@@ -46,6 +47,7 @@ class Telling:
 
     said: Said
     version: Version
+    stamp: int
     event: StreamEvent
 
 
@@ -53,11 +55,13 @@ class Feed:
     def __init__(self, chat_id: ChatId, sources: Sources) -> None:
         self.chat_id = chat_id
         self.log = Log(sources.options.log_max, sources.options.log_bytes_max)
-        self.version = NO_VERSION
+        self.version: Version = NO_VERSION
+        self.stamp: VersionStamp = NO_STAMP
+        self._history_stamp: VersionStamp = NO_STAMP
         self.closed = False
         self._from = sources
         self._reads = ChatReads(chat_id, sources)
-        self._episode = Episode(NO_VERSION, 0)
+        self._episode: Episode = Episode(NO_VERSION, 0)
         self._spent = False
         self._seq: int | None = None
         """The last part in the log; None: unknown, readers look to themselves."""
@@ -185,12 +189,19 @@ class Feed:
                     await self._fill()
 
     async def _hear_hint(self, hint: Hint) -> None:
-        if hint.version <= self.version:
+        if hint.version < self.version:
             return
         if hint.version > self.version + 1 and self._keep(hint):
             return
         next_one = hint.version == self.version + 1
-        inline = decode_inline(hint.inline) if next_one else None
+        inline = decode_inline(hint.inline) if hint.version <= self.version + 1 else None
+        stamps = NO_STAMPS if inline is None else inline.stamps
+        if differ(self.stamp, stamps.after if next_one else stamps.commit):
+            # What we know at this version was lost, or what the hint tells of: the store decides.
+            await self._try_refresh(heard_out=True, anew=True)
+            return
+        if hint.version == self.version:
+            return
         if inline is None or hint.history_version < self._episode.history_version:
             # What was said before it was heard before it.
             await self._try_refresh(heard_out=next_one)
@@ -286,9 +297,10 @@ class Feed:
         self.log.append(_said(part))
 
     def _tell(self, bundle: Bundle) -> None:
-        if bundle.episode != self._episode:
+        if bundle.anew or bundle.episode != self._episode:
             self._seq = 0
-        self.version = bundle.version
+        self.version, self.stamp = bundle.version, bundle.stamp
+        self._history_stamp = bundle.history_stamp
         self._episode, self._spent = bundle.episode, bundle.spent
         self.log.append(bundle)
         self._wake()
@@ -298,8 +310,8 @@ class Feed:
     async def reach(self, version: Version, *, fell: bool) -> None:
         """The poll has seen this version: read, unless the bus has told of it meanwhile.
 
-        `fell`: it was further once. The database lost commits that were told (a restored backup, a
-        failover); readers begin anew.
+        `fell`: it was further once, or another commit has the version that we know. The database
+        lost commits that were told (a restored backup, a failover); readers begin anew.
         """
         try:
             async with self._lock:
@@ -309,14 +321,14 @@ class Feed:
         except Exception as error:  # noqa: BLE001 - a task of the hub's: ends this feed only
             self._fail(error)
 
-    async def _try_refresh(self, *, heard_out: bool = False) -> None:
+    async def _try_refresh(self, *, heard_out: bool = False, anew: bool = False) -> None:
         """Read, or let it be for now: whatever is missed, the poll will find (R1)."""
         now = asyncio.get_running_loop().time()
         if now < self._read_again_at:
             return
         options = self._from.options
         try:
-            await self._refresh(heard_out=heard_out)
+            await self._refresh(heard_out=heard_out, anew=anew)
             self._pause_s = 0.0
         except ChatNotFound:
             self.close()
@@ -326,33 +338,42 @@ class Feed:
             self._read_again_at = now + self._pause_s
             _LOG.info("stream: chat %s cannot be read for its readers: %s", self.chat_id, error)
 
-    async def _refresh(self, *, heard_out: bool = False) -> Chat:
-        """Bring the feed to what the store says, with one read that all readers share."""
+    async def _refresh(self, *, heard_out: bool = False, anew: bool = False) -> Chat:
+        """Bring the feed to what the store says, with one read that all readers share. `anew`: if
+        it stands elsewhere, what we know is not what was committed before."""
         chat = await self._reads.load()
         missed = None
-        if self.version != NO_VERSION and self.version != chat.version:
-            missed = await self._reads.missed(chat, self.version, None)
+        if self.version not in {NO_VERSION, chat.version} and not anew:
+            missed = await self._reads.missed(chat, self._known)
         await self._move_to(chat, missed, heard_out=heard_out)
         return chat
 
     async def _move_to(self, chat: Chat, missed: Bundle | None, *, heard_out: bool = False) -> None:
-        """Take these facts, and tell what all readers missed; None if it is too much to be told."""
+        """Take these facts, and tell what all readers missed; None: they begin anew."""
         if self.version == NO_VERSION:
             self.version = chat.version
             self._episode, self._spent = bundles.episode_of(chat), bundles.is_spent(chat)
-        elif self.version != chat.version:
+        elif self._stands_elsewhere(chat):
             before = self._episode
             if not heard_out:
                 await self._hear_out(chat)
             self._tell(missed or bundles.to_begin_anew(chat, self.version))
             self._facts = chat
-            if self._episode != before:
+            if missed is None or self._episode != before:
                 # What was said before we heard of the episode; without readers the next reads it.
                 self._seq = 0 if self.log.readers else None
                 if self._from.patience.is_left():
                     with self._from.patience.spent():
                         await self._fill()
         self._facts = chat
+        self.stamp, self._history_stamp = chat.stamp, chat.history_stamp
+
+    @property
+    def _known(self) -> Cursor:
+        return Cursor.of(self.version, self._history_stamp)
+
+    def _stands_elsewhere(self, chat: Chat) -> bool:
+        return chat.version != self.version or differ(chat.stamp, self.stamp)
 
     async def _hear_out(self, chat: Chat) -> None:
         """Tell the rest of an answer that these facts end.
@@ -417,13 +438,13 @@ class Feed:
         """Read without the lock, and bring the feed to what was read if it is behind."""
         since = self.version
         chat = await self._reads.load()
-        if chat.version < since:
+        if chat.version < since or (chat.version == self.version and self._stands_elsewhere(chat)):
             # The database lost commits that were told. With the lock it is certain, and all begin
             # anew.
             async with self._lock:
                 return await self._refresh()
         while chat.version > (known := self.version):
-            missed = await self._reads.missed(chat, known, None)
+            missed = await self._reads.missed(chat, self._known)
             async with self._lock:
                 if self.version == known:
                     await self._move_to(chat, missed)
@@ -436,7 +457,7 @@ class Feed:
         if cursor is not None and _is_known(cursor, chat):
             if cursor.version == chat.version and cursor.place is None:
                 return bundles.of_nothing(chat)
-            missed = await self._reads.missed(chat, cursor.version, cursor.place)
+            missed = await self._reads.missed(chat, cursor)
             if missed is not None:
                 return missed
         return await self._reads.snapshot(chat)
@@ -474,4 +495,6 @@ def _is_known(cursor: Cursor, chat: Chat) -> bool:
     """Whether we may have written it; else its reader begins anew (R8)."""
     if cursor.version > chat.version:
         return False
-    return chat.history_version > cursor.version or cursor.attempt <= chat.attempt
+    if chat.history_version > cursor.version:
+        return True  # as far as the facts tell; what is read of the history tells the rest
+    return cursor.attempt <= chat.attempt and cursor.may_be_of(chat.history_stamp)

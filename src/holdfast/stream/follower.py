@@ -10,10 +10,10 @@ from typing import Final, Self
 
 from holdfast.domain.errors import ChatNotFound, Unavailable
 from holdfast.domain.events import EventKind
-from holdfast.domain.ids import NO_VERSION, Version
+from holdfast.domain.ids import NO_VERSION
 from holdfast.ports.bus import Episode
 from holdfast.stream.bundle import ENDS_PREVIEW, Bundle, BundleEvent, preview_reset_data
-from holdfast.stream.cursor import Cursor
+from holdfast.stream.cursor import Cursor, shortened
 from holdfast.stream.events import LAGGED, PING, StreamEvent
 from holdfast.stream.failures import log_failure
 from holdfast.stream.feed import Feed, Telling
@@ -151,17 +151,17 @@ class Follower:
                 self._superseded = None
             if self._offset == len(bundle.events):
                 break
-            return self._tell(event, self._at(event.version, event.place))
+            return self._tell(event, self._at(event))
         else:
             event = None
         self._bundle = None
-        self._cursor = Cursor(bundle.version, *self._seen)
+        self._cursor = Cursor(bundle.version, *self._seen, stamp=shortened(bundle.history_stamp))
         return None if event is None else self._tell(event, self._cursor)
 
-    def _at(self, version: Version, place: int | None) -> Cursor | None:
-        if place is None:
+    def _at(self, event: BundleEvent) -> Cursor | None:
+        if event.place is None:
             return None
-        return Cursor(version, *self._seen, place)
+        return Cursor(event.version, *self._seen, event.place, shortened(event.history_stamp))
 
     @property
     def _seen(self) -> tuple[int, int]:
@@ -182,26 +182,30 @@ class Follower:
         assert self._cursor is not None, "a part before any commit"
         if self._superseded is not None:
             self._said.append(said)  # told next
-            return self._take_back(said.episode.attempt, self._cursor.version)
+            return self._take_back(said.episode.attempt, self._cursor)
         self._seq = said.seq
-        event = self._event_of(said, self._cursor.version)
+        event = self._event_of(said, self._cursor)
         self._cursor = event.cursor
         return event
 
-    def _take_back(self, attempt: int, version: Version) -> StreamEvent:
+    def _take_back(self, attempt: int, at: Cursor) -> StreamEvent:
         """Before the first part of an attempt that does not go on from what is shown."""
         self._superseded = None
-        self._cursor = Cursor(version, attempt, 0)
+        self._cursor = Cursor(at.version, attempt, 0, stamp=at.stamp)
         return StreamEvent(EventKind.PREVIEW_RESET, self._cursor, preview_reset_data(attempt))
 
-    def _event_of(self, said: Said, version: Version) -> StreamEvent:
+    def _event_of(self, said: Said, at: Cursor) -> StreamEvent:
         """Of the newest part there is one for all who keep up: they are told the same bytes."""
         newest = self._feed.newest
-        if newest is not None and newest.said is said and newest.version == version:
+        if (
+            newest is not None
+            and newest.said is said
+            and (newest.version, newest.stamp) == (at.version, at.stamp)
+        ):
             return newest.event
-        cursor = Cursor(version, said.episode.attempt, said.seq)
+        cursor = Cursor(at.version, said.episode.attempt, said.seq, stamp=at.stamp)
         event = StreamEvent(EventKind.PART, cursor, said.data)
-        self._feed.newest = Telling(said, version, event)
+        self._feed.newest = Telling(said, at.version, at.stamp, event)
         return event
 
     # What has to be waited for.

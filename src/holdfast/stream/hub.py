@@ -186,7 +186,7 @@ class Hub:
 
     async def _poll(self) -> None:
         watched = {
-            chat_id: watch.feed.version
+            chat_id: (watch.feed.version, watch.feed.stamp)
             for chat_id, watch in self._watches.items()
             if watch.readers and watch.feed.version
         }
@@ -199,7 +199,8 @@ class Hub:
             moved = await self._sources.history.moved(dict(known[at : at + POLLED_AT_ONCE]))
             # A chat that is gone stands nowhere.
             now |= {chat_id: version or NO_VERSION for chat_id, version in moved}
-        fell = {chat_id for chat_id, version in now.items() if version < watched[chat_id]}
+        # At the version that we know: with another stamp, or it would not have been told.
+        fell = {chat_id for chat_id, version in now.items() if version <= watched[chat_id][0]}
         found = [i for i, version in now.items() if i in fell or self._lacks(i, version)]
         if not found:
             return

@@ -17,7 +17,7 @@ from holdfast.db.pool import NoDatabase, UnsafeDatabase
 from holdfast.domain.chat import Status
 from holdfast.domain.events import EventKind
 from holdfast.domain.fence import Fence
-from holdfast.domain.ids import ChatId, ClientKey, UserId
+from holdfast.domain.ids import ChatId, ClientKey, UserId, VersionStamp
 from holdfast.domain.messages import Role
 from holdfast.domain.outcome import Answer, Outcome
 from holdfast.domain.parts import Text, ToolResult
@@ -93,8 +93,10 @@ class CountedCommits:
     async def find_created(self, owner_id: UserId, key: ClientKey) -> Created | None:
         return await self._store.find_created(owner_id, key)
 
-    async def keep_receipt(self, chat_id: ChatId, keyed: Keyed, answer: Answer) -> bool:
-        return await self._store.keep_receipt(chat_id, keyed, answer)
+    async def keep_receipt(
+        self, chat_id: ChatId, keyed: Keyed, answer: Answer, stamp: VersionStamp
+    ) -> bool:
+        return await self._store.keep_receipt(chat_id, keyed, answer, stamp)
 
     async def commit(
         self, outcome: Outcome, *, fence: Fence | None = None, keyed: Keyed | None = None

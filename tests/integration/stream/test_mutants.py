@@ -5,9 +5,10 @@ from typing import Any, cast
 
 import pytest
 
-from holdfast.domain.commands import CommitStep, FinishTurn
+from holdfast.domain.commands import CommitStep, FinishTurn, SendMessage
 from holdfast.domain.events import EventKind
 from holdfast.ports.bus import Bus
+from holdfast.stream.cursor import Cursor
 from holdfast.stream.feed import Feed
 from holdfast.stream.follower import Follower
 from tests.requirements import requirement
@@ -23,6 +24,7 @@ from tests.support.streams import (
     recording,
 )
 from tests.support.waits import HANG_S
+from tests.support.world import ACTOR
 
 SOON_S = 1.0
 
@@ -84,11 +86,49 @@ async def doubles_are_dropped_by_their_numbers(stage: Stage, within_s: float) ->
         assert len(reader.parts) == 3
 
 
+async def lost_commits_are_noticed_by_a_cursor(stage: Stage, within_s: float) -> None:
+    """The version of the cursor has come again, for another message."""
+    chat_id = (await stage.create()).chat_id
+    set_back = await stage.world.keep(chat_id)
+    await stage.do(chat_id, SendMessage(user("lost")))
+    async with (
+        stage.replica(NEVER_POLLS) as one,
+        recording(one.hub, chat_id) as reader,
+    ):
+        await reader.until(lambda r: r.seqs == [1] and "queue" in r.kinds, within_s)
+    await set_back()
+    await stage.do(chat_id, SendMessage(user("again")))
+    async with (
+        stage.replica(NEVER_POLLS) as two,
+        recording(two.hub, chat_id, reader.cursor) as back,
+    ):
+        await back.until(lambda r: r.kinds[:1] == ["history_reset"], within_s)
+
+
+async def lost_commits_are_noticed_by_the_poll(stage: Stage, within_s: float) -> None:
+    """The version that the feed knows has come again while the store was away."""
+    chat_id = (await stage.create()).chat_id
+    set_back = await stage.world.keep(chat_id)
+    async with (
+        stage.replica() as one,
+        recording(one.hub, chat_id) as reader,
+    ):
+        await stage.do(chat_id, SendMessage(user("lost")))
+        await reader.until(lambda r: r.seqs == [1], within_s)
+        one.store.away = True
+        await set_back()
+        await stage.world.ledger.transact(chat_id, SendMessage(user("again")), by=ACTOR)
+        one.store.away = False
+        await reader.until(lambda r: "again" in str(r.view.messages), within_s)
+
+
 Scenario = Callable[[Stage, float], Awaitable[None]]
 SCENARIOS: dict[str, Scenario] = {
     "subscribe after the snapshot": nothing_falls_between_reading_and_following,
     "no gap filling": gaps_in_live_parts_are_filled,
     "no dropping by number": doubles_are_dropped_by_their_numbers,
+    "cursors without a stamp": lost_commits_are_noticed_by_a_cursor,
+    "feeds without a stamp": lost_commits_are_noticed_by_the_poll,
 }
 
 
@@ -104,6 +144,16 @@ async def test_gaps_in_live_parts_are_filled(stage: Stage) -> None:
 
 async def test_doubles_are_dropped_by_their_numbers(stage: Stage) -> None:
     await doubles_are_dropped_by_their_numbers(stage, HANG_S)
+
+
+@requirement("L146")
+async def test_lost_commits_are_noticed_by_a_cursor(stage: Stage) -> None:
+    await lost_commits_are_noticed_by_a_cursor(stage, HANG_S)
+
+
+@requirement("L146")
+async def test_lost_commits_are_noticed_by_the_poll(stage: Stage) -> None:
+    await lost_commits_are_noticed_by_the_poll(stage, HANG_S)
 
 
 async def late_run(self: Any) -> None:
@@ -142,10 +192,20 @@ async def any_number(self: Any, part: Any) -> None:
         self._wake()
 
 
+def any_history(self: Any, history_stamp: Any) -> bool:
+    return True
+
+
+def another_version(self: Any, chat: Any) -> bool:
+    return chat.version != self.version
+
+
 MUTANTS: dict[str, list[tuple[type, str, Any]]] = {
     "subscribe after the snapshot": [(Feed, "run", late_run)],
     "no gap filling": [(Feed, "_fill", no_fill), (Follower, "_listen_again", no_listening)],
     "no dropping by number": [(Feed, "_hear_part", any_number), (Follower, "_part", any_part)],
+    "cursors without a stamp": [(Cursor, "may_be_of", any_history)],
+    "feeds without a stamp": [(Feed, "_stands_elsewhere", another_version)],
 }
 
 

@@ -12,7 +12,7 @@ from holdfast.domain.chat import Chat
 from holdfast.domain.commands import Create, DeclareTools, SendMessage
 from holdfast.domain.errors import ChangedMeanwhile, ChatBusy
 from holdfast.domain.fence import Fence
-from holdfast.domain.ids import ChatId, ClientKey, UserId, Version
+from holdfast.domain.ids import ChatId, ClientKey, UserId, Version, VersionStamp
 from holdfast.domain.outcome import Answer, Outcome
 from holdfast.ports.store import Created, Keyed, Stamp
 from tests.support.builders import NOW, ORG, OWNER, a_tool, user
@@ -43,11 +43,13 @@ class Contended(FakeStore):
         return None if self.gone else await super().find_created(owner_id, key)
 
     @override
-    async def keep_receipt(self, chat_id: ChatId, keyed: Keyed, answer: Answer) -> bool:
+    async def keep_receipt(
+        self, chat_id: ChatId, keyed: Keyed, answer: Answer, stamp: VersionStamp
+    ) -> bool:
         hook, self.before_receipt = self.before_receipt, None
         if hook is not None:
             await hook()
-        return await super().keep_receipt(chat_id, keyed, answer)
+        return await super().keep_receipt(chat_id, keyed, answer, stamp)
 
     @override
     async def commit(

@@ -6,6 +6,7 @@ import pytest
 
 from holdfast.cli.render.live import Ink, Live, LiveOptions
 from holdfast.cli.render.text import ASCII
+from tests.requirements import requirement
 
 AT = "2026-01-01T00:00:00+00:00"
 LATER = "2026-01-01T00:00:07+00:00"
@@ -212,6 +213,29 @@ def test_a_second_snapshot_repeats_no_message() -> None:
 
     assert written(first) == "› hi\nhello\n"
     assert second == []
+
+
+@requirement("L146")
+def test_snapshot_with_other_messages_of_the_same_number_is_written() -> None:
+    """A failover lost what was written; the numbers came again."""
+    live = Live(LiveOptions(marks=ASCII))
+    fed(
+        live,
+        ("message", message(1, "user", text("hi"))),
+        ("message", message(2, "user", text("pay ALICE"))),
+        ("message", message(3, "assistant", text("paid ALICE"))),
+    )
+
+    inks = fed(
+        live,
+        ("history_reset", {"from": 1, "older": None}),
+        ("message", message(1, "user", text("hi"))),
+        ("message", message(2, "user", text("pay BOB"), created_at=LATER)),
+        ("message", message(3, "assistant", text("paid BOB"), created_at=LATER)),
+        ("status", status("idle")),
+    )
+
+    assert written(inks) == "-- rewritten from message 2\n> pay BOB\n\npaid BOB\n"
 
 
 def test_an_edit_shows_what_is_said_instead() -> None:

@@ -7,11 +7,11 @@ from typing import Any
 import orjson
 import pytest
 
-from holdfast.chats.telling import decode_inline, encode_data, encode_inline
+from holdfast.chats.telling import Stamps, decode_inline, encode_data, encode_inline
 from holdfast.domain import events
 from holdfast.domain.chat import Chat, Status
 from holdfast.domain.events import EventKind, of_commit, of_state
-from holdfast.domain.ids import CallId, Epoch, Seq, Version
+from holdfast.domain.ids import CallId, Epoch, Seq, Version, VersionStamp
 from holdfast.domain.messages import Message, MessageBody, Role, Visibility
 from holdfast.domain.parts import Context, Native, Text, ToolCall
 from tests.requirements import requirement
@@ -104,6 +104,22 @@ def test_an_inline_commit_survives_the_journey() -> None:
     assert [(e.kind, e.place, orjson.loads(e.data)) for e in inline.events] == [
         (e.kind, e.place, orjson.loads(orjson.dumps(e.data))) for e in told
     ]
+
+
+@requirement("L146")
+@pytest.mark.parametrize(
+    ("head", "stamps"),
+    [
+        (encode_inline(3, (), Stamps(*map(VersionStamp, (5, 4, 2)))), (5, 4, 2)),
+        (b"3", (0, 0, 0)),
+        (b"3 5 4 2 7", (5, 4, 2)),
+    ],
+    ids=["ours", "of an older version", "of a newer version"],
+)
+def test_inline_commit_tells_the_stamps(head: bytes, stamps: tuple[int, ...]) -> None:
+    inline = decode_inline(head)
+    assert inline is not None
+    assert (inline.attempt, inline.stamps) == (3, stamps)
 
 
 @pytest.mark.parametrize("garbage", [b"", b"x", b"1\n2 unknown_kind {}", b"1\n2"])

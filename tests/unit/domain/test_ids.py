@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.domain.ids import RANDOM_BITS, uuid7
+from holdfast.domain.ids import NO_STAMP, RANDOM_BITS, VersionStamp, differ, uuid7
+from tests.requirements import requirement
 
 MS = st.integers(0, 2**48 - 1)
 CHANCE = st.integers(0, 2**RANDOM_BITS - 1)
@@ -33,3 +34,13 @@ def test_all_of_chance_is_used(ms: int, chance: int, other: int) -> None:
 def test_what_does_not_fit_is_our_mistake(ms: int, chance: int) -> None:
     with pytest.raises(AssertionError):
         uuid7(ms, chance)
+
+
+@requirement("L146")
+def test_stamps_differ_only_if_both_are_known() -> None:
+    one, other = VersionStamp(1), VersionStamp(2)
+    assert differ(one, other)
+    assert not differ(one, one)
+    assert not differ(NO_STAMP, one)
+    assert not differ(one, NO_STAMP)
+    assert not differ(NO_STAMP, NO_STAMP)

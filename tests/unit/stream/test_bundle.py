@@ -5,26 +5,29 @@ from typing import Any
 import orjson
 import pytest
 
+from holdfast.chats.telling import EncodedEvent, Inline, Stamps
 from holdfast.domain.chat import Chat, Status
 from holdfast.domain.events import EventKind
-from holdfast.domain.ids import Epoch, Seq, Version
+from holdfast.domain.ids import Epoch, Seq, Version, VersionStamp
 from holdfast.domain.messages import Message, MessageBody, Visibility
+from holdfast.ports.bus import Episode, Hint
 from holdfast.ports.history import Changes, Page
 from holdfast.stream import bundle as bundles
 from holdfast.stream.bundle import Bundle
 from tests.requirements import requirement
-from tests.support.builders import NOW, a_chat, reply, system, user
+from tests.support.builders import CHAT, NOW, a_chat, reply, system, user
 
 BIG = 10**9
 
 
-def message(seq: int, revision: int, body: MessageBody | None = None) -> Message:
+def message(seq: int, revision: int, body: MessageBody | None = None, stamp: int = 0) -> Message:
     return Message(
         seq=Seq(seq),
         body=body or reply(str(seq)),
         revision=Version(revision),
         epoch=Epoch(1),
         created_at=NOW,
+        stamp=VersionStamp(stamp),
     )
 
 
@@ -74,6 +77,42 @@ def test_what_was_hidden_is_forgotten_before_what_replaced_it() -> None:
 
     only_hidden = bundles.of_changes(at(9), Version(6), None, changes(hidden_from=2))
     assert places(only_hidden)[0] == ("history_reset", 9, 0)
+
+
+@requirement("L146")
+def test_every_event_names_the_stamp_of_the_history_as_of_its_version() -> None:
+    written = (message(3, 7, stamp=71), message(5, 8, stamp=81))
+    chat = at(9, stamp=VersionStamp(91), history_stamp=VersionStamp(81))
+
+    missed = bundles.of_changes(chat, Version(6), None, changes(*written, hidden_from=2))
+    snapshot = bundles.of_snapshot(chat, Page(written, None), BIG)
+    nothing = bundles.of_changes(chat, Version(9), None, changes(hidden_from=2))
+
+    reset_and_messages = [(7, 71), (7, 71), (8, 81)]
+    assert histories(missed) == [*reset_and_messages, (9, 81)]
+    assert histories(snapshot) == [*reset_and_messages, (9, 81), (9, 81)]
+    assert histories(nothing) == [(9, 81), (9, 81)]
+    anew = bundles.to_begin_anew(chat, Version(9))
+    for bundle in (missed, snapshot, bundles.of_nothing(chat), anew):
+        assert (bundle.stamp, bundle.history_stamp) == (91, 81)
+
+
+@requirement("L146")
+def test_commit_of_a_hint_names_its_stamps() -> None:
+    status = EncodedEvent(EventKind.STATUS, 2, b"{}")
+    stamps = Stamps(VersionStamp(91), VersionStamp(81), VersionStamp(71))
+    hint = Hint(CHAT, Version(9), Status.IDLE, history_version=Version(8))
+
+    inline, before = Inline(1, (status,), stamps), Episode(Version(8), 1)
+    bundle = bundles.of_hint(hint, inline, before, spent=False)
+
+    assert [kind for kind, *_ in places(bundle)] == ["preview_reset", "status"]
+    assert histories(bundle) == [(9, 81), (9, 81)]
+    assert (bundle.stamp, bundle.history_stamp) == (91, 81)
+
+
+def histories(bundle: Bundle) -> list[tuple[int, int]]:
+    return [(event.version, event.history_stamp) for event in bundle.events]
 
 
 @pytest.mark.parametrize(

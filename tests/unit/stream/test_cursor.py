@@ -6,19 +6,51 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.domain.events import EventKind
-from holdfast.domain.ids import Version
+from holdfast.domain.ids import NO_STAMP, Version, VersionStamp
 from holdfast.ports.bus import Episode, LivePart
 from holdfast.stream.cursor import Cursor
 from holdfast.stream.events import PING, StreamEvent, part_data
+from tests.requirements import requirement
 from tests.support.builders import CHAT
 
 NUMBERS = st.integers(0, 999_999_999)
 
 
-@given(st.integers(1, 10**18 - 1), NUMBERS, NUMBERS, st.none() | NUMBERS)
-def test_a_cursor_survives_as_text(version: int, attempt: int, seq: int, place: int | None) -> None:
-    cursor = Cursor(Version(version), attempt, seq, place)
+@given(st.integers(1, 10**18 - 1), NUMBERS, NUMBERS, st.none() | NUMBERS, st.integers(0, 2**32 - 1))
+def test_a_cursor_survives_as_text(
+    version: int, attempt: int, seq: int, place: int | None, stamp: int
+) -> None:
+    cursor = Cursor(Version(version), attempt, seq, place, stamp)
     assert Cursor.parse(cursor.text) == cursor
+    # What clients of every version read of it: the version, and whether it is within a commit.
+    first, *rest = cursor.text.split(".")
+    assert int(first) == version
+    assert len(rest) == (2 if place is None else 3)
+    assert all(each.isdecimal() for each in rest)
+
+
+@pytest.mark.parametrize(
+    ("text", "stamp"),
+    [("7.1.3", 0), ("7.1.3.2", 0), ("7.000000000421.3", 42), ("7.000000000420.3.2", 42)],
+)
+def test_both_forms_of_a_cursor_are_read(text: str, stamp: int) -> None:
+    cursor = Cursor.parse(text)
+    assert cursor is not None
+    assert (cursor.version, cursor.stamp, cursor.seq) == (7, stamp, 3)
+    assert cursor.text == text
+
+
+@requirement("L146")
+def test_cursor_is_of_the_history_with_its_stamp_and_of_one_that_is_not_known() -> None:
+    stamp = VersionStamp(0x1234_5678_9ABC_DEF0)
+    cursor = Cursor.of(Version(7), stamp)
+    assert 0 < cursor.stamp < 2**32
+    assert cursor.may_be_of(stamp)
+    assert not cursor.may_be_of(VersionStamp(stamp ^ 1))
+    assert cursor.may_be_of(NO_STAMP)
+    assert Cursor(Version(7), 1, 3).may_be_of(stamp), "a cursor of an older version"
+    all_zero = VersionStamp(1 << 40)
+    assert cursor.may_be_of(all_zero), "nothing is left of it in a cursor"
 
 
 @pytest.mark.parametrize(
@@ -40,6 +72,12 @@ def test_a_cursor_survives_as_text(version: int, attempt: int, seq: int, place: 
         "1.1234567890.0",
         "1.2.3.1234567890",
         "null",
+        "1.00000000000.0",
+        "1.000000000000.0",
+        "1.042949672960.0",
+        "1.0429496729601.0",
+        "1.0000000004201.3",
+        "1.00000000421.3",
     ],
 )
 def test_what_we_never_wrote_is_no_cursor(text: str) -> None:

@@ -13,7 +13,7 @@ from holdfast.chats.ledger import Ledger
 from holdfast.domain.commands import CommitStep, FinishTurn, SendMessage
 from holdfast.domain.errors import ChatTooNew, FormatUnknown, Unavailable
 from holdfast.domain.events import EventKind
-from holdfast.domain.ids import ChatId, Seq, Version
+from holdfast.domain.ids import ChatId, Seq, Version, VersionStamp
 from holdfast.ports.history import PAGE_BYTES_MAX, Page
 from holdfast.ports.store import JUST_THE_CHAT, Asking, Loaded
 from holdfast.stream.events import StreamEvent
@@ -81,7 +81,7 @@ class Store(WatchedStore):
         )
 
     async def moved(  # pyright: ignore[reportImplicitOverride]
-        self, known: Mapping[ChatId, Version]
+        self, known: Mapping[ChatId, tuple[Version, VersionStamp]]
     ) -> Sequence[tuple[ChatId, Version | None]]:
         if self.poll_fails:
             self.poll_fails -= 1

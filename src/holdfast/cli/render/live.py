@@ -55,6 +55,8 @@ class Live:
     _calls: dict[str, Data] = field(default_factory=dict[str, Data])
     _snapshot: list[Data] | None = None
     _seen_seq: int = 0
+    _written: dict[int, str] = field(default_factory=dict[int, str])
+    """When each message was committed that was written here, by its seq."""
     _queue_length: int = 0
     _answered: bool = False
 
@@ -102,8 +104,7 @@ class Live:
     def _history_reset(self, data: Data) -> Iterator[Ink]:
         yield from self._preview_over()
         if data["from"] > 1:
-            self._seen_seq = min(self._seen_seq, data["from"] - 1)
-            yield from self.note(f"{self.options.marks.rule} rewritten from message {data['from']}")
+            yield from self._rewritten(data["from"])
             return
         self._snapshot = []
         if data["older"] is not None and self.options.tail is None:
@@ -121,14 +122,22 @@ class Live:
 
     def _message(self, data: Data) -> Iterator[Ink]:
         if data["seq"] <= self._seen_seq:
-            return  # after a reset of the connection a snapshot may tell what we have written
+            # After a reset of the connection a snapshot may tell what we have written.
+            if self._written.get(data["seq"], data["created_at"]) == data["created_at"]:
+                return
+            yield from self._rewritten(data["seq"])  # what we wrote was lost with its database
         if self._snapshot is not None:
             self._snapshot.append(data)
             return
         yield from self._committed(data)
 
+    def _rewritten(self, seq: int) -> Iterator[Ink]:
+        self._seen_seq = min(self._seen_seq, seq - 1)
+        yield from self.note(f"{self.options.marks.rule} rewritten from message {seq}")
+
     def _committed(self, message: Data) -> Iterator[Ink]:
         self._seen_seq = message["seq"]
+        self._written[message["seq"]] = message["created_at"]
         match message["role"]:
             case "user":
                 yield from self._preview_over()

@@ -1,5 +1,5 @@
 -- The bytes that a chat has stored, for the quota of its owner
--- depends: 0010-version-stamps
+-- depends: 0012-history-stamps
 
 -- migrate: apply
 

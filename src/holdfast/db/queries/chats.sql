@@ -183,12 +183,12 @@ with quota as (
 , appended as (
     insert into messages (
         chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort,
-        author_id, usage, cost_micros, created_at
+        author_id, usage, cost_micros, created_at, stamp
     )
     select
         created.id, m.seq, created.version, created.epoch, m.role, m.ending, m.visibility, :format,
         m.parts, octet_length(m.parts::text), m.model, m.effort, m.author_id, m.usage, m.cost_micros,
-        statement_timestamp()
+        statement_timestamp(), :history_stamp
     from created, unnest(
         :seqs::integer[], :roles::text[], :endings::text[], :visibilities::text[], :parts::json[],
         :models::text[], :efforts::text[], :authors::uuid[], :usages::json[], :costs::bigint[]
@@ -204,12 +204,12 @@ select null, null, true from quota where quota.is_full
 , copied as (
     insert into messages (
         chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort,
-        author_id, created_at
+        author_id, created_at, stamp
     )
     select
         created.id, row_number() over (order by m.seq), created.version, created.epoch, m.role,
         m.ending, m.visibility, m.format, m.parts, m.bytes, m.model, m.effort, m.author_id,
-        m.created_at
+        m.created_at, :history_stamp
     from created
     cross join messages as m
     where m.chat_id = :source_id and m.seq <= :upto and m.revision <= :source_version
@@ -300,13 +300,13 @@ with moved as (
 , appended as (
     insert into messages (
         chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort,
-        author_id, usage, cost_micros, created_at
+        author_id, usage, cost_micros, created_at, stamp
     )
     select
         moved.id, :m_seq, moved.version, moved.epoch, :m_role, :m_ending, :m_visibility, :format,
         :m_parts::json, octet_length(:m_parts::json::text), :m_model, :m_effort, :m_author,
         :m_usage::json, :m_cost,
-        statement_timestamp()
+        statement_timestamp(), :history_stamp
     from moved
 )
 
@@ -314,12 +314,12 @@ with moved as (
 , appended as (
     insert into messages (
         chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort,
-        author_id, usage, cost_micros, created_at
+        author_id, usage, cost_micros, created_at, stamp
     )
     select
         moved.id, m.seq, moved.version, moved.epoch, m.role, m.ending, m.visibility, :format,
         m.parts, octet_length(m.parts::text), m.model, m.effort, m.author_id, m.usage, m.cost_micros,
-        statement_timestamp()
+        statement_timestamp(), :history_stamp
     from moved, unnest(
         :seqs::integer[], :roles::text[], :endings::text[], :visibilities::text[], :parts::json[],
         :models::text[], :efforts::text[], :authors::uuid[], :usages::json[], :costs::bigint[]
@@ -329,7 +329,7 @@ with moved as (
 -- commit_rest --
 -- The rarer changes: an edit or restore hides and copies messages, and the queue moves.
 , hidden as (
-    update messages set removed_revision = moved.version
+    update messages set removed_revision = moved.version, removed_stamp = :history_stamp
     from moved
     where messages.chat_id = moved.id and messages.seq between :hidden_from and :last_seq_before
         and messages.removed_revision is null
@@ -337,12 +337,12 @@ with moved as (
     -- Copies cost nothing: the originals keep what was billed.
     insert into messages (
         chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort,
-        author_id, copied_from
+        author_id, copied_from, stamp
     )
     select
         moved.id, :last_seq_before + row_number() over (order by m.seq), moved.version, moved.epoch, m.role,
         m.ending, m.visibility, m.format, m.parts, m.bytes, m.model, m.effort, m.author_id,
-        coalesce(m.copied_from, m.seq)
+        coalesce(m.copied_from, m.seq), :history_stamp
     from moved
     inner join messages as m on m.chat_id = moved.id
     where m.seq > :shared_seq and m.revision <= :past_version and m.removed_revision > :past_version
@@ -375,12 +375,12 @@ with moved as (
 , promoted as (
     insert into messages (
         chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort,
-        author_id, created_at
+        author_id, created_at, stamp
     )
     select
         moved.id, :p_seq, moved.version, moved.epoch, 'user', 'complete', 'both', q.format, q.parts,
         coalesce(q.bytes, octet_length(q.parts::text)), q.model, q.effort, q.author_id,
-        statement_timestamp()
+        statement_timestamp(), :history_stamp
     from moved
     inner join queued_messages as q on q.chat_id = moved.id and q.id = :p_queued_id
     returning format, parts
@@ -403,6 +403,6 @@ left join promoted on true
 -- Of a request that changed nothing. It is ordered before any commit that comes at the same time.
 insert into receipts (chat_id, client_key, digest, version, seq, queued_id)
 select id, :client_key, :digest, version, :answer_seq, :answer_queued_id
-from chats where id = :chat_id and version = :expected_version
+from chats where id = :chat_id and version = :expected_version and stamp = :expected_stamp
 on conflict do nothing
 returning chat_id

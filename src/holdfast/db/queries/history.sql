@@ -6,7 +6,7 @@
 select
     m.seq, m.revision, m.removed_revision, m.epoch, m.role, m.ending, m.visibility, m.format,
     m.parts, m.model, m.effort, m.author_id, m.usage, m.cost_micros, m.copied_from, m.created_at,
-    m.met
+    m.stamp, m.met
 from (
     select
         page.*, count(*) over () as met, row_number() over newest_first as number,
@@ -32,7 +32,7 @@ order by m.seq desc
 select
     asked.place, m.seq, m.revision, m.removed_revision, m.epoch, m.role, m.ending, m.visibility,
     m.format, m.parts, m.model, m.effort, m.author_id, m.usage, m.cost_micros, m.copied_from,
-    m.created_at, m.met
+    m.created_at, m.stamp, m.met
 from unnest(:chat_ids::uuid[], :as_ofs::bigint[]) with ordinality as asked (chat_id, as_of, place)
 cross join lateral (
     select
@@ -68,13 +68,24 @@ where m.revision <= :as_of and (m.removed_revision is null or m.removed_revision
 -- What was written or hidden after a version and up to another (null: now), oldest first, and the
 -- version that this leads to: at most :limit messages, and :bytes_max bytes or one message. Revisions
 -- never fall along seq, so what is new is the end of the primary key: no index on revisions is
--- needed.
+-- needed. `history_stamp`: of the commit that made the history as it was at the first version, which
+-- wrote the last message up to there or hid some; 0 if an older version of the software did.
 with known as (
-    select coalesce(max(seq), 0) as seq
+    select
+        coalesce(max(seq), 0) as seq, coalesce(max(revision), 0) as revision,
+        coalesce(max(stamp), 0) as stamp
     from (
-        select seq from messages
+        select seq, revision, stamp from messages
         where chat_id = :chat_id and revision <= :version
         order by seq desc
+        limit 1
+    ) as last
+), cut as (
+    select coalesce(max(removed_revision), 0) as revision, coalesce(max(removed_stamp), 0) as stamp
+    from (
+        select removed_revision, removed_stamp from messages
+        where chat_id = :chat_id and removed_revision <= :version
+        order by removed_revision desc
         limit 1
     ) as last
 ), following as (
@@ -107,8 +118,11 @@ select
     least(c.version, :as_of) as version, c.history_version, hidden.first_seq as hidden_from,
     w.seq, w.revision, w.removed_revision, w.epoch, w.role, w.ending, w.visibility, w.format,
     w.parts, w.model, w.effort, w.author_id, w.usage, w.cost_micros, w.copied_from, w.created_at,
-    w.met
+    w.stamp, w.met,
+    case when cut.revision > known.revision then cut.stamp else known.stamp end as history_stamp
 from chats as c
+cross join known
+cross join cut
 cross join hidden
 left join written as w on w.number = 1 or w.upto <= :bytes_max
 where c.id = :chat_id
@@ -122,9 +136,10 @@ where id = any(:chat_ids::uuid[])
 -- Nearly always nothing: thousands of chats are asked about at a time, and the process that asks
 -- would have to look at every row.
 select known.id, c.version
-from unnest(:chat_ids::uuid[], :versions::bigint[]) as known (id, version)
+from unnest(:chat_ids::uuid[], :versions::bigint[], :stamps::bigint[]) as known (id, version, stamp)
 left join chats as c on c.id = known.id
 where c.version is distinct from known.version
+    or (c.stamp <> known.stamp and c.stamp <> 0 and known.stamp <> 0)
 
 -- older_paths --
 -- The histories that an edit or a restore left behind: as of which version, and what was hidden.

@@ -19,7 +19,7 @@ from holdfast.db.verify import verify
 from holdfast.domain.chat import Status
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.fence import Fence
-from holdfast.domain.ids import ChatId, ClientKey, UserId
+from holdfast.domain.ids import ChatId, ClientKey, UserId, VersionStamp
 from holdfast.domain.messages import Role
 from holdfast.domain.outcome import Answer, Outcome
 from holdfast.domain.parts import Text
@@ -57,8 +57,10 @@ class Losing:
     async def find_created(self, owner_id: UserId, key: ClientKey) -> Created | None:
         return await self.inner.find_created(owner_id, key)
 
-    async def keep_receipt(self, chat_id: ChatId, keyed: Keyed, answer: Answer) -> bool:
-        return await self.inner.keep_receipt(chat_id, keyed, answer)
+    async def keep_receipt(
+        self, chat_id: ChatId, keyed: Keyed, answer: Answer, stamp: VersionStamp
+    ) -> bool:
+        return await self.inner.keep_receipt(chat_id, keyed, answer, stamp)
 
     async def create(self, outcome: Outcome, keyed: Keyed | None = None) -> Stamp | None:
         stamp = await self.inner.create(outcome, keyed)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from holdfast.bootstrap import Adapters
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.fence import Fence
-from holdfast.domain.ids import ChatId, ClientKey, UserId
+from holdfast.domain.ids import ChatId, ClientKey, UserId, VersionStamp
 from holdfast.domain.outcome import Answer, Outcome
 from holdfast.ports.store import JUST_THE_CHAT, Asking, Created, Keyed, Loaded, Stamp, Store
 
@@ -21,8 +21,10 @@ class Hopeful:
     async def find_created(self, owner_id: UserId, key: ClientKey) -> Created | None:
         return await self.inner.find_created(owner_id, key)
 
-    async def keep_receipt(self, chat_id: ChatId, keyed: Keyed, answer: Answer) -> bool:
-        return await self.inner.keep_receipt(chat_id, keyed, answer)
+    async def keep_receipt(
+        self, chat_id: ChatId, keyed: Keyed, answer: Answer, stamp: VersionStamp
+    ) -> bool:
+        return await self.inner.keep_receipt(chat_id, keyed, answer, stamp)
 
     async def create(self, outcome: Outcome, keyed: Keyed | None = None) -> Stamp | None:
         return await self.inner.create(outcome, keyed)

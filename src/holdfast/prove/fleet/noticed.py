@@ -16,6 +16,7 @@ def fleet_mutants() -> list[Mutant]:
     return [
         Mutant("a standby is taken for a primary", "changing primaries", _standby, alone=True),
         Mutant("ready without writes", "changing primaries", _ready, alone=True),
+        Mutant("cursors without a stamp", "changing primaries", _cursors, alone=True),
         Mutant("a batch is decoded whole", "unreadable rows", _batch),
         Mutant("a task ends its process", "refused statements", _crew),
         Mutant("a worker never gives up its lease", "refused statements", _lease),
@@ -36,6 +37,12 @@ async def _ready() -> bool:
     mutant = "ready without writes"
     found = primaries.change(_one(), mutant, part="read only", settle_s=SOON_S)
     return await _sees("/readyz says 200", found)
+
+
+async def _cursors() -> bool:
+    mutant = "cursors without a stamp"
+    found = primaries.change(_one(), mutant, part="lost commits", settle_s=SOON_S)
+    return await _sees("that came back still shows lost words", found)
 
 
 async def _batch() -> bool:

@@ -3,12 +3,12 @@
 A private primary with an asynchronous standby; a line in front of them is the endpoint that the
 server knows. The endpoint leads to the read-only standby for a while and back; then the primary is
 shut down, the standby is promoted and the endpoint is moved. Last, a standby that had received
-nothing for a while is promoted: commits that the server remembers never happened.
+nothing for a while is promoted: commits that the server remembers, and readers saw, never happened.
 """
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -20,6 +20,7 @@ import asyncpg
 
 from holdfast.db.migrate import MigrateOptions, migrate
 from holdfast.prove.attack import Found, Order
+from holdfast.prove.fleet.readers import Reader
 from holdfast.prove.stage.private_postgres import PrivatePostgres, private_postgres, standby_of
 from holdfast.prove.stage.proxy import Line, a_line
 from holdfast.prove.stage.served import Served, served
@@ -43,6 +44,7 @@ STAMPED: Final = """
     where table_name = 'chats' and column_name = 'stamp')
 """
 """Without it, versions that come again are taken for the same history; the part is not tried."""
+LOST: Final = "the lost words"
 CAUGHT_UP: Final = "select pg_last_wal_replay_lsn() >= $1::text::pg_lsn"
 
 
@@ -183,57 +185,73 @@ async def _is_stamped(stage: Theatre, found: Found, order: Order) -> bool:
 async def lose_commits(place: Fleet, found: Found, order: Order) -> None:
     """A turn that the server remembers was never received by the standby. The person asks for
     something else; what the server then tells readers must be what is stored."""
-    admin, chat_id = place.server.admin, place.chat_id
+    await _stop_replication(place)
+    async with _reader(place).connected() as connected:
+        await _say_and_wait(place, LOST)
+        away = await _seen(place, LOST)
+        if not await connected.until_shown(_said(LOST), place.settle_s):
+            place.wrong.append("a connected reader was not told of a turn")
+        await place.primary.stop()
+        await place.standby.promote()
+        right_s = place.lead_to(place.standby)
+        await _judge(place, found, order, "lost_commits", right_s)
+        place.taken.clear()
+        await _say_and_wait(place, "the new words")
+        known = await _seen(place, "the new words")
+        await _say_and_wait(place, "and more")
+        found.figures["lost_commits_tried"] = found.figures.get("lost_commits_tried", 0) + 1
+        stored = (await place.server.admin.get(f"chats/{place.chat_id}/messages")).json["messages"]
+        if LOST in str(stored):
+            place.wrong.append("lost words are stored")
+        await _judge_reader(place, connected, stored, "that stayed")
+    async with away.connected():
+        await _judge_reader(place, away, stored, "that came back")
+    async with known.connected():
+        await _judge_reader(place, known, stored, "of what is stored")
+    if known.begun_anew:
+        place.wrong.append("a reader of what is stored was told to begin anew")
+    anew = found.figures.get("readers_begun_anew", 0)
+    found.figures["readers_begun_anew"] = anew + bool(connected.begun_anew) + bool(away.begun_anew)
+    await _sum_up(place, place.standby, found)
+
+
+async def _stop_replication(place: Fleet) -> None:
     position = await _ask(place.primary, "select pg_current_wal_lsn()::text")
     await _until(lambda: _ask(place.standby, CAUGHT_UP, position), SETTLE_S, "no replication")
     await _ask(place.standby, "alter system set primary_conninfo = ''")
     await _ask(place.standby, "select pg_reload_conf()")
     receivers = "select not exists (select from pg_stat_wal_receiver)"
     await _until(lambda: _ask(place.standby, receivers), SETTLE_S, "the standby goes on")
-    await _say_and_wait(place, "the lost words")
-    async with admin.stream(chat_id) as events:
-        cursor = await _cursor(events)
-    await place.primary.stop()
-    await place.standby.promote()
-    right_s = place.lead_to(place.standby)
-    await _judge(place, found, order, "lost_commits", right_s)
-    place.taken.clear()
-    await _say_and_wait(place, "the new words")
-    await _say_and_wait(place, "and more")
-    found.figures["lost_commits_tried"] = found.figures.get("lost_commits_tried", 0) + 1
-    stored = await _texts(place)
-    async with admin.stream(chat_id, cursor) as events:
-        first = await anext(events)
-        while first.get("event") is None:
-            first = await anext(events)
-        if first["event"] != "history_reset":
-            # Known: cursors hold versions without their stamp (docs/adr/0042-version-stamps.md).
-            found.open_items.append(f"a cursor of lost commits is resumed with {first['event']}")
-    if any("the lost words" in text for text in stored):
-        place.wrong.append("lost words are shown")
-    await _sum_up(place, place.standby, found)
+
+
+def _reader(place: Fleet) -> Reader:
+    return Reader(place.server.admin, place.chat_id)
+
+
+async def _seen(place: Fleet, text: str) -> Reader:
+    """A reader that was told of this turn, and left."""
+    async with _reader(place).connected() as reader:
+        if not await reader.until_shown(_said(text), place.settle_s):
+            place.wrong.append("a new reader is not told of a turn")
+    return reader
+
+
+async def _judge_reader(place: Fleet, reader: Reader, stored: Sequence[Any], which: str) -> None:
+    if not await reader.until_same(stored, place.settle_s):
+        place.wrong.append(f"a reader {which} does not show what is stored")
+    if reader.shows(LOST):
+        place.wrong.append(f"a reader {which} still shows lost words")
+
+
+def _said(text: str) -> str:
+    return f'{text} [[sim: say "yes"]]'
 
 
 async def _say_and_wait(place: Fleet, text: str) -> None:
     admin = place.server.admin
-    said = await admin.post(
-        f"chats/{place.chat_id}/messages", {"text": f'{text} [[sim: say "yes"]]'}
-    )
+    said = await admin.post(f"chats/{place.chat_id}/messages", {"text": _said(text)})
     assert said.status == 202, said.raw
     await admin.until(place.chat_id, "idle")
-
-
-async def _cursor(events: Any) -> str:
-    async with asyncio.timeout(SETTLE_S):
-        async for event in events:
-            if "id" in event:
-                return event["id"]
-    raise TimeoutError("a stream without a cursor")
-
-
-async def _texts(place: Fleet) -> list[str]:
-    page = await place.server.admin.get(f"chats/{place.chat_id}/messages")
-    return [str(message) for message in page.json["messages"]]
 
 
 async def _refused(place: Fleet) -> bool:

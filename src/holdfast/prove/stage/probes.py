@@ -18,7 +18,16 @@ from uuid import UUID
 
 from holdfast.domain.chat import Chat, OpenCall
 from holdfast.domain.fence import Fence
-from holdfast.domain.ids import ChatId, ClientKey, QueuedId, Seq, UserId, Version, WorkerId
+from holdfast.domain.ids import (
+    ChatId,
+    ClientKey,
+    QueuedId,
+    Seq,
+    UserId,
+    Version,
+    VersionStamp,
+    WorkerId,
+)
 from holdfast.domain.messages import MessageBody
 from holdfast.domain.outcome import Answer, Outcome
 from holdfast.domain.parts import Part
@@ -87,8 +96,10 @@ class ProbedStore:
     async def find_created(self, owner_id: UserId, key: ClientKey) -> Created | None:
         return await self._inner.find_created(owner_id, key)
 
-    async def keep_receipt(self, chat_id: ChatId, keyed: Keyed, answer: Answer) -> bool:
-        return await self._inner.keep_receipt(chat_id, keyed, answer)
+    async def keep_receipt(
+        self, chat_id: ChatId, keyed: Keyed, answer: Answer, stamp: VersionStamp
+    ) -> bool:
+        return await self._inner.keep_receipt(chat_id, keyed, answer, stamp)
 
     async def commit(
         self, outcome: Outcome, *, fence: Fence | None = None, keyed: Keyed | None = None
@@ -146,7 +157,7 @@ class ProbedHistory:
         return await self._inner.heads(chat_ids)
 
     async def moved(
-        self, known: Mapping[ChatId, Version]
+        self, known: Mapping[ChatId, tuple[Version, VersionStamp]]
     ) -> Sequence[tuple[ChatId, Version | None]]:
         return await self._inner.moved(known)
 
