@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from holdfast.domain.chat import Chat, Facts, Origin, Past, Status, Target
+from holdfast.domain.chat import Chat, Facts, LostWorkers, Origin, Past, Status, Target
 from holdfast.domain.driving import begun_by_acquiring
 from holdfast.domain.events import is_shown
 from holdfast.domain.fence import Fence
@@ -142,7 +142,10 @@ class FakeStore:
         record.promoted |= {left.queued_id for left in outcome.left if left.seq is not None}
         record.queued |= {queued.entry.queued_id: queued.body for queued in outcome.queued}
         worker_id = None if outcome.releases else outcome.taker or record.chat.worker_id
-        record.chat = replace(chat, worker_id=worker_id, epoch=stamp.epoch)
+        same_history = chat.history_version == record.chat.history_version
+        keeps_lost = same_history and not (taken or outcome.releases)
+        lost = record.chat.lost if keeps_lost else None
+        record.chat = replace(chat, worker_id=worker_id, epoch=stamp.epoch, lost=lost)
         record.set_aside = False
         if chat.status not in {Status.RUNNING, Status.INTERRUPTING}:
             record.runnable_since = None
@@ -326,8 +329,17 @@ class FakeStore:
             epoch=Epoch(chat.epoch + 1),
             attempt=chat.attempt + begun,
             version=Version(chat.version + begun),
+            lost=chat.lost if chat.worker_id is None else self._lost(chat, chat.worker_id),
         )
         return record.chat
+
+    def _lost(self, chat: Chat, worker_id: WorkerId) -> LostWorkers:
+        before = chat.lost
+        return LostWorkers(
+            workers=1 if before is None else before.workers + 1,
+            since=self._leases[worker_id] if before is None else before.since,
+            until=self._clock.now(),
+        )
 
     async def release(
         self,
