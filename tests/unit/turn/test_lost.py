@@ -343,6 +343,19 @@ async def test_a_stop_after_a_worker_was_lost_says_nothing() -> None:
         assert told(await stage.history(ended)) == {}
 
 
+async def test_a_stop_that_closes_a_call_of_a_lost_worker_says_nothing() -> None:
+    """The result says that the outcome is unknown."""
+    effects = Effects()
+    async with staged(tools=Functions(effects.tool("a")), options=OPTIONS) as stage:
+        found = await dies_in_tools(stage, effects, "a:1")
+        await stage.world.do(found.chat_id, Interrupt())
+        stopped = await stage.again(await stage.world.load(found.chat_id))
+        ended = await stage.with_models(ScriptedModels()).drive(stopped)
+
+        assert (await stage.said(ended))[-1] == "tool: 1!unknown_outcome"
+        assert told(await stage.history(ended)) == {}
+
+
 async def test_a_lost_worker_of_a_stopped_turn_is_not_told_in_the_next() -> None:
     async with staged(options=OPTIONS) as stage:
         found = await dies_silent(stage)
