@@ -167,7 +167,7 @@ def statements(size: Size) -> dict[str, tuple[Query, dict[str, Any]]]:
         "m_seq": last + 1, "seqs": [last + 1, last + 2], "roles": ["user", "user"],
         "endings": ["complete"] * 2, "visibilities": ["both"] * 2, "parts": ["[]"] * 2,
         "models": [None] * 2, "efforts": [None] * 2, "authors": [None] * 2, "usages": [None] * 2,
-        "costs": [None] * 2, "hidden_from": 5, "last_seq_before": last,
+        "costs": [None] * 2, "takeovers": [None] * 2, "hidden_from": 5, "last_seq_before": last,
     }  # fmt: skip
     one = {"chat_id": CHAT, "bytes_max": PAGE_BYTES_MAX}
     facts |= {"p_seq": last + 3, "p_queued_id": 1}
