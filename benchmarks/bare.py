@@ -33,7 +33,8 @@ COMMON: Final[dict[str, Any]] = {
     "effort": None, "error": None, "backoff": None, "awaiting": None, "awaiting_until": None,
     "digest": b"\x00\x11\x22\x33", "answer_seq": None, "answer_queued_id": None, "format": 1,
     "m_ending": "complete", "m_visibility": "both", "m_parts": PARTS, "m_model": None,
-    "m_effort": None, "m_author": None, "m_usage": None, "m_cost": None, "tools": None,
+    "m_effort": None, "m_author": None, "m_usage": None, "m_cost": None,
+    "m_takeover": None, "tools": None,
     "touches": True, "lists": True, "stamp": 0, "history_stamp": 0, "bytes_added": len(PARTS),
 }  # fmt: skip
 

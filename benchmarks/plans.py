@@ -149,7 +149,8 @@ FACTS: Final[dict[str, Any]] = {
     "client_key": "new", "digest": b"", "answer_seq": 1, "answer_queued_id": None, "format": 1,
     "q_format": 1, "m_role": "user", "m_ending": "complete", "m_visibility": "both",
     "m_parts": "[]", "m_model": None, "m_effort": None, "m_author": None, "m_usage": None,
-    "m_cost": None, "shared_seq": 4, "q_ids": [4], "q_positions": [4], "q_urgent": [False],
+    "m_cost": None, "m_takeover": None, "shared_seq": 4,
+    "q_ids": [4], "q_positions": [4], "q_urgent": [False],
     "q_parts": ["[]"], "q_bytes": [2], "q_heads": [None], "q_models": [None],
     "q_efforts": [None], "q_authors": [None],
     "left_ids": [1], "left_fates": ["taken"], "left_seqs": [None], "moved_ids": [2],
@@ -167,7 +168,7 @@ def statements(size: Size) -> dict[str, tuple[Query, dict[str, Any]]]:
         "m_seq": last + 1, "seqs": [last + 1, last + 2], "roles": ["user", "user"],
         "endings": ["complete"] * 2, "visibilities": ["both"] * 2, "parts": ["[]"] * 2,
         "models": [None] * 2, "efforts": [None] * 2, "authors": [None] * 2, "usages": [None] * 2,
-        "costs": [None] * 2, "hidden_from": 5, "last_seq_before": last,
+        "costs": [None] * 2, "takeovers": [None] * 2, "hidden_from": 5, "last_seq_before": last,
     }  # fmt: skip
     one = {"chat_id": CHAT, "bytes_max": PAGE_BYTES_MAX}
     facts |= {"p_seq": last + 3, "p_queued_id": 1}

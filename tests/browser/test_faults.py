@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -216,6 +217,22 @@ async def test_a_server_that_comes_back_goes_on_where_it_was(tab: Tab, site: Sit
     assert (await tab.seen()).alerts == []
 
 
+async def the_quiet_line_unfolds(tab: Tab, kept: dict[str, Any]) -> None:
+    """Between the words of the lost worker and those of its successor."""
+    takeover = kept["takeover"]
+    assert (takeover["lost_workers"], takeover["kept"], takeover["calls"]) == (1, True, [])
+    assert takeover["after_s"] > 0
+    item = tab.page.locator("[data-key='m2.lost.0']")
+    line = item.get_by_role("button", expanded=False)
+    await expect(line).to_have_text(
+        f"worker lost, continued after {takeover['after_s']} s, nothing repeated"
+    )
+    assert await tab.page.locator("[data-key='m2.0'] ~ [data-key='m2.lost.0']").count() == 1
+    await line.click()
+    await expect(item.get_by_role("listitem")).to_have_count(2)
+    await expect(item.get_by_role("button", expanded=True)).to_be_visible()
+
+
 @requirement("F07", "L69", "L153")
 @pytest.mark.ui_item(3)
 async def test_a_worker_that_is_killed_is_replaced_and_nobody_sees_an_error(
@@ -242,4 +259,5 @@ async def test_a_worker_that_is_killed_is_replaced_and_nobody_sees_an_error(
             assert words_of(replies[0])[: len(shown)] == shown, "the answer goes on from there"
             seen = await tab.seen()
             assert (seen.bars, seen.alerts) == ([], []), "the page's own connection was never away"
+            await the_quiet_line_unfolds(tab, replies[0])
         tab.content()

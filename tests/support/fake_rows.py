@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass, field
 
-from holdfast.domain.chat import Chat
-from holdfast.domain.ids import NO_STAMP, ClientKey, QueuedId, Version, VersionStamp
-from holdfast.domain.messages import Message, MessageBody
-from holdfast.ports.store import Keyed, Receipt
+from holdfast.domain.chat import Chat, Origin, Past, Target
+from holdfast.domain.events import is_shown
+from holdfast.domain.ids import NO_STAMP, ClientKey, QueuedId, Seq, Version, VersionStamp
+from holdfast.domain.messages import Message, MessageBody, Role
+from holdfast.ports.store import Keyed, Receipt, Upto
 
 
 @dataclass
@@ -36,3 +37,49 @@ class Record:
     def history_stamp_at(self, version: Version) -> VersionStamp:
         known = [each for each in self.histories if each <= version]
         return self.histories[max(known)] if known else NO_STAMP
+
+
+def target_of(record: Record, seq: Seq | None) -> Target | None:
+    for message in record.messages:
+        if message.seq == seq:
+            removed = message.removed_revision is not None
+            return Target(seq=message.seq, role=message.body.role, removed=removed)
+    return None
+
+
+def shown_of(record: Record, version: Version, upto: Seq) -> list[Message]:
+    return [m for m in record.as_of(version) if m.seq <= upto and is_shown(m.body)]
+
+
+def origin_of(record: Record, wanted: Upto | None) -> Origin | None:
+    if wanted is None:
+        return None
+    version = wanted.as_of or record.chat.version
+    if not 1 <= version <= record.chat.version:
+        return None
+    path = shown_of(record, version, wanted.at or record.chat.last_seq)
+    reply = max((m.seq for m in path if m.body.role is Role.ASSISTANT), default=Seq(0))
+    return Origin(
+        chat=record.chat,
+        version=version,
+        last_seq=max((m.seq for m in path), default=Seq(0)),
+        messages=len(path),
+        reply_seq=reply,
+        before_reply=sum(1 for m in path if m.seq < reply),
+        tail=tuple(m.body for m in path if m.seq >= reply),
+    )
+
+
+def past_of(record: Record, version: Version | None) -> Past | None:
+    if version is None or not 1 <= version <= record.chat.version:
+        return None
+    past = record.as_of(version)
+    shared = max((m.seq for m in past if m.removed_revision is None), default=Seq(0))
+    reply = max((m.seq for m in past if m.body.role is Role.ASSISTANT), default=Seq(0))
+    return Past(
+        version=version,
+        shared_seq=shared,
+        copied=sum(1 for m in past if m.seq > shared),
+        hidden=sum(1 for m in record.as_of(None) if m.seq > shared),
+        tail=tuple(m.body for m in past if m.seq >= reply),
+    )

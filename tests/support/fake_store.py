@@ -6,9 +6,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from holdfast.domain.chat import Chat, Facts, Origin, Past, Status, Target
+from holdfast.domain.chat import Chat, Facts, LostWorkers, Status
 from holdfast.domain.driving import begun_by_acquiring
-from holdfast.domain.events import is_shown
 from holdfast.domain.fence import Fence
 from holdfast.domain.heads import stored_bytes
 from holdfast.domain.ids import (
@@ -28,8 +27,8 @@ from holdfast.domain.outcome import Answer, Appended, Outcome, Taken
 from holdfast.ports.clock import Clock
 from holdfast.ports.history import PAGE_BYTES_MAX, Changes, Head, OlderPath, Page
 from holdfast.ports.leases import Acquired, Suspect, Unreadable
-from holdfast.ports.store import JUST_THE_CHAT, Asking, Created, Keyed, Loaded, Receipt, Stamp, Upto
-from tests.support.fake_rows import Record
+from holdfast.ports.store import JUST_THE_CHAT, Asking, Created, Keyed, Loaded, Receipt, Stamp
+from tests.support.fake_rows import Record, origin_of, past_of, shown_of, target_of
 from tests.support.suspects import is_asked_for, is_suspect
 
 INTERRUPTS_MAX = 16
@@ -52,9 +51,9 @@ class FakeStore:
             return None
         facts = Facts(
             chat=record.chat,
-            target=_target(record, asking.target),
-            past=_past(record, asking.past),
-            origin=_origin(record, asking.origin),
+            target=target_of(record, asking.target),
+            past=past_of(record, asking.past),
+            origin=origin_of(record, asking.origin),
         )
         return Loaded(facts, None if asking.key is None else record.receipts.get(asking.key))
 
@@ -137,7 +136,10 @@ class FakeStore:
         record.promoted |= {left.queued_id for left in outcome.left if left.seq is not None}
         record.queued |= {queued.entry.queued_id: queued.body for queued in outcome.queued}
         worker_id = None if outcome.releases else outcome.taker or record.chat.worker_id
-        record.chat = replace(chat, worker_id=worker_id, epoch=stamp.epoch)
+        same_history = chat.history_version == record.chat.history_version
+        keeps_lost = same_history and not (taken or outcome.releases)
+        lost = record.chat.lost if keeps_lost else None
+        record.chat = replace(chat, worker_id=worker_id, epoch=stamp.epoch, lost=lost)
         record.set_aside, record.takeovers = False, 0 if taken else record.takeovers
         if chat.status not in {Status.RUNNING, Status.INTERRUPTING}:
             record.runnable_since = None
@@ -155,7 +157,7 @@ class FakeStore:
         ]
 
     def _taken(self, taken: Taken, chat: Chat, stamp: Stamp) -> list[Message]:
-        path = _shown(self._records[taken.chat_id], taken.version, taken.upto)
+        path = shown_of(self._records[taken.chat_id], taken.version, taken.upto)
         return [
             replace(
                 message,
@@ -342,8 +344,17 @@ class FakeStore:
             epoch=Epoch(chat.epoch + 1),
             attempt=chat.attempt + begun,
             version=Version(chat.version + begun),
+            lost=chat.lost if chat.worker_id is None else self._lost(chat, chat.worker_id),
         )
         return record.chat
+
+    def _lost(self, chat: Chat, worker_id: WorkerId) -> LostWorkers:
+        before = chat.lost
+        return LostWorkers(
+            workers=1 if before is None else before.workers + 1,
+            since=self._leases[worker_id] if before is None else before.since,
+            until=self._clock.now(),
+        )
 
     async def release(
         self,
@@ -452,49 +463,3 @@ def _forgive(record: Record) -> None:
     chat = record.chat
     if begun_by_acquiring(chat) and chat.attempts_forgiven < chat.attempt:
         record.chat = replace(chat, attempts_forgiven=chat.attempts_forgiven + 1)
-
-
-def _target(record: Record, seq: Seq | None) -> Target | None:
-    for message in record.messages:
-        if message.seq == seq:
-            removed = message.removed_revision is not None
-            return Target(seq=message.seq, role=message.body.role, removed=removed)
-    return None
-
-
-def _shown(record: Record, version: Version, upto: Seq) -> list[Message]:
-    return [m for m in record.as_of(version) if m.seq <= upto and is_shown(m.body)]
-
-
-def _origin(record: Record, wanted: Upto | None) -> Origin | None:
-    if wanted is None:
-        return None
-    version = wanted.as_of or record.chat.version
-    if not 1 <= version <= record.chat.version:
-        return None
-    path = _shown(record, version, wanted.at or record.chat.last_seq)
-    reply = max((m.seq for m in path if m.body.role is Role.ASSISTANT), default=Seq(0))
-    return Origin(
-        chat=record.chat,
-        version=version,
-        last_seq=max((m.seq for m in path), default=Seq(0)),
-        messages=len(path),
-        reply_seq=reply,
-        before_reply=sum(1 for m in path if m.seq < reply),
-        tail=tuple(m.body for m in path if m.seq >= reply),
-    )
-
-
-def _past(record: Record, version: Version | None) -> Past | None:
-    if version is None or not 1 <= version <= record.chat.version:
-        return None
-    past = record.as_of(version)
-    shared = max((m.seq for m in past if m.removed_revision is None), default=Seq(0))
-    reply = max((m.seq for m in past if m.body.role is Role.ASSISTANT), default=Seq(0))
-    return Past(
-        version=version,
-        shared_seq=shared,
-        copied=sum(1 for m in past if m.seq > shared),
-        hidden=sum(1 for m in record.as_of(None) if m.seq > shared),
-        tail=tuple(m.body for m in past if m.seq >= reply),
-    )

@@ -157,6 +157,26 @@ export const words = {
     },
   },
 
+  lost: {
+    workers: (count: number) => (count === 1 ? "worker lost" : `${count} workers lost`),
+    continued: (after: string | null) =>
+      after === null ? "continued" : `continued after ${after}`,
+    repeated: (count: number, tools: string) =>
+      `${count === 1 ? "1 call" : `${count} calls`} repeated: ${tools}`,
+    unknown: (count: number) => `${count === 1 ? "1 call" : `${count} calls`} with unknown outcome`,
+    nothing: "nothing repeated",
+    attempts: (attempt: number, count: number) =>
+      `This is from attempt ${attempt} at this step. ${count === 1 ? "1 worker was" : `${count} workers were`} lost.`,
+    kept: "What was said before is kept, and the answer goes on from there.",
+    anew: "The step was begun anew.",
+    fate: {
+      joined: "joined by its key, and not run twice",
+      repeated: "run again, because it is repeatable",
+      unknown: "outcome unknown, and not run again",
+      not_started: "had not been started",
+    } as Readonly<Record<string, string | undefined>>,
+  },
+
   connection: {
     down: "Reconnecting… your chat continues on the server.",
     offline: "You are offline. Your chat continues on the server.",

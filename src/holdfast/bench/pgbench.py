@@ -36,6 +36,7 @@ COMMON: Final = {
     "m_visibility": "'both'", "m_model": "null::text", "m_effort": "null::text",
     "m_parts": "'[{\"kind\":\"text\",\"text\":\"hello, this is what is said\"}]'",
     "m_author": "null::uuid", "m_usage": "null::json", "m_cost": "null::bigint",
+    "m_takeover": "null::json",
     "tools": "null::json", "touches": "true", "lists": "true",
     "stamp": "0::bigint", "history_stamp": "0::bigint", "bytes_added": "54::bigint",
 }  # fmt: skip

@@ -74,6 +74,7 @@ def _turn_options(settings: Settings) -> TurnOptions:
         tools=ToolOptions(handover_s=settings.drain_s * HANDOVER_SHARE),
         approvals=approval_policy(settings),
         await_s=AWAIT_S | {Need.APPROVAL: settings.approval_wait_s},
+        lease_s=settings.lease_ttl_s,
     )
 
 

@@ -12,6 +12,7 @@ from holdfast.domain.chat import (
     Backoff,
     Chat,
     ErrorKind,
+    LostWorkers,
     OpenCall,
     Origin,
     Past,
@@ -21,6 +22,7 @@ from holdfast.domain.chat import (
 )
 from holdfast.domain.client_tools import ClientTool
 from holdfast.domain.errors import ChatTooNew, FormatUnknown
+from holdfast.domain.events import takeover_json
 from holdfast.domain.format import FORMAT, READS, parts_from_json, parts_to_json
 from holdfast.domain.ids import (
     CallId,
@@ -34,7 +36,16 @@ from holdfast.domain.ids import (
     VersionStamp,
     WorkerId,
 )
-from holdfast.domain.messages import Ending, Message, MessageBody, Role, Visibility
+from holdfast.domain.messages import (
+    CallFate,
+    Ending,
+    InheritedCall,
+    Message,
+    MessageBody,
+    Role,
+    Takeover,
+    Visibility,
+)
 from holdfast.domain.outcome import Appended, Enqueued, Outcome
 from holdfast.domain.parts import JsonObject, Need, Part
 
@@ -91,6 +102,7 @@ def chat_from_row(row: Row) -> Chat:
         epoch=Epoch(row["epoch"]),
         attempt=row["attempt"],
         attempts_forgiven=row["attempts_forgiven"],
+        lost=_lost_from_json(row["lost"], row["history_version"]),
         model=_text(row["model"]),
         effort=_text(row["effort"]),
         error=_error_from_json(row["error"]),
@@ -115,6 +127,7 @@ def message_from_row(row: Row) -> Message:
             author_id=row["author_id"],
             usage=None if row["usage"] is None else decode_json(row["usage"]),
             cost_micros=row["cost_micros"],
+            takeover=_takeover_from_json(row["takeover"]),
         ),
         revision=Version(row["revision"]),
         epoch=Epoch(row["epoch"]),
@@ -223,6 +236,36 @@ def _open_calls_from_json(stored: str) -> tuple[OpenCall, ...]:
     )
 
 
+def _lost_from_json(stored: str | None, history_version: int) -> LostWorkers | None:
+    if stored is None:
+        return None
+    lost = decode_json(stored)
+    if lost["history_version"] != history_version:
+        return None  # an older version, which does not know the column, has committed a message
+    return LostWorkers(
+        workers=lost["workers"],
+        since=datetime.fromisoformat(lost["since"]),
+        until=datetime.fromisoformat(lost["until"]),
+    )
+
+
+def _takeover_from_json(stored: str | None) -> Takeover | None:
+    if stored is None:
+        return None
+    takeover = decode_json(stored)
+    calls = tuple(
+        InheritedCall(CallId(call["call_id"]), call["tool"], CallFate(call["fate"]))
+        for call in takeover["calls"]
+    )
+    return Takeover(
+        attempt=takeover["attempt"],
+        lost_workers=takeover["lost_workers"],
+        after_s=takeover["after_s"],
+        kept=takeover["kept"],
+        calls=calls,
+    )
+
+
 def _error_from_json(stored: str | None) -> TurnError | None:
     return None if stored is None else _turn_error(decode_json(stored))
 
@@ -312,11 +355,11 @@ def tools_to_json(tools: Sequence[ClientTool]) -> str:
 
 MESSAGE: Final = (
     *("m_seq", "m_role", "m_ending", "m_visibility", "m_parts"),
-    *("m_model", "m_effort", "m_author", "m_usage", "m_cost"),
+    *("m_model", "m_effort", "m_author", "m_usage", "m_cost", "m_takeover"),
 )
 MESSAGES: Final = (
     *("seqs", "roles", "endings", "visibilities", "parts"),
-    *("models", "efforts", "authors", "usages", "costs"),
+    *("models", "efforts", "authors", "usages", "costs", "takeovers"),
 )
 QUEUED: Final = (
     *("q_ids", "q_positions", "q_urgent"),
@@ -366,6 +409,7 @@ def _message_row(appended: Appended) -> tuple[Any, ...]:
         body.author_id,
         None if body.usage is None else encode_json(body.usage),
         body.cost_micros,
+        None if body.takeover is None else encode_json(takeover_json(body.takeover)),
     )
 
 

@@ -135,6 +135,19 @@ class QueuedMessage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LostWorkers:
+    """Workers that were lost since the last message, by the database's clock.
+
+    `since`: when the lease of the first of them ended. `until`: when the chat was acquired from the
+    last one.
+    """
+
+    workers: int
+    since: datetime
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Chat:
     """A snapshot of a chat's facts at one version."""
 
@@ -162,6 +175,7 @@ class Chat:
     epoch: Epoch = NO_EPOCH
     attempt: int = 0  # at the present history_version; part of an episode's identity
     attempts_forgiven: int = 0  # of those, made before a person asked to try again
+    lost: LostWorkers | None = None  # set by acquiring; forgotten with a message, and at rest
 
     model: str | None = None  # of the present turn
     effort: str | None = None

@@ -108,7 +108,14 @@ class Draft:
 
     def release(self, status: Status, **facts: object) -> None:
         """Enter a status that has no owner."""
-        self.set(status=status, worker_id=None, backoff=None, compaction_requested=False, **facts)
+        self.set(
+            status=status,
+            worker_id=None,
+            backoff=None,
+            lost=None,
+            compaction_requested=False,
+            **facts,
+        )
         self._releases = True
 
     # History.
@@ -124,6 +131,7 @@ class Draft:
             attempt=0,
             attempts_forgiven=0,
             backoff=None,
+            lost=None,
             **facts,
         )
         return seq
@@ -240,6 +248,7 @@ class Draft:
             attempt=0,
             attempts_forgiven=0,
             backoff=None,
+            lost=None,
             compaction_requested=False,
         )
 

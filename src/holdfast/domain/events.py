@@ -26,7 +26,7 @@ from typing import Final, get_args
 
 from holdfast.domain.chat import Chat, QueuedMessage, Status, TurnError
 from holdfast.domain.ids import Seq
-from holdfast.domain.messages import Message, MessageBody, Role, Visibility
+from holdfast.domain.messages import Message, MessageBody, Role, Takeover, Visibility
 from holdfast.domain.parts import Context, JsonObject, JsonValue, Part, ToolCall
 
 
@@ -151,7 +151,7 @@ def _state(chat: Chat, messages_before: int) -> Iterator[Told]:
 
 def message_json(message: Message) -> JsonObject:
     body = message.body
-    return {
+    told: dict[str, JsonValue] = {
         "seq": message.seq,
         "role": body.role.value,
         "ending": body.ending.value,
@@ -163,6 +163,22 @@ def message_json(message: Message) -> JsonObject:
         "cost_micros": body.cost_micros,
         "created_at": message.created_at.isoformat(),
         "revision": message.revision,
+    }
+    if body.takeover is not None:  # nearly never
+        told["takeover"] = takeover_json(body.takeover)
+    return told
+
+
+def takeover_json(takeover: Takeover) -> JsonObject:
+    return {
+        "attempt": takeover.attempt,
+        "lost_workers": takeover.lost_workers,
+        "after_s": takeover.after_s,
+        "kept": takeover.kept,
+        "calls": [
+            {"call_id": call.call_id, "tool": call.tool, "fate": call.fate.value}
+            for call in takeover.calls
+        ],
     }
 
 

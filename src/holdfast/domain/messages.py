@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from holdfast.domain.ids import NO_STAMP, Epoch, Seq, UserId, Version, VersionStamp
+from holdfast.domain.ids import NO_STAMP, CallId, Epoch, Seq, UserId, Version, VersionStamp
 from holdfast.domain.parts import Part, ToolCall
 
 
@@ -32,6 +32,40 @@ class Visibility(StrEnum):
     MODEL = "model"
 
 
+class CallFate(StrEnum):
+    """What the successor of a lost worker did about a call that it found open."""
+
+    JOINED = "joined"  # keyed: it joined what ran already, or ran it for the first time
+    REPEATED = "repeated"  # repeatable: it ran the call, which may have been the second run
+    UNKNOWN = "unknown"  # the call may have taken effect, and was not run again
+    NOT_STARTED = "not_started"  # the lost worker had not started it
+
+
+@dataclass(frozen=True, slots=True)
+class InheritedCall:
+    """A call that was open when a worker was lost."""
+
+    call_id: CallId
+    tool: str
+    fate: CallFate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Takeover:
+    """What the successor of a lost worker found out, told with the first message that it commits.
+
+    `attempt`: the attempt at this step that made the message. `after_s`: from the last sign of the
+    first lost worker until the chat was acquired; None: not known. `kept`: the message is what the
+    model of the lost worker had said.
+    """
+
+    attempt: int
+    lost_workers: int = 1
+    after_s: int | None = None
+    kept: bool = False
+    calls: tuple[InheritedCall, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageBody:
     """What is said, before and after it is committed."""
@@ -45,6 +79,7 @@ class MessageBody:
     author_id: UserId | None = None
     usage: Mapping[str, int] | None = None
     cost_micros: int | None = None  # None: unpriced; 0: free
+    takeover: Takeover | None = None  # a worker was lost before this was said
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:

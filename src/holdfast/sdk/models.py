@@ -109,6 +109,28 @@ Part: TypeAlias = Annotated[
 ]
 
 
+class InheritedCall(Model):
+    """`fate`: joined, repeated, unknown, not_started."""
+
+    call_id: str
+    tool: str
+    fate: str
+
+
+class Takeover(Model):
+    """Workers were lost before a message, and another one went on.
+
+    `attempt`: the attempt at the step that made the message. `after_s`: None if it is not known.
+    `kept`: the message is what the lost worker's model had said. `calls`: those that were open.
+    """
+
+    attempt: int
+    lost_workers: int = 1
+    after_s: int | None = None
+    kept: bool = False
+    calls: list[InheritedCall] = []
+
+
 class Message(Model):
     """`role`: user, assistant, tool, boundary. `ending`: complete, interrupted, cut, paused."""
 
@@ -123,6 +145,7 @@ class Message(Model):
     cost_micros: int | None = None
     created_at: datetime
     revision: int
+    takeover: Takeover | None = None
 
     @property
     def text(self) -> str:

@@ -45,6 +45,7 @@ from holdfast.domain.next_step import (
 )
 from holdfast.ports.clock import Clock
 from holdfast.turn.counters import TurnCounters
+from holdfast.turn.lost import add_takeover
 from holdfast.turn.nudges import Nudges
 from holdfast.turn.options import TurnOptions
 from holdfast.turn.reading import Reading
@@ -81,6 +82,7 @@ class Commits:
         Raises `FenceStale` if another worker drives the chat, `Moved` if the history is another.
         """
         began = turn.chat
+        commands = add_takeover(turn, commands, lease_s=self._options.lease_s)
         pauses = self._pauses(turn)
         while True:
             chat = turn.chat

@@ -47,7 +47,7 @@ from holdfast.turn.prompt import Prompt
 from holdfast.turn.reading import Reading
 from holdfast.turn.replies import GAVE_UP, Replies, apply
 from holdfast.turn.rules import Rules
-from holdfast.turn.run_tools import ToolRuns, plan
+from holdfast.turn.run_tools import ToolRuns, inherited_calls, plan
 from holdfast.turn.takeover import CUTS_MAX, Takeover
 from holdfast.turn.turn import Opened, Said, Turn
 
@@ -177,6 +177,8 @@ class Driver:
         history = turn.chat.history
         planned = plan(turn, prompt, toolbox, calls, self._rules)
         ran = await self._runs.run(turn, toolbox, planned)
+        if turn.chat.lost is not None:
+            turn.inherited_calls = inherited_calls(turn.chat.open_calls, planned, ran.results)
         if ran.nudged is not None:
             turn.let_go = ran.nudged.leaving
             self.counters.handovers += ran.nudged.leaving
@@ -195,6 +197,7 @@ class Driver:
         if said is None:
             return False
         self.counters.continued += 1
+        turn.keeps_words = True
         step = CommitStep((self._replies.partial(turn, said, Ending.CUT),))
         await self._commits.commit(turn, step, *self._commits.follow_up(turn, step))
         return True

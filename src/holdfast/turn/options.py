@@ -69,6 +69,8 @@ class TurnOptions:
     """The server's own rules; an organisation's come on top."""
     await_s: Mapping[Need, float | None] = field(default_factory=AWAIT_S.copy)
     """How long a chat waits for a person or a client, by what it needs; None: for ever."""
+    lease_s: float | None = None
+    """How long a worker's lease lasts from its last sign; None: not known."""
     partial_s: float = 5.0
     """How long to ask the bus for what a dead worker's model had said."""
     patience_s: float = 120.0

@@ -29,6 +29,7 @@ from opentelemetry import trace
 from holdfast.chats.outputs import bytes_max, fitted, storable
 from holdfast.domain.chat import OpenCall
 from holdfast.domain.ids import CallId
+from holdfast.domain.messages import CallFate, InheritedCall
 from holdfast.domain.parts import JsonValue, Synthetic, ToolCall, ToolResult
 from holdfast.domain.synthetic import synthetic_result
 from holdfast.ports.bus import Bus
@@ -128,6 +129,31 @@ def plan(
         else:
             runs.append(Planned(call, spec, open_call, again=older))
     return Plan(tuple(answers), tuple(runs))
+
+
+def inherited_calls(
+    open_calls: Sequence[OpenCall], planned: Plan, results: Sequence[ToolResult]
+) -> tuple[InheritedCall, ...]:
+    """What became of each call that lost workers left open. `results`: of the calls that came to
+    their end."""
+    runs = {run.call.call_id: run for run in planned.runs}
+    unknown = {r.call_id for r in results if r.synthetic is Synthetic.UNKNOWN_OUTCOME}
+    return tuple(
+        InheritedCall(
+            call.call_id,
+            call.tool,
+            _fate(runs.get(call.call_id), is_unknown=call.call_id in unknown),
+        )
+        for call in open_calls
+    )
+
+
+def _fate(run: Planned | None, *, is_unknown: bool) -> CallFate:
+    if is_unknown:
+        return CallFate.UNKNOWN
+    if run is None or not run.again:
+        return CallFate.NOT_STARTED
+    return CallFate.JOINED if run.spec.effect is Effect.KEYED else CallFate.REPEATED
 
 
 def failed_result(call: OpenCall | ToolCall, words: str) -> ToolResult:

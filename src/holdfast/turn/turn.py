@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from holdfast.chats.ledger import Commit
 from holdfast.domain.chat import ATTEMPTS_MAX, Chat, Status
 from holdfast.domain.driving import RUNNABLE, begun_by_acquiring
-from holdfast.domain.messages import Ending, MessageBody, Role
+from holdfast.domain.messages import Ending, InheritedCall, MessageBody, Role
 from holdfast.domain.parts import Part
 from holdfast.ports.bus import Episode
 from holdfast.ports.models import Usage
@@ -49,6 +49,10 @@ class Turn:
         self.left = _left_behind(chat) if begun else ()
         """Attempts at this step whose workers are gone, newest first: what they said, only the bus
         knows. Empty once this worker has gone on from it, or begun anew."""
+        self.inherited_calls: tuple[InheritedCall, ...] = ()
+        self.keeps_words = False
+        """What is told of lost workers (`lost.py`): what became of the calls that they left open,
+        and whether the message holds what the model of one had said."""
         self.spent = self.inherited
         """The episode of an attempt that is over; the next one must be begun first."""
         self.wait_ends_s: float | None = None

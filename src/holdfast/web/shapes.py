@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from holdfast.domain.approvals import Policy
 from holdfast.domain.chat import ErrorKind, Status
-from holdfast.domain.messages import Ending
+from holdfast.domain.messages import CallFate, Ending
 from holdfast.domain.parts import Need, Synthetic
 from holdfast.domain.policy import OrgRole, Scope
 from holdfast.domain.workspaces import WorkspaceStatus
@@ -116,6 +116,29 @@ Part: TypeAlias = Annotated[
 ]
 
 
+class InheritedCall(Shape):
+    call_id: str
+    tool: str
+    fate: CallFate = Field(
+        description="`joined`: keyed, not run twice. `repeated`: run again, for it is repeatable. "
+        "`unknown`: may have taken effect, and was not run again. `not_started`: the lost worker "
+        "had not started it."
+    )
+
+
+class Takeover(Shape):
+    """Workers were lost before this message, and another one went on."""
+
+    attempt: int = Field(description="The attempt at this step that made the message.")
+    lost_workers: int
+    after_s: int | None = Field(
+        description="From the last sign of the first lost worker until another one went on. "
+        "null: not known."
+    )
+    kept: bool = Field(description="The message is what the lost worker's model had said.")
+    calls: list[InheritedCall] = Field(description="Those that were open, and what became of each.")
+
+
 class Message(Shape):
     seq: int
     role: Literal["user", "assistant", "tool", "boundary"]
@@ -128,6 +151,7 @@ class Message(Shape):
     cost_micros: int | None
     created_at: datetime
     revision: int
+    takeover: Takeover | None = Field(default=None, json_schema_extra=_left_out_if_none)
 
 
 class QueuedMessage(Shape):

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from holdfast.cli.render.live import Ink, Live, LiveOptions
+from holdfast.cli.render.takeover import takeover_line
 from holdfast.cli.render.text import ASCII
 from tests.requirements import requirement
 
@@ -315,3 +316,71 @@ def test_an_answer_that_was_interrupted_says_so() -> None:
     cut = message(2, "assistant", text("Hel"), ending="interrupted")
 
     assert written(fed(Live(), ("message", cut))) == "Hel\n— interrupted\n"
+
+
+# A worker was lost.
+
+
+def takeover(*fates: str, **more: Any) -> dict[str, Any]:
+    calls = [{"call_id": f"c{n}", "tool": f"tool{n}", "fate": f} for n, f in enumerate(fates)]
+    told = {"attempt": 2, "lost_workers": 1, "after_s": 8, "kept": False, "calls": calls}
+    return told | more
+
+
+@pytest.mark.parametrize(
+    ("told", "line"),
+    [
+        (takeover(), "worker lost, continued after 8 s, nothing repeated"),
+        (takeover(after_s=None), "worker lost, continued, nothing repeated"),
+        (takeover(lost_workers=2), "2 workers lost, continued after 8 s, nothing repeated"),
+        (takeover("joined"), "worker lost, continued after 8 s, nothing repeated"),
+        (takeover("not_started"), "worker lost, continued after 8 s, nothing repeated"),
+        (takeover("repeated"), "worker lost, continued after 8 s, 1 call repeated: tool0"),
+        (takeover("unknown"), "worker lost, continued after 8 s, 1 call with unknown outcome"),
+        (
+            takeover("repeated", "repeated", "unknown", "joined"),
+            "worker lost, continued after 8 s, 2 calls repeated: tool0, tool1,"
+            " 1 call with unknown outcome",
+        ),
+        (takeover("something_new"), "worker lost, continued after 8 s"),
+    ],
+)
+def test_the_quiet_line_says_no_more_than_is_true(told: dict[str, Any], line: str) -> None:
+    assert takeover_line(told) == line
+
+
+QUIET = "— worker lost, continued after 8 s, nothing repeated\n"
+
+
+def test_the_quiet_line_stands_between_what_is_kept_and_what_is_continued() -> None:
+    kept = message(2, "assistant", text("so far"), ending="cut", takeover=takeover(kept=True))
+    rest = message(3, "assistant", text("and on"))
+
+    inks = fed(Live(), ("part", part(1, delta("so "))), ("message", kept), ("message", rest))
+
+    assert written(inks) == f"so far\n{QUIET}\nand on\n"
+    assert [ink.style for ink in inks if "worker lost" in ink.text] == ["dim"]
+
+
+def test_the_quiet_line_stands_before_an_answer_that_was_begun_anew() -> None:
+    anew = message(2, "assistant", text("anew"), takeover=takeover())
+
+    assert written(fed(Live(), ("message", anew))) == f"{QUIET}anew\n"
+    live = fed(Live(), ("part", part(1, delta("an"))), ("message", anew))
+    assert written(live) == f"anew\n{QUIET}", "what was written is not taken back"
+
+
+@pytest.mark.parametrize("is_live", [True, False])
+def test_the_quiet_line_stands_behind_the_results_of_tools(is_live: bool) -> None:
+    live = Live(LiveOptions(live=is_live))
+
+    inks = fed(
+        live,
+        ("message", message(2, "assistant", call("c1"))),
+        ("message", message(3, "tool", result("c1", "ok"), takeover=takeover("repeated"))),
+    )
+
+    assert written(inks).splitlines() == [
+        "· clock ✓ → ok",
+        "— worker lost, continued after 8 s, 1 call repeated: tool0",
+    ]

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -111,3 +112,18 @@ def test_what_a_tool_wrote_in_lines_is_exported_in_lines() -> None:
         "- `execute` gave:", "",
         "  ````", "  exit code 0 after 0.1 s", "  -a ``` b", "", "  +a", "  ````",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_document_says_that_a_worker_was_lost(kept: bool) -> None:
+    takeover: dict[str, Any]
+    takeover = {"attempt": 2, "lost_workers": 1, "after_s": 8, "kept": kept, "calls": []}
+    parts = [{"kind": "text", "text": "so far"}]
+    said: dict[str, Any]
+    said = {"role": "assistant", "ending": "cut", "parts": parts, "takeover": takeover}
+    chat = {"title": "t", "chat_id": "c"}
+
+    lines = [line for line in markdown(chat, [said]).splitlines() if line][3:]
+
+    quiet = "*worker lost, continued after 8 s, nothing repeated*"
+    assert lines == (["so far", quiet] if kept else [quiet, "so far"])

@@ -10,10 +10,20 @@ import pytest
 from holdfast.chats.telling import Stamps, decode_inline, encode_data, encode_inline
 from holdfast.domain import events
 from holdfast.domain.chat import Chat, Status
-from holdfast.domain.events import EventKind, of_commit, of_state
+from holdfast.domain.events import EventKind, message_json, of_commit, of_state
 from holdfast.domain.ids import CallId, Epoch, Seq, Version, VersionStamp
-from holdfast.domain.messages import Message, MessageBody, Role, Visibility
+from holdfast.domain.messages import (
+    CallFate,
+    InheritedCall,
+    Message,
+    MessageBody,
+    Role,
+    Takeover,
+    Visibility,
+)
 from holdfast.domain.parts import Context, Native, Text, ToolCall
+from holdfast.sdk import models
+from holdfast.web import shapes
 from tests.requirements import requirement
 from tests.support.builders import CHAT, NOW, ORG, OWNER, backoff, error, reply, user
 
@@ -186,3 +196,27 @@ def test_argument_that_a_double_holds_is_told_once(value: Any) -> None:
     (told,) = events.parts_json(MessageBody(role=Role.ASSISTANT, parts=(call,)))
     assert isinstance(told, dict)
     assert "exact_arguments" not in told
+
+
+@pytest.mark.parametrize("after_s", [8, None])
+def test_a_takeover_is_told_in_the_shape_of_the_contract(after_s: int | None) -> None:
+    calls = tuple(InheritedCall(CallId(fate), "tool", fate) for fate in CallFate)
+    takeover = Takeover(attempt=2, lost_workers=1, after_s=after_s, kept=True, calls=calls)
+
+    told = message_json(a_message(reply(takeover=takeover)))
+
+    expected = {"attempt": 2, "lost_workers": 1, "after_s": after_s, "kept": True}
+    assert isinstance(told["takeover"], dict)
+    assert told["takeover"] | expected == told["takeover"]
+    shown = shapes.Message.model_validate(told).takeover
+    assert shown is not None
+    assert [(call.call_id, call.tool, call.fate) for call in shown.calls] == [
+        (call.call_id, call.tool, call.fate) for call in calls
+    ]
+    read = models.Message.model_validate(told).takeover
+    assert read is not None
+    assert read.model_dump() == told["takeover"]
+
+
+def test_a_message_without_a_takeover_is_told_without_the_field() -> None:
+    assert "takeover" not in message_json(a_message(reply()))

@@ -33,7 +33,7 @@ def test_the_fixtures_tell_every_kind_of_event() -> None:
         for step in orjson.loads(path.read_bytes())["steps"]
     }
     assert told >= {kind.value for kind in EventKind}
-    assert len(FIXTURES) == 12
+    assert len(FIXTURES) == 13
 
 
 def test_a_preview_that_begins_in_the_middle_is_not_shown() -> None:

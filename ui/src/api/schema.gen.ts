@@ -1245,6 +1245,12 @@ export interface components {
             tool: string;
         };
         /**
+         * CallFate
+         * @description What the successor of a lost worker did about a call that it found open.
+         * @enum {string}
+         */
+        CallFate: "joined" | "repeated" | "unknown" | "not_started";
+        /**
          * Chat
          * @description A chat, and what of it is happening now.
          */
@@ -1645,6 +1651,15 @@ export interface components {
             /** Id */
             id: string;
         };
+        /** InheritedCall */
+        InheritedCall: {
+            /** Call Id */
+            call_id: string;
+            /** @description `joined`: keyed, not run twice. `repeated`: run again, for it is repeatable. `unknown`: may have taken effect, and was not run again. `not_started`: the lost worker had not started it. */
+            fate: components["schemas"]["CallFate"];
+            /** Tool */
+            tool: string;
+        };
         /** Key */
         Key: {
             /**
@@ -1781,6 +1796,7 @@ export interface components {
             role: "user" | "assistant" | "tool" | "boundary";
             /** Seq */
             seq: number;
+            takeover?: components["schemas"]["Takeover"] | null;
             /** Usage */
             usage: {
                 [key: string]: number;
@@ -2415,6 +2431,34 @@ export interface components {
             model: string | null;
             /** Parts */
             parts: (components["schemas"]["TextPart"] | components["schemas"]["ReasoningPart"] | components["schemas"]["ToolCallPart"] | components["schemas"]["ToolResultPart"] | components["schemas"]["SourcePart"] | components["schemas"]["FilePart"] | components["schemas"]["FileReferencePart"] | components["schemas"]["SkillPart"])[];
+        };
+        /**
+         * Takeover
+         * @description Workers were lost before this message, and another one went on.
+         */
+        Takeover: {
+            /**
+             * After S
+             * @description From the last sign of the first lost worker until another one went on. null: not known.
+             */
+            after_s: number | null;
+            /**
+             * Attempt
+             * @description The attempt at this step that made the message.
+             */
+            attempt: number;
+            /**
+             * Calls
+             * @description Those that were open, and what became of each.
+             */
+            calls: components["schemas"]["InheritedCall"][];
+            /**
+             * Kept
+             * @description The message is what the lost worker's model had said.
+             */
+            kept: boolean;
+            /** Lost Workers */
+            lost_workers: number;
         };
         /**
          * Template

@@ -7,6 +7,7 @@ import type {
   Message,
   Part,
   QueuedMessage,
+  Takeover,
   ToolResultPart,
 } from "@/log/types";
 import type { Call } from "@/parts/tools/call";
@@ -46,6 +47,19 @@ export function message(
     ...more,
   };
 }
+
+export const TAKEOVER: Takeover = {
+  attempt: 3,
+  lost_workers: 2,
+  after_s: 17,
+  kept: false,
+  calls: [
+    { call_id: "1", tool: "execute", fate: "joined" },
+    { call_id: "2", tool: "read_file", fate: "repeated" },
+    { call_id: "3", tool: "send_message_to_everybody_in_the_organisation", fate: "unknown" },
+    { call_id: "4", tool: "ask", fate: "not_started" },
+  ],
+};
 
 export function result(
   callId: string,

@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from "react";
 import { Chat, type ChatContext } from "@/parts/context";
 import { LiveContext } from "@/parts/live";
-import { Boundary, Break, Older, OnItsWay, Run } from "@/parts/transcript/dividers";
+import { Boundary, Break, LostWorker, Older, OnItsWay, Run } from "@/parts/transcript/dividers";
 import { TurnFoot } from "@/parts/transcript/foot";
 import { Reasoning, SaidText, Sources } from "@/parts/transcript/said";
 import { UserMessage } from "@/parts/transcript/user-message";
@@ -113,6 +113,12 @@ export function TurnStates() {
             <SaidText text={null} index={1} />
           </State>
         </LiveContext.Provider>
+        <State name="A worker was lost, folded">
+          <LostWorker takeover={f.TAKEOVER} isOpen={false} onToggle={() => {}} />
+        </State>
+        <State name="A worker was lost, open">
+          <LostWorker takeover={f.TAKEOVER} isOpen onToggle={() => {}} />
+        </State>
         <State name="Thought, folded">
           <Reasoning text={THOUGHT} index={0} isOpen={false} onToggle={() => {}} />
         </State>

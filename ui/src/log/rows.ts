@@ -6,7 +6,7 @@
  * are no rows: they belong to the row whose calls they answer. A row whose message and results have
  * not changed is the same object as before, so that `memo` can tell.
  */
-import type { Message, Status, ToolResultPart } from "./types";
+import type { Message, Status, Takeover, ToolResultPart } from "./types";
 import type { ChatView } from "./view";
 
 /** Something that was said by a person. */
@@ -27,6 +27,8 @@ export interface StepRow {
   readonly turn: number;
   readonly message: Message | null;
   readonly results: Readonly<Record<string, ToolResultPart>>;
+  /** Workers that were lost while its calls were open. */
+  readonly lost: readonly Takeover[];
   /** The last row of a turn that is over. */
   readonly ends: TurnEnd | null;
 }
@@ -124,7 +126,8 @@ export class Rows {
   private live(seq: number, turn: number): StepRow {
     if (this.liveRow?.seq !== seq || this.liveRow.turn !== turn) {
       const key = keyOf(seq);
-      this.liveRow = { kind: "step", key, seq, turn, message: null, results: {}, ends: null };
+      const said = { message: null, results: {}, lost: [], ends: null };
+      this.liveRow = { kind: "step", key, seq, turn, ...said };
     }
     return this.liveRow;
   }
@@ -166,7 +169,8 @@ function made(
   for (const each of [message, ...tools]) {
     for (const part of each.parts) if (part.kind === "tool_result") results[part.call_id] = part;
   }
-  return { kind: "step", key, seq, turn, message, results, ends };
+  const lost = tools.flatMap(({ takeover }) => (takeover == null ? [] : [takeover]));
+  return { kind: "step", key, seq, turn, message, results, lost, ends };
 }
 
 /** The end of a message together with the results of its calls. */

@@ -9,6 +9,7 @@ export type TextPart = Schemas["TextPart"];
 export type ReasoningPart = Schemas["ReasoningPart"];
 export type ToolCallPart = Schemas["ToolCallPart"];
 export type ToolResultPart = Schemas["ToolResultPart"];
+export type Takeover = Schemas["Takeover"];
 export type QueuedMessage = Schemas["QueuedMessage"];
 export type StatusNow = Schemas["StatusNow"];
 export type Status = StatusNow["status"];

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
+from holdfast.cli.render.takeover import takeover_line
 from holdfast.cli.render.text import compact
 
 Data: TypeAlias = dict[str, Any]
@@ -21,9 +22,18 @@ def _message(message: Data) -> Iterator[str]:
     ending = "" if message["ending"] == "complete" else f" · {message['ending']}"
     yield f"## {speaker}{said}{ending}"
     yield ""
+    takeover = message.get("takeover")
+    if takeover is not None and not takeover["kept"]:
+        yield from (_quiet(takeover), "")
     for part in message["parts"]:
         yield from _part(part)
         yield ""
+    if takeover is not None and takeover["kept"]:
+        yield from (_quiet(takeover), "")
+
+
+def _quiet(takeover: Data) -> str:
+    return f"*{_one_line(takeover_line(takeover))}*"
 
 
 def _part(part: Data) -> Iterator[str]:

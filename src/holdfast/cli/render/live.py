@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final, Literal, TypeAlias
 
+from holdfast.cli.render.takeover import takeover_line
 from holdfast.cli.render.text import UNICODE, Marks, clip, compact, first_line, safe, seconds
 
 Data: TypeAlias = dict[str, Any]
@@ -144,11 +145,27 @@ class Live:
                 if message["seq"] not in self.options.own:
                     yield from self._said(message)
             case "assistant":
-                yield from self._answer(message)
+                yield from self._with_takeover(message, self._answer(message))
             case "tool":
-                yield from self._results(message)
+                yield from self._with_takeover(message, self._results(message))
             case _:
                 yield from self.note(f"{self.options.marks.rule} earlier messages were summed up")
+
+    def _with_takeover(self, message: Data, told: Iterator[Ink]) -> Iterator[Ink]:
+        """The quiet line stands before what the successor said, and behind what is kept of a lost
+        worker. What was written live cannot be taken back: then it stands behind, too."""
+        takeover = message.get("takeover")
+        if takeover is None:
+            yield from told
+            return
+        line = f"{self.options.marks.rule} {takeover_line(takeover)}"
+        is_first = message["role"] == "assistant" and not _is_kept(message)
+        is_first = is_first and not self._shown and not self._thoughts
+        if is_first:
+            yield from self.note(line)
+        yield from told
+        if not is_first:
+            yield from self.note(line)
 
     def _said(self, message: Data) -> Iterator[Ink]:
         text = safe(text_of(message["parts"]))
@@ -171,7 +188,7 @@ class Live:
                     yield from self._result(part, message)
                 case _:
                     pass
-        if message["ending"] in ("interrupted", "cut"):
+        if message["ending"] in ("interrupted", "cut") and not _is_kept(message):
             yield from self.note(f"{self.options.marks.rule} {message['ending']}", "yellow")
 
     def _committed_text(self, text: str, shown: str) -> Iterator[Ink]:
@@ -307,6 +324,12 @@ class Live:
 def text_of(parts: Sequence[Data]) -> str:
     """What a message says in words."""
     return "\n\n".join(part["text"] for part in parts if part["kind"] == "text" and part["text"])
+
+
+def _is_kept(message: Data) -> bool:
+    """Whether these are the words of a lost worker: then the quiet line says why they end."""
+    takeover: Data | None = message.get("takeover")
+    return takeover is not None and bool(takeover["kept"])
 
 
 def asked_for(action: Data, chat: str) -> Iterator[str]:

@@ -6,7 +6,7 @@ select
     c.id, c.org_id, c.owner_id, c.status, c.archived_at is not null as archived, c.version,
     c.history_version, c.queue_version, c.last_seq, c.last_queued_id, c.owes_reply, c.compactable,
     c.compaction_requested, c.open_calls, c.worker_id, c.epoch, c.attempt, c.attempts_forgiven,
-    c.model, c.effort, c.error, c.backoff, c.awaiting, c.awaiting_until, c.tools, c.reads,
+    c.lost, c.model, c.effort, c.error, c.backoff, c.awaiting, c.awaiting_until, c.tools, c.reads,
     c.stamp, c.history_stamp,
     case when c.queue_length > 0 then (
         select json_agg(
@@ -204,12 +204,12 @@ select null, null, true from quota where quota.is_full
 , copied as (
     insert into messages (
         chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort,
-        author_id, created_at, stamp
+        author_id, created_at, takeover, stamp
     )
     select
         created.id, row_number() over (order by m.seq), created.version, created.epoch, m.role,
         m.ending, m.visibility, m.format, m.parts, m.bytes, m.model, m.effort, m.author_id,
-        m.created_at, :history_stamp
+        m.created_at, m.takeover, :history_stamp
     from created
     cross join messages as m
     where m.chat_id = :source_id and m.seq <= :upto and m.revision <= :source_version
@@ -271,6 +271,8 @@ with moved as (
 
 -- commit_kept --
 -- The owner is released or left alone, never set: the snapshot may be older than an acquisition.
+        -- Lost workers are known until the next message, or until the chat is at rest.
+        lost = case when history_version = :history_version and not :releases then lost end,
         worker_id = case when not :releases then worker_id end
     where id = :chat_id and version = :expected_version
         and stamp = :expected_stamp
@@ -280,6 +282,7 @@ with moved as (
 
 -- commit_taken --
 -- Acquired by the commit itself: of a chat at rest, by a worker whose own lease is alive.
+        lost = null,
         worker_id = :taker,
         epoch = epoch + 1,
         takeovers = 0  -- as for any chat that is acquired from no worker
@@ -300,12 +303,12 @@ with moved as (
 , appended as (
     insert into messages (
         chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort,
-        author_id, usage, cost_micros, created_at, stamp
+        author_id, usage, cost_micros, takeover, created_at, stamp
     )
     select
         moved.id, :m_seq, moved.version, moved.epoch, :m_role, :m_ending, :m_visibility, :format,
         :m_parts::json, octet_length(:m_parts::json::text), :m_model, :m_effort, :m_author,
-        :m_usage::json, :m_cost,
+        :m_usage::json, :m_cost, :m_takeover::json,
         statement_timestamp(), :history_stamp
     from moved
 )
@@ -314,16 +317,19 @@ with moved as (
 , appended as (
     insert into messages (
         chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort,
-        author_id, usage, cost_micros, created_at, stamp
+        author_id, usage, cost_micros, takeover, created_at, stamp
     )
     select
         moved.id, m.seq, moved.version, moved.epoch, m.role, m.ending, m.visibility, :format,
         m.parts, octet_length(m.parts::text), m.model, m.effort, m.author_id, m.usage, m.cost_micros,
-        statement_timestamp(), :history_stamp
+        m.takeover, statement_timestamp(), :history_stamp
     from moved, unnest(
         :seqs::integer[], :roles::text[], :endings::text[], :visibilities::text[], :parts::json[],
-        :models::text[], :efforts::text[], :authors::uuid[], :usages::json[], :costs::bigint[]
-    ) as m (seq, role, ending, visibility, parts, model, effort, author_id, usage, cost_micros)
+        :models::text[], :efforts::text[], :authors::uuid[], :usages::json[], :costs::bigint[],
+        :takeovers::json[]
+    ) as m (
+        seq, role, ending, visibility, parts, model, effort, author_id, usage, cost_micros, takeover
+    )
 )
 
 -- commit_rest --
@@ -337,12 +343,12 @@ with moved as (
     -- Copies cost nothing: the originals keep what was billed.
     insert into messages (
         chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort,
-        author_id, copied_from, stamp
+        author_id, copied_from, takeover, stamp
     )
     select
         moved.id, :last_seq_before + row_number() over (order by m.seq), moved.version, moved.epoch, m.role,
         m.ending, m.visibility, m.format, m.parts, m.bytes, m.model, m.effort, m.author_id,
-        coalesce(m.copied_from, m.seq), :history_stamp
+        coalesce(m.copied_from, m.seq), m.takeover, :history_stamp
     from moved
     inner join messages as m on m.chat_id = moved.id
     where m.seq > :shared_seq and m.revision <= :past_version and m.removed_revision > :past_version

@@ -6,7 +6,7 @@
 select
     m.seq, m.revision, m.removed_revision, m.epoch, m.role, m.ending, m.visibility, m.format,
     m.parts, m.model, m.effort, m.author_id, m.usage, m.cost_micros, m.copied_from, m.created_at,
-    m.stamp, m.met
+    m.takeover, m.stamp, m.met
 from (
     select
         page.*, count(*) over () as met, row_number() over newest_first as number,
@@ -32,7 +32,7 @@ order by m.seq desc
 select
     asked.place, m.seq, m.revision, m.removed_revision, m.epoch, m.role, m.ending, m.visibility,
     m.format, m.parts, m.model, m.effort, m.author_id, m.usage, m.cost_micros, m.copied_from,
-    m.created_at, m.stamp, m.met
+    m.created_at, m.takeover, m.stamp, m.met
 from unnest(:chat_ids::uuid[], :as_ofs::bigint[]) with ordinality as asked (chat_id, as_of, place)
 cross join lateral (
     select
@@ -118,7 +118,7 @@ select
     least(c.version, :as_of) as version, c.history_version, hidden.first_seq as hidden_from,
     w.seq, w.revision, w.removed_revision, w.epoch, w.role, w.ending, w.visibility, w.format,
     w.parts, w.model, w.effort, w.author_id, w.usage, w.cost_micros, w.copied_from, w.created_at,
-    w.stamp, w.met,
+    w.takeover, w.stamp, w.met,
     case when cut.revision > known.revision then cut.stamp else known.stamp end as history_stamp
 from chats as c
 cross join known

@@ -246,6 +246,23 @@ with recursive me as (
         worker_id = :worker_id,
         epoch = c.epoch + 1,
         takeovers = case when c.worker_id is null then 0 else least(c.takeovers + 1, 32000) end,
+        -- A chat that has an owner is acquired from a worker whose lease has lapsed. What is known of
+        -- another history was left there by a version that does not know this column.
+        lost = coalesce((
+            select jsonb_build_object(
+                'history_version', c.history_version,
+                'workers', coalesce((known.lost ->> 'workers')::integer, 0) + 1,
+                'since', coalesce((known.lost ->> 'since')::timestamptz, w.lease_until),
+                'until', clock_timestamp()
+            )
+            from workers as w
+            cross join lateral (
+                select case
+                    when (c.lost ->> 'history_version')::bigint = c.history_version then c.lost
+                end as lost
+            ) as known
+            where w.id = c.worker_id
+        ), c.lost),
         -- What `BeginAttempt` does, without a statement of its own: see driving.begun_by_acquiring.
         attempt = c.attempt + case when c.status = 'running' and c.backoff is null then 1 else 0 end,
         version = c.version + case when c.status = 'running' and c.backoff is null then 1 else 0 end
@@ -255,7 +272,7 @@ with recursive me as (
         c.id, c.org_id, c.owner_id, c.status, c.archived_at is not null as archived, c.version,
         c.history_version, c.queue_version, c.last_seq, c.last_queued_id, c.owes_reply, c.compactable,
         c.compaction_requested, c.open_calls, c.worker_id, c.epoch, c.attempt, c.attempts_forgiven,
-        c.model, c.effort, c.error, c.backoff, c.awaiting, c.awaiting_until, c.tools, c.reads,
+        c.lost, c.model, c.effort, c.error, c.backoff, c.awaiting, c.awaiting_until, c.tools, c.reads,
         c.stamp, c.history_stamp,
         case when c.queue_length > 0 then (
             select json_agg(

@@ -1,16 +1,17 @@
 /** Lines across the transcript: a stop, a summary, what is earlier; and what is still on its way. */
-import { ChevronRight, ChevronUp, ListChecks } from "lucide-react";
+import { ChevronRight, ChevronUp, ListChecks, Unplug } from "lucide-react";
 import type { ReactNode } from "react";
 import { Button } from "@/kit/button";
 import { cn } from "@/kit/classes";
 import type { Sending } from "@/log/rows";
 import { textOf } from "@/log/store";
-import type { Message } from "@/log/types";
+import type { Message, Takeover } from "@/log/types";
 import { offerDraft } from "../composer/drafts";
 import { useChat } from "../context";
 import { Markdown } from "../markdown/markdown";
 import { tally } from "../tools/words";
 import type { BreakItem, RunItem } from "./items";
+import { lostDetails, lostLine } from "./lost";
 
 function Divider({ children }: { children: ReactNode }) {
   return (
@@ -54,6 +55,43 @@ export function Boundary({ message, itemKey }: { message: Message; itemKey: stri
         <div className="rounded-card border border-line bg-raised px-3 py-2">
           <Markdown text={textOf(message.parts)} />
         </div>
+      )}
+    </div>
+  );
+}
+
+interface LostWorkerProps {
+  takeover: Takeover;
+  isOpen: boolean;
+  onToggle: () => void;
+}
+
+/** Quiet on purpose: the server has dealt with it. */
+export function LostWorker({ takeover, isOpen, onToggle }: LostWorkerProps) {
+  return (
+    <div>
+      <button
+        type="button"
+        data-row-action="toggle"
+        aria-expanded={isOpen}
+        onClick={onToggle}
+        className="flex min-h-7 w-full items-center gap-2 rounded-control text-left text-meta text-muted hover:bg-hover coarse:min-h-11"
+      >
+        <Unplug aria-hidden className="size-4 shrink-0 text-faint" />
+        <span className="numeric min-w-0 flex-1 break-words">{lostLine(takeover)}</span>
+        <ChevronRight
+          aria-hidden
+          className={cn("size-4 shrink-0 text-faint", isOpen && "rotate-90")}
+        />
+      </button>
+      {isOpen && (
+        <ul className="mt-1 ml-2 border-l-2 border-line pl-4 text-meta text-muted">
+          {lostDetails(takeover).map(({ key, text }) => (
+            <li key={key} className="break-words">
+              {text}
+            </li>
+          ))}
+        </ul>
       )}
     </div>
   );

@@ -7,6 +7,7 @@ import { textOf } from "@/log/store";
 import { readResult } from "../tools/results";
 import { headline } from "../tools/words";
 import type { Item } from "./items";
+import { lostLine } from "./lost";
 
 export interface Match {
   readonly key: string;
@@ -46,6 +47,8 @@ function whereIn(item: Item, needle: string): "shown" | "inside" | null {
       return has(item.sending.text) ? "shown" : null;
     case "reasoning":
       return has(item.text ?? "") ? "inside" : null;
+    case "lost":
+      return has(lostLine(item.takeover)) ? "shown" : null;
     case "boundary":
       return has(textOf(item.message.parts)) ? "inside" : null;
     case "tool": {

@@ -2,7 +2,7 @@ import { memo } from "react";
 import { useChat } from "../context";
 import type { CallActions } from "../tools/actions";
 import { ToolCard } from "../tools/tool-card";
-import { Boundary, Break, OnItsWay, Run } from "./dividers";
+import { Boundary, Break, LostWorker, OnItsWay, Run } from "./dividers";
 import { TurnFoot } from "./foot";
 import type { Item } from "./items";
 import { Reasoning, SaidText, Sources } from "./said";
@@ -43,6 +43,8 @@ export const ItemView = memo(function ItemView({ item, isOpen }: ItemViewProps) 
       return <Sources sources={item.sources} />;
     case "boundary":
       return <Boundary message={item.message} itemKey={item.key} />;
+    case "lost":
+      return <LostWorker takeover={item.takeover} isOpen={isOpen} onToggle={onToggle} />;
     case "break":
       return <Break why={item.why} isLast={item.isLast} />;
     case "foot":
@@ -59,6 +61,7 @@ export function spaceAbove(item: Item, before: Item | undefined): string {
   const isStep = (one: Item | undefined) =>
     one?.kind === "tool" || one?.kind === "reasoning" || one?.kind === "run";
   if (isStep(item) && isStep(before)) return "pt-0.5";
+  if (item.kind === "lost") return "pt-1";
   if (item.kind === "foot" && item.foot.is !== "failed" && item.foot.is !== "retrying")
     return "pt-1";
   return before?.kind === "user" ? "pt-1" : "pt-3";
@@ -86,6 +89,7 @@ export function guess(item: Item): number {
     case "older":
       return 44;
     case "reasoning":
+    case "lost":
     case "run":
       return 30;
   }

@@ -83,6 +83,26 @@ describe("a turn", () => {
     expect(exact(toolCall("c1", "pay"))).toEqual([{}]);
   });
 
+  it("says above what is continued that a worker was lost", () => {
+    const takeover = { attempt: 2, lost_workers: 1, after_s: 8, kept: true, calls: [] };
+    const shown = (...messages: Message[]) => itemsOf(facts([ask, ...messages], "idle"), SHUT);
+    const cut = message(2, "assistant", [text("so far")], { ending: "cut", takeover });
+    const kept = shown(cut, say(3, "and on"));
+    expect(kinds(kept)).toBe("user text lost text foot");
+    expect(kept[2]).toMatchObject({ key: "m2.lost.0", takeover });
+
+    const anew = message(2, "assistant", [text("anew")], {
+      takeover: { ...takeover, kept: false },
+    });
+    expect(kinds(shown(anew))).toBe("user lost text foot");
+
+    const [asks, answers] = step(2, "a") as [Message, Message];
+    expect(kinds(shown(asks, { ...answers, takeover }, say(4)))).toBe("user tool lost text foot");
+    expect(kinds(shown(message(2, "boundary", [text("sum")], { takeover })))).toBe(
+      "user lost boundary",
+    );
+  });
+
   it("can be asked again if it is the last, and if words are all that was asked", () => {
     const feet = (...messages: Message[]) =>
       itemsOf(facts(messages, "idle"), SHUT).flatMap((item) =>

@@ -12,7 +12,7 @@
 
 import type { Row, Sending, StepRow, TurnEnd } from "@/log/rows";
 import { textOf } from "@/log/store";
-import type { ActionRequired, ChatError, Message, Retry, StatusNow } from "@/log/types";
+import type { ActionRequired, ChatError, Message, Retry, StatusNow, Takeover } from "@/log/types";
 import { type Call, isLive, NOTHING_EXACT, stateOf } from "../tools/call";
 
 export type Item =
@@ -24,6 +24,7 @@ export type Item =
   | RunItem
   | SourcesItem
   | BoundaryItem
+  | LostItem
   | BreakItem
   | FootItem
   | SendingItem;
@@ -80,6 +81,12 @@ export interface SourcesItem extends Common {
 export interface BoundaryItem extends Common {
   kind: "boundary";
   message: Message;
+}
+
+/** A worker was lost, and another one went on. */
+export interface LostItem extends Common {
+  kind: "lost";
+  takeover: Takeover;
 }
 
 /** A reply that did not come to its own end. */
@@ -197,7 +204,10 @@ function rowItems(row: Row, isLast: boolean, isGoing: boolean, facts: Facts): It
     case "user":
       return [{ kind: "user", key, turn, message: row.message }];
     case "boundary":
-      return [{ kind: "boundary", key, turn, message: row.message }];
+      return [
+        ...lostItems(row, 0, row.message.takeover),
+        { kind: "boundary", key, turn, message: row.message },
+      ];
     case "sending":
       return [{ kind: "sending", key, turn, sending: row.sending }];
     case "step": {
@@ -209,6 +219,10 @@ function rowItems(row: Row, isLast: boolean, isGoing: boolean, facts: Facts): It
       return items;
     }
   }
+}
+
+function lostItems({ key, turn }: Row, at: number, takeover?: Takeover | null): Item[] {
+  return takeover == null ? [] : [{ kind: "lost", key: `${key}.lost.${at}`, turn, takeover }];
 }
 
 function liveItems({ key, turn }: StepRow, live: readonly LiveShape[]): Item[] {
@@ -239,7 +253,9 @@ function stepItems(
   isGoing: boolean,
   action: ActionRequired | null,
 ): Item[] {
-  const items: Item[] = [];
+  const own = lostItems(row, 0, message.takeover);
+  const keepsWords = message.takeover?.kept === true; // the line stands above what is continued
+  const items: Item[] = keepsWords ? [] : [...own];
   const { turn } = row;
   message.parts.forEach((part, index) => {
     const at = { key: `${row.key}.${index}`, turn, index };
@@ -267,6 +283,8 @@ function stepItems(
   });
   const sources = message.parts.filter((part) => part.kind === "source");
   if (sources.length > 0) items.push({ kind: "sources", key: `${row.key}.sources`, turn, sources });
+  if (keepsWords) items.push(...own);
+  row.lost.forEach((takeover, at) => void items.push(...lostItems(row, at + 1, takeover)));
   return items;
 }
 
