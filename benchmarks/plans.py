@@ -201,7 +201,7 @@ def statements(size: Size) -> dict[str, tuple[Query, dict[str, Any]]]:
         "heads": (history.HEADS, {"chat_ids": [one["chat_id"], RUNNING_CHAT]}),
         "moved": (
             history.MOVED,
-            {"chat_ids": [one["chat_id"], RUNNING_CHAT], "versions": [1, 1]},
+            {"chat_ids": [one["chat_id"], RUNNING_CHAT], "versions": [1, 1], "stamps": [0, 0]},
         ),
         "older paths": (history.OLDER_PATHS, {**one, "limit": 20}),
         "queued": (history.QUEUED, {"chat_id": RUNNING_CHAT, "queued_id": 1}),

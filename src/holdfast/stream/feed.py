@@ -297,7 +297,7 @@ class Feed:
         self.log.append(_said(part))
 
     def _tell(self, bundle: Bundle) -> None:
-        if bundle.anew or bundle.episode != self._episode:
+        if bundle.episode != self._episode:
             self._seq = 0
         self.version, self.stamp = bundle.version, bundle.stamp
         self._history_stamp = bundle.history_stamp
