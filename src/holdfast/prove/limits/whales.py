@@ -183,8 +183,8 @@ class Sea:
     async def _written(self) -> None:
         """What was put there without the server is on the disk before the server is asked again.
 
-        Hundreds of megabytes that the database writes out later would keep the commits of all
-        waiting, for as long as its disk likes: that would time the set-up of the attack.
+        Hundreds of megabytes that the database writes out later may hold up the commits of a round,
+        on a slow disk: that would time the set-up of the attack.
         """
         await self.database.execute("checkpoint")
 
