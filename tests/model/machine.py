@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from holdfast.chats.answer import submit_results
 from holdfast.chats.ledger import Commit, Ledger
-from holdfast.chats.outputs import OUTPUT_BYTES_MAX
+from holdfast.chats.outputs import bytes_max
 from holdfast.chats.resting import Resting
 from holdfast.domain import commands as c
 from holdfast.domain.chat import Chat, Status
@@ -42,6 +42,9 @@ FAULTS: st.SearchStrategy[Fault] = st.sampled_from(
     ["none", "none", "none", "not executed", "executed, answer lost"]
 )
 SMALL = st.integers(0, 20)
+WINDOW_TOKENS = 1
+"""Of the model that reads results: one that may take few bytes."""
+OUTPUT_BYTES_MAX = bytes_max(WINDOW_TOKENS)
 TOO_LONG = "x" * (OUTPUT_BYTES_MAX + 1)
 
 
@@ -182,9 +185,15 @@ class ChatMachine(RuleBasedStateMachine):
     )
     @in_loop
     async def steer(self, index: int, command: c.Command) -> None:
+        if command == c.Interrupt():
+            await self.stop(index)
+        else:
+            await self.command(self.chats[index], command)
+
+    async def stop(self, index: int) -> None:
         before = await self.load(self.chats[index])
-        waits = before.status is Status.AWAITING and not before.queue
-        if await self.command(before.chat_id, command) and waits and command == c.Interrupt():
+        await self.command(before.chat_id, c.Interrupt())
+        if before.status is Status.AWAITING and not before.queue:
             after = await self.load(before.chat_id)
             assert after.status is Status.IDLE, "ADR 0038: Stop ends the turn also while it waits"
 
@@ -224,8 +233,7 @@ class ChatMachine(RuleBasedStateMachine):
             verdict = "approve" if approve else "deny"
             await self.command(chat.chat_id, c.Decide(first, verdict, digest_for(first)))
         else:
-            given = result(first) if approve else result(first, TOO_LONG)
-            await self.command(chat.chat_id, c.SubmitResults((given,)))
+            await self.command(chat.chat_id, c.SubmitResults((result(first, TOO_LONG),)))
 
     async def command(self, chat_id: ChatId, command: c.Command) -> bool:
         """Whether the command was taken; a refusal must leave no trace."""
@@ -252,7 +260,9 @@ class ChatMachine(RuleBasedStateMachine):
             return await self.world.do(chat_id, command, key=key)
         keyed = keyed_by(key, (command,))
         commit = await submit_results(
-            self.world.ledger, ACTOR, chat_id, command.results, keyed=keyed
+            *(self.world.ledger, ACTOR, chat_id, command.results),
+            window_tokens=WINDOW_TOKENS,
+            keyed=keyed,
         )
         for part in commit.messages[0].body.parts:
             assert isinstance(part, ToolResult)
@@ -321,6 +331,8 @@ class ChatMachine(RuleBasedStateMachine):
         chat = await self.load(self.chats[index])
         if chat.status in {Status.IDLE, Status.FAILED}:
             await self.say(index, urgent=False, fault="none")
+        elif chat.status is Status.AWAITING and self.number % 4 == 0:
+            await self.stop(index)
         elif chat.status is Status.AWAITING:
             await self.settle(index, approve=True)
 

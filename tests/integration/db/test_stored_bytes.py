@@ -132,10 +132,15 @@ async def test_another_process_counts_what_this_one_stored(pool: Pool) -> None:
 
 async def test_a_reply_is_stored_without_room_and_the_next_message_is_not(pool: Pool) -> None:
     world = a_world(pool, BYTES_MAX)
-    chat = await world.running(A_THIRD)
+    chat = await world.create()
+    first = await world.do(chat.chat_id, SendMessage(A_THIRD), key="one")
+    chat = await held(world, chat.chat_id)
     done = await world.drive(chat, CommitStep((reply("y" * BYTES_MAX),)), FinishTurn())
     assert done.chat.status is Status.IDLE
     await is_exact(pool, chat.chat_id)
+    # Remembered at rest: the ledger commits without a load, and the store looks for the receipt.
+    again = await world.do(chat.chat_id, SendMessage(A_THIRD), key="one")
+    assert (again.repeated, again.answer) == (True, first.answer)
     with pytest.raises(TooManyBytes):
         await world.do(chat.chat_id, SendMessage(user("x")))
 
