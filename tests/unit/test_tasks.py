@@ -77,7 +77,7 @@ async def test_an_error_of_a_task_ends_neither_siblings_nor_the_block(
         sibling.cancel()
     assert FAILURES["feed"] == before + 1
     (told,) = [each for each in caplog.records if each.levelno == logging.ERROR]
-    assert told.getMessage() == 'task feed 4711 failed: LookupError("a task\'s")'
+    assert told.getMessage() == 'server: task feed 4711 failed: LookupError("a task\'s")'
 
 
 @requirement("L133")

@@ -101,7 +101,7 @@ async def escape(order: Order) -> Found:
 ATTACKS: Final = (
     Attack(
         "kills",
-        "Work goes on by itself, and nothing of it is lost.",
+        "After a crash the work goes on by itself, and none of it is lost.",
         "SIGKILL of the worker before and after every statement, effect and live part of a turn",
         "workers killed",
         sizes(24, 1060, 10_000),
@@ -117,7 +117,7 @@ ATTACKS: Final = (
     ),
     Attack(
         "hand-overs",
-        "A deploy is not felt.",
+        "A worker that is told to stop hands its work over within a second.",
         "SIGTERM at every boundary",
         "workers asked to leave",
         sizes(12, 210, 2_000),
@@ -126,7 +126,7 @@ ATTACKS: Final = (
     ),
     Attack(
         "interrupts",
-        "Stop means stop, and keeps what you saw.",
+        "Stop ends the turn, and keeps the text that readers saw.",
         "interrupts at every part, in tools, and together with the death of the worker",
         "chats interrupted",
         sizes(1, 4, 40),
@@ -134,7 +134,7 @@ ATTACKS: Final = (
     ),
     Attack(
         "streams",
-        "You see every word once, in order.",
+        "Every reader gets every word once, in order.",
         "connections cut at random, all at once, and in the middle of an event; workers, replicas"
         " and the bus killed; 97-byte slices",
         "events checked",
@@ -144,7 +144,7 @@ ATTACKS: Final = (
     ),
     Attack(
         "bus loss",
-        "Redis is never needed for what is true.",
+        "The loss of the bus loses no stored data.",
         "the bus, on Redis and on PostgreSQL, emptied, paused, restarted and taken away in a turn",
         "turns disturbed",
         sizes(1, 20, 200),
@@ -153,7 +153,7 @@ ATTACKS: Final = (
     ),
     Attack(
         "slow readers",
-        "Whoever reads slowly costs little, and slows nobody.",
+        "A slow reader has a bounded memory cost and does not delay others.",
         "readers that ask for long answers and never read them",
         "readers stalled",
         sizes(1, 10, 100),
@@ -162,8 +162,8 @@ ATTACKS: Final = (
     ),
     Attack(
         "database crashes",
-        "A message that we took is never lost.",
-        "immediate stops of PostgreSQL while people talk",
+        "An accepted message is never lost.",
+        "immediate stops of PostgreSQL while users send messages",
         "crashes",
         sizes(6, 200, 2_000),
         crashes.crash,
@@ -171,7 +171,7 @@ ATTACKS: Final = (
     ),
     Attack(
         "lost answers",
-        "It is never doubled.",
+        "An accepted message is stored once.",
         "the answer to a commit is lost after it was made, for people and for workers",
         "answers lost",
         sizes(300, 10_000, 100_000),
@@ -187,7 +187,7 @@ ATTACKS: Final = (
     ),
     Attack(
         "agents",
-        "Actions are not repeated behind your back.",
+        "A command whose outcome is unknown is not run again, and the chat says so.",
         "SIGKILL of the workspace's agent while a command runs",
         "agents killed",
         sizes(2, 20, 200),
@@ -196,22 +196,22 @@ ATTACKS: Final = (
     Attack(
         "process trees",
         "Nothing of a stopped command is alive five seconds later.",
-        "interrupts of trees that fork twice, leave their session and are deaf to signals",
+        "interrupts of trees that fork twice, leave their session and ignore signals",
         "trees stopped",
         sizes(6, 100, 1_000),
         stop_trees,
     ),
     Attack(
         "escapes",
-        "Tools run in a box.",
-        "attacks on the wall around commands, from within",
+        "A command cannot leave its sandbox.",
+        "attacks on the sandbox, from within",
         "ways out tried",
         sizes(ESCAPES, ESCAPES, ESCAPES),
         escape,
     ),
     Attack(
         "partitions",
-        "Whoever is cut off slows nobody, and overwrites nothing when it is back.",
+        "A server that is cut off delays no other, and overwrites nothing when it is back.",
         "links of workers to the database, and of replicas to the bus and the database, taken down"
         " in the middle of a turn and mended in the middle of the successor's",
         "links cut",
@@ -220,8 +220,9 @@ ATTACKS: Final = (
     ),
     Attack(
         "bad lines",
-        "A bad line costs time, and nothing else.",
-        "lines to the database, the bus and the readers made slow, cut into slices of seven bytes,"
+        "A bad connection costs time, and nothing else.",
+        "connections to the database, the bus and the readers made slow, cut into slices of seven"
+        " bytes,"
         " dead for a while, and cut in the middle of an answer",
         "troubles",
         sizes(12, 1_200, 12_000),
@@ -229,8 +230,8 @@ ATTACKS: Final = (
     ),
     Attack(
         "storms",
-        "When everybody comes back at once, nobody else waits for them.",
-        "hundreds of readers cut off at once and back at once, in the middle of what is said",
+        "Readers that reconnect all at once do not delay others.",
+        "hundreds of readers cut off at once and back at once, in the middle of answers",
         "connections lost",
         sizes(600, 20_000, 200_000),
         storms.storm,
@@ -238,7 +239,7 @@ ATTACKS: Final = (
     ),
     Attack(
         "clock jumps",
-        "A wrong clock can neither steal a chat nor keep one.",
+        "A wrong clock neither takes a chat from its worker nor keeps one.",
         "wall clocks of workers and replicas that jump by hours and drift in the middle of turns",
         "jumps",
         sizes(12, 1_000, 10_000),
@@ -246,15 +247,15 @@ ATTACKS: Final = (
     ),
     Attack(
         "full disks",
-        "What we cannot keep, we do not take.",
-        "the disk of PostgreSQL's data, and that of its log, filled while people talk",
+        "A message that cannot be stored is refused.",
+        "the disk of PostgreSQL's data, and that of its log, filled while users send messages",
         "disks filled",
         sizes(2, 40, 400),
         disk.fill,
     ),
     Attack(
         "used-up connections",
-        "Whoever cannot be served is told so, soon.",
+        "A request that cannot be served is refused soon.",
         "locks that every statement waits for, and every connection of the server taken by others",
         "times used up",
         sizes(2, 40, 400),
@@ -283,16 +284,16 @@ ATTACKS: Final = (
     ),
     Attack(
         "borders",
-        "What is not yours you can neither see nor touch.",
+        "A user can neither read nor change what belongs to others.",
         "every route, asked by a colleague, another organisation's admin, a key that may only read,"
-        " keys that expired or were revoked, and nobody",
+        " keys that expired or were revoked, and no credential",
         "ways in tried",
         sizes(WAYS_IN, WAYS_IN, WAYS_IN),
         cross,
     ),
     Attack(
         "failing models",
-        "A model that fails is asked again or named, and what it said and cost is kept, once.",
+        "A failing model is asked again or named; text and cost of each reply are stored once.",
         "every fault of the simulator on every wire, once and at every attempt, in whole turns",
         "turns with a fault",
         sizes(24, 420, 4_200),
@@ -338,8 +339,9 @@ ATTACKS: Final = (
     ),
     Attack(
         "endless heads",
-        "Strangers cannot fill the memory of a process.",
-        "100 MB of headers, addresses and trailers without an end, and a crowd that says nothing",
+        "A client without a credential cannot fill the memory of a process.",
+        "100 MB of headers, addresses and trailers without an end, and many connections that send"
+        " nothing",
         "times",
         sizes(5, 50, 500),
         heads.send_heads,

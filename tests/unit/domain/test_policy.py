@@ -44,7 +44,7 @@ def test_a_credential_is_good_for_its_scopes_only() -> None:
 
 def test_what_no_rule_allows_nobody_may() -> None:
     assert not allows(ADMIN, Action.DRIVE, Resource(kind=Kind.AUDIT, org_id=ORG))
-    with pytest.raises(NotAllowed, match="nobody may drive a audit"):
+    with pytest.raises(NotAllowed, match="no role may drive a audit"):
         rule_for(ADMIN, Action.DRIVE, Kind.AUDIT)
     with pytest.raises(NotAllowed, match="only an admin"):
         rule_for(OWN, Action.READ, Kind.AUDIT)
