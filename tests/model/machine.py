@@ -42,8 +42,7 @@ FAULTS: st.SearchStrategy[Fault] = st.sampled_from(
     ["none", "none", "none", "not executed", "executed, answer lost"]
 )
 SMALL = st.integers(0, 20)
-WINDOW_TOKENS = 1
-"""Of the model that reads results: one that may take few bytes."""
+WINDOW_TOKENS = 1  # of the model that reads results: they may have few bytes
 OUTPUT_BYTES_MAX = bytes_max(WINDOW_TOKENS)
 TOO_LONG = "x" * (OUTPUT_BYTES_MAX + 1)
 
@@ -252,18 +251,17 @@ class ChatMachine(RuleBasedStateMachine):
         assert (after.worker_id, after.epoch) == (before.worker_id, before.epoch), (
             "S5: a person's command changed who drives the chat"
         )
+        if not grown:
+            await self.repeat(self.asked[-1])
         return True
 
     async def give(self, chat_id: ChatId, command: c.Command, key: str) -> Commit:
         """Results go by their verb, which cuts them; all else by the ledger itself."""
         if not isinstance(command, c.SubmitResults):
             return await self.world.do(chat_id, command, key=key)
-        keyed = keyed_by(key, (command,))
-        commit = await submit_results(
-            *(self.world.ledger, ACTOR, chat_id, command.results),
-            window_tokens=WINDOW_TOKENS,
-            keyed=keyed,
-        )
+        more: Any = {"window_tokens": WINDOW_TOKENS, "keyed": keyed_by(key, (command,))}
+        given: Any = (self.world.ledger, ACTOR, chat_id, command.results)
+        commit = await submit_results(*given, **more)
         for part in commit.messages[0].body.parts:
             assert isinstance(part, ToolResult)
             assert len(str(part.output)) <= OUTPUT_BYTES_MAX, "L147: a result is stored uncut"
@@ -273,8 +271,10 @@ class ChatMachine(RuleBasedStateMachine):
     @rule(back=st.integers(0, 5))
     @in_loop
     async def ask_again(self, back: int) -> None:
+        await self.repeat(self.asked[-1 - back % len(self.asked)])
+
+    async def repeat(self, asked: Asked) -> None:
         """The client of a command did not hear its answer, and repeats it under its key."""
-        asked = self.asked[-1 - back % len(self.asked)]
         before = await self.load(asked.chat_id)
         commit = await self.world.do(asked.chat_id, asked.command, key=asked.key)
         assert (commit.repeated, commit.answer) == (True, asked.answer), "M1: answered otherwise"
