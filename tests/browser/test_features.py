@@ -60,7 +60,7 @@ async def test_who_has_never_seen_it_finds_the_way(tab: Tab) -> None:
     queue = page.get_by_role("region", name="Queue")
     await expect(queue).to_contain_text("And what did you see?")
     await press(tab, "Stop")
-    await says(tab, "Stopped by you")
+    await says(tab, "Stopped")
     await expect(queue).to_have_count(0, timeout=PATIENCE_MS)
     await tab.settled()
 
@@ -74,7 +74,7 @@ async def test_who_has_never_seen_it_finds_the_way(tab: Tab) -> None:
     await expect(page.get_by_role("button", name="1 older version")).to_be_visible()
 
     await page.get_by_role("link", name="New chat").click()
-    await page.get_by_placeholder("Search chats").fill("watcher")
+    await page.get_by_placeholder("Search chat titles").fill("watcher")
     await page.get_by_role("link", name=TESTS[:30]).click()
     await says(tab, "only one clock may decide")
     tab.content()

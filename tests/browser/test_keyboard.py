@@ -165,7 +165,7 @@ async def test_the_focus_goes_in_the_order_of_what_is_seen(browser: Browser, ask
 
 ORDER = (
     "button: Skip to the message field",
-    "input: Search chats",
+    "input: Search chat titles",
     'button: [[sim: say "Hello."]]',
     "log: Conversation",
     "textarea: Message",

@@ -62,10 +62,10 @@ async def test_the_list_is_found_renamed_pinned_and_archived_in(tab: Tab) -> Non
     await field.fill("Kelp forests")
     await field.press("Enter")
     await expect(in_list(tab, "Kelp forests")).to_be_visible()
-    await page.get_by_label("Search chats").fill("kelp")
+    await page.get_by_label("Search chat titles").fill("kelp")
     await expect(in_list(tab, "Kelp forests")).to_be_visible()
-    await page.get_by_label("Search chats").fill("no such title")
-    await expect(page.get_by_text("No results for “no such title”")).to_be_visible()
+    await page.get_by_label("Search chat titles").fill("no such title")
+    await expect(page.get_by_text("No chat title contains “no such title”")).to_be_visible()
     await page.get_by_role("button", name="Clear search").first.click()
 
     await page.get_by_role("main").get_by_role("button", name="More for Kelp forests").click()

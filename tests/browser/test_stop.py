@@ -17,7 +17,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 WORDS = 4000
 SLOW = f"[[sim: words={WORDS} | rate=25]]"
 """Longer than any test: an answer that is stopped before it is over."""
-DIVIDER = "Stopped by you"
+DIVIDER = "Stopped"
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")

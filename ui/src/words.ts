@@ -27,11 +27,11 @@ export const words = {
 
   sidebar: {
     label: "Chats",
-    search: "Search chats",
+    search: "Search chat titles",
     clear: "Clear search",
     none: "No chats yet.",
     noneHint: "Your chats will appear here.",
-    noMatch: (asked: string) => `No results for “${asked}”`,
+    noMatch: (asked: string) => `No chat title contains “${asked}”`,
     failed: "Could not load the list.",
     pinned: "Pinned",
     today: "Today",
@@ -93,7 +93,8 @@ export const words = {
       },
     ],
     missing: "Chat not found, or you don’t have access.",
-    archivedBanner: "This chat is archived. Unarchive it to continue.",
+    archivedBanner: (own: boolean) =>
+      own ? "This chat is archived. Unarchive it to continue." : "This chat is archived.",
     bringBack: "Unarchive",
     readOnly: (owner: string | undefined) =>
       owner === undefined
@@ -124,9 +125,9 @@ export const words = {
   notices: {
     finished: (title: string) => `Finished: ${title}`,
     failed: (title: string) => `Failed: ${title}`,
-    needs: (title: string) => `Needs you: ${title}`,
+    needs: (title: string) => `Needs your input: ${title}`,
     open: "Open",
-    offer: "Get notified when long chats finish?",
+    offer: "Get notified when long chats finish, fail or need your input?",
     allow: "Notify me",
   },
 
@@ -134,13 +135,13 @@ export const words = {
     title: "Context",
     label: (said: string) => `Context: ${said} full. Show what it is made of`,
     of: (used: string, window: string) => `${used} of ${window} tokens, as of the last reply`,
-    unknown: "Context size unknown for this model.",
+    unknown: "Tokens of the last reply. Context size unknown for this model.",
     model: "Model",
     input: "Input",
     cached: "of which cached",
     output: "Output",
     left: "Remaining",
-    cost: "Cost so far",
+    cost: "Cost of loaded messages",
     compact: "Summarise earlier messages",
     compactHint: "The model reads a summary from then on. You still see every message.",
     compactBusy: "Available when the turn has ended.",

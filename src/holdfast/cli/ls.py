@@ -29,7 +29,7 @@ def ls(
     json: AsJson = False,
     ids: Annotated[bool, typer.Option("--ids", help="Only whole ids, one per line.")] = False,
 ) -> None:
-    """List chats, most recently changed first."""
+    """List chats, the last one written to first."""
 
     async def work(desk: "Desk") -> None:
         from holdfast.cli.render.entries import HEAD, entry_row

@@ -32,8 +32,9 @@ OWNERS_VISITED_MAX: Final = 32
 chats need not ask many owners; fairness comes from a ring that begins elsewhere each time."""
 INTERRUPTS_MAX: Final = 16
 """Interrupts acquired beyond the limit."""
-SUSPECTS_MAX: Final = 64
-"""Suspects named by one acquire."""
+SUSPECTS_MAX: Final = 1_000
+"""Suspects named by one acquire: after an outage of the database that cost three leases in a row
+they are all chats that run, and each must be driven soon."""
 WHY_CHARS_MAX: Final = 500
 ASIDE_FOR: Final = timedelta(minutes=10)
 """Then a chat that was set aside is tried again, whatever the version."""

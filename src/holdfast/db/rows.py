@@ -1,6 +1,6 @@
 """Between rows and the domain."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import wraps
 from typing import Any, Final, ParamSpec, Protocol, TypeVar
@@ -252,7 +252,13 @@ def _lost_from_json(stored: str | None, history_version: int) -> LostWorkers | N
 def _takeover_from_json(stored: str | None) -> Takeover | None:
     if stored is None:
         return None
-    takeover = decode_json(stored)
+    try:
+        return _takeover(decode_json(stored))
+    except (LookupError, TypeError, ValueError):
+        return None  # of a newer version: the message is shown without the line
+
+
+def _takeover(takeover: Mapping[str, Any]) -> Takeover:
     calls = tuple(
         InheritedCall(CallId(call["call_id"]), call["tool"], CallFate(call["fate"]))
         for call in takeover["calls"]

@@ -255,7 +255,7 @@ class PostgresStore:
         blocks += messages
         parameters |= more
         added = parameters["bytes_added"] = bytes_added(outcome, more)
-        if fence is None and _asks_for_room(outcome):
+        if added and fence is None and _asks_for_room(outcome):
             repeats = partial(self._has_receipt, before.chat_id, keyed)
             if not await self._has_room(before.owner_id, added, repeats):
                 return None

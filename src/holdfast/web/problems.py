@@ -73,7 +73,7 @@ class Kind:
 
 KINDS: Final[Mapping[str, Kind]] = {
     # What was sent.
-    "malformed_json": Kind(400, "The request body is not valid JSON."),
+    "malformed_json": Kind(400, "The request body is not JSON that the server accepts."),
     "invalid_request": Kind(422, "The request does not match the schema of this route."),
     "field_refused": Kind(422, "A field has an invalid value."),
     "content_refused": Kind(422, "The text or JSON exceeds a limit."),
@@ -83,7 +83,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "method_not_allowed": Kind(405, "The route does not support this method."),
     "http_error": Kind(400, "The request cannot be answered."),
     # Who sent it.
-    "not_authenticated": Kind(401, "Missing, expired or revoked credentials."),
+    "not_authenticated": Kind(401, "Missing, invalid, expired or revoked credentials."),
     "wrong_credentials": Kind(401, "E-mail or password is wrong."),
     "origin_refused": Kind(403, "The request comes from a foreign origin."),
     "not_allowed": Kind(403, "The credential or the role does not allow this."),
@@ -100,7 +100,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "not_lawful": Kind(409, "Not possible in the chat's current state."),
     "queue_full": Kind(409, "The queue is full."),
     "not_editable": Kind(409, "The message cannot be edited."),
-    "not_forkable": Kind(409, "A fork cannot start at this message."),
+    "not_forkable": Kind(409, "A fork cannot end at this message."),
     "call_not_open": Kind(409, "The call does not wait for this answer."),
     "approval_mismatch": Kind(409, "The decision does not match the call that waits for approval."),
     "nothing_to_compact": Kind(409, "There is nothing to compact."),
@@ -108,7 +108,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "key_reused": Kind(409, "The idempotency key was used for another request."),
     "email_taken": Kind(409, "Another account has this e-mail address."),
     "last_admin": Kind(409, "An organisation keeps at least one admin."),
-    "password_refused": Kind(422, "The password is too weak."),
+    "password_refused": Kind(422, "The password is not accepted."),
     "precondition_failed": Kind(412, "The resource changed: `If-Match` names an older version."),
     "workspace_unusable": Kind(409, "The workspace cannot be used now."),
     "too_many_workspaces": Kind(409, "The chat's owner has reached the limit of workspaces."),

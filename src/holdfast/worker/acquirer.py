@@ -131,7 +131,7 @@ class Acquirer:
                     only=tenure.options.only,
                 )
             await self._take(acquired)
-        if quarantine is not None and acquired.suspects:
+        if quarantine is not None:
             quarantine.found(acquired.suspects)
         return acquired
 

@@ -20,7 +20,12 @@ from holdfast.worker.tenure import Chance, log_failure, now_s
 QUARANTINE_AFTER: Final = 3
 """From this takeover in a row on a chat is a suspect."""
 PROCESSES_MAX: Final = 3
-"""At once, for one worker; and so many groups the suspects are divided into."""
+"""Started at once by one worker; and so many groups the suspects are divided into."""
+PROVEN_S: Final = 60.0
+"""A process that has lived so long takes no place of the next ones: a chat that kills does so soon,
+and suspects must not wait for the end of long turns."""
+ALIVE_MAX: Final = 12
+"""Processes of one worker, proven ones included."""
 PAUSE_S: Final = 0.5
 PAUSE_S_MAX: Final = 60.0
 """Up to so long for each takeover before suspects are driven: not every replica that finds them
@@ -29,6 +34,8 @@ IN_VAIN_MAX: Final = 3
 CLOSED_S: Final = 600.0
 """After so many rounds in which no process acquired what it was started for, suspects are acquired
 as all others for a while: a runnable chat must be driven, also where no process can start (S7)."""
+TOLD_MAX: Final = 10
+"""Chats of one process that the log names."""
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -65,7 +72,8 @@ class Quarantine:
         self._chance = chance
         self._counters = counters
         self._processes: dict[AloneProcess, None] = {}
-        self._tasks: dict[asyncio.Task[None], None] = {}
+        self._tasks: dict[asyncio.Task[None], float] = {}
+        """When each began."""
         self._driven: set[ChatId] = set()
         self._tried: dict[ChatId, int] = {}
         """The takeover for which a process was started last."""
@@ -82,8 +90,11 @@ class Quarantine:
     def found(self, suspects: Sequence[Suspect]) -> None:
         """Suspects that no live worker drives. Processes are started for them if it is time."""
         waiting = [each for each in suspects if each.chat_id not in self._driven]
-        free = PROCESSES_MAX - len(self._tasks)
-        if not waiting or free <= 0 or self._draining_since_s is not None:
+        if not waiting:
+            self._due_s = None  # another replica drives them: the next pause is a whole one
+            return
+        free = self._free
+        if free <= 0 or self._draining_since_s is not None:
             return
         level = min(each.takeovers for each in waiting)
         if self._due_s is None:
@@ -98,6 +109,11 @@ class Quarantine:
         same = [each for each in waiting if each.takeovers == level]
         for group in divided(same)[:free]:
             self._begin(group)
+
+    @property
+    def _free(self) -> int:
+        unproven = sum(now_s() - began_s < PROVEN_S for began_s in self._tasks.values())
+        return min(PROCESSES_MAX - unproven, ALIVE_MAX - len(self._tasks))
 
     def drain(self) -> None:
         """Start no more; the processes hand over and end."""
@@ -116,7 +132,9 @@ class Quarantine:
         self.stop()
 
     def stop(self) -> None:
-        """At once."""
+        """At once; no process is started afterwards."""
+        if self._draining_since_s is None:
+            self._draining_since_s = now_s()
         for task in self._tasks:
             task.cancel()
 
@@ -127,8 +145,9 @@ class Quarantine:
             self._in_vain += 1
         elif tried:
             self._in_vain = 0
-        # What waits no longer needs no memory.
-        self._tried = {each.chat_id: self._tried[each.chat_id] for each in tried}
+        # What neither waits nor is driven needs no memory.
+        kept = self._driven.union(each.chat_id for each in waiting)
+        self._tried = {chat_id: at for chat_id, at in self._tried.items() if chat_id in kept}
         if self._in_vain < IN_VAIN_MAX:
             return False
         _LOG.error(
@@ -140,7 +159,7 @@ class Quarantine:
         return True
 
     def _begin(self, suspects: Sequence[Suspect]) -> None:
-        for each in suspects:
+        for each in suspects[:TOLD_MAX]:
             _LOG.warning(
                 "worker: chat %s was taken over %d times in a row; it is driven by a process of its"
                 " own%s",
@@ -148,12 +167,13 @@ class Quarantine:
                 each.takeovers,
                 "" if len(suspects) == 1 else f", with {len(suspects) - 1} like it",
             )
+        for each in suspects:
             self._tried[each.chat_id] = each.takeovers
             self._driven.add(each.chat_id)
         self._counters.alone_started += 1
         chat_ids = [each.chat_id for each in suspects]
         task = self._group.create_task(self._run(chat_ids), name="worker alone")
-        self._tasks[task] = None
+        self._tasks[task] = now_s()
         task.add_done_callback(lambda _: self._forget(task, chat_ids))
 
     def _forget(self, task: "asyncio.Task[None]", chat_ids: Sequence[ChatId]) -> None:
@@ -182,7 +202,7 @@ class Quarantine:
             self._counters.alone_died += 1
             _LOG.warning(
                 "worker: the process of its own of chat %s died with %d",
-                ", ".join(str(each) for each in chat_ids),
+                ", ".join(str(each) for each in chat_ids[:TOLD_MAX]),
                 code,
             )
 

@@ -7,6 +7,7 @@ import pytest
 
 from holdfast.db import quota
 from holdfast.db.quota import COUNTED_FOR_S, BytesQuota
+from holdfast.domain.errors import Unavailable
 from holdfast.domain.ids import UserId
 from tests.support.virtual import run_virtually
 
@@ -51,6 +52,16 @@ def test_after_a_while_it_is_counted_anew() -> None:
         await asyncio.sleep(1)
         assert not await bytes_.has_room(ANN, 40)
         assert count.asked == [ANN, ANN]
+
+    run_virtually(story())
+
+
+def test_a_sum_that_is_not_answered_refuses_nothing() -> None:
+    async def away(owner_id: UserId) -> int:
+        raise Unavailable("no answer")
+
+    async def story() -> None:
+        assert await BytesQuota(away, 100).has_room(ANN, 101)
 
     run_virtually(story())
 

@@ -14,7 +14,7 @@ from holdfast.domain.commands import CommitStep, FinishTurn, Interrupt
 from holdfast.domain.ids import ChatId, WorkerId
 from holdfast.ports.leases import Suspect
 from holdfast.worker.options import WorkerOptions
-from holdfast.worker.quarantine import PROCESSES_MAX, QUARANTINE_AFTER, divided
+from holdfast.worker.quarantine import PROCESSES_MAX, PROVEN_S, QUARANTINE_AFTER, divided
 from tests.requirements import requirement
 from tests.support.builders import reply
 from tests.support.fake_store import FakeStore
@@ -155,6 +155,56 @@ def test_suspects_are_divided_until_the_one_that_kills_is_alone() -> None:
             await until(lambda: len(place.starter.living) == PROCESSES_MAX, 3 * FOUND_S)
             assert [len(each.chat_ids) for each in place.starter.living] == [1, 1, 1]
             assert place.one.script.started == []
+
+    run_virtually(story())
+
+
+@requirement("S7")
+def test_suspects_do_not_wait_for_the_long_turns_of_others() -> None:
+    """A process that has lived for a minute kills nothing: it takes no place of the next ones."""
+
+    async def story() -> None:
+        async with suspects_found(PROCESSES_MAX) as place:
+            await until(lambda: len(place.starter.living) == PROCESSES_MAX, FOUND_S)
+            for each in place.starter.living:
+                await hold(place, each)
+            later = await place.cell.send(silently=True)
+            await lose_workers(place.cell, QUARANTINE_AFTER)
+            await until(lambda: len(place.starter.started) == PROCESSES_MAX + 1, 2 * PROVEN_S)
+            assert place.starter.started[-1].chat_ids == [later.chat_id]
+            assert len(place.starter.living) == PROCESSES_MAX + 1
+
+    run_virtually(story())
+
+
+async def hold(place: Place, stub: Stub) -> None:
+    """What a process does whose chat has a long turn."""
+    worker_id = WorkerId(place.cell.ids.new_chat_id())
+    await place.cell.leases.join(worker_id, name="alone", ttl=timedelta(hours=1))
+    await place.cell.leases.acquire(
+        worker_id, limit=len(stub.chat_ids), ring_start=RING, only=stub.chat_ids
+    )
+
+
+@requirement("S7")
+def test_processes_of_no_use_are_noticed_also_if_they_end_one_after_the_other() -> None:
+    """Of two suspects one always has a process while the other waits."""
+
+    async def story() -> None:
+        async with fake_cell() as cell:
+            chats = [await cell.send(silently=True) for _ in range(2)]
+            await lose_workers(cell, QUARANTINE_AFTER)
+            await lose_workers(cell, 1, only=[chats[1].chat_id])
+            starter = Starter(cell)
+            async with cell.replica(start_alone=starter) as one:
+                for _ in range(20):
+                    await until(lambda: len(starter.living) == 2 or one.script.started, 600)
+                    if one.script.started:
+                        break
+                    starter.living[0].code.set_result(2)
+                for each in starter.living:
+                    each.code.set_result(2)
+                await cell.until_idle(*chats)
 
     run_virtually(story())
 

@@ -140,7 +140,7 @@ function Chat({ chatId }: { chatId: string }) {
     <main aria-label={says.conversation} className="flex min-h-0 flex-1 flex-col">
       <Header entry={entry} own={own} mayWrite={mayWrite} open={open} models={models} />
       {entry?.archived && (
-        <Banner text={says.archivedBanner}>
+        <Banner text={says.archivedBanner(own)}>
           {own && (
             <Button size="small" onClick={() => void bringBack(chatId)}>
               {says.bringBack}

@@ -184,7 +184,7 @@ with recursive me as (
     select c.id, c.takeovers + 1 as takeovers
     from me, workers as w
     inner join chats as c on c.worker_id = w.id
-    where w.lease_until <= clock_timestamp()
+    where :alone_from::integer is not null and w.lease_until <= clock_timestamp()
         and c.takeovers + 1 >= :alone_from::integer and c.status = 'running'
         and c.reads <= :reads and (
             coalesce(c.set_aside_by, 0) < :reads

@@ -39,7 +39,7 @@ describe("where a call stands", () => {
     [{}, { exit_code: 2, output: "" }, "failed"],
     [{}, { exit_code: null, signal: "KILL", output: "" }, "failed"],
     [{ failed: true }, "no such file", "failed"],
-    [{ failed: true }, "The tool was stopped before it finished within 5 seconds.", "timed out"],
+    [{ failed: true }, "The tool was stopped: it did not finish within 5 seconds.", "timed out"],
     [{ failed: true, synthetic: "interrupted" }, "", "cancelled"],
     [{ failed: true, synthetic: "superseded" }, "", "cancelled"],
     [{ failed: true, synthetic: "denied" }, "", "denied"],

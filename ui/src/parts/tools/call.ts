@@ -72,7 +72,7 @@ function outcomeOf(result: ToolResultPart): CallState {
   const { text, exitCode, signal } = readResult(result);
   if (!result.failed) return (exitCode ?? 0) === 0 && signal === null ? "done" : "failed";
   // The server's own words when it stops a tool (src/holdfast/turn/run_tools.py).
-  return text.startsWith("The tool was stopped before it finished") ? "timed out" : "failed";
+  return text.startsWith("The tool was stopped: it did not finish") ? "timed out" : "failed";
 }
 
 export function isLive(state: CallState): boolean {

@@ -25,12 +25,12 @@ function Divider({ children }: { children: ReactNode }) {
 
 const CONTINUE = "Continue.";
 
-/** Neutral on purpose: somebody wanted this. */
+/** Neutral on purpose: a person wanted this. */
 export function Break({ why, isLast }: Pick<BreakItem, "why" | "isLast">) {
   const { actions } = useChat();
   return (
     <Divider>
-      {why === "interrupted" ? "Stopped by you" : "The reply was cut off."}
+      {why === "interrupted" ? "Stopped" : "The reply was cut off."}
       {isLast && actions !== null && (
         <Button size="small" onClick={() => actions.send({ text: CONTINUE, model: null }, "queue")}>
           Continue
