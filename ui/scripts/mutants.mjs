@@ -130,8 +130,8 @@ const MUTANTS = [
   [
     "a message that could not be taken out is said by nobody",
     "parts/composer/composer.tsx",
-    ".catch(() =>\n        setFailure(",
-    ".catch(() =>\n        void String(",
+    ".catch(() => setFailure(",
+    ".catch(() => void String(",
     COMPOSER,
   ],
 ];

@@ -228,6 +228,6 @@ def test_a_fault_of_ours_is_one_line_too(monkeypatch: pytest.MonkeyPatch) -> Non
     done = CliRunner().invoke(app, ["worker"])
     assert done.exit_code == 1
     line = orjson.loads(done.stderr)
-    assert line["event"] == "the worker failed"
+    assert line["event"] == "server: the worker failed"
     assert "ValueError" in line["exception"]
     assert "canary" not in done.stderr
