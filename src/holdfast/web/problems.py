@@ -79,6 +79,8 @@ KINDS: Final[Mapping[str, Kind]] = {
     "content_refused": Kind(422, "The text or JSON exceeds a limit."),
     "body_too_large": Kind(413, "The request body is too large."),
     "body_too_slow": Kind(408, "The request body did not arrive in time."),
+    "headers_too_large": Kind(431, "The headers are larger than the server accepts."),
+    "address_too_long": Kind(414, "The address is longer than the server accepts."),
     "no_such_route": Kind(404, "Route not found."),
     "method_not_allowed": Kind(405, "The route does not support this method."),
     "http_error": Kind(400, "The request cannot be answered."),
@@ -89,6 +91,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "not_allowed": Kind(403, "The credential or the role does not allow this."),
     "too_many_attempts": Kind(429, "Too many attempts to sign in."),
     "too_many_requests": Kind(429, "Too many requests."),
+    "too_many_connections": Kind(429, "Too many connections from one address."),
     "login_refused": Kind(401, "The identity provider's login was refused."),
     # What it is about. Foreign and unknown are the same.
     "chat_not_found": Kind(404, "Not found, or you have no access."),

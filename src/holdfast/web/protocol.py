@@ -15,6 +15,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from holdfast.web.connections import Connections, Release, TooManyConnections
+from holdfast.web.problems import MEDIA_TYPE, problem
 
 HEAD_BYTES_MAX: Final = 64 * 2**10
 URL_BYTES_MAX: Final = 16 * 2**10
@@ -235,30 +236,25 @@ def bounded_protocol(connections: Connections, head: HeadOptions) -> type[asynci
     return cast("type[asyncio.Protocol]", protocol)
 
 
-def _answer(status: HTTPStatus, said: str, *more: str) -> bytes:
+def _answer(code: str, *more: str) -> bytes:
+    """A problem document: bytes, because no app sees the request."""
+    refusal = problem(code)
+    status = HTTPStatus(refusal.status_code)
     lines = (
         f"HTTP/1.1 {status} {status.phrase}",
-        "content-type: text/plain; charset=utf-8",
-        f"content-length: {len(said)}",
+        f"content-type: {MEDIA_TYPE}",
+        f"content-length: {len(refusal.body)}",
         "connection: close",
         *more,
+        "",
+        "",
     )
-    return "\r\n".join((*lines, "", said)).encode("ascii")
+    return "\r\n".join(lines).encode("ascii") + bytes(refusal.body)
 
 
 _ANSWERS: Final = {
-    HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE: _answer(
-        HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "The headers are larger than this server takes."
-    ),
-    HTTPStatus.REQUEST_URI_TOO_LONG: _answer(
-        HTTPStatus.REQUEST_URI_TOO_LONG, "The address is longer than this server takes."
-    ),
-    HTTPStatus.TOO_MANY_REQUESTS: _answer(
-        HTTPStatus.TOO_MANY_REQUESTS,
-        "Too many connections from one address.",
-        "retry-after: 1",
-    ),
-    HTTPStatus.SERVICE_UNAVAILABLE: _answer(
-        HTTPStatus.SERVICE_UNAVAILABLE, "Too many connections.", "retry-after: 1"
-    ),
+    HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE: _answer("headers_too_large"),
+    HTTPStatus.REQUEST_URI_TOO_LONG: _answer("address_too_long"),
+    HTTPStatus.TOO_MANY_REQUESTS: _answer("too_many_connections", "retry-after: 1"),
+    HTTPStatus.SERVICE_UNAVAILABLE: _answer("overloaded", "retry-after: 1"),
 }

@@ -2,6 +2,7 @@
 end, connections that say nothing, crowds from one address."""
 
 import asyncio
+import json
 import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -124,6 +125,9 @@ async def test_a_head_past_a_bound_is_answered(empty: Replicas, kind: str) -> No
         async with asyncio.timeout(HANG_S):
             said = await reader.read()
         assert int(said.split()[1]) == status
+        head_, _, body = said.partition(b"\r\n\r\n")
+        assert b"content-type: application/problem+json" in head_
+        assert json.loads(body)["status"] == status
         assert said.count(b"HTTP/1.1 ") == 1, "one answer, and the rest is not read"
 
 
