@@ -94,7 +94,7 @@ MUTANTS: Final = (
         "src/parts/transcript/timeline.tsx",
         "useSigns(scroller, sign, holdEnd);",
         "useSigns(scroller, sign, () => {});",
-        SCROLL + "the_end_is_held_while_it_is_followed",
+        SCROLL + "the_end_is_held_when_the_window_becomes_lower",
     ),
     Mutant(
         "pictures of every host are fetched, as far as the policy lets them",

@@ -75,6 +75,16 @@ async def test_a_chat_opens_at_its_end(tab: Tab, long_chat: str) -> None:
     tab.content()
 
 
+async def test_the_end_is_held_when_the_window_becomes_lower(tab: Tab, long_chat: str) -> None:
+    """In a chat at rest: words that come would bring the end back by themselves."""
+    page = await opened(tab, long_chat)
+    for height in (800, 560, 800, 560):
+        await page.set_viewport_size({"width": 1280, "height": height})
+        await settle(page)
+        assert await from_end(page) < LAYOUT_UNIT_PX
+    tab.content()
+
+
 async def test_the_end_is_held_while_it_is_followed(tab: Tab, busy_chat: str) -> None:
     page = await opened(tab, busy_chat)
     await running(tab)

@@ -198,6 +198,8 @@ async def lose_commits(place: Fleet, found: Found, order: Order) -> None:
         place.taken.clear()
         await _say_and_wait(place, "the new words")
         known = await _seen(place, "the new words")
+        # Until the poll has looked, a server whose bus was cut off tells what it remembers.
+        known.begun_anew = 0
         await _say_and_wait(place, "and more")
         found.figures["lost_commits_tried"] = found.figures.get("lost_commits_tried", 0) + 1
         stored = (await place.server.admin.get(f"chats/{place.chat_id}/messages")).json["messages"]
