@@ -47,6 +47,11 @@ class Takeover:
 
     async def text(self, turn: Turn) -> Said | None:
         """What readers were shown of the attempt that died, if it can be gone on from."""
+        if turn.left:
+            # The hint of our acquiring was published before, and is sent within this pause. From
+            # then on readers are shown nothing more of that attempt: also if its worker was only
+            # frozen, and wakes, what follows holds all that they were shown.
+            await asyncio.sleep(self._options.pause_s)
         live = await self._read(turn, turn.left)
         if not live:
             return None
