@@ -115,7 +115,7 @@ export const words = {
     remove: (name: string) => `Remove ${name}`,
     removed: (name: string) => `${name} can no longer view this chat.`,
     with: "People with access",
-    nobody: "Only you",
+    onlyYou: "Only you",
     noMatch: "No people found.",
     noOthers: "This organisation has no other members yet.",
     link: "Copy link",

@@ -56,7 +56,7 @@ class Leases(Protocol):
         only: Sequence[ChatId] | None = None,
     ) -> Acquired:
         """Own chats that nobody alive does, as they now are: an attempt at their next step is begun
-        where `begun_by_acquiring` says so. Nobody has been told.
+        where `begun_by_acquiring` says so. No hint was published yet.
 
         `alone_from`: running chats whose takeover would be this one in a row, or a later one, are
         named as suspects instead. A release begins the count anew. `only`: acquire nothing but

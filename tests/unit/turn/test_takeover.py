@@ -19,7 +19,7 @@ from holdfast.turn.takeover import CUTS_MAX
 from tests.requirements import requirement
 from tests.support.builders import user
 from tests.support.scripted import Failed, Hold, Item, ScriptedModels, says
-from tests.support.stage import Stage, driving, staged, until, valid
+from tests.support.stage import QUICK, Stage, driving, staged, until, valid
 
 WORDS = tuple(f"w{number} " for number in range(1, 21))
 
@@ -172,6 +172,23 @@ async def test_words_behind_a_hole_are_not_kept_for_no_reader_was_shown_them() -
         assert await stage.said(ended) == [
             *("user: hello", f"assistant (cut): {WORDS[0]}", "assistant: and on"),
         ]
+
+
+@requirement("L153")
+async def test_words_of_a_frozen_worker_that_come_before_the_hint_of_acquiring_are_kept() -> None:
+    """Readers are shown them until the hint has reached the feeds."""
+    async with staged() as stage:
+        found = await dies_after(stage, [TextDelta(0, word) for word in WORDS])
+        (key,) = (key for key in stage.server.log if key[0] == found.chat_id)
+        late = stage.server.log[key].pop(2)
+        successor = stage.with_models(ScriptedModels(says("and on")))
+        async with driving(successor, found) as (task, _):
+            await asyncio.sleep(QUICK.pause_s / 2)
+            stage.server.log[key][2] = late
+            ended = await task
+
+        kept = f"assistant (cut): {''.join(WORDS)}"
+        assert await stage.said(ended) == ["user: hello", kept, "assistant: and on"]
 
 
 @requirement("L153")

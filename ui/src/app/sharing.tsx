@@ -84,7 +84,7 @@ function Shares({ chat }: { chat: ChatEntry }) {
       says.removed(share.name),
     );
   };
-  const nobody =
+  const noPeople =
     people === undefined || found.length > 0
       ? null
       : wanted.trim() !== ""
@@ -131,13 +131,13 @@ function Shares({ chat }: { chat: ChatEntry }) {
             </Person>
           ))}
         </ul>
-        {nobody !== null && <p className="px-1 py-2 text-meta text-muted">{nobody}</p>}
+        {noPeople !== null && <p className="px-1 py-2 text-meta text-muted">{noPeople}</p>}
       </div>
       <section aria-label={says.with}>
         <h3 className="font-medium text-meta text-muted">{says.with}</h3>
         {query.isError && <p className="py-2 text-danger text-ui">{sentenceOf(query.error)}</p>}
         {query.data !== undefined && shares.length === 0 && (
-          <p className="py-2 text-ui">{says.nobody}</p>
+          <p className="py-2 text-ui">{says.onlyYou}</p>
         )}
         <ul className="flex flex-col">
           {shares.map((share) => (
