@@ -35,7 +35,7 @@ _lint:
     uv run ruff format --check .
     uv run ruff check .
     uv run lint-imports
-    uv run deptry src
+    for package in packages/*; do (cd "$package" && uv run deptry src); done
 
 _types:
     uv run pyright
@@ -47,7 +47,7 @@ fix:
     uv run python scripts/generate_docs.py
     cd ui && npm run api && npm run fix
 
-# The page, built into src/holdfast/web/static: what the wheel ships and the server serves.
+# The page, built into the server's package: what the wheel ships and the server serves.
 ui: _node_modules
     cd ui && npm run build
 

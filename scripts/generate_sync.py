@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[1]
-ASYNC: Final = "src/holdfast/sdk/aio"
-SYNC: Final = "src/holdfast/sdk/sync"
+ASYNC: Final = "packages/holdfast-client/src/holdfast_client/aio"
+SYNC: Final = "packages/holdfast-client/src/holdfast_client/sync"
 BY_HAND: Final = frozenset({"__init__.py", "ground.py"})
 _DROPPED: Final = frozenset({"async", "await"})
 _NAMES: Final[Mapping[str, str]] = {

@@ -26,7 +26,7 @@ BASE: Final = "HOLDFAST_GATE_BASE"
 NIGHTLY: Final = ROOT / "benchmarks" / "nightly.json"
 KEPT: Final = ROOT / "benchmarks" / "stages.json"
 """Stages that passed since the last nightly run, each with its commit."""
-SRC: Final = "src/holdfast"
+SRC: Final = "packages/holdfast/src/holdfast"
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,7 @@ BREAKS: Final = [
     Break(SETTINGS, "chats imports settings", {"chats/new.py": "import holdfast.settings"}),
     Break(PURE, "domain imports asyncio", {"domain/new.py": "import asyncio"}),
     Break(POSTGRESQL, "chats imports asyncpg", {"chats/new.py": "import asyncpg"}),
-    Break(SIMULATOR, "chats starts it", {"chats/new.py": "import holdfast.simulator.server"}),
+    Break(SIMULATOR, "chats starts it", {"chats/new.py": "import holdfast_simulator.server"}),
     Break(
         NO_ACCOMPLICE, "it knows the domain", {"simulator/new.py": "import holdfast.domain.chat"}
     ),
@@ -91,8 +91,12 @@ BREAKS: Final = [
     Break(STRUCTLOG, "bus logs by itself", {"bus/new.py": "import structlog"}),
     Break(TRACES, "db traces", {"db/new.py": "from opentelemetry import trace"}),
     Break(REDIS, "db imports redis", {"db/new.py": "import redis"}),
-    Break(INWARDS, "the server imports its client", {"web/new.py": "import holdfast.sdk.events"}),
-    Break(INWARDS, "bootstrap imports the SDK", {"bootstrap/new.py": "import holdfast.sdk.events"}),
+    Break(
+        INWARDS, "the server imports its client", {"web/new.py": "import holdfast_client.events"}
+    ),
+    Break(
+        INWARDS, "bootstrap imports the SDK", {"bootstrap/new.py": "import holdfast_client.events"}
+    ),
     Break(SDK, "the SDK imports the domain", {"sdk/new.py": "import holdfast.domain.chat"}),
     Break(SDK, "the SDK imports the hub", {"sdk/aio/new.py": "import holdfast.stream.hub"}),
     Break(CLIENTS, "turn imports httpx2", {"turn/new.py": "import httpx2"}),

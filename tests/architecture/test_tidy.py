@@ -78,7 +78,7 @@ class Source:
 
     @property
     def package(self) -> str:
-        """`db` for src/holdfast/db/store.py; `settings` for src/holdfast/settings/models.py."""
+        """`db` for packages/holdfast/src/holdfast/db/store.py; `settings` for packages/holdfast/src/holdfast/settings/models.py."""
         return Path(self.path).with_suffix("").parts[2]
 
     def says(self, line: int, sentence: str) -> str:
@@ -259,16 +259,16 @@ def test_there_are_no(rule: Rule) -> None:
 
 @pytest.mark.parametrize(("rule", "sample"), SAMPLES)
 def test_the_rule_objects_to_a_bad_sample(rule: Rule, sample: str) -> None:
-    assert list(rule(Source("src/holdfast/chats/sample.py", sample)))
+    assert list(rule(Source("packages/holdfast/src/holdfast/chats/sample.py", sample)))
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_the_rule_is_content_with_a_good_sample(rule: Rule) -> None:
-    assert list(rule(Source("src/holdfast/chats/sample.py", INNOCENT))) == []
+    assert list(rule(Source("packages/holdfast/src/holdfast/chats/sample.py", INNOCENT))) == []
 
 
 def test_the_name_of_a_file_counts_as_a_name() -> None:
-    assert list(foreign_words(Source("src/holdfast/chats/chat_service.py", "")))
+    assert list(foreign_words(Source("packages/holdfast/src/holdfast/chats/chat_service.py", "")))
 
 
 def test_every_setting_is_described_and_documented() -> None:
