@@ -20,7 +20,7 @@ from typing import Final, TypeAlias
 
 import orjson
 
-from scripts.gate.stages import ROOT, Stage, prove, run, session
+from scripts.gate.stages import DOCS_SITE, ROOT, Stage, prove, run, session
 
 BASE: Final = "HOLDFAST_GATE_BASE"
 NIGHTLY: Final = ROOT / "benchmarks" / "nightly.json"
@@ -154,6 +154,13 @@ PROTECTED: Final = (
             *(f"{SRC}/worker/quarantine.py", f"{SRC}/worker/holding.py", f"{SRC}/db/leases.py"),
             *(f"{SRC}/db/queries/leases.sql", f"{SRC}/bootstrap/alone.py", f"{SRC}/cli/worker.py"),
             "tests/integration/cli/test_alone.py",
+        ),
+    ),
+    Protected(
+        DOCS_SITE,
+        (
+            *("docs/*", "README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"),
+            "scripts/docs_site.py",
         ),
     ),
     Protected(
