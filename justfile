@@ -161,6 +161,15 @@ docs:
     uv run python scripts/generate_docs.py
     uv run python scripts/generate_provider_faults.py
 
+# The documents as a static site with search, in build/docs-site; fails on a broken link. Isolated:
+# its packages do not change the environment in which tests run.
+docs-site:
+    uv run --isolated --locked --only-group docs python -m scripts.docs_site
+
+# What an id of a requirement says, and the tests that prove it: `just requirement L133`.
+requirement *ids:
+    @uv run python scripts/requirements_report.py {{ ids }}
+
 # What the gate costs: the timings.json of several runs; writes benchmarks/gate.md and .json.
 bench-gate *options:
     uv run python -m benchmarks.gate {{ options }}

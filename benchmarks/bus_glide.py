@@ -1,4 +1,4 @@
-"""A lane over valkey-glide, a client of Redis to measure beside ours: docs/adr/0012-bus.md."""
+"""A lane over valkey-glide, a client of Redis to measure beside ours: ADR 0012."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence

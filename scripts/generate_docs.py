@@ -123,7 +123,7 @@ def settings() -> str:
         "## Models",
         "",
         f"An entry of `{env_name('models')}`. Which vendors there are, and which values the",
-        "address of each needs, stands in `holdfast.providers.endpoints`.",
+        "address of each needs, is in `holdfast.providers.endpoints`.",
         "",
         "```json",
         '[{"name": "sonnet", "vendor": "anthropic", "model": "claude-sonnet-5", "api_key": "…"},',

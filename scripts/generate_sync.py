@@ -58,7 +58,7 @@ def _renamed(token: tokenize.TokenInfo) -> str:
 
 def twin(name: str) -> str:
     source = (ROOT / ASYNC / name).read_text(encoding="utf-8")
-    made = _HEAD.format(f"{ASYNC.removeprefix('src/')}/{name}") + rewritten(source)
+    made = _HEAD.format(f"holdfast_client/aio/{name}") + rewritten(source)
     target = f"{SYNC}/{name}"
     made = _ruff(made, "check", "--quiet", "--fix", "--select=I", f"--stdin-filename={target}", "-")
     return _ruff(made, "format", "--quiet", f"--stdin-filename={target}", "-")

@@ -1,7 +1,7 @@
 """`holdfast login`, `logout`, `whoami`: which server, and as whom.
 
-A password is used once, to make a key, and never kept. Keys stand in a file that nobody else may
-read: docs/adr/0021-command-line.md says why not in a keyring.
+A password is used once, to make a key, and never kept. Keys are in a file of mode
+0600; docs/architecture/clients.md says why not in a keyring.
 """
 
 import sys

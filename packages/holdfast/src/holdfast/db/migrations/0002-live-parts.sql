@@ -4,7 +4,7 @@
 -- migrate: apply
 
 -- Three slots of time, written in turn: the slot after the current one is emptied whole, so that
--- expiry costs no delete, no dead row and no vacuum. See docs/adr/0012-bus.md.
+-- expiry costs no delete, no dead row and no vacuum. See ADR 0012.
 create table live_parts (
     slot smallint not null,
     chat_id uuid not null,

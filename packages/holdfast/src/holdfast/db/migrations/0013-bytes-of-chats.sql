@@ -4,7 +4,7 @@
 -- migrate: apply
 
 -- bytes: of the parts of all messages that were written since this column is there. The sum over an
--- owner's chats is what the quota compares (docs/adr/0048-bytes-per-person.md). A constant default:
+-- owner's chats is what the quota compares (docs/architecture/limits.md). A constant default:
 -- no row is rewritten, and the lock is held for a moment only.
 alter table chats add column bytes bigint not null default 0;
 
