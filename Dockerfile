@@ -12,7 +12,7 @@ WORKDIR /source
 RUN pip install --no-cache-dir uv
 COPY pyproject.toml uv.lock README.md LICENSE ./
 COPY packages packages
-COPY --from=page /source/packages/holdfast/src/holdfast/web/static packages/holdfast/src/holdfast/web/static
+COPY --from=page /source/packages/holdfast/src/holdfast/api/static packages/holdfast/src/holdfast/api/static
 # As locked, and without what only development needs. Compiled here: who runs it may not write beside
 # the modules, and would compile them at every start.
 RUN UV_PROJECT_ENVIRONMENT=/opt/holdfast UV_COMPILE_BYTECODE=1 uv sync --locked --package holdfast --no-dev --no-editable --extra otlp

@@ -111,7 +111,7 @@ model-check:
 schemathesis examples="100" seed="1":
     HOLDFAST_SCHEMATHESIS_EXAMPLES={{ examples }} HOLDFAST_SCHEMATHESIS_SEED={{ seed }} \
         HOLDFAST_SCHEMATHESIS_PHASES=examples,coverage,fuzzing,stateful \
-        uv run pytest -s -o timeout=0 tests/integration/web/test_schema.py
+        uv run pytest -s -o timeout=0 tests/integration/api/test_schema.py
 
 # Thousands of disturbed turns on one server, which must hold no more afterwards, memory included.
 churn turns="2000":

@@ -21,7 +21,7 @@ from typing import Final
 from pydantic import BaseModel
 
 from benchmarks.tools_page import write_tools
-from holdfast.workspace.client import AgentClient
+from holdfast.adapters.workspaces.client import AgentClient
 from holdfast_agent.wire import Input, Start, State
 from tests.support.agents import Agent, running_agent
 

@@ -6,18 +6,18 @@ What is left between this and the ledger is ours: facts, decisions, encoding, ch
 from typing import Any, Final
 from uuid import UUID
 
-from holdfast.db.history import PAGE
-from holdfast.db.leases import (
+from holdfast.adapters.postgres.history import PAGE
+from holdfast.adapters.postgres.leases import (
     ACQUIRE,
     ASIDE_FOR,
     INTERRUPTS_MAX,
     OWNERS_VISITED_MIN,
     SUSPECTS_MAX,
 )
-from holdfast.db.pool import Pool
-from holdfast.db.queries import Query
-from holdfast.db.rows import Row
-from holdfast.db.store import LOAD, SEQ_MAX, commit_query
+from holdfast.adapters.postgres.pool import Pool
+from holdfast.adapters.postgres.queries import Query
+from holdfast.adapters.postgres.rows import Row
+from holdfast.adapters.postgres.store import LOAD, SEQ_MAX, commit_query
 from holdfast.domain.format import READS
 from holdfast.ports.history import PAGE_BYTES_MAX
 from holdfast.worker.quarantine import QUARANTINE_AFTER

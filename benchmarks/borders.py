@@ -11,8 +11,8 @@ import sys
 
 from benchmarks.report import write_json
 
-MATRIX = "tests/integration/web/test_matrix.py"
-SCHEMA = "tests/integration/web/test_schema.py"
+MATRIX = "tests/integration/api/test_matrix.py"
+SCHEMA = "tests/integration/api/test_schema.py"
 
 
 def run(test: str, **environment: str) -> tuple[int, str]:

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from holdfast.bus.redis import APPEND
+from holdfast.adapters.bus.redis import APPEND
 from holdfast_lab.bench.bus_bare import TickingPublisher, channel_of, scripts, ticking
 from holdfast_lab.bench.lanes import TICK_S, Event, Heard
 

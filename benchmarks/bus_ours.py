@@ -6,10 +6,10 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from uuid import UUID
 
-from holdfast.bus.lossy import LossyBus
-from holdfast.bus.options import BusOptions
-from holdfast.bus.postgres import open_postgres_bus
-from holdfast.bus.redis import open_redis_bus
+from holdfast.adapters.bus.lossy import LossyBus
+from holdfast.adapters.bus.options import BusOptions
+from holdfast.adapters.bus.postgres import open_postgres_bus
+from holdfast.adapters.bus.redis import open_redis_bus
 from holdfast.domain.ids import ChatId, Version
 from holdfast.ports.bus import Episode, LivePart
 from holdfast_lab.bench.lanes import TICK_S, Event, Heard

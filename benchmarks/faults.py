@@ -12,10 +12,10 @@ import sys
 from pathlib import Path
 
 from benchmarks.report import stamp, write_json, write_page
-from holdfast_lab.chaos.stage.theatre import theatre
-from holdfast_lab.chaos.turns.campaign import Campaign, run, tasks_of
-from holdfast_lab.chaos.turns.interrupts import Sweep, sweep
-from holdfast_lab.chaos.turns.trials import Blow
+from holdfast_lab.chaos.faults.workers.campaign import Campaign, run, tasks_of
+from holdfast_lab.chaos.faults.workers.interrupts import Sweep, sweep
+from holdfast_lab.chaos.faults.workers.trials import Blow
+from holdfast_lab.chaos.harness.cluster import theatre
 
 MUTANT_TESTS = [
     "tests/fault/test_prove.py",

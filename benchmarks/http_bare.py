@@ -11,7 +11,7 @@ from typing import Any, cast
 import uvloop
 from fastapi import FastAPI
 
-from holdfast.web.serving import ServingOptions, bind, serving
+from holdfast.api.serving import ServingOptions, bind, serving
 
 Message = MutableMapping[str, Any]
 Send = Callable[[Message], Awaitable[None]]

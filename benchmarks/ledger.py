@@ -20,16 +20,16 @@ import uvloop
 
 from benchmarks import bare
 from benchmarks.report import stamp, write_json, write_page
+from holdfast.adapters.postgres.clock import DatabaseClock
+from holdfast.adapters.postgres.history import PostgresHistory
+from holdfast.adapters.postgres.leases import PostgresLeases
+from holdfast.adapters.postgres.migrate import migrate
+from holdfast.adapters.postgres.pool import Pool, PoolOptions, open_pool
+from holdfast.adapters.postgres.store import PostgresStore
+from holdfast.adapters.postgres.verify import verify
 from holdfast.chats.create import create
 from holdfast.chats.ledger import Actor, Ledger
 from holdfast.chats.send import send
-from holdfast.db.clock import DatabaseClock
-from holdfast.db.history import PostgresHistory
-from holdfast.db.leases import PostgresLeases
-from holdfast.db.migrate import migrate
-from holdfast.db.pool import Pool, PoolOptions, open_pool
-from holdfast.db.store import PostgresStore
-from holdfast.db.verify import verify
 from holdfast.domain.chat import Chat
 from holdfast.domain.commands import CommitStep, Create, FinishTurn
 from holdfast.domain.fence import Fence
@@ -40,7 +40,7 @@ from holdfast.ports.store import Keyed
 from holdfast_lab.bench import pgbench
 from holdfast_lab.bench.engine import ORG, NoHints, chat_id, owner, prepare, worker_id
 from holdfast_lab.bench.processes import server_cpu_s
-from holdfast_lab.chaos.stage.private_postgres import PrivatePostgres, binary, private_postgres
+from holdfast_lab.chaos.harness.private_postgres import PrivatePostgres, binary, private_postgres
 from tests.support.wire import tapped
 from tests.support.world import postgres_world
 

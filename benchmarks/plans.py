@@ -1,6 +1,6 @@
 """`just bench-plans`: the plan of every statement on a large database; none may read a whole table.
 
-The same functions serve a smaller database in tests/integration/db/test_plans.py.
+The same functions serve a smaller database in tests/integration/postgres/test_plans.py.
 """
 
 import argparse
@@ -18,13 +18,13 @@ import asyncpg
 from benchmarks.plans_identity import GENERATE_IDENTITY, IDENTITY_TABLES, identity_statements
 from benchmarks.plans_workspaces import GENERATE_WORKSPACES, workspace_statements
 from benchmarks.report import stamp, write_json, write_page
-from holdfast.db import history, leases, store
-from holdfast.db.migrate import migrate
-from holdfast.db.queries import Query
+from holdfast.adapters.postgres import history, leases, store
+from holdfast.adapters.postgres.migrate import migrate
+from holdfast.adapters.postgres.queries import Query
 from holdfast.domain.format import READS
 from holdfast.ports.history import PAGE_BYTES_MAX
 from holdfast.worker.quarantine import QUARANTINE_AFTER
-from holdfast_lab.chaos.stage.private_postgres import private_postgres
+from holdfast_lab.chaos.harness.private_postgres import private_postgres
 
 LARGE_TABLES: Final = (
     *("chats", "messages", "queued_messages", "receipts", "workspaces"),

@@ -6,9 +6,9 @@ from hashlib import sha256
 from typing import Any, Final
 from uuid import UUID
 
-from holdfast.db import audit, credentials, listing, oidc
-from holdfast.db.policy import filtered, listed
-from holdfast.db.queries import Query
+from holdfast.adapters.postgres import audit, credentials, listing, oidc
+from holdfast.adapters.postgres.policy import filtered, listed
+from holdfast.adapters.postgres.queries import Query
 from holdfast.domain.policy import POLICY, Action, Condition, Kind
 
 IDENTITY_TABLES: Final = (

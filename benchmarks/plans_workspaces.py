@@ -4,8 +4,8 @@ from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID
 
-from holdfast.db import workspaces
-from holdfast.db.queries import Query
+from holdfast.adapters.postgres import workspaces
+from holdfast.adapters.postgres.queries import Query
 
 GENERATE_WORKSPACES: Final = """
 insert into workspaces (

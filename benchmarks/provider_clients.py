@@ -31,15 +31,15 @@ from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
+from holdfast.adapters.providers.catalog import facts_of
+from holdfast.adapters.providers.endpoints import VENDORS, endpoint_of
+from holdfast.adapters.providers.stream import Deadlines, ModelStream
+from holdfast.adapters.providers.transport import Transport, authorised, open_transport
+from holdfast.adapters.providers.types import Call, Endpoint, Object, Tool
+from holdfast.adapters.providers.wires import WIRES
 from holdfast.domain.messages import MessageBody, Role
 from holdfast.domain.parts import Text, ToolCall, ToolResult
 from holdfast.ports.models import TextDelta
-from holdfast.providers.catalog import facts_of
-from holdfast.providers.endpoints import VENDORS, endpoint_of
-from holdfast.providers.stream import Deadlines, ModelStream
-from holdfast.providers.transport import Transport, authorised, open_transport
-from holdfast.providers.types import Call, Endpoint, Object, Tool
-from holdfast.providers.wires import WIRES
 
 BARE: Final = "bare aiohttp + json"
 BARE_ORJSON: Final = "bare aiohttp + orjson"

@@ -41,9 +41,9 @@ from benchmarks.provider_clients import (
 )
 from benchmarks.provider_replay import Server, started
 from benchmarks.report import stamp, write_json, write_page
-from holdfast.providers.shaping import decode
-from holdfast.providers.types import Decoder
-from holdfast.providers.wires import WIRES
+from holdfast.adapters.providers.shaping import decode
+from holdfast.adapters.providers.types import Decoder
+from holdfast.adapters.providers.wires import WIRES
 from holdfast_client.sse import SseParser
 
 SHORT_DELTAS: Final = 3

@@ -15,8 +15,8 @@ from typing import Final
 
 from benchmarks.tools_page import write_tools
 from holdfast_agent.sandbox.bubblewrap import Bubblewrap
-from holdfast_lab.chaos.walls.breached import MUTANTS, attacked_through
-from holdfast_lab.chaos.walls.wall import open_wall, run
+from holdfast_lab.chaos.faults.sandbox.breached import MUTANTS, attacked_through
+from holdfast_lab.chaos.faults.sandbox.wall import open_wall, run
 
 WARM: Final = 5
 

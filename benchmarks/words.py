@@ -11,9 +11,9 @@ import sys
 import time
 
 from benchmarks import fleet
-from holdfast_lab.chaos.stage.theatre import theatre
-from holdfast_lab.chaos.turns.campaign import Campaign
-from holdfast_lab.chaos.turns.trials import BusKind, play, scene
+from holdfast_lab.chaos.faults.workers.campaign import Campaign
+from holdfast_lab.chaos.faults.workers.trials import BusKind, play, scene
+from holdfast_lab.chaos.harness.cluster import theatre
 
 SCENES = 8
 PARTS = 8

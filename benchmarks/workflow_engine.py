@@ -23,13 +23,13 @@ from uuid import uuid4
 import asyncpg
 import uvloop
 
+from holdfast.adapters.postgres.clock import DatabaseClock
+from holdfast.adapters.postgres.leases import PostgresLeases
+from holdfast.adapters.postgres.migrate import migrate
+from holdfast.adapters.postgres.pool import Pool, PoolOptions, open_pool
+from holdfast.adapters.postgres.store import PostgresStore
 from holdfast.chats.ledger import Actor, Ledger
 from holdfast.chats.send import send
-from holdfast.db.clock import DatabaseClock
-from holdfast.db.leases import PostgresLeases
-from holdfast.db.migrate import migrate
-from holdfast.db.pool import Pool, PoolOptions, open_pool
-from holdfast.db.store import PostgresStore
 from holdfast.domain.chat import Chat, Status
 from holdfast.domain.commands import BeginAttempt, CommitStep, Create, FinishTurn, FromWorker
 from holdfast.domain.fence import Fence

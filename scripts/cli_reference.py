@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias
 from typer.main import get_command
 
 from holdfast.cli.app import app
-from holdfast.cli.exits import Exit
+from holdfast.cli.exit_codes import Exit
 
 Private: TypeAlias = Any
 """Commands and parameters: their classes are Typer's own business."""

@@ -17,15 +17,15 @@ from pydantic.fields import FieldInfo
 # Run as a file, Python puts scripts/ on its path and not the project.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from holdfast.api.app import ANONYMOUS, all_routes, contract
+from holdfast.api.events import StreamEvent, WatchEvent
+from holdfast.api.problems import KINDS
 from holdfast.domain.chat import Standing
 from holdfast.domain.commands import Command, FromPeople, FromWorker
 from holdfast.domain.transitions import TRANSITIONS
 from holdfast.settings import ModelSettings, OidcSettings, Settings, env_name
 from holdfast.settings.templates import CommandTemplateSettings, LocalTemplateSettings
 from holdfast.telemetry.metrics import METRICS, Row
-from holdfast.web.app import ANONYMOUS, all_routes, contract
-from holdfast.web.events import StreamEvent, WatchEvent
-from holdfast.web.problems import KINDS
 from scripts import (
     cli_reference,
     generate_sync,
@@ -123,7 +123,7 @@ def settings() -> str:
         "## Models",
         "",
         f"An entry of `{env_name('models')}`. Which vendors there are, and which values the",
-        "address of each needs, is in `holdfast.providers.endpoints`.",
+        "address of each needs, is in `holdfast.adapters.providers.endpoints`.",
         "",
         "```json",
         '[{"name": "sonnet", "vendor": "anthropic", "model": "claude-sonnet-5", "api_key": "…"},',
@@ -229,7 +229,7 @@ def api() -> str:
     lines = [
         "# HTTP API",
         "",
-        f"{_BY} from `holdfast.web`. Do not edit.",
+        f"{_BY} from `holdfast.api`. Do not edit.",
         "",
         "The contract, with every field, is the OpenAPI document that a server has at",
         "`/api/v1/openapi.json`. A request shows an API key as `Authorization: Bearer hf_…`, or a",

@@ -13,7 +13,7 @@ from tests.integration.providers import test_mutants as providers
 from tests.integration.stream import test_mutants as streams
 from tests.model import mutants as model
 from tests.simulation import mutants as simulation
-from tests.unit.db import test_lanes_mutants as lanes
+from tests.unit.postgres import test_group_commit_mutants as group_commit
 from tests.unit.worker import test_mutants as workers
 
 ROOT: Final = Path(__file__).resolve().parents[1]
@@ -46,7 +46,7 @@ def suites() -> list[Suite]:
         ),
         Suite("lease model", "models/check", _of_spin()),
         Suite("workers", "tests/unit/worker", _plain(m.__name__ for m, _ in workers.MUTANTS)),
-        Suite("group commit", "tests/unit/db", tuple(lanes.MUTANTS)),
+        Suite("group commit", "tests/unit/postgres", tuple(group_commit.MUTANTS)),
         Suite("streams", "tests/integration/stream", tuple(streams.MUTANTS)),
         Suite(
             "providers",

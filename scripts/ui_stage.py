@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
-from holdfast_lab.chaos.stage.folders import short_folder
+from holdfast_lab.chaos.harness.folders import short_folder
 from holdfast_simulator.options import Options
 from holdfast_simulator.script import parse_script
 from holdfast_simulator.server import Config, running

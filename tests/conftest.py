@@ -8,8 +8,8 @@ import pytest_asyncio
 from hypothesis import settings
 from xdist.remote import Producer  # pyright: ignore[reportMissingTypeStubs]
 
+from holdfast.adapters.postgres.pool import Pool
 from holdfast.cli.process import allow_files
-from holdfast.db.pool import Pool
 from holdfast.identity.passwords import Passwords
 from tests.support.builders import ORG, OWNER
 from tests.support.database import add_user, cloned_pool, migrated_template

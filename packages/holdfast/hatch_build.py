@@ -15,7 +15,7 @@ class PageIsThere(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
         if version == "editable":
             return  # a developer's own tree: the server says what to do without a page
-        static = Path(self.root) / "src" / "holdfast" / "web" / "static"
+        static = Path(self.root) / "src" / "holdfast" / "api" / "static"
         built = static / "built.json"
         if not (static / "index.html").is_file() or not built.is_file():
             raise RuntimeError("the page is not built: run `just ui`, then build again")

@@ -50,9 +50,13 @@ PROTECTED: Final = (
     Protected(
         slow("model-mutants", "tests/model"),
         (
-            *(f"{SRC}/domain/*", f"{SRC}/chats/ledger.py", f"{SRC}/db/store.py"),
+            *(f"{SRC}/domain/*", f"{SRC}/chats/ledger.py", f"{SRC}/adapters/postgres/store.py"),
             *(f"{SRC}/chats/answer.py", f"{SRC}/chats/outputs.py"),
-            *(f"{SRC}/db/leases.py", f"{SRC}/db/queries/*", f"{SRC}/db/migrations/*"),
+            *(
+                f"{SRC}/adapters/postgres/leases.py",
+                f"{SRC}/adapters/postgres/queries/*",
+                f"{SRC}/adapters/postgres/migrations/*",
+            ),
             "tests/model/*",
         ),
     ),
@@ -62,42 +66,55 @@ PROTECTED: Final = (
     ),
     Protected(
         prove("proof-workers", "kills", "zombies", "hand-overs", "interrupts", "clock jumps"),
-        (f"{SRC}/worker/*", f"{SRC}/db/leases.py", f"{LAB}/chaos/turns/*", f"{LAB}/chaos/clocks/*"),
+        (
+            f"{SRC}/worker/*",
+            f"{SRC}/adapters/postgres/leases.py",
+            f"{LAB}/chaos/faults/workers/*",
+            f"{LAB}/chaos/faults/clocks/*",
+        ),
     ),
     Protected(
         prove("proof-streams", "streams", "bus loss", "slow readers", "storms", "bad lines"),
         (
-            *(f"{SRC}/stream/*", f"{SRC}/bus/*", f"{SRC}/web/streaming.py"),
-            *(f"{LAB}/chaos/streams/*", f"{LAB}/chaos/network/*"),
+            *(f"{SRC}/stream/*", f"{SRC}/adapters/bus/*", f"{SRC}/api/streaming.py"),
+            *(f"{LAB}/chaos/faults/streams/*", f"{LAB}/chaos/faults/network/*"),
         ),
     ),
     Protected(
         prove("proof-commits", "database crashes", "lost answers", "used-up connections"),
         (
-            *(f"{SRC}/db/*.py", f"{SRC}/chats/ledger.py"),
-            *(f"{LAB}/chaos/commits/*", f"{LAB}/chaos/limits/*"),
+            *(f"{SRC}/adapters/postgres/*.py", f"{SRC}/chats/ledger.py"),
+            *(f"{LAB}/chaos/faults/database/*", f"{LAB}/chaos/faults/limits/*"),
         ),
     ),
     Protected(
         prove("proof-limits", "whales", "one floods"),
         (
-            *(f"{SRC}/db/shares.py", f"{SRC}/db/pool.py", f"{SRC}/chats/listing.py"),
-            *(f"{SRC}/db/queries/*", f"{SRC}/db/history.py", f"{SRC}/domain/heads.py"),
+            *(
+                f"{SRC}/adapters/postgres/shares.py",
+                f"{SRC}/adapters/postgres/pool.py",
+                f"{SRC}/chats/listing.py",
+            ),
+            *(
+                f"{SRC}/adapters/postgres/queries/*",
+                f"{SRC}/adapters/postgres/history.py",
+                f"{SRC}/domain/heads.py",
+            ),
             *(f"{SRC}/chats/queue.py", f"{SRC}/stream/chat_reads.py", f"{SRC}/turn/reading.py"),
-            *(f"{SRC}/worker/acquirer.py", f"{SRC}/web/streams.py"),
-            *(f"{LAB}/chaos/limits/{name}.py" for name in ("beside", "flood", "whales")),
+            *(f"{SRC}/worker/acquirer.py", f"{SRC}/api/streams.py"),
+            *(f"{LAB}/chaos/faults/limits/{name}.py" for name in ("beside", "flood", "whales")),
         ),
     ),
     Protected(
         prove("proof-commands", "commands", "agents", "process trees", "escapes"),
         (
-            *(f"{AGENT}/*", f"{SRC}/workspace/*", f"{SRC}/tools/workspace/*"),
-            *(f"{LAB}/chaos/hands/*", f"{LAB}/chaos/walls/*"),
+            *(f"{AGENT}/*", f"{SRC}/adapters/workspaces/*", f"{SRC}/tools/workspace/*"),
+            *(f"{LAB}/chaos/faults/tools/*", f"{LAB}/chaos/faults/sandbox/*"),
         ),
     ),
     Protected(
         prove("proof-borders", "borders"),
-        (f"{SRC}/web/routes/*", f"{SRC}/identity/*", f"{LAB}/chaos/borders/*"),
+        (f"{SRC}/api/routes/*", f"{SRC}/identity/*", f"{LAB}/chaos/faults/permissions/*"),
     ),
     Protected(
         prove(
@@ -106,15 +123,24 @@ PROTECTED: Final = (
             "endless heads",
         ),
         (
-            *(f"{SRC}/db/*.py", f"{SRC}/db/migrations/*", f"{SRC}/tasks.py", f"{SRC}/bootstrap/*"),
-            *(f"{SRC}/worker/health.py", f"{SRC}/worker/holding.py", f"{SRC}/worker/acquirer.py"),
-            *(f"{SRC}/web/protocol.py", f"{SRC}/web/connections.py", f"{SRC}/web/serving.py"),
-            f"{LAB}/chaos/fleet/*",
+            *(
+                f"{SRC}/adapters/postgres/*.py",
+                f"{SRC}/adapters/postgres/migrations/*",
+                f"{SRC}/tasks.py",
+                f"{SRC}/bootstrap/*",
+            ),
+            *(
+                f"{SRC}/worker/health.py",
+                f"{SRC}/worker/lease_scope.py",
+                f"{SRC}/worker/acquirer.py",
+            ),
+            *(f"{SRC}/api/protocol.py", f"{SRC}/api/connections.py", f"{SRC}/api/serving.py"),
+            f"{LAB}/chaos/faults/fleet/*",
         ),
     ),
     Protected(
         prove("proof-models", "failing models"),
-        (f"{SRC}/providers/*", f"{SIMULATOR}/*", f"{LAB}/chaos/models/*"),
+        (f"{SRC}/adapters/providers/*", f"{SIMULATOR}/*", f"{LAB}/chaos/faults/models/*"),
     ),
     Protected(
         session("browser-all", "-m", "not essential", "tests/browser", workers="2"),
@@ -133,15 +159,15 @@ PROTECTED: Final = (
         # All of their tests, as in `OWN_ROW`.
         session("agent", "tests/integration/agent", "tests/integration/sandbox"),
         (
-            *(f"{AGENT}/*", f"{SRC}/workspace/*", f"{AGENT}/addresses.py"),
+            *(f"{AGENT}/*", f"{SRC}/adapters/workspaces/*", f"{AGENT}/addresses.py"),
             *("tests/integration/agent/*", "tests/integration/sandbox/*", "tests/support/agent*"),
         ),
     ),
     Protected(
         session("hands", "tests/fault/test_hands.py", workers="2"),
         (
-            *(f"{AGENT}/*", f"{SRC}/workspace/*", f"{SRC}/tools/workspace/*"),
-            *(f"{SRC}/worker/*", f"{LAB}/chaos/hands/*", "tests/fault/test_hands.py"),
+            *(f"{AGENT}/*", f"{SRC}/adapters/workspaces/*", f"{SRC}/tools/workspace/*"),
+            *(f"{SRC}/worker/*", f"{LAB}/chaos/faults/tools/*", "tests/fault/test_hands.py"),
         ),
     ),
     Protected(
@@ -155,8 +181,16 @@ PROTECTED: Final = (
     Protected(
         slow("alone", "tests/integration/cli/test_alone.py"),
         (
-            *(f"{SRC}/worker/quarantine.py", f"{SRC}/worker/holding.py", f"{SRC}/db/leases.py"),
-            *(f"{SRC}/db/queries/leases.sql", f"{SRC}/bootstrap/alone.py", f"{SRC}/cli/worker.py"),
+            *(
+                f"{SRC}/worker/quarantine.py",
+                f"{SRC}/worker/lease_scope.py",
+                f"{SRC}/adapters/postgres/leases.py",
+            ),
+            *(
+                f"{SRC}/adapters/postgres/queries/leases.sql",
+                f"{SRC}/bootstrap/quarantine_processes.py",
+                f"{SRC}/cli/worker.py",
+            ),
             "tests/integration/cli/test_alone.py",
         ),
     ),
@@ -168,10 +202,10 @@ PROTECTED: Final = (
         ),
     ),
     Protected(
-        slow("sdk", "tests/integration/sdk"),
+        slow("sdk", "tests/integration/client"),
         (
-            *(f"{CLIENT}/*", f"{SRC}/stream/feed.py", f"{SRC}/web/streaming.py"),
-            "tests/integration/sdk/*",
+            *(f"{CLIENT}/*", f"{SRC}/stream/feed.py", f"{SRC}/api/streaming.py"),
+            "tests/integration/client/*",
         ),
     ),
     Protected(
@@ -191,16 +225,16 @@ PROTECTED: Final = (
         (
             *(
                 f"{SRC}/stream/*",
-                f"{SRC}/bus/*",
-                f"{SRC}/web/streaming.py",
-                f"{SRC}/web/serving.py",
+                f"{SRC}/adapters/bus/*",
+                f"{SRC}/api/streaming.py",
+                f"{SRC}/api/serving.py",
             ),
             *("tests/support/churn.py", "tests/integration/server/test_resources.py"),
         ),
     ),
     Protected(
-        slow("ended", "tests/integration/prove"),
-        (f"{LAB}/chaos/stage/*", f"{LAB}/commands/prove.py", "tests/integration/prove/*"),
+        slow("ended", "tests/integration/chaos"),
+        (f"{LAB}/chaos/harness/*", f"{LAB}/commands/prove.py", "tests/integration/chaos/*"),
     ),
 )
 

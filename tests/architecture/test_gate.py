@@ -285,7 +285,7 @@ def test_the_reason_of_a_failure_is_its_first_error_line() -> None:
     [
         ("tests/integration/providers/test_cost.py", True),
         ("tests/integration/cli/test_run.py", True),  # its folder has the fixture
-        ("tests/integration/web/test_edges.py", False),
+        ("tests/integration/api/test_edges.py", False),
         ("tests/unit/domain/test_decide.py", False),
     ],
 )

@@ -24,6 +24,7 @@ PACKAGES: Final = sorted(ROOT.glob("packages/*/src/holdfast*"))
 LINT: Final = "import sys; from importlinter.cli import lint_imports_command as c; sys.exit(c())"
 
 INWARDS: Final = "Dependencies point inwards"
+ADAPTERS: Final = "Adapters do not know each other"
 PORTS: Final = "The application knows ports, never adapters"
 SETTINGS: Final = "Settings are read at the composition root and passed down as values"
 HALVES: Final = "The serving half and the driving half meet only in the database and on the bus"
@@ -34,21 +35,18 @@ DOWNWARDS: Final = (
 )
 SIMULATOR: Final = "Only the command line and the lab start the simulator"
 CLIENT: Final = "Only the command line and the lab use the client; providers use its SSE parser"
-AIOHTTP: Final = (
-    "Only providers, outgoing, workspace, the agent and the simulator speak aiohttp,"
-    " and what attacks them"
-)
+AIOHTTP: Final = "Only adapters, the agent, the simulator and the lab speak aiohttp"
 RE2: Final = "Only one module knows RE2"
 CRYPTO: Final = "Only identity hashes passwords and checks signed tokens"
-HTTP: Final = "Only web serves HTTP to people"
+HTTP: Final = "Only the API serves HTTP to people"
 BRIDGE: Final = "Only its bridge speaks pydantic-ai"
 PROMETHEUS: Final = "Only telemetry speaks to Prometheus"
 STRUCTLOG: Final = "Only telemetry knows structlog"
 TRACES: Final = "Only telemetry and turn trace"
 CODECS: Final = "Codecs do no I/O"
-POSTGRESQL: Final = "Only db and bus speak PostgreSQL, and what attacks them"
-REDIS: Final = "Only bus speaks Redis, and what attacks it"
-CLIENTS: Final = "Only the SDK speaks httpx2 and WebSocket as a client"
+POSTGRESQL: Final = "Only its adapters and the lab speak PostgreSQL"
+REDIS: Final = "Only the bus and the lab speak Redis"
+CLIENTS: Final = "Only the client speaks httpx2 and WebSocket as a client"
 CYCLES: Final = "No import cycles between siblings"
 
 
@@ -61,13 +59,31 @@ class Break:
 
 
 BREAKS: Final = [
-    Break(INWARDS, "db imports chats", {"db/new.py": "import holdfast.chats.ledger"}),
-    Break(INWARDS, "db imports bus", {"db/new.py": "import holdfast.bus.lossy"}),
-    Break(INWARDS, "bus imports db", {"bus/new.py": "import holdfast.db.pool"}),
+    Break(
+        INWARDS,
+        "postgres imports chats",
+        {"adapters/postgres/new.py": "import holdfast.chats.ledger"},
+    ),
+    Break(
+        ADAPTERS,
+        "postgres imports bus",
+        {"adapters/postgres/new.py": "import holdfast.adapters.bus.lossy"},
+    ),
+    Break(
+        ADAPTERS,
+        "bus imports postgres",
+        {"adapters/bus/new.py": "import holdfast.adapters.postgres.pool"},
+    ),
     Break(INWARDS, "a package without a place", {"utils/__init__.py": ""}),
-    Break(PORTS, "chats imports db", {"chats/new.py": "import holdfast.db.store"}),
-    Break(PORTS, "chats imports bus", {"chats/new.py": "import holdfast.bus.lossy"}),
-    Break(PORTS, "identity imports db", {"identity/new.py": "import holdfast.db.users"}),
+    Break(
+        PORTS, "chats imports postgres", {"chats/new.py": "import holdfast.adapters.postgres.store"}
+    ),
+    Break(PORTS, "chats imports bus", {"chats/new.py": "import holdfast.adapters.bus.lossy"}),
+    Break(
+        PORTS,
+        "identity imports postgres",
+        {"identity/new.py": "import holdfast.adapters.postgres.users"},
+    ),
     Break(INWARDS, "identity imports chats", {"identity/new.py": "import holdfast.chats.ledger"}),
     Break(PORTS, "turn imports tools", {"turn/new.py": "import holdfast.tools"}),
     Break(HALVES, "stream imports turn", {"stream/new.py": "import holdfast.turn.retry"}),
@@ -90,26 +106,30 @@ BREAKS: Final = [
         "the client imports the agent",
         {"holdfast_client/new.py": "import holdfast_agent.wire"},
     ),
-    Break(AIOHTTP, "db imports aiohttp", {"db/new.py": "import aiohttp"}),
+    Break(AIOHTTP, "postgres imports aiohttp", {"adapters/postgres/new.py": "import aiohttp"}),
     Break(
         DOWNWARDS,
         "the agent knows the domain",
         {"holdfast_agent/new.py": "import holdfast.domain.chat"},
     ),
-    Break(RE2, "web imports re2", {"web/new.py": "import re2"}),
-    Break(CRYPTO, "db imports argon2", {"db/new.py": "import argon2"}),
+    Break(RE2, "api imports re2", {"api/new.py": "import re2"}),
+    Break(CRYPTO, "postgres imports argon2", {"adapters/postgres/new.py": "import argon2"}),
     Break(HTTP, "chats imports fastapi", {"chats/new.py": "import fastapi"}),
     Break(HTTP, "bootstrap imports uvicorn", {"bootstrap/new.py": "import uvicorn"}),
-    Break(INWARDS, "stream imports web", {"stream/new.py": "import holdfast.web.edge"}),
-    Break(PORTS, "web imports db", {"web/new.py": "import holdfast.db.store"}),
-    Break(HALVES, "web imports worker", {"web/new.py": "import holdfast.worker.worker"}),
-    Break(BRIDGE, "a wire imports pydantic-ai", {"providers/new.py": "import pydantic_ai"}),
-    Break(CODECS, "a codec imports asyncio", {"providers/wires/new.py": "import asyncio"}),
+    Break(INWARDS, "stream imports the api", {"stream/new.py": "import holdfast.api.dependencies"}),
+    Break(PORTS, "api imports postgres", {"api/new.py": "import holdfast.adapters.postgres.store"}),
+    Break(HALVES, "api imports worker", {"api/new.py": "import holdfast.worker.worker"}),
+    Break(
+        BRIDGE, "a wire imports pydantic-ai", {"adapters/providers/new.py": "import pydantic_ai"}
+    ),
+    Break(CODECS, "a codec imports asyncio", {"adapters/providers/wires/new.py": "import asyncio"}),
     Break(PROMETHEUS, "worker counts by itself", {"worker/new.py": "import prometheus_client"}),
-    Break(STRUCTLOG, "bus logs by itself", {"bus/new.py": "import structlog"}),
-    Break(TRACES, "db traces", {"db/new.py": "from opentelemetry import trace"}),
-    Break(REDIS, "db imports redis", {"db/new.py": "import redis"}),
-    Break(CLIENT, "the server imports its client", {"web/new.py": "import holdfast_client.events"}),
+    Break(STRUCTLOG, "bus logs by itself", {"adapters/bus/new.py": "import structlog"}),
+    Break(
+        TRACES, "postgres traces", {"adapters/postgres/new.py": "from opentelemetry import trace"}
+    ),
+    Break(REDIS, "postgres imports redis", {"adapters/postgres/new.py": "import redis"}),
+    Break(CLIENT, "the server imports its client", {"api/new.py": "import holdfast_client.events"}),
     Break(CLIENT, "bootstrap is no client", {"bootstrap/new.py": "import holdfast_client.sse"}),
     Break(
         DOWNWARDS,
@@ -122,7 +142,7 @@ BREAKS: Final = [
         {"holdfast_client/aio/new.py": "import holdfast.stream.hub"},
     ),
     Break(CLIENTS, "turn imports httpx2", {"turn/new.py": "import httpx2"}),
-    Break(CLIENTS, "web imports websockets", {"web/new.py": "import websockets.client"}),
+    Break(CLIENTS, "api imports websockets", {"api/new.py": "import websockets.client"}),
     Break(
         CYCLES,
         "two modules import each other",

@@ -23,7 +23,7 @@ def another_page() -> Generator[None]:
     with pytest.MonkeyPatch.context() as patch:
         if (folder := os.environ.get("HOLDFAST_UI_STATIC")) is not None:
             assert (Path(folder) / "index.html").is_file()
-            patch.setattr("holdfast.web.app.STATIC", Path(folder))
+            patch.setattr("holdfast.api.app.STATIC", Path(folder))
         yield
 
 

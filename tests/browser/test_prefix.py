@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, expect
 
-from holdfast_lab.chaos.stage.folders import short_folder
-from holdfast_lab.chaos.stage.ports import quiet_port
+from holdfast_lab.chaos.harness.folders import short_folder
+from holdfast_lab.chaos.harness.ports import quiet_port
 from holdfast_simulator.server import Config, running
 from tests.support.browser import PATIENCE_MS, Site, a_site, open_tab
 from tests.support.database import temporary_database

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import BrowserContext, Page, Route, expect
 
-from holdfast.web.page import STATIC
+from holdfast.api.ui_files import STATIC
 from tests.support.browser import PATIENCE_MS, Site, Tab, open_tab
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.ui_item(22)]
@@ -54,7 +54,7 @@ async def upgraded(site: Site, folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     """The server goes away and comes back as the next version."""
     next_version(folder)
     await site.down()
-    monkeypatch.setattr("holdfast.web.app.STATIC", folder)
+    monkeypatch.setattr("holdfast.api.app.STATIC", folder)
     await site.up()
 
 

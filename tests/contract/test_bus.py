@@ -9,12 +9,12 @@ from dataclasses import replace
 import pytest
 import pytest_asyncio
 
-from holdfast.bus.lossy import LossyBus
+from holdfast.adapters.bus.lossy import LossyBus
 from holdfast.domain.chat import Status
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.ids import Version
 from holdfast.ports.bus import GAP, Bus, Episode, Hint, LivePart, News
-from holdfast_lab.chaos.stage.private_redis import PrivateCluster, private_cluster
+from holdfast_lab.chaos.harness.private_redis import PrivateCluster, private_cluster
 from tests.requirements import requirement
 from tests.support.builders import CHAT
 from tests.support.buses import (
@@ -422,7 +422,7 @@ async def test_a_full_buffer_drops_the_oldest_counts_them_and_warns_once(
     server: BusServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     tight = replace(CALM, buffered_max=10, batch_max=10)
-    caplog.set_level(logging.WARNING, "holdfast.bus")
+    caplog.set_level(logging.WARNING, "holdfast.adapters.bus")
     async with server.open(tight) as bus, bus.subscribe(CHAT) as news:
         await bus.append([part(seq) for seq in range(1, 31)])
         await bus.publish([hint(9)])

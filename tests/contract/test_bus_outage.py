@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from holdfast.bus.lossy import LossyBus
+from holdfast.adapters.bus.lossy import LossyBus
 from holdfast.domain.errors import Unavailable
 from holdfast.ports.bus import GAP
-from holdfast_lab.chaos.stage.private_redis import private_redis
+from holdfast_lab.chaos.harness.private_redis import private_redis
 from tests.requirements import requirement
 from tests.support.builders import CHAT
 from tests.support.buses import (
@@ -83,7 +83,7 @@ async def until_noticed(bus: LossyBus) -> None:
 async def test_a_full_stop_costs_nobody_time_and_heals_by_itself(
     server: StoppableBusServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.WARNING, "holdfast.bus")
+    caplog.set_level(logging.WARNING, "holdfast.adapters.bus")
     async with server.open(SMALL) as here, server.open(SMALL) as there:
         async with there.subscribe(CHAT) as news:
             await here.append([part(1)])

@@ -13,9 +13,9 @@ import pytest
 import typer
 import yaml
 
+from holdfast.api.serving import ServingOptions
 from holdfast.cli.app import app
 from holdfast.settings import Settings, env_name
-from holdfast.web.serving import ServingOptions
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPOSE = ROOT / "docker-compose.yml"

@@ -94,7 +94,7 @@ def test_a_reference_to_nothing_is_noticed(text: str) -> None:
 
 
 def unknown_modules(text: str) -> list[str]:
-    """Names such as `holdfast.bus.outbox` that are no module."""
+    """Names such as `holdfast.adapters.bus.outbox` that are no module."""
     return [name for name in MODULE.findall(text) if not is_module(name)]
 
 

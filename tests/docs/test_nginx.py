@@ -13,8 +13,8 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from holdfast_lab.chaos.stage.folders import short_folder
-from holdfast_lab.chaos.stage.ports import quiet_port
+from holdfast_lab.chaos.harness.folders import short_folder
+from holdfast_lab.chaos.harness.ports import quiet_port
 from holdfast_simulator.server import Config, running
 from tests.docs.pages import DOCS
 from tests.support.database import temporary_database

@@ -12,8 +12,8 @@ import pytest
 import typer
 
 from holdfast.cli.app import app
-from holdfast_lab.chaos.stage.folders import running_in, short_folder
-from holdfast_lab.chaos.stage.ports import quiet_port
+from holdfast_lab.chaos.harness.folders import running_in, short_folder
+from holdfast_lab.chaos.harness.ports import quiet_port
 from holdfast_simulator.server import Config, running
 from tests.docs import pages
 from tests.requirements import requirement

@@ -11,11 +11,11 @@ import orjson
 import pytest
 import yaml
 
+from holdfast.adapters.workspaces.command import NOT_RUNNING, Command
+from holdfast.adapters.workspaces.provisioning import ProvisionFailed
 from holdfast.bootstrap.workspaces import provisioners
 from holdfast.settings import read_settings
 from holdfast.settings.templates import CommandTemplateSettings
-from holdfast.workspace.command import NOT_RUNNING, Command
-from holdfast.workspace.provisioning import ProvisionFailed
 from tests.docs import pages
 from tests.support.workers import until
 from tests.support.workspaces import a_workspace

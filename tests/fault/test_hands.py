@@ -5,15 +5,15 @@ import itertools
 
 import pytest
 
-from holdfast_lab.chaos.hands.stopping import (
+from holdfast_lab.chaos.faults.tools.stopping import (
     TREES,
     Stops,
     edited_while_dead,
     frozen_before_the_start,
     interrupt_tree,
 )
-from holdfast_lab.chaos.hands.trials import Blow, Verdict, place, play
-from holdfast_lab.chaos.stage.theatre import theatre
+from holdfast_lab.chaos.faults.tools.trials import Blow, Verdict, place, play
+from holdfast_lab.chaos.harness.cluster import theatre
 from tests.requirements import requirement
 
 AROUND = [

@@ -11,8 +11,8 @@ import uvloop
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from holdfast.db.migrate import migrate
-from holdfast.db.pool import Pool
+from holdfast.adapters.postgres.migrate import migrate
+from holdfast.adapters.postgres.pool import Pool
 from tests.model.machine import ChatMachine
 from tests.support.builders import ORG, OWNER
 from tests.support.database import add_user, temporary_database
@@ -57,7 +57,7 @@ def on_postgres() -> Generator[tuple[asyncio.Runner, World]]:
 
 async def _pool(url: str) -> Pool:
     # Orders of events are tested here, not the disk: a commit need not wait for it. Plans, and what
-    # is left of a connection, are as the server has them (holdfast.db.pool).
+    # is left of a connection, are as the server has them (holdfast.adapters.postgres.pool).
     unsynced = {"synchronous_commit": "off", "jit": "off", "plan_cache_mode": "force_generic_plan"}
     return await asyncpg.create_pool(
         url, min_size=1, max_size=2, reset=_leave_as_is, server_settings=unsynced

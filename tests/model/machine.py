@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from holdfast.chats.answer import submit_results
+from holdfast.chats.idle_cache import Resting
 from holdfast.chats.ledger import Commit, Ledger
 from holdfast.chats.outputs import bytes_max
-from holdfast.chats.resting import Resting
 from holdfast.domain import commands as c
 from holdfast.domain.chat import Chat, Status
 from holdfast.domain.errors import (

@@ -7,11 +7,11 @@ from typing import Any, LiteralString, cast
 
 import pytest
 
+from holdfast.adapters.postgres import leases as leases_module
+from holdfast.adapters.postgres import store as store_module
+from holdfast.adapters.postgres.queries import Query
 from holdfast.chats import answer as answer_module
 from holdfast.chats import ledger as ledger_module
-from holdfast.db import leases as leases_module
-from holdfast.db import store as store_module
-from holdfast.db.queries import Query
 from holdfast.domain import commands, decide, driving, people
 from holdfast.domain.chat import Chat, Status
 from holdfast.domain.draft import Draft

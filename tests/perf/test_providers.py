@@ -11,10 +11,10 @@ from time import process_time
 import orjson
 import pytest
 
+from holdfast.adapters.providers.types import CachePolicy, Tool
+from holdfast.adapters.providers.wires import WIRES
 from holdfast.domain.format import FORMAT, parts_from_json, parts_to_json
 from holdfast.domain.messages import MessageBody, Role
-from holdfast.providers.types import CachePolicy, Tool
-from holdfast.providers.wires import WIRES
 from tests.support.model import (
     WIRE_NAMES,
     assistant,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from holdfast.chats.telling import encode_data
+from holdfast.chats.hints import encode_data
 from holdfast.domain.chat import Chat, Status
 from holdfast.domain.events import is_shown, message_json
 from holdfast.domain.fence import Fence

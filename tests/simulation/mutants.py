@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from holdfast.bus.lossy import LossyBus
+from holdfast.adapters.bus.lossy import LossyBus
 from holdfast.chats.ledger import Ledger
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import Epoch
@@ -15,7 +15,7 @@ from holdfast.stream.hub import Hub
 from holdfast.turn import driver
 from holdfast.worker import acquirer
 from holdfast.worker.heartbeat import Lease
-from holdfast.worker.places import TakenPlace
+from holdfast.worker.local_dispatch import TakenPlace
 from holdfast_lab.chaos.hasty import hasty_try
 from tests.support.fake_store import FakeStore
 

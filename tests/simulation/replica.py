@@ -5,10 +5,10 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+from holdfast.adapters.bus.lossy import LossyBus
+from holdfast.adapters.bus.options import BusOptions
 from holdfast.bootstrap.adapters import Adapters
 from holdfast.bootstrap.server import Server, assemble
-from holdfast.bus.lossy import LossyBus
-from holdfast.bus.options import BusOptions
 from holdfast.domain.errors import Unavailable
 from holdfast.ports.leases import Leases
 from holdfast.stream.hub import Hub

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from holdfast.bus.engine import Deliver, Item
-from holdfast.bus.wire import Topic
+from holdfast.adapters.bus.engine import Deliver, Item
+from holdfast.adapters.bus.wire import Topic
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.ids import ChatId
 from holdfast.ports.bus import Episode, LivePart, News

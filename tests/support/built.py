@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import orjson
 
-from holdfast.web.page import STATIC
+from holdfast.api.ui_files import STATIC
 
 INDEX: Final = "index.html"
 CHAT: Final = "src/app/chat.tsx"

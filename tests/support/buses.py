@@ -7,16 +7,16 @@ from typing import Any, Protocol
 
 import asyncpg
 
-from holdfast.bus.lossy import LossyBus
-from holdfast.bus.options import BusOptions
-from holdfast.bus.postgres import open_postgres_bus
-from holdfast.bus.redis import open_redis_bus
-from holdfast.db.migrate import migrate
+from holdfast.adapters.bus.lossy import LossyBus
+from holdfast.adapters.bus.options import BusOptions
+from holdfast.adapters.bus.postgres import open_postgres_bus
+from holdfast.adapters.bus.redis import open_redis_bus
+from holdfast.adapters.postgres.migrate import migrate
 from holdfast.domain.chat import Status
 from holdfast.domain.ids import ChatId, Version
 from holdfast.ports.bus import GAP, Episode, Gap, Hint, LivePart, News
-from holdfast_lab.chaos.stage.private_postgres import PrivatePostgres, private_postgres
-from holdfast_lab.chaos.stage.private_redis import (
+from holdfast_lab.chaos.harness.private_postgres import PrivatePostgres, private_postgres
+from holdfast_lab.chaos.harness.private_redis import (
     PrivateCluster,
     PrivateRedis,
     private_cluster,

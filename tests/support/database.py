@@ -9,12 +9,13 @@ from uuid import uuid4
 
 import asyncpg
 
-from holdfast.db.migrate import migrate
-from holdfast.db.pool import Pool, PoolOptions, open_pool
-from holdfast_lab.chaos.stage.people import add_user as add_user
+from holdfast.adapters.postgres.migrate import migrate
+from holdfast.adapters.postgres.pool import Pool, PoolOptions, open_pool
+from holdfast_lab.chaos.harness.people import add_user as add_user
 
 MIGRATIONS = sum(
-    each.name.endswith(".sql") for each in files("holdfast.db").joinpath("migrations").iterdir()
+    each.name.endswith(".sql")
+    for each in files("holdfast.adapters.postgres").joinpath("migrations").iterdir()
 )
 """How many there are."""
 SERVER_URL = os.environ.get("HOLDFAST_TEST_SERVER_URL", "postgresql://127.0.0.1:5432")

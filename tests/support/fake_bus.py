@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import asynccontextmanager
 
-from holdfast.bus.engine import Deliver, Item
-from holdfast.bus.lossy import LossyBus
-from holdfast.bus.options import BusOptions
-from holdfast.bus.wire import Topic, addressed
+from holdfast.adapters.bus.engine import Deliver, Item
+from holdfast.adapters.bus.lossy import LossyBus
+from holdfast.adapters.bus.options import BusOptions
+from holdfast.adapters.bus.wire import Topic, addressed
 from holdfast.domain.ids import ChatId
 from holdfast.ports.bus import Episode, LivePart
 

@@ -11,7 +11,7 @@ from holdfast.bootstrap import Adapters
 from holdfast.domain.ids import ChatId
 from holdfast.ports.bus import Bus, Hint
 from holdfast.ports.models import Ask, Models, ModelStream
-from holdfast_lab.chaos.models.turns import (
+from holdfast_lab.chaos.faults.models.turns import (
     DELAY_S_MAX,
     Account,
     is_quick,
@@ -19,8 +19,8 @@ from holdfast_lab.chaos.models.turns import (
     script,
     settings_of,
 )
-from holdfast_lab.chaos.stage.people import OWNER
-from holdfast_lab.chaos.stage.simulator import simulator_process
+from holdfast_lab.chaos.harness.people import OWNER
+from holdfast_lab.chaos.harness.simulator import simulator_process
 from tests.support.database import temporary_database
 from tests.support.replica import Elsewhere, Replicas, add_owners
 

@@ -8,6 +8,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from holdfast.adapters.workspaces.client import AgentClient
+from holdfast.adapters.workspaces.keeper import Keeper
+from holdfast.adapters.workspaces.local import Local, LocalOptions
 from holdfast.domain.chat import Chat, OpenCall
 from holdfast.domain.ids import CallId, Epoch, Seq
 from holdfast.domain.parts import ToolCall
@@ -15,10 +18,7 @@ from holdfast.domain.workspaces import Workspace
 from holdfast.ports.tools import Run, Toolbox, ToolOutput
 from holdfast.ports.workspaces import Template
 from holdfast.tools.workspace.toolbox import WorkspaceTools
-from holdfast.workspace.client import AgentClient
-from holdfast.workspace.keeper import Keeper
-from holdfast.workspace.local import Local, LocalOptions
-from holdfast_lab.chaos.stage.folders import running_in
+from holdfast_lab.chaos.harness.folders import running_in
 from tests.support.workspaces import QUICK, Yard, a_yard
 
 PATIENT = replace(QUICK, patience_s=100.0)

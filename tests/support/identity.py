@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
+from holdfast.adapters.postgres.audit import PostgresAuditLog
+from holdfast.adapters.postgres.credentials import PostgresCredentials
+from holdfast.adapters.postgres.listing import PostgresListing
+from holdfast.adapters.postgres.oidc import PostgresOidcLinks
+from holdfast.adapters.postgres.pool import Pool
+from holdfast.adapters.postgres.store import PostgresStore
+from holdfast.adapters.postgres.users import PostgresUsers
 from holdfast.chats.ledger import Ledger
-from holdfast.db.audit import PostgresAuditLog
-from holdfast.db.credentials import PostgresCredentials
-from holdfast.db.listing import PostgresListing
-from holdfast.db.oidc import PostgresOidcLinks
-from holdfast.db.pool import Pool
-from holdfast.db.store import PostgresStore
-from holdfast.db.users import PostgresUsers
 from holdfast.domain.accounts import User
 from holdfast.domain.chat import Chat
 from holdfast.domain.commands import Create
@@ -27,7 +27,7 @@ from holdfast.identity.keys import ApiKeys, MadeKey
 from holdfast.identity.passwords import PasswordOptions, Passwords
 from holdfast.identity.sign_in import Opened, PasswordLogin, SignInOptions, SignIns, Visitor
 from holdfast.identity.throttle import Throttle, ThrottleOptions
-from holdfast_lab.chaos.stage.client import PASSWORD as PASSWORD
+from holdfast_lab.chaos.harness.client import PASSWORD as PASSWORD
 from tests.support.database import cloned_pool
 from tests.support.doubles import HandClock, KeptHints
 from tests.support.passwords import CHEAP

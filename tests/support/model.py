@@ -7,14 +7,8 @@ from typing import Any, Final
 
 import orjson
 
-from holdfast.domain.format import FORMAT, parts_from_json, parts_to_json
-from holdfast.domain.ids import CallId
-from holdfast.domain.messages import Ending, MessageBody, Role
-from holdfast.domain.parts import Part, Text, ToolCall, ToolResult
-from holdfast.ports import models
-from holdfast.ports.models import Event
-from holdfast.providers.shaping import decode
-from holdfast.providers.types import (
+from holdfast.adapters.providers.shaping import decode
+from holdfast.adapters.providers.types import (
     CachePolicy,
     Call,
     Decoder,
@@ -24,7 +18,13 @@ from holdfast.providers.types import (
     ThinkingStyle,
     Tool,
 )
-from holdfast.providers.wires import WIRES
+from holdfast.adapters.providers.wires import WIRES
+from holdfast.domain.format import FORMAT, parts_from_json, parts_to_json
+from holdfast.domain.ids import CallId
+from holdfast.domain.messages import Ending, MessageBody, Role
+from holdfast.domain.parts import Part, Text, ToolCall, ToolResult
+from holdfast.ports import models
+from holdfast.ports.models import Event
 from holdfast_client.sse import SseParser
 
 NOW: Final = datetime(2026, 11, 14, 12, 0, tzinfo=UTC)

@@ -9,16 +9,16 @@ from typing import Any, Final, NamedTuple
 
 import aiohttp
 
+from holdfast.adapters.providers.catalog import facts_of
+from holdfast.adapters.providers.endpoints import VENDORS
+from holdfast.adapters.providers.prices import cost_micros
+from holdfast.adapters.providers.stream import Deadlines, ModelStream
+from holdfast.adapters.providers.transport import Transport, open_transport
+from holdfast.adapters.providers.types import CachePolicy, Call, ProviderTool
 from holdfast.domain.messages import Ending, MessageBody
 from holdfast.domain.parts import ToolCall, ToolResult
 from holdfast.ports.models import ArgumentsDelta, ReasoningDelta, TextDelta, Usage
-from holdfast.providers.catalog import facts_of
-from holdfast.providers.endpoints import VENDORS
-from holdfast.providers.prices import cost_micros
-from holdfast.providers.stream import Deadlines, ModelStream
-from holdfast.providers.transport import Transport, open_transport
-from holdfast.providers.types import CachePolicy, Call, ProviderTool
-from holdfast_lab.chaos.stage.simulator import simulator_process
+from holdfast_lab.chaos.harness.simulator import simulator_process
 from tests.support.model import TOOLS, assistant, results, user
 from tests.support.simulated import endpoint_at
 

@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from holdfast.adapters.providers.errors import ProviderError
+from holdfast.adapters.providers.stream import Deadlines, ModelStream
+from holdfast.adapters.providers.transport import Transport, open_transport
 from holdfast.domain.parts import Part
 from holdfast.ports import models
 from holdfast.ports.models import Usage
-from holdfast.providers.errors import ProviderError
-from holdfast.providers.stream import Deadlines, ModelStream
-from holdfast.providers.transport import Transport, open_transport
-from holdfast_lab.chaos.stage.simulator import simulator_process
+from holdfast_lab.chaos.harness.simulator import simulator_process
 from holdfast_simulator.faults import Fault
 from tests.support.model import WIRE_NAMES, call_for, user
 from tests.support.simulated import endpoint_at

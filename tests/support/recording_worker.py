@@ -17,7 +17,7 @@ import orjson
 from holdfast.bootstrap import Adapters, open_server
 from holdfast.settings import Settings
 from holdfast.tools.toolbox import Combined
-from holdfast_lab.chaos.stage.tools import Testing
+from holdfast_lab.chaos.harness.tools import Testing
 from tests.support.replica import Replicas
 
 READY = b"ready\n"

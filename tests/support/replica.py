@@ -14,7 +14,7 @@ from holdfast.domain.commands import Create
 from holdfast.domain.ids import ChatId, UserId
 from holdfast.domain.messages import MessageBody
 from holdfast.settings import Settings, read_settings
-from holdfast_lab.chaos.stage.simulator import simulator_process
+from holdfast_lab.chaos.harness.simulator import simulator_process
 from holdfast_simulator.server import Config, running
 from tests.support.builders import ORG, OWNER
 from tests.support.database import temporary_database

@@ -13,7 +13,7 @@ from uuid import UUID
 
 import asyncpg
 
-from holdfast.db.codec import encode_json
+from holdfast.adapters.postgres.codec import encode_json
 from holdfast.domain.format import FORMAT, parts_to_json
 from holdfast.domain.ids import CallId
 from holdfast.domain.parts import Part, Text, ToolCall, ToolResult

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from holdfast.bus.lossy import LossyBus
+from holdfast.adapters.bus.lossy import LossyBus
 from holdfast.chats.ledger import Ledger
 from holdfast.domain.chat import Chat, Status
 from holdfast.domain.commands import Command, Interrupt
@@ -24,7 +24,7 @@ from holdfast.ports.store import JUST_THE_CHAT, Asking, Keyed, Loaded, Stamp, St
 from holdfast.ports.tools import Effect, Run, ToolOutput, Tools, ToolSpec
 from holdfast.tools.toolbox import Function, Functions
 from holdfast.turn.driver import Driver
-from holdfast.turn.nudges import Nudges
+from holdfast.turn.interrupts import Nudges
 from holdfast.turn.options import LiveOptions, ToolOptions, TurnOptions
 from holdfast.turn.reading import Reading
 from holdfast.turn.retry import RetryPolicy

@@ -5,14 +5,14 @@ import sys
 from pathlib import Path
 from uuid import UUID, uuid4
 
-from holdfast.db.pool import open_pool
-from holdfast.db.workspaces import PostgresWorkspaces
+from holdfast.adapters.postgres.pool import open_pool
+from holdfast.adapters.postgres.workspaces import PostgresWorkspaces
+from holdfast.adapters.workspaces.keeper import open_keeper
+from holdfast.adapters.workspaces.local import Local, LocalOptions
 from holdfast.domain.chat import Chat
 from holdfast.domain.ids import ChatId
 from holdfast.domain.workspaces import WorkspaceId
 from holdfast.ports.workspaces import Template
-from holdfast.workspace.keeper import open_keeper
-from holdfast.workspace.local import Local, LocalOptions
 from tests.support.builders import ORG, OWNER
 from tests.support.workspaces import QUICK, WallClock, counted_agent
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import orjson
 
+from holdfast.chats.hints import hint_of_acquiring
 from holdfast.chats.ledger import Commit, Ledger
-from holdfast.chats.telling import hint_of_acquiring
 from holdfast.domain.chat import Chat
 from holdfast.domain.commands import (
     BeginAttempt,
@@ -39,7 +39,7 @@ from holdfast.stream.events import StreamEvent
 from holdfast.stream.hub import Hub
 from holdfast.stream.options import HubOptions
 from holdfast_client.view import EMPTY, ChatView, WireEvent, as_json, reduce
-from holdfast_lab.chaos.stage.private_redis import private_redis
+from holdfast_lab.chaos.harness.private_redis import private_redis
 from tests.support.builders import ORG, OWNER, asks, backoff, error, reply, results, user
 from tests.support.buses import CALM, BusServer, OnPostgres, OnRedis, until
 from tests.support.database import add_user, cloned_pool, temporary_database

@@ -6,21 +6,21 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from holdfast.bus.postgres import open_postgres_bus
+from holdfast.adapters.bus.postgres import open_postgres_bus
+from holdfast.adapters.postgres.clock import DatabaseClock
+from holdfast.adapters.postgres.pool import PoolOptions, open_pool
+from holdfast.adapters.providers.models import ConfiguredModels, ModelConfig
+from holdfast.adapters.providers.stream import Deadlines
+from holdfast.adapters.providers.transport import Transport, open_transport
 from holdfast.chats.ledger import Ledger
-from holdfast.db.clock import DatabaseClock
-from holdfast.db.pool import PoolOptions, open_pool
 from holdfast.domain.chat import Chat
 from holdfast.domain.messages import MessageBody, Role
 from holdfast.ports.bus import Bus
 from holdfast.ports.models import Ask, ModelStream
 from holdfast.ports.tools import Tools
-from holdfast.providers.models import ConfiguredModels, ModelConfig
-from holdfast.providers.stream import Deadlines
-from holdfast.providers.transport import Transport, open_transport
 from holdfast.tools.builtin import Builtin
 from holdfast.turn.driver import Driver
-from holdfast.turn.nudges import Nudges
+from holdfast.turn.interrupts import Nudges
 from holdfast.turn.options import TurnOptions
 from holdfast.turn.reading import Reading
 from holdfast.turn.retry import RetryPolicy

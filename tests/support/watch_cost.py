@@ -15,17 +15,17 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
+from holdfast.adapters.bus.options import BusOptions
+from holdfast.adapters.bus.queries import block_names as bus_names
+from holdfast.adapters.bus.queries import load_query as load_bus_query
+from holdfast.adapters.postgres.queries import block_names, load_query
+from holdfast.adapters.postgres.store import LOAD, LOAD_MANY
 from holdfast.bootstrap import Adapters, Server
-from holdfast.bus.options import BusOptions
-from holdfast.bus.queries import block_names as bus_names
-from holdfast.bus.queries import load_query as load_bus_query
-from holdfast.db.queries import block_names, load_query
-from holdfast.db.store import LOAD, LOAD_MANY
 from holdfast.domain.chat import Chat
 from holdfast.domain.commands import SendMessage
 from holdfast.domain.events import EventKind
 from holdfast.stream.hub import Hub
-from holdfast_lab.chaos.stage.private_redis import private_redis
+from holdfast_lab.chaos.harness.private_redis import private_redis
 from tests.support.builders import user
 from tests.support.buses import until
 from tests.support.replica import Replicas, ask, replicas_apart

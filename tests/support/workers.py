@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from holdfast.adapters.postgres.clock import DatabaseClock
+from holdfast.adapters.postgres.history import PostgresHistory
+from holdfast.adapters.postgres.leases import PostgresLeases
+from holdfast.adapters.postgres.pool import PoolOptions, open_pool
+from holdfast.adapters.postgres.store import PostgresStore
 from holdfast.chats.ledger import Actor, Ledger
-from holdfast.db.clock import DatabaseClock
-from holdfast.db.history import PostgresHistory
-from holdfast.db.leases import PostgresLeases
-from holdfast.db.pool import PoolOptions, open_pool
-from holdfast.db.store import PostgresStore
 from holdfast.domain.chat import Chat, Status
 from holdfast.domain.commands import Command, CommitStep, Create, FinishInterrupt, FinishTurn
 from holdfast.domain.errors import Unavailable
@@ -25,11 +25,11 @@ from holdfast.ports.history import History
 from holdfast.ports.leases import Acquired, Leases, Unreadable
 from holdfast.ports.places import Places
 from holdfast.ports.store import Store
-from holdfast.turn.nudges import Nudges
+from holdfast.turn.interrupts import Nudges
 from holdfast.worker.health import CommitHealth
 from holdfast.worker.heartbeat import Beside, Heartbeat, in_own_thread, on_this_loop
+from holdfast.worker.local_dispatch import WorkerPlaces
 from holdfast.worker.options import LeaseTimings, WorkerOptions
-from holdfast.worker.places import WorkerPlaces
 from holdfast.worker.quarantine import StartAlone
 from holdfast.worker.runners import Drive
 from holdfast.worker.worker import Ports, Worker

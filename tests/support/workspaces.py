@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from holdfast.db.pool import Pool, PoolOptions, open_pool
-from holdfast.db.workspaces import PostgresWorkspaces
+from holdfast.adapters.postgres.pool import Pool, PoolOptions, open_pool
+from holdfast.adapters.postgres.workspaces import PostgresWorkspaces
+from holdfast.adapters.workspaces.keeper import Keeper, open_keeper
+from holdfast.adapters.workspaces.local import Local, LocalOptions
+from holdfast.adapters.workspaces.options import KeeperOptions
+from holdfast.adapters.workspaces.provisioning import Provisioner
 from holdfast.domain.chat import Chat
 from holdfast.domain.workspaces import Workspace, WorkspaceId, WorkspaceStatus
 from holdfast.ports.workspaces import Template, WorkspaceStore
-from holdfast.workspace.keeper import Keeper, open_keeper
-from holdfast.workspace.local import Local, LocalOptions
-from holdfast.workspace.options import KeeperOptions
-from holdfast.workspace.provisioning import Provisioner
-from holdfast_lab.chaos.stage.folders import running_in, short_folder
+from holdfast_lab.chaos.harness.folders import running_in, short_folder
 from tests.support.builders import ORG, OWNER
 from tests.support.database import add_user, temporary_database
 from tests.support.doubles import SeededIds

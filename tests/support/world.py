@@ -7,13 +7,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Protocol
 from uuid import UUID
 
+from holdfast.adapters.postgres.history import PostgresHistory
+from holdfast.adapters.postgres.leases import PostgresLeases
+from holdfast.adapters.postgres.pool import Pool
+from holdfast.adapters.postgres.store import PostgresStore
+from holdfast.adapters.postgres.verify import verify
+from holdfast.chats.idle_cache import Resting
 from holdfast.chats.ledger import Commit, Ledger
-from holdfast.chats.resting import Resting
-from holdfast.db.history import PostgresHistory
-from holdfast.db.leases import PostgresLeases
-from holdfast.db.pool import Pool
-from holdfast.db.store import PostgresStore
-from holdfast.db.verify import verify
 from holdfast.domain.chat import Chat
 from holdfast.domain.commands import Command, Create
 from holdfast.domain.fence import Fence
@@ -22,7 +22,7 @@ from holdfast.domain.messages import Message, MessageBody
 from holdfast.ports.history import History
 from holdfast.ports.leases import Leases
 from holdfast.ports.store import Keyed, Store
-from holdfast_lab.chaos.stage.people import ACTOR as ACTOR
+from holdfast_lab.chaos.harness.people import ACTOR as ACTOR
 from tests.support.builders import ORG, OWNER
 from tests.support.database import add_user
 from tests.support.doubles import HandClock, KeptHints, SeededIds

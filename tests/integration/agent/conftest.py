@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.workspace.client import AgentClient
+from holdfast.adapters.workspaces.client import AgentClient
 from tests.support.agents import Agent, running_agent
 
 

@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from holdfast.workspace import client as client_module
-from holdfast.workspace.client import AgentClient, AgentGone, AgentRefused
+from holdfast.adapters.workspaces import client as client_module
+from holdfast.adapters.workspaces.client import AgentClient, AgentGone, AgentRefused
 from holdfast_agent.wire import Fault, FaultCode, ReadFile, Start
 from tests.support.servers import Peer, answer, serving
 

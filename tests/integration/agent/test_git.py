@@ -7,9 +7,9 @@ from typing import Final
 
 import pytest
 
-from holdfast.workspace.client import AgentClient
+from holdfast.adapters.workspaces.client import AgentClient
 from holdfast_agent.wire import ReadFile, Start
-from holdfast_lab.chaos.walls.wall import give, workspace
+from holdfast_lab.chaos.faults.sandbox.wall import give, workspace
 from tests.requirements import requirement
 from tests.support.agents import running_agent
 from tests.support.hostile import HOOKS, Hostile, hostile_tree

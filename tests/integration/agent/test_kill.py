@@ -13,7 +13,7 @@ from typing import Final
 
 import pytest
 
-from holdfast.workspace.client import AgentClient
+from holdfast.adapters.workspaces.client import AgentClient
 from holdfast_agent.wire import Start, State
 from tests.support.agents import Agent, alive_with, running_agent
 

@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from holdfast.workspace.client import AgentClient, AgentGone, AgentRefused
+from holdfast.adapters.workspaces.client import AgentClient, AgentGone, AgentRefused
 from holdfast_agent.wire import FaultCode, Start, State
 from tests.requirements import requirement
 from tests.support.agents import arguments, refused_start, running_agent

@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from holdfast.workspace.client import AgentClient, AgentGone
+from holdfast.adapters.workspaces.client import AgentClient, AgentGone
 from holdfast_agent.wire import Input, Look, Start, State
 from tests.requirements import requirement
 from tests.support.agents import Agent, running_agent
@@ -126,7 +126,7 @@ async def five_hundred(agent: Agent, line: Line, seconds: int) -> tuple[int, boo
 async def test_five_hundred_waits_cost_a_request_each_and_no_polling(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.workspace.client.SILENCE_S", 1000.0)
+    monkeypatch.setattr("holdfast.adapters.workspaces.client.SILENCE_S", 1000.0)
     with running_agent(tmp_path, mutant=PATIENT) as agent:
         async with Line(agent, tmp_path / "line").open() as line:
             requests, rested = await five_hundred(agent, line, seconds=40)
@@ -135,7 +135,7 @@ async def test_five_hundred_waits_cost_a_request_each_and_no_polling(
 
 
 async def test_polling_would_be_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.workspace.client.SILENCE_S", 1000.0)
+    monkeypatch.setattr("holdfast.adapters.workspaces.client.SILENCE_S", 1000.0)
     with running_agent(tmp_path, mutant=POLLING) as agent:
         async with Line(agent, tmp_path / "line").open() as line:
             _, rested = await five_hundred(agent, line, seconds=4)
@@ -148,7 +148,7 @@ async def test_a_long_wait_outlives_every_timeout_on_its_way(
 ) -> None:
     # Real time: the wait is longer than the client bears a silence, which is longer than a busy
     # machine is late with a blank.
-    monkeypatch.setattr("holdfast.workspace.client.SILENCE_S", 4.0)
+    monkeypatch.setattr("holdfast.adapters.workspaces.client.SILENCE_S", 4.0)
     with running_agent(tmp_path, mutant=IMPATIENT) as agent:
         async with (
             Line(agent, tmp_path / "line").open() as line,
@@ -168,7 +168,7 @@ async def test_without_a_sign_of_life_the_wait_breaks_and_a_second_look_is_taken
         async with AgentClient(agent.address) as client:
             await client.start("c", "k", Start(command="echo so far; sleep 1000"))
             await client.look("c", "k", wait_s=SOON_S, until="output")
-            monkeypatch.setattr("holdfast.workspace.client.SILENCE_S", 3.0)
+            monkeypatch.setattr("holdfast.adapters.workspaces.client.SILENCE_S", 3.0)
             look = await client.look("c", "k", wait_s=SOON_S)
             assert (look.process.state, look.output.text) == (State.RUNNING, "so far\n")
 

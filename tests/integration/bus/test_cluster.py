@@ -6,13 +6,13 @@ from collections.abc import AsyncGenerator
 import pytest
 import pytest_asyncio
 
-from holdfast.bus.lossy import LossyBus
-from holdfast.bus.options import BusOptions
-from holdfast.bus.redis_nodes import Names, slot_of
+from holdfast.adapters.bus.lossy import LossyBus
+from holdfast.adapters.bus.options import BusOptions
+from holdfast.adapters.bus.redis_nodes import Names, slot_of
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.ids import ChatId
 from holdfast.ports.bus import GAP, LivePart
-from holdfast_lab.chaos.stage.private_redis import PrivateCluster, PrivateRedis, private_cluster
+from holdfast_lab.chaos.harness.private_redis import PrivateCluster, PrivateRedis, private_cluster
 from tests.support.builders import CHAT
 from tests.support.buses import EPISODE, OnCluster, gaps, hint, part, take, take_until
 from tests.support.doubles import SeededIds

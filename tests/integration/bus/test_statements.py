@@ -8,9 +8,9 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
-from holdfast.bus.options import BusOptions
-from holdfast.bus.postgres import open_postgres_bus
-from holdfast.bus.queries import block_names, load_query
+from holdfast.adapters.bus.options import BusOptions
+from holdfast.adapters.bus.postgres import open_postgres_bus
+from holdfast.adapters.bus.queries import block_names, load_query
 from tests.support.builders import CHAT
 from tests.support.buses import EPISODE, part, take, until
 from tests.support.database import on_server, temporary_database

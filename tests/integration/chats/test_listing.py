@@ -2,11 +2,11 @@
 
 import pytest
 
+from holdfast.adapters.postgres.listing import PostgresListing
 from holdfast.chats import listing
+from holdfast.chats.publishing_listing import ToldListing
 from holdfast.chats.send import send
 from holdfast.chats.steer import archive
-from holdfast.chats.told_listing import ToldListing
-from holdfast.db.listing import PostgresListing
 from holdfast.domain.chat import Status
 from holdfast.domain.commands import CommitStep, FinishTurn, SendMessage
 from holdfast.domain.denials import FieldRefused, NotAllowed, NotFound

@@ -6,20 +6,20 @@ from typing import Any
 import orjson
 import pytest
 
+from holdfast.adapters.postgres.listing import PostgresListing
+from holdfast.adapters.postgres.policy import actor_parameters
+from holdfast.adapters.postgres.queries import load_query
+from holdfast.adapters.postgres.store import fetch_rows
 from holdfast.chats import listing
+from holdfast.chats.publishing_listing import ToldListing
 from holdfast.chats.steer import archive, unarchive
-from holdfast.chats.told_listing import ToldListing
-from holdfast.db.listing import PostgresListing
-from holdfast.db.policy import actor_parameters
-from holdfast.db.queries import load_query
-from holdfast.db.store import fetch_rows
 from holdfast.domain.commands import SendMessage
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.ids import ChatId, Seq
 from holdfast.domain.policy import Action, Filter, Kind, Principal, rule_for
 from holdfast.ports.listing import ListChanges, Mark
+from holdfast.stream.list_watcher import PING, Watcher, parse_mark
 from holdfast.stream.options import WatchCounters, WatchOptions
-from holdfast.stream.watcher import PING, Watcher, parse_mark
 from tests.support.builders import user
 from tests.support.doubles import KeptHints
 from tests.support.identity import Realm, principal

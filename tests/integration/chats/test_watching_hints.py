@@ -7,18 +7,18 @@ from dataclasses import dataclass
 
 import pytest
 
+from holdfast.adapters.postgres.store import PostgresStore
 from holdfast.chats import listing
 from holdfast.chats.ledger import Ledger
-from holdfast.chats.told_listing import ToldListing
-from holdfast.db.store import PostgresStore
+from holdfast.chats.publishing_listing import ToldListing
 from holdfast.domain.commands import SendMessage
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.policy import Principal
 from holdfast.ports.bus import Bus
 from holdfast.ports.listing import Mark
+from holdfast.stream.list_watcher import Watcher, WatchKind
+from holdfast.stream.list_watchers import Watching
 from holdfast.stream.options import WatchOptions
-from holdfast.stream.watcher import Watcher, WatchKind
-from holdfast.stream.watching import Watching
 from tests.support.builders import user
 from tests.support.buses import until
 from tests.support.fake_bus import FakeBusServer

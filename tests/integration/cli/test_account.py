@@ -126,7 +126,15 @@ async def holding_proxy(port: int) -> AsyncGenerator[str]:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
 
-SERVER = ["asyncpg", "fastapi", "uvicorn", "redis", "aiohttp", "holdfast.web", "holdfast.db"]
+SERVER = [
+    "asyncpg",
+    "fastapi",
+    "uvicorn",
+    "redis",
+    "aiohttp",
+    "holdfast.api",
+    "holdfast.adapters.postgres",
+]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ import pytest
 from holdfast.bootstrap import Server
 from holdfast.domain.chat import Chat, Status
 from holdfast.domain.ids import ChatId, WorkerId
-from holdfast_lab.chaos.stage.ports import quiet_port
+from holdfast_lab.chaos.harness.ports import quiet_port
 from tests.integration.cli.test_worker import environment, models_of, ready, worker
 from tests.requirements import requirement
 from tests.support.builders import user
@@ -34,7 +34,7 @@ KILLER = f"""
 import os, signal
 import holdfast.domain.chat as chat
 chat.ATTEMPTS_MAX = {ATTEMPTS}
-from holdfast.providers.models import ConfiguredModels
+from holdfast.adapters.providers.models import ConfiguredModels
 stream = ConfiguredModels.stream
 def killing(self, ask):
     if "kill me" in repr(ask.history):

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import orjson
 import pytest
 
-from holdfast_lab.chaos.stage.ports import quiet_port
+from holdfast_lab.chaos.harness.ports import quiet_port
 from holdfast_simulator.server import Config, running
 from tests.integration.cli.conftest import SCRIPT
 from tests.integration.cli.test_worker import environment, models_of, ready

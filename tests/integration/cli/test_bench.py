@@ -10,9 +10,9 @@ from typing import Any
 import orjson
 import pytest
 
+from holdfast.api.streaming import EventStream
 from holdfast.bootstrap import Adapters
 from holdfast.ports.bus import Bus, LivePart
-from holdfast.web.streaming import EventStream
 from holdfast_simulator.server import Config, running
 from tests.support.database import temporary_database
 from tests.support.replica import Replicas

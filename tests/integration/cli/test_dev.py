@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from holdfast.cli.app import app
 from holdfast.cli.dev import binaries
-from holdfast_lab.chaos.stage.folders import running_in, short_folder
+from holdfast_lab.chaos.harness.folders import running_in, short_folder
 from tests.support.database import temporary_database
 from tests.support.dev import Dev, dev, ended, started
 

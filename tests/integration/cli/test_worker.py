@@ -18,10 +18,10 @@ import pytest
 from aiohttp import web
 from typer.testing import CliRunner
 
+from holdfast.adapters.postgres.migrate import newest_migration
 from holdfast.cli.app import app
-from holdfast.db.migrate import newest_migration
 from holdfast.settings import Settings
-from holdfast_lab.chaos.stage.ports import quiet_port
+from holdfast_lab.chaos.harness.ports import quiet_port
 from tests.support.builders import user
 from tests.support.replica import API_KEY, Replicas, ask, at_rest, replicas
 from tests.support.waits import HANG_S

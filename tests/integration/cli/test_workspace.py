@@ -8,7 +8,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from holdfast_lab.chaos.stage.folders import running_in, short_folder
+from holdfast_lab.chaos.harness.folders import running_in, short_folder
 from holdfast_simulator.server import Config, running
 from tests.support.database import temporary_database
 from tests.support.replica import Replicas

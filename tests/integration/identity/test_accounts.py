@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from holdfast.db.audit import audited
+from holdfast.adapters.postgres.audit import audited
 from holdfast.domain.accounts import User
 from holdfast.domain.denials import (
     EmailTaken,

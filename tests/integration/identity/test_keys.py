@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.db.credentials import PostgresCredentials
-from holdfast.db.pool import PoolOptions, open_pool
+from holdfast.adapters.postgres.credentials import PostgresCredentials
+from holdfast.adapters.postgres.pool import PoolOptions, open_pool
 from holdfast.domain.denials import FieldRefused, NotAllowed, NotFound
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.ids import ApiKeyId

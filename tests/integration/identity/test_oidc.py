@@ -10,12 +10,12 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from joserfc.jwk import RSAKey
 
+from holdfast.adapters.http_client.http import open_fetching
 from holdfast.domain.denials import OidcRefused
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.policy import OrgRole, Principal
 from holdfast.identity.oidc import Begun, Callback, Finished, FirstLogin, OidcLogin
 from holdfast.identity.provider import Provider, ProviderOptions
-from holdfast.outgoing.http import open_fetching
 from tests.support.identity import HERE, ONE_DAY, Realm
 from tests.support.oidc_provider import (
     CLIENT_ID,

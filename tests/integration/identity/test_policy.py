@@ -11,11 +11,12 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from holdfast.db.listing import PostgresListing
-from holdfast.db.policy import BLOCKS, BRANCHES, actor_parameters
-from holdfast.db.pool import Pool
-from holdfast.db.queries import load_query
-from holdfast.db.store import fetch_rows
+from holdfast.adapters.postgres.listing import PostgresListing
+from holdfast.adapters.postgres.policy import BLOCKS, BRANCHES, actor_parameters
+from holdfast.adapters.postgres.pool import Pool
+from holdfast.adapters.postgres.queries import load_query
+from holdfast.adapters.postgres.store import fetch_rows
+from holdfast.adapters.statements import Query
 from holdfast.domain.denials import NotAllowed
 from holdfast.domain.ids import OrgId, UserId
 from holdfast.domain.policy import (
@@ -33,7 +34,6 @@ from holdfast.domain.policy import (
     rule_for,
 )
 from holdfast.ports.listing import Wanted
-from holdfast.statements import Query
 from tests.requirements import requirement
 from tests.support.database import cloned_pool
 from tests.support.identity import principal

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import pytest
 from aiohttp import web
 
+from holdfast.adapters.http_client.http import FetchOptions, open_fetching
 from holdfast.domain.errors import Unavailable
-from holdfast.outgoing.http import FetchOptions, open_fetching
 
 
 @dataclass

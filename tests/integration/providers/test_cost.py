@@ -7,11 +7,11 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
+from holdfast.adapters.providers.prices import cost_micros
+from holdfast.adapters.providers.stream import ModelStream
+from holdfast.adapters.providers.transport import open_transport
 from holdfast.ports.models import TextDelta, Usage
-from holdfast.providers.prices import cost_micros
-from holdfast.providers.stream import ModelStream
-from holdfast.providers.transport import open_transport
-from holdfast_lab.chaos.stage.simulator import simulator_process
+from holdfast_lab.chaos.harness.simulator import simulator_process
 from tests.support import provider_cost
 from tests.support.model import call_for, user
 from tests.support.provider_cost import AT, Bill

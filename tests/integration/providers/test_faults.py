@@ -10,12 +10,12 @@ from dataclasses import replace
 import pytest
 import pytest_asyncio
 
+from holdfast.adapters.providers.errors import ProviderError
+from holdfast.adapters.providers.stream import ModelStream
+from holdfast.adapters.providers.transport import open_transport
 from holdfast.domain.chat import ErrorKind
-from holdfast.providers.errors import ProviderError
-from holdfast.providers.stream import ModelStream
-from holdfast.providers.transport import open_transport
-from holdfast_lab.chaos.models.outcomes import ODD, RACING
-from holdfast_lab.chaos.stage.simulator import simulator_process
+from holdfast_lab.chaos.faults.models.outcomes import ODD, RACING
+from holdfast_lab.chaos.harness.simulator import simulator_process
 from holdfast_simulator.faults import ABOUT, Fault, Place
 from scripts import generate_provider_faults
 from tests.requirements import requirement

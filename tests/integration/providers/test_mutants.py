@@ -7,11 +7,11 @@ from typing import Any
 import aiohttp
 import pytest
 
+from holdfast.adapters.providers import stream as stream_module
+from holdfast.adapters.providers.errors import ProviderError
+from holdfast.adapters.providers.stream import ModelStream
+from holdfast.adapters.providers.transport import Transport
 from holdfast.domain.chat import ErrorKind
-from holdfast.providers import stream as stream_module
-from holdfast.providers.errors import ProviderError
-from holdfast.providers.stream import ModelStream
-from holdfast.providers.transport import Transport
 from holdfast_agent.addresses import is_public
 from holdfast_lab.chaos.half import half_finish
 from holdfast_simulator.faults import Fault

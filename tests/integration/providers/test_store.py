@@ -9,7 +9,7 @@ from itertools import permutations
 
 import pytest
 
-from holdfast.db.pool import Pool
+from holdfast.adapters.postgres.pool import Pool
 from holdfast.domain.chat import Chat
 from holdfast.domain.commands import BeginAttempt, CommitStep, FinishTurn, SendMessage
 from holdfast.domain.messages import MessageBody, Role

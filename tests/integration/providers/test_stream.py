@@ -10,14 +10,14 @@ from typing import Any
 import orjson
 import pytest
 
+from holdfast.adapters.providers import stream as stream_module
+from holdfast.adapters.providers.errors import ProviderError
+from holdfast.adapters.providers.stream import Deadlines, ModelStream
+from holdfast.adapters.providers.transport import Transport, open_transport
+from holdfast.adapters.providers.types import Endpoint, HeaderAuth
 from holdfast.domain.chat import ErrorKind
 from holdfast.domain.parts import Part, Text
 from holdfast.ports.models import Event, TextDelta
-from holdfast.providers import stream as stream_module
-from holdfast.providers.errors import ProviderError
-from holdfast.providers.stream import Deadlines, ModelStream
-from holdfast.providers.transport import Transport, open_transport
-from holdfast.providers.types import Endpoint, HeaderAuth
 from tests.support.model import NOW, WIRE_NAMES, call_for, endpoint_for, play, recording, user
 from tests.support.servers import (
     LAST,

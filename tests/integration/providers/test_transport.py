@@ -9,15 +9,15 @@ import aiohttp
 import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from holdfast.domain.chat import ErrorKind
-from holdfast.providers.errors import ProviderError
-from holdfast.providers.stream import Deadlines, ModelStream
-from holdfast.providers.transport import (
+from holdfast.adapters.providers.errors import ProviderError
+from holdfast.adapters.providers.stream import Deadlines, ModelStream
+from holdfast.adapters.providers.transport import (
     AddressRefused,
     GuardedResolver,
     guarded_socket,
     open_transport,
 )
+from holdfast.domain.chat import ErrorKind
 from tests.support.model import NOW, call_for, endpoint_for, user
 from tests.support.servers import LAST, OK, Peer, chunk, nothing_left, serving
 from tests.unit.domain.test_addresses import CLOSED

@@ -11,9 +11,13 @@ from holdfast_agent.launching import Command
 from holdfast_agent.sandbox.bubblewrap import Bubblewrap
 from holdfast_agent.sandbox.opening import open_bubblewrap
 from holdfast_agent.wire import FaultCode
-from holdfast_lab.chaos.walls import breached
-from holdfast_lab.chaos.walls.breached import MUTANTS, attacked_through, attacked_with_open_proxy
-from holdfast_lab.chaos.walls.wall import open_wall, options_for, workspace
+from holdfast_lab.chaos.faults.sandbox import breached
+from holdfast_lab.chaos.faults.sandbox.breached import (
+    MUTANTS,
+    attacked_through,
+    attacked_with_open_proxy,
+)
+from holdfast_lab.chaos.faults.sandbox.wall import open_wall, options_for, workspace
 from tests.requirements import requirement
 
 KERNEL_SAYS_NO: Final = {

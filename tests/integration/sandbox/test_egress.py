@@ -15,7 +15,7 @@ from holdfast_agent.sandbox.egress import (
     egress_rules,
     open_egress,
 )
-from holdfast_lab.chaos.walls.wall import open_wall, options_for, run, workspace
+from holdfast_lab.chaos.faults.sandbox.wall import open_wall, options_for, run, workspace
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from holdfast_agent.launching import Command
 from holdfast_agent.sandbox.bubblewrap import Bubblewrap
 from holdfast_agent.sandbox.cgroups import Cgroups, Kind, find_trees
 from holdfast_agent.sandbox.opening import open_bubblewrap
-from holdfast_lab.chaos.walls.wall import (
+from holdfast_lab.chaos.faults.sandbox.wall import (
     Ran,
     begun,
     give,

@@ -10,8 +10,13 @@ from typing import Any
 import asyncpg
 import pytest
 
-from holdfast.db.pool import PoolOptions, UnsafeDatabase, open_pool, set_role_settings
-from holdfast.db.verify import verify
+from holdfast.adapters.postgres.pool import (
+    PoolOptions,
+    UnsafeDatabase,
+    open_pool,
+    set_role_settings,
+)
+from holdfast.adapters.postgres.verify import verify
 from holdfast.domain.chat import Status
 from holdfast.domain.commands import Interrupt
 from holdfast.domain.events import EventKind

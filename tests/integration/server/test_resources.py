@@ -18,13 +18,13 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 
+from holdfast.adapters.bus.options import BusOptions
+from holdfast.adapters.bus.postgres import open_postgres_bus
+from holdfast.adapters.bus.redis import open_redis_bus
+from holdfast.adapters.bus.redis_nodes import READERS_AT_ONCE
 from holdfast.bootstrap import Adapters, Server
-from holdfast.bus.options import BusOptions
-from holdfast.bus.postgres import open_postgres_bus
-from holdfast.bus.redis import open_redis_bus
-from holdfast.bus.redis_nodes import READERS_AT_ONCE
 from holdfast.domain.chat import Status
-from holdfast_lab.chaos.stage.private_redis import PrivateRedis, private_redis
+from holdfast_lab.chaos.harness.private_redis import PrivateRedis, private_redis
 from tests.support.churn import TOGETHER_MAX, Churn
 from tests.support.replica import replicas_apart
 

@@ -11,9 +11,9 @@ from typing import Any
 import asyncpg
 import pytest
 
+from holdfast.adapters.postgres.migrate import SchemaBehind, migrate, roll_back
+from holdfast.adapters.postgres.pool import NoDatabase, UnsafeDatabase
 from holdfast.bootstrap import Adapters, open_server
-from holdfast.db.migrate import SchemaBehind, migrate, roll_back
-from holdfast.db.pool import NoDatabase, UnsafeDatabase
 from holdfast.domain.chat import Status
 from holdfast.domain.events import EventKind
 from holdfast.domain.fence import Fence
@@ -23,7 +23,7 @@ from holdfast.domain.outcome import Answer, Outcome
 from holdfast.domain.parts import Text, ToolResult
 from holdfast.ports.store import JUST_THE_CHAT, Asking, Created, Keyed, Loaded, Stamp, Store
 from holdfast.settings import WrongSettings, read_settings
-from holdfast_lab.chaos.stage.private_redis import private_redis
+from holdfast_lab.chaos.harness.private_redis import private_redis
 from tests.support.builders import user
 from tests.support.buses import until
 from tests.support.database import on_server, temporary_database

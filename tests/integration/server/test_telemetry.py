@@ -79,7 +79,7 @@ MOVED = {
 
 OURS = [row for row in METRICS if row.part not in {"http", "places"}]
 """Of a server without its HTTP edge; for the edge see test_heads.py and test_limits.py
-in tests/integration/web."""
+in tests/integration/api."""
 
 
 async def test_every_metric_is_there_after_a_server_ran(cell: Replicas) -> None:

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from holdfast.db.history import PostgresHistory
+from holdfast.adapters.postgres.history import PostgresHistory
+from holdfast.adapters.providers.models import ConfiguredModels, ModelConfig
+from holdfast.adapters.providers.prices import Price
 from holdfast.domain.chat import Chat, ErrorKind, Status
 from holdfast.domain.commands import Interrupt
 from holdfast.domain.errors import FormatUnknown
@@ -18,13 +20,11 @@ from holdfast.domain.ids import ChatId
 from holdfast.domain.messages import Ending, Role
 from holdfast.domain.parts import Reasoning, Text, ToolCall, ToolResult
 from holdfast.ports.models import Usage
-from holdfast.providers.models import ConfiguredModels, ModelConfig
-from holdfast.providers.prices import Price
 from holdfast.turn.driver import Driver
-from holdfast.turn.nudges import Nudges
+from holdfast.turn.interrupts import Nudges
 from holdfast.turn.prompt import GO_ON
-from holdfast_lab.chaos.models.documented import Documented, documented
-from holdfast_lab.chaos.stage.simulator import simulator_process
+from holdfast_lab.chaos.faults.models.documented import Documented, documented
+from holdfast_lab.chaos.harness.simulator import simulator_process
 from holdfast_simulator.faults import Fault
 from tests.requirements import requirement
 from tests.support.builders import user

@@ -12,8 +12,8 @@ from holdfast.domain.commands import Await, CommitStep, SendMessage
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.ids import CallId, ChatId
 from holdfast.domain.parts import Need
-from holdfast.turn.nudges import Nudges
-from holdfast.worker import sync
+from holdfast.turn.interrupts import Nudges
+from holdfast.worker import reconcile as sync
 from holdfast.worker.options import WorkerOptions
 from tests.requirements import requirement
 from tests.support.builders import asks, user

@@ -14,7 +14,7 @@ import pytest
 from holdfast.domain.chat import Chat
 from holdfast.domain.commands import CommitStep, FinishTurn, Interrupt
 from holdfast.domain.errors import FenceStale
-from holdfast.turn.nudges import Nudges
+from holdfast.turn.interrupts import Nudges
 from holdfast.worker.heartbeat import Beside, on_this_loop
 from holdfast.worker.options import LeaseTimings, WorkerOptions
 from tests.requirements import requirement

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from holdfast.bootstrap.adapters import keep_in_time
-from holdfast.bootstrap.beside import beside
+from holdfast.bootstrap.background import beside
 from holdfast.domain.errors import Unavailable
 from tests.requirements import requirement
 from tests.support.virtual import run_virtually

@@ -7,7 +7,7 @@ import pytest
 from holdfast.bootstrap.observed import ObservedModels, ObservedStream, observed_drive
 from holdfast.domain.chat import Chat, Status
 from holdfast.ports.models import Ask, TextDelta
-from holdfast.turn.nudges import Nudges
+from holdfast.turn.interrupts import Nudges
 from tests.support.builders import CHAT, a_chat, user
 from tests.support.scripted import Failed, Hold, ScriptedModels, ScriptedStream, says
 from tests.support.virtual import run_virtually

@@ -5,8 +5,8 @@ import logging
 
 import pytest
 
-from holdfast.bus.options import BusOptions
-from holdfast.bus.outbox import WARNING_EVERY_S, Drops, Outbox
+from holdfast.adapters.bus.options import BusOptions
+from holdfast.adapters.bus.outbox import WARNING_EVERY_S, Drops, Outbox
 from holdfast.ports.bus import BusCounters, Hint, LivePart
 from tests.requirements import requirement
 from tests.support.builders import CHAT
@@ -19,7 +19,7 @@ from tests.support.virtual import virtual_runner as virtual_runner
 def test_drops_are_told_at_most_every_ten_seconds_with_their_count(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    caplog.set_level(logging.WARNING, "holdfast.bus")
+    caplog.set_level(logging.WARNING, "holdfast.adapters.bus")
     now = 0.0
     counters = BusCounters()
     drops = Drops(counters, lambda: now)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from holdfast.bus.postgres import NOTE_BYTES_MAX
-from holdfast.bus.wire import RUNNABLE, decode, encode_hint, encode_part
+from holdfast.adapters.bus.postgres import NOTE_BYTES_MAX
+from holdfast.adapters.bus.wire import RUNNABLE, decode, encode_hint, encode_part
 from holdfast.ports.bus import GAP
 from tests.support.builders import CHAT
 from tests.support.buses import hint, part

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.adapters.postgres.codec import encode_json
 from holdfast.chats.outputs import STORED_BYTES_MAX, bytes_max, cut, fitted, storable
-from holdfast.db.codec import encode_json
 from tests.requirements import requirement
 
 LIMIT = 1000

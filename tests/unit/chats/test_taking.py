@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import pytest
 from typing_extensions import override
 
+from holdfast.chats.idle_cache import Resting
 from holdfast.chats.ledger import Ledger
-from holdfast.chats.resting import Resting
 from holdfast.domain.chat import Chat, Status
 from holdfast.domain.commands import Archive, CommitStep, Create, FinishTurn, SendMessage, Unarchive
 from holdfast.domain.errors import TooManyBytes, TooManyChats, Unavailable

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from holdfast.db.codec import decode_json, encode_json
+from holdfast.adapters.postgres.codec import decode_json, encode_json
 from holdfast.domain.approvals import (
     PATTERN_CHARS_MAX,
     RULES_MAX,

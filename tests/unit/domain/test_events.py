@@ -7,7 +7,8 @@ from typing import Any
 import orjson
 import pytest
 
-from holdfast.chats.telling import Stamps, decode_inline, encode_data, encode_inline
+from holdfast.api import responses as shapes
+from holdfast.chats.hints import Stamps, decode_inline, encode_data, encode_inline
 from holdfast.domain import events
 from holdfast.domain.chat import Chat, Status
 from holdfast.domain.events import EventKind, message_json, of_commit, of_state
@@ -22,7 +23,6 @@ from holdfast.domain.messages import (
     Visibility,
 )
 from holdfast.domain.parts import Context, Native, Text, ToolCall
-from holdfast.web import shapes
 from holdfast_client import models
 from tests.requirements import requirement
 from tests.support.builders import CHAT, NOW, ORG, OWNER, backoff, error, reply, user

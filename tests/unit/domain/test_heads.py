@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.chats.telling import INLINE_BYTES_MAX, encode_data
+from holdfast.chats.hints import INLINE_BYTES_MAX, encode_data
 from holdfast.domain.chat import QUEUE_LENGTH_MAX
 from holdfast.domain.events import EventKind, of_state
 from holdfast.domain.format import parts_to_json

@@ -2,9 +2,9 @@
 
 import pytest
 
-from holdfast.providers.catalog import FAMILIES, facts_of
-from holdfast.providers.endpoints import VENDORS
-from holdfast.providers.types import ThinkingStyle
+from holdfast.adapters.providers.catalog import FAMILIES, facts_of
+from holdfast.adapters.providers.endpoints import VENDORS
+from holdfast.adapters.providers.types import ThinkingStyle
 
 S = ThinkingStyle
 

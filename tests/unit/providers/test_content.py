@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.domain.parts import File
-from holdfast.providers.content import (
+from holdfast.adapters.providers.content import (
     EMPTY,
     Paper,
     Picture,
@@ -15,7 +14,8 @@ from holdfast.providers.content import (
     asked_pieces,
     output_pieces,
 )
-from holdfast.providers.types import ModelFacts
+from holdfast.adapters.providers.types import ModelFacts
+from holdfast.domain.parts import File
 from tests.support.model import (
     WIRE_NAMES,
     assistant,

@@ -6,17 +6,13 @@ from typing import Any
 import orjson
 import pytest
 
-from holdfast.domain.messages import Ending
-from holdfast.domain.parts import Part, Text
-from holdfast.ports import models
-from holdfast.ports.models import Event, Usage
-from holdfast.providers.endpoints import VENDORS, AwsKeys, Vendor, endpoint_of
-from holdfast.providers.errors import incomplete
-from holdfast.providers.history import prompt_of
-from holdfast.providers.reply import Reply, Slot
-from holdfast.providers.shaping import encode
-from holdfast.providers.transport import authorised
-from holdfast.providers.types import (
+from holdfast.adapters.providers.endpoints import VENDORS, AwsKeys, Vendor, endpoint_of
+from holdfast.adapters.providers.errors import incomplete
+from holdfast.adapters.providers.history import prompt_of
+from holdfast.adapters.providers.reply import Reply, Slot
+from holdfast.adapters.providers.shaping import encode
+from holdfast.adapters.providers.transport import authorised
+from holdfast.adapters.providers.types import (
     AwsAuth,
     Call,
     Decoder,
@@ -27,7 +23,11 @@ from holdfast.providers.types import (
     Request,
     Wire,
 )
-from holdfast.providers.wires import WIRES
+from holdfast.adapters.providers.wires import WIRES
+from holdfast.domain.messages import Ending
+from holdfast.domain.parts import Part, Text
+from holdfast.ports import models
+from holdfast.ports.models import Event, Usage
 from tests.support.model import NOW, assistant, call_for, feed, user
 
 VALUES: dict[str, Any] = {

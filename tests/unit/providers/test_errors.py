@@ -6,9 +6,8 @@ from typing import Any
 import orjson
 import pytest
 
-from holdfast.domain.chat import ErrorKind
-from holdfast.providers.error_rows import ROWS
-from holdfast.providers.errors import (
+from holdfast.adapters.providers.error_rows import ROWS
+from holdfast.adapters.providers.errors import (
     DETAIL_CHARS_MAX,
     ProviderError,
     from_event,
@@ -19,6 +18,7 @@ from holdfast.providers.errors import (
     retry_after,
     timed_out,
 )
+from holdfast.domain.chat import ErrorKind
 from tests.support.model import NOW
 
 K = ErrorKind

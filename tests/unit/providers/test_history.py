@@ -6,6 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from holdfast.adapters.providers.history import (
+    CONTINUE,
+    LOST,
+    Answered,
+    Asked,
+    Entry,
+    Said,
+    prompt_of,
+)
 from holdfast.domain.ids import CallId
 from holdfast.domain.messages import Ending, MessageBody, Role, Visibility
 from holdfast.domain.parts import (
@@ -19,7 +28,6 @@ from holdfast.domain.parts import (
     ToolCall,
     ToolResult,
 )
-from holdfast.providers.history import CONTINUE, LOST, Answered, Asked, Entry, Said, prompt_of
 from tests.support.model import (
     WIRE_NAMES,
     assistant,

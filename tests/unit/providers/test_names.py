@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.providers.names import CallIds, ToolNames, fit
-from holdfast.providers.types import Tool
+from holdfast.adapters.providers.names import CallIds, ToolNames, fit
+from holdfast.adapters.providers.types import Tool
 from tests.support.model import assistant, tool_call
 
 SAFE = re.compile(r"[A-Za-z0-9_-]{1,64}")

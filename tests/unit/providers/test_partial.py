@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from holdfast.adapters.providers.errors import ProviderError
+from holdfast.adapters.providers.reply import parsed_arguments
+from holdfast.adapters.providers.shaping import decode
+from holdfast.adapters.providers.types import HeaderAuth
 from holdfast.domain.chat import ErrorKind
 from holdfast.domain.parts import Reasoning, Text, ToolCall
 from holdfast.ports.models import TextDelta
-from holdfast.providers.errors import ProviderError
-from holdfast.providers.reply import parsed_arguments
-from holdfast.providers.shaping import decode
-from holdfast.providers.types import HeaderAuth
 from tests.support.model import (
     NOW,
     WIRE_NAMES,

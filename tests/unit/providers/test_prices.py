@@ -6,8 +6,8 @@ from decimal import Decimal
 import pytest
 from genai_prices.data_snapshot import get_snapshot
 
+from holdfast.adapters.providers.prices import Price, by_list, cost_micros, plain_price
 from holdfast.ports.models import Usage
-from holdfast.providers.prices import Price, by_list, cost_micros, plain_price
 from tests.requirements import requirement
 
 AT = datetime(2026, 11, 1, tzinfo=UTC)

@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime
 
-from holdfast.providers.sigv4 import signed_headers
-from holdfast.providers.types import AwsAuth
+from holdfast.adapters.providers.sigv4 import signed_headers
+from holdfast.adapters.providers.types import AwsAuth
 
 AUTH = AwsAuth("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", "us-east-1", "service")
 AT = datetime(2015, 8, 30, 12, 36, tzinfo=UTC)

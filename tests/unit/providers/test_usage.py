@@ -6,10 +6,10 @@ from typing import Any
 import orjson
 import pytest
 
+from holdfast.adapters.providers.prices import cost_micros
+from holdfast.adapters.providers.types import Decoder, ProviderTool
+from holdfast.adapters.providers.wires import WIRES
 from holdfast.ports.models import Usage
-from holdfast.providers.prices import cost_micros
-from holdfast.providers.types import Decoder, ProviderTool
-from holdfast.providers.wires import WIRES
 from tests.support.model import (
     NOW,
     WIRE_NAMES,

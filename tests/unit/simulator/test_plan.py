@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.providers.history import CONTINUE
+from holdfast.adapters.providers.history import CONTINUE
 from holdfast.turn.prompt import GO_ON
 from holdfast_simulator.arguments import fill
 from holdfast_simulator.asked import Asked, Choice, Offer, Said, Speaker, WireName

@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 import pytest
 
-from holdfast.chats.telling import EncodedEvent, Inline, Stamps
+from holdfast.chats.hints import EncodedEvent, Inline, Stamps
 from holdfast.domain.chat import Chat, Status
 from holdfast.domain.events import EventKind
 from holdfast.domain.ids import Epoch, Seq, Version, VersionStamp

@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from holdfast.domain.events import EventKind
-from holdfast.stream.watcher import WatchKind
+from holdfast.stream.list_watcher import WatchKind
 from holdfast_client.view import EMPTY, WireEvent, as_json, reduce
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -14,9 +14,9 @@ from holdfast.domain.ids import ApiKeyId, ChatId, OrgId, UserId
 from holdfast.domain.policy import EVERY_SCOPE, Credential, OrgRole, Principal
 from holdfast.ports.bus import Gap, Hint
 from holdfast.ports.listing import ListChanges, Mark
+from holdfast.stream.list_watcher import WatchKind
+from holdfast.stream.list_watchers import Watching
 from holdfast.stream.options import WatchOptions
-from holdfast.stream.watcher import WatchKind
-from holdfast.stream.watching import Watching
 from tests.requirements import requirement
 from tests.support.virtual import run_virtually
 
@@ -210,7 +210,7 @@ def test_changes_that_cannot_be_encoded_are_read_again(monkeypatch: pytest.Monke
             raise failures.pop()
         return {"chat_id": str(entry.chat_id)}
 
-    monkeypatch.setattr("holdfast.stream.watcher.lists.entry_json", entry_json)
+    monkeypatch.setattr("holdfast.stream.list_watcher.lists.entry_json", entry_json)
 
     async def story() -> None:
         async with a_scene() as scene:

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from holdfast.api.connections import ConnectionCounters
 from holdfast.ports.bus import BusCounters
 from holdfast.stream.options import StreamCounters
 from holdfast.telemetry.metrics import COMMIT_S, METRICS, Kind, Metrics, Row, numbers_of
 from holdfast.turn.counters import TurnCounters
-from holdfast.web.connections import ConnectionCounters
 from holdfast.worker.options import WorkerCounters
 from tests.support.waits import HANG_S
 

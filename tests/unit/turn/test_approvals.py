@@ -23,8 +23,9 @@ from holdfast.domain.parts import Need, Synthetic, ToolCall, ToolResult
 from holdfast.ports.tools import Effect, ToolSpec
 from holdfast.tools.client import ClientTools
 from holdfast.tools.toolbox import Combined, Function, Functions
-from holdfast.turn import driver, judging, run_tools
-from holdfast.turn.rules import Rules
+from holdfast.turn import call_policy as judging
+from holdfast.turn import driver, run_tools
+from holdfast.turn.step_policy import Rules
 from tests.requirements import requirement
 from tests.support.builders import a_tool, result, user
 from tests.support.scripted import End, Item, ScriptedModels, call, calls, says

@@ -20,7 +20,7 @@ from holdfast.tools.toolbox import Functions
 from holdfast.turn import run_tools
 from holdfast.turn.driver import Driver
 from holdfast.turn.generate import Generation
-from holdfast.turn.nudges import Nudges
+from holdfast.turn.interrupts import Nudges
 from holdfast.turn.run_tools import Plan, Planned
 from tests.requirements import requirement
 from tests.support.builders import user
@@ -269,7 +269,7 @@ async def test_the_mutant_that_counts_the_attempt_after_the_call_is_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from holdfast.domain.commands import BeginAttempt
-    from holdfast.turn.replies import Replies
+    from holdfast.turn.model_steps import Replies
     from tests.unit.turn.test_driver import (
         test_the_attempt_is_counted_before_the_model_is_called as named_test,
     )

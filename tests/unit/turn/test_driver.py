@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.chats.telling import decode_inline
+from holdfast.chats.hints import decode_inline
 from holdfast.domain.chat import ATTEMPTS_MAX, ErrorKind, Status
 from holdfast.domain.commands import RecordRetry, RequestCompaction, SendMessage
 from holdfast.domain.errors import FenceStale
@@ -17,7 +17,7 @@ from holdfast.domain.parts import Need, Text, ToolResult
 from holdfast.ports.bus import Gap, Hint, LivePart
 from holdfast.ports.models import TextDelta
 from holdfast.tools.toolbox import Functions
-from holdfast.turn.nudges import Nudges
+from holdfast.turn.interrupts import Nudges
 from holdfast.turn.options import TurnOptions
 from holdfast.turn.prompt import GO_ON
 from tests.requirements import requirement

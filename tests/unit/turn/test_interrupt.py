@@ -21,7 +21,7 @@ from holdfast.ports.models import (
     UsageSeen,
 )
 from holdfast.tools.toolbox import Functions
-from holdfast.turn.nudges import Nudges
+from holdfast.turn.interrupts import Nudges
 from tests.requirements import requirement
 from tests.support.builders import NOW, user
 from tests.support.scripted import USAGE, End, Failed, Hold, Item, ScriptedModels, calls, says

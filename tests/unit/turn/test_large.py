@@ -8,8 +8,8 @@ import pytest
 from holdfast.domain.chat import ErrorKind, Status
 from holdfast.domain.commands import Interrupt, RequestCompaction
 from holdfast.ports.history import PAGE_BYTES_MAX
-from holdfast.turn.nudges import Nudges
-from holdfast.turn.replies import TOKEN_BYTES_MAX, TOO_LARGE
+from holdfast.turn.interrupts import Nudges
+from holdfast.turn.model_steps import TOKEN_BYTES_MAX, TOO_LARGE
 from tests.requirements import requirement
 from tests.support.builders import user
 from tests.support.scripted import ScriptedModels, says

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 import orjson
 import pytest
 
-from holdfast.bus.lossy import LossyBus
+from holdfast.adapters.bus.lossy import LossyBus
 from holdfast.domain.chat import Status
 from holdfast.domain.ids import CallId
 from holdfast.domain.parts import Text

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.db.codec import encode_json
+from holdfast.adapters.postgres.codec import encode_json
 from holdfast.domain.chat import Chat, Status
 from holdfast.domain.commands import Interrupt
 from holdfast.domain.format import parts_to_json

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.chats.telling import decode_inline
+from holdfast.chats.hints import decode_inline
 from holdfast.domain.chat import ATTEMPTS_MAX, Chat, Status
 from holdfast.domain.commands import EditMessage, Interrupt, Retry
 from holdfast.domain.events import EventKind

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from holdfast.domain.chat import Chat
-from holdfast.turn.nudges import Nudges
+from holdfast.turn.interrupts import Nudges
 from holdfast.worker.options import WorkerOptions
 from holdfast.worker.runners import Drive
 from tests.requirements import requirement

@@ -13,7 +13,7 @@ from holdfast.domain.fence import Fence
 from holdfast.domain.ids import Version
 from holdfast.domain.outcome import Answer, Outcome
 from holdfast.ports.store import Keyed, Stamp
-from holdfast.turn.nudges import Nudges
+from holdfast.turn.interrupts import Nudges
 from holdfast.worker.health import GAP_S_MAX, CommitHealth
 from holdfast.worker.options import WorkerOptions
 from tests.requirements import requirement

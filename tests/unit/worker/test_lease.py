@@ -7,7 +7,7 @@ import pytest
 from holdfast.domain.chat import Chat
 from holdfast.domain.errors import FenceStale
 from holdfast.domain.ids import WorkerId
-from holdfast.turn.nudges import Nudges
+from holdfast.turn.interrupts import Nudges
 from holdfast.worker.options import LeaseTimings, WorkerOptions
 from tests.requirements import requirement
 from tests.support.fake_store import FakeStore

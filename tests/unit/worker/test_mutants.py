@@ -12,7 +12,7 @@ from holdfast.ports.bus import Hint
 from holdfast.worker import acquirer
 from holdfast.worker.acquirer import Acquirer
 from holdfast.worker.heartbeat import Lease
-from holdfast.worker.sync import Sync
+from holdfast.worker.reconcile import Sync
 from tests.support.virtual import run_virtually
 from tests.support.workers import NEVER_S
 from tests.unit.worker.test_acquiring import (

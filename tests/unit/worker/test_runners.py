@@ -13,7 +13,7 @@ from holdfast.domain.errors import Unavailable
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import CallId, Seq
 from holdfast.domain.parts import Need
-from holdfast.turn.nudges import Nudges
+from holdfast.turn.interrupts import Nudges
 from holdfast.worker.options import WorkerOptions
 from tests.requirements import requirement
 from tests.support.builders import asks, reply, user

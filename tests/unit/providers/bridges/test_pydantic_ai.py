@@ -11,15 +11,15 @@ from pydantic_ai.models import StreamedResponse
 from pydantic_ai.models.function import AgentInfo, DeltaThinkingPart, DeltaToolCall, FunctionModel
 from pydantic_ai.models.wrapper import WrapperModel
 
+from holdfast.adapters.providers.bridges.pydantic_ai import BridgeStream, classified
+from holdfast.adapters.providers.errors import ProviderError
+from holdfast.adapters.providers.stream import Deadlines
+from holdfast.adapters.providers.types import Call, OneTool
 from holdfast.domain.chat import ErrorKind
 from holdfast.domain.ids import CallId
 from holdfast.domain.messages import Ending
 from holdfast.domain.parts import Reasoning, Text, ToolCall
 from holdfast.ports.models import TextDelta
-from holdfast.providers.bridges.pydantic_ai import BridgeStream, classified
-from holdfast.providers.errors import ProviderError
-from holdfast.providers.stream import Deadlines
-from holdfast.providers.types import Call, OneTool
 from tests.support.model import (
     NOW,
     assistant,

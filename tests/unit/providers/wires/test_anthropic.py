@@ -5,14 +5,14 @@ from typing import Any
 import orjson
 import pytest
 
+from holdfast.adapters.providers.errors import ProviderError
+from holdfast.adapters.providers.types import CachePolicy, ModelFacts, OneTool, ThinkingStyle, Tool
+from holdfast.adapters.providers.wires import WIRES
 from holdfast.domain.chat import ErrorKind
 from holdfast.domain.ids import CallId
 from holdfast.domain.messages import Ending
 from holdfast.domain.parts import Native, Reasoning, Text, ToolCall
 from holdfast.ports.models import Usage
-from holdfast.providers.errors import ProviderError
-from holdfast.providers.types import CachePolicy, ModelFacts, OneTool, ThinkingStyle, Tool
-from holdfast.providers.wires import WIRES
 from tests.support.model import (
     FACTS,
     NOW,

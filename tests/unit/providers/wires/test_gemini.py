@@ -5,12 +5,12 @@ from typing import Any
 import orjson
 import pytest
 
+from holdfast.adapters.providers.errors import ProviderError
+from holdfast.adapters.providers.types import ModelFacts, OneTool, ProviderTool, ThinkingStyle
+from holdfast.adapters.providers.wires import WIRES
 from holdfast.domain.chat import ErrorKind
 from holdfast.domain.messages import Ending
 from holdfast.domain.parts import Native, Text, ToolCall
-from holdfast.providers.errors import ProviderError
-from holdfast.providers.types import ModelFacts, OneTool, ProviderTool, ThinkingStyle
-from holdfast.providers.wires import WIRES
 from tests.support.model import (
     NOW,
     assistant,

@@ -5,11 +5,11 @@ from typing import Any
 import orjson
 import pytest
 
+from holdfast.adapters.providers.errors import ProviderError
+from holdfast.adapters.providers.types import ModelFacts, OneTool, ProviderTool, Quirks
 from holdfast.domain.chat import ErrorKind
 from holdfast.domain.messages import Ending
 from holdfast.domain.parts import Native, Reasoning, Text, ToolCall
-from holdfast.providers.errors import ProviderError
-from holdfast.providers.types import ModelFacts, OneTool, ProviderTool, Quirks
 from tests.support.model import (
     NOW,
     assistant,

@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 import orjson
 import uvloop
 
-from holdfast.web.serving import ServingOptions, bind, serving
+from holdfast.api.serving import ServingOptions, bind, serving
 
 Message = MutableMapping[str, Any]
 Send = Callable[[Message], Awaitable[None]]

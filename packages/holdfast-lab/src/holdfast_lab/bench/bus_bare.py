@@ -10,8 +10,8 @@ from uuid import UUID
 import asyncpg
 from redis.asyncio import Redis
 
-from holdfast.bus.postgres import FLUSH
-from holdfast.bus.redis import APPEND, PARTS_PER_SCRIPT_MAX
+from holdfast.adapters.bus.postgres import FLUSH
+from holdfast.adapters.bus.redis import APPEND, PARTS_PER_SCRIPT_MAX
 from holdfast_lab.bench.lanes import TICK_S, Event, Heard
 
 PARTS_MAX, TTL_MS, WINDOW_S = 20_000, 600_000, 600.0

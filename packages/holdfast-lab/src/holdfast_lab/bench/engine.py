@@ -9,12 +9,12 @@ from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 from uuid import UUID
 
+from holdfast.adapters.postgres.clock import DatabaseClock
+from holdfast.adapters.postgres.leases import PostgresLeases
+from holdfast.adapters.postgres.migrate import MigrateOptions, migrate
+from holdfast.adapters.postgres.pool import Pool, PoolOptions, open_pool
+from holdfast.adapters.postgres.store import PostgresStore
 from holdfast.chats.ledger import Ledger
-from holdfast.db.clock import DatabaseClock
-from holdfast.db.leases import PostgresLeases
-from holdfast.db.migrate import MigrateOptions, migrate
-from holdfast.db.pool import Pool, PoolOptions, open_pool
-from holdfast.db.store import PostgresStore
 from holdfast.domain.chat import Chat
 from holdfast.domain.commands import Create
 from holdfast.domain.ids import ChatId, OrgId, UserId, WorkerId

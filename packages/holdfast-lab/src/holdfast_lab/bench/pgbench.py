@@ -7,10 +7,15 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from holdfast.db.history import PAGE
-from holdfast.db.leases import ACQUIRE, INTERRUPTS_MAX, OWNERS_VISITED_MIN, SUSPECTS_MAX
-from holdfast.db.queries import Query
-from holdfast.db.store import LOAD, commit_query
+from holdfast.adapters.postgres.history import PAGE
+from holdfast.adapters.postgres.leases import (
+    ACQUIRE,
+    INTERRUPTS_MAX,
+    OWNERS_VISITED_MIN,
+    SUSPECTS_MAX,
+)
+from holdfast.adapters.postgres.queries import Query
+from holdfast.adapters.postgres.store import LOAD, commit_query
 from holdfast.domain.errors import HoldfastError
 from holdfast.domain.format import READS
 from holdfast.ports.history import PAGE_BYTES_MAX

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from holdfast.db.pool import Pool, PoolOptions, open_pool
+from holdfast.adapters.postgres.pool import Pool, PoolOptions, open_pool
 from holdfast_lab.bench import svg
 from holdfast_lab.bench.bus_bare import count_keys
 from holdfast_lab.bench.cell import bus_prefix

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from holdfast.db.pool import Pool, PoolOptions, open_pool
-from holdfast.db.queries import block_names
-from holdfast.db.queries import load_query as load_db_query
+from holdfast.adapters.postgres.pool import Pool, PoolOptions, open_pool
+from holdfast.adapters.postgres.queries import block_names
+from holdfast.adapters.postgres.queries import load_query as load_db_query
 from holdfast.domain.errors import HoldfastError
 from holdfast_lab.bench.processes import memory_bytes, process_cpu_s, server_cpu_s, server_pids
 from holdfast_lab.bench.queries import load_query

@@ -5,22 +5,23 @@ from typing import Any, Final
 
 from holdfast_agent.sandbox.bubblewrap import Ground
 from holdfast_lab.chaos.attack import Attack, CannotTry, Found, Order, Profile
-from holdfast_lab.chaos.borders.matrix import cross
-from holdfast_lab.chaos.clocks import jumps
-from holdfast_lab.chaos.commits import answers, crashes
-from holdfast_lab.chaos.fleet import dump, heads, primaries, sqlstates, unreadable
-from holdfast_lab.chaos.hands import campaign as commands
-from holdfast_lab.chaos.limits import connections, disk, flood, whales
-from holdfast_lab.chaos.models.campaign import fail
-from holdfast_lab.chaos.network import abroad, storms, weather
-from holdfast_lab.chaos.stage.theatre import theatre
-from holdfast_lab.chaos.streams import campaign as streams
-from holdfast_lab.chaos.streams.stalled import stall
-from holdfast_lab.chaos.streams.without import lose_bus
-from holdfast_lab.chaos.turns import campaign as turns
-from holdfast_lab.chaos.turns import interrupts
-from holdfast_lab.chaos.turns.trials import Blow
-from holdfast_lab.chaos.walls.wall import open_wall
+from holdfast_lab.chaos.faults.clocks import jumps
+from holdfast_lab.chaos.faults.database import answers, crashes
+from holdfast_lab.chaos.faults.fleet import dump, heads, primaries, sqlstates, unreadable
+from holdfast_lab.chaos.faults.limits import connections, disk, flood, whales
+from holdfast_lab.chaos.faults.models.campaign import fail
+from holdfast_lab.chaos.faults.network import in_netns as abroad
+from holdfast_lab.chaos.faults.network import storms, weather
+from holdfast_lab.chaos.faults.permissions.matrix import cross
+from holdfast_lab.chaos.faults.sandbox.wall import open_wall
+from holdfast_lab.chaos.faults.streams import campaign as streams
+from holdfast_lab.chaos.faults.streams.stalled import stall
+from holdfast_lab.chaos.faults.streams.without import lose_bus
+from holdfast_lab.chaos.faults.tools import campaign as commands
+from holdfast_lab.chaos.faults.workers import campaign as turns
+from holdfast_lab.chaos.faults.workers import interrupts
+from holdfast_lab.chaos.faults.workers.trials import Blow
+from holdfast_lab.chaos.harness.cluster import theatre
 
 SCENES_MAX: Final = 20
 TAKEOVER_MAX_S: Final = {"kill": 12.0, "term": 1.0}

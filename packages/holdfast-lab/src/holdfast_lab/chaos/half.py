@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
+from holdfast.adapters.providers.stream import ModelStream
 from holdfast.domain.chat import ErrorKind
 from holdfast.domain.messages import Ending
 from holdfast.ports import models
-from holdfast.providers.stream import ModelStream
 
 
 def half_finish() -> Callable[..., None]:

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+from holdfast.chats.hints import hint_of
 from holdfast.chats.ledger import Ledger
-from holdfast.chats.telling import hint_of
 from holdfast.domain.decide import decide_all
 from holdfast.domain.fence import Fence
 from holdfast.domain.messages import Message

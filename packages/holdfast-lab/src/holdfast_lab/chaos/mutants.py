@@ -36,7 +36,7 @@ def with_bodies(query: Any) -> Any:
 
 def _bodies_in_facts() -> None:
     """The facts of a chat hold its whole queue, for whoever asks for them."""
-    from holdfast.db import leases, store
+    from holdfast.adapters.postgres import leases, store
 
     leases.ACQUIRE = with_bodies(leases.ACQUIRE)
     store.LOAD = with_bodies(store.LOAD)
@@ -50,7 +50,7 @@ def _no_fence() -> None:
     lease lapsed stops its runners before they reload and try again. The second is taken down, too:
     else no zombie gets as far as the fence.
     """
-    from holdfast.db.store import PostgresStore
+    from holdfast.adapters.postgres.store import PostgresStore
     from holdfast.domain.fence import Fence
     from holdfast.worker.heartbeat import Lease
 
@@ -109,7 +109,7 @@ def _words_made_anew() -> None:
 
 def _forgetful_bus() -> None:
     """What was said lies in the memory of whoever said it, and nowhere else."""
-    from holdfast.bus.lossy import LossyBus
+    from holdfast.adapters.bus.lossy import LossyBus
 
     async def nothing(self: Any, chat_id: Any, episode: Any, after_seq: int = 0) -> Any:
         return []
@@ -163,7 +163,7 @@ def _own_clock() -> None:
     """Whose lease has lapsed is reckoned by the wall clock of whoever asks."""
     import time
 
-    from holdfast.db import leases
+    from holdfast.adapters.postgres import leases
 
     one, all_ = leases.fetch_row, leases.fetch_rows
 
@@ -246,8 +246,8 @@ def _heartbeat_in_the_pool() -> None:
     from collections.abc import AsyncGenerator
     from contextlib import asynccontextmanager
 
+    from holdfast.adapters.postgres.leases import PostgresLeases
     from holdfast.bootstrap import adapters, server
-    from holdfast.db.leases import PostgresLeases
     from holdfast.worker.heartbeat import on_this_loop
 
     made: list[PostgresLeases] = []
@@ -268,7 +268,7 @@ def _heartbeat_in_the_pool() -> None:
 
 def _half_replies() -> None:
     """A stream that broke off is as good as one that ended."""
-    from holdfast.providers.stream import ModelStream
+    from holdfast.adapters.providers.stream import ModelStream
     from holdfast_lab.chaos.half import half_finish
 
     ModelStream._finish = half_finish()  # pyright: ignore[reportPrivateUsage]
@@ -276,7 +276,7 @@ def _half_replies() -> None:
 
 def _running_bill() -> None:
     """Every reply costs what the turn has cost so far, so that the first is paid for twice."""
-    from holdfast.turn.replies import Replies
+    from holdfast.turn.model_steps import Replies
 
     body, cost = Replies._body, dict[Any, int]()  # pyright: ignore[reportPrivateUsage]
 
@@ -291,7 +291,7 @@ def _running_bill() -> None:
 
 def _no_hand_over() -> None:
     """Whoever is asked to leave just goes: its chats wait until its lease lapses."""
-    from holdfast.worker.holding import Holding
+    from holdfast.worker.lease_scope import Holding
 
     async def asked(self: Any, draining: Any, acquiring: Any) -> None:
         await draining.wait()
@@ -332,10 +332,10 @@ def _unknown_is_tried_again() -> None:
 
 def _careless_agents() -> None:
     """Agents that this server starts end the first process of a command, and not its tree."""
-    from holdfast.workspace.local import Local
+    from holdfast.adapters.workspaces.local import Local
 
     spawn = Local._spawn  # pyright: ignore[reportPrivateUsage]
-    careless = (sys.executable, "-P", "-m", "holdfast_lab.chaos.hands.careless")
+    careless = (sys.executable, "-P", "-m", "holdfast_lab.chaos.faults.tools.careless")
 
     def instead(self: Any, place: Any) -> Any:
         self._options = replace(self._options, agent=careless)

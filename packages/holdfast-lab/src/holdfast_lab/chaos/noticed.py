@@ -9,37 +9,37 @@ from typing import Final
 
 import asyncpg
 
-from holdfast.db.pool import BoundedPool
-from holdfast.db.shares import Shares
+from holdfast.adapters.postgres.pool import BoundedPool
+from holdfast.adapters.postgres.shares import Shares
 from holdfast.stream.hub import Hub
 from holdfast_agent.sandbox.bubblewrap import Bubblewrap, Ground
 from holdfast_agent.sandbox.check import CannotAttack
 from holdfast_lab.chaos.attack import CannotTry, Found, Mutant, Order
 from holdfast_lab.chaos.attacks import ask_to_leave
-from holdfast_lab.chaos.borders.matrix import cross
-from holdfast_lab.chaos.borders.unguarded import UNGUARDED, unguarded
-from holdfast_lab.chaos.clocks import jumps
-from holdfast_lab.chaos.commits import answers, crashes
-from holdfast_lab.chaos.commits.behind import answering_first
-from holdfast_lab.chaos.commits.hopeful import hoping
-from holdfast_lab.chaos.fleet.noticed import fleet_mutants
-from holdfast_lab.chaos.hands import stopping
-from holdfast_lab.chaos.hands import trials as commands
-from holdfast_lab.chaos.limits import connections, disk, flood, whales
-from holdfast_lab.chaos.models.campaign import fail
-from holdfast_lab.chaos.models.documented import documented
+from holdfast_lab.chaos.faults.clocks import jumps
+from holdfast_lab.chaos.faults.database import answers, crashes
+from holdfast_lab.chaos.faults.database.behind import answering_first
+from holdfast_lab.chaos.faults.database.hopeful import hoping
+from holdfast_lab.chaos.faults.fleet.noticed import fleet_mutants
+from holdfast_lab.chaos.faults.limits import connections, disk, flood, whales
+from holdfast_lab.chaos.faults.models.campaign import fail
+from holdfast_lab.chaos.faults.models.documented import documented
+from holdfast_lab.chaos.faults.network import weather
+from holdfast_lab.chaos.faults.network.in_netns import play_abroad
+from holdfast_lab.chaos.faults.network.storms import ONE_OF_EACH, storm_on
+from holdfast_lab.chaos.faults.permissions.matrix import cross
+from holdfast_lab.chaos.faults.permissions.unguarded import UNGUARDED, unguarded
+from holdfast_lab.chaos.faults.sandbox.breached import MUTANTS as BREACHES
+from holdfast_lab.chaos.faults.sandbox.breached import attacked_through
+from holdfast_lab.chaos.faults.sandbox.wall import open_wall
+from holdfast_lab.chaos.faults.streams import needless, stalled, without
+from holdfast_lab.chaos.faults.streams.cell import QUICK, Run, cell
+from holdfast_lab.chaos.faults.streams.stalled import QUIET
+from holdfast_lab.chaos.faults.tools import stopping
+from holdfast_lab.chaos.faults.tools import trials as commands
+from holdfast_lab.chaos.faults.workers import interrupts, trials
+from holdfast_lab.chaos.harness.cluster import theatre
 from holdfast_lab.chaos.mutants import instead_of, nothing
-from holdfast_lab.chaos.network import weather
-from holdfast_lab.chaos.network.abroad import play_abroad
-from holdfast_lab.chaos.network.storms import ONE_OF_EACH, storm_on
-from holdfast_lab.chaos.stage.theatre import theatre
-from holdfast_lab.chaos.streams import needless, stalled, without
-from holdfast_lab.chaos.streams.cell import QUICK, Run, cell
-from holdfast_lab.chaos.streams.stalled import QUIET
-from holdfast_lab.chaos.turns import interrupts, trials
-from holdfast_lab.chaos.walls.breached import MUTANTS as BREACHES
-from holdfast_lab.chaos.walls.breached import attacked_through
-from holdfast_lab.chaos.walls.wall import open_wall
 
 TURNS: Final[dict[str, tuple[trials.Blow, str, str]]] = {
     "no fence": ("freeze", "before commit", "a zombie wrote"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from holdfast_lab.chaos.attack import Attack, CannotTry, Found, Mutant, Order, Profile, Say
-from holdfast_lab.chaos.stage.theatre import one_house
+from holdfast_lab.chaos.harness.cluster import one_house
 
 ATTACKS_AT_ONCE: Final = 3
 MUTANTS_AT_ONCE: Final = 6

@@ -11,7 +11,7 @@ def _any_server() -> None:
     Two walls: a pool that asks for a primary never gets a connection to a standby, and one that got
     one drops it at the first refused write.
     """
-    from holdfast.db import pool
+    from holdfast.adapters.postgres import pool
 
     def never(error: BaseException) -> bool:
         return False
@@ -34,7 +34,7 @@ def _always_ready() -> None:
 def _connect_anywhere() -> None:
     from asyncpg.connect_utils import SessionAttribute
 
-    from holdfast.db import pool
+    from holdfast.adapters.postgres import pool
 
     init: Any = pool.BoundedPool.__init__
 
@@ -56,7 +56,7 @@ def _cursors_without_a_stamp() -> None:
 
 def _whole_batches() -> None:
     """An acquire that took effect fails for one row that it cannot read."""
-    from holdfast.db.leases import PostgresLeases
+    from holdfast.adapters.postgres.leases import PostgresLeases
     from holdfast.domain.errors import FormatUnknown
 
     acquire = PostgresLeases.acquire
@@ -98,8 +98,8 @@ def _never_gives_up() -> None:
 
 def _boundless_heads() -> None:
     """uvicorn's own protocol, which limits neither bytes nor time."""
-    from holdfast.web import serving
-    from holdfast.web.protocol import HttpToolsProtocol
+    from holdfast.api import serving
+    from holdfast.api.protocol import HttpToolsProtocol
 
     def boundless(connections: Any, head: Any) -> Any:
         return HttpToolsProtocol

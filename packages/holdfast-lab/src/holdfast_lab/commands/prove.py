@@ -69,7 +69,7 @@ def prove(
 
 def _run(proving: Coroutine[Any, Any, None]) -> None:
     """To its end, or until somebody ends it: nothing that it started is left behind."""
-    from holdfast.cli.exits import Exit
+    from holdfast.cli.exit_codes import Exit
     from holdfast.tasks import end_on_terminate
 
     async def attended() -> None:

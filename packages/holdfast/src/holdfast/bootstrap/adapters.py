@@ -12,29 +12,39 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from dataclasses import dataclass, field
 from typing import Final
 
-from holdfast.bootstrap.beside import beside
+from holdfast.adapters.bus.lossy import LossyBus
+from holdfast.adapters.bus.postgres import open_postgres_bus
+from holdfast.adapters.http_client.http import open_fetching
+from holdfast.adapters.postgres.audit import PostgresAuditLog
+from holdfast.adapters.postgres.clock import DatabaseClock
+from holdfast.adapters.postgres.credentials import PostgresCredentials
+from holdfast.adapters.postgres.history import PostgresHistory
+from holdfast.adapters.postgres.leases import PostgresLeases
+from holdfast.adapters.postgres.listing import PostgresListing
+from holdfast.adapters.postgres.migrate import refuse_behind
+from holdfast.adapters.postgres.oidc import PostgresOidcLinks
+from holdfast.adapters.postgres.org_settings import PostgresOrgSettings
+from holdfast.adapters.postgres.pool import (
+    BoundedPool,
+    Pool,
+    PoolOptions,
+    open_pool,
+    server_version,
+)
+from holdfast.adapters.postgres.store import PostgresStore
+from holdfast.adapters.postgres.users import PostgresUsers
+from holdfast.adapters.postgres.writable import check_writable
+from holdfast.adapters.providers.models import ConfiguredModels
+from holdfast.adapters.providers.prices import load_prices
+from holdfast.adapters.providers.transport import open_transport
+from holdfast.adapters.workspaces.client import AgentClient
+from holdfast.bootstrap.background import beside
 from holdfast.bootstrap.ids import SystemIds
 from holdfast.bootstrap.options import default_model, model_configs, pool_options
 from holdfast.bootstrap.workspaces import open_workspaces, provisioners
-from holdfast.bus.lossy import LossyBus
-from holdfast.bus.postgres import open_postgres_bus
-from holdfast.db.audit import PostgresAuditLog
-from holdfast.db.clock import DatabaseClock
-from holdfast.db.credentials import PostgresCredentials
-from holdfast.db.history import PostgresHistory
-from holdfast.db.leases import PostgresLeases
-from holdfast.db.listing import PostgresListing
-from holdfast.db.migrate import refuse_behind
-from holdfast.db.oidc import PostgresOidcLinks
-from holdfast.db.org_settings import PostgresOrgSettings
-from holdfast.db.pool import BoundedPool, Pool, PoolOptions, open_pool, server_version
-from holdfast.db.store import PostgresStore
-from holdfast.db.users import PostgresUsers
-from holdfast.db.writable import check_writable
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.workspaces import Workspace
 from holdfast.identity.org_settings import KeptSettings
-from holdfast.outgoing.http import open_fetching
 from holdfast.ports.bus import Bus
 from holdfast.ports.clock import Clock
 from holdfast.ports.fetching import Fetching
@@ -48,16 +58,12 @@ from holdfast.ports.org_settings import CurrentSettings, NothingSet, OrgSettings
 from holdfast.ports.store import Store
 from holdfast.ports.tools import Tools
 from holdfast.ports.workspaces import Workspaces
-from holdfast.providers.models import ConfiguredModels
-from holdfast.providers.prices import load_prices
-from holdfast.providers.transport import open_transport
 from holdfast.settings import Settings
 from holdfast.telemetry.metrics import Metrics, numbers_of
 from holdfast.tools.builtin import Builtin
 from holdfast.tools.client import ClientTools
 from holdfast.tools.toolbox import Combined
 from holdfast.tools.workspace.toolbox import WorkspaceTools
-from holdfast.workspace.client import AgentClient
 
 CLOCK_SYNC_EVERY_S: Final = 60.0
 SETTINGS_POLL_EVERY_S: Final = 20.0
@@ -208,7 +214,7 @@ async def _open_leases(url: str, timeout_s: float) -> AsyncGenerator[Leases]:
 def _bus(settings: Settings) -> LossyBus:
     if settings.redis_url:
         # Here, not above: who has no Redis need not load its driver.
-        from holdfast.bus.redis import open_redis_bus
+        from holdfast.adapters.bus.redis import open_redis_bus
 
         return open_redis_bus(settings.redis_url, prefix=settings.bus_prefix)
     return open_postgres_bus(settings.direct_url)

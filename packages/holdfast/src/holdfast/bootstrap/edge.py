@@ -9,11 +9,17 @@ from datetime import timedelta
 from importlib import metadata
 from typing import TYPE_CHECKING, Final
 
+from holdfast.api.app import PREFIX, create_app
+from holdfast.api.dependencies import Chats, Edge, Identity, OidcDoor, RunTimeSettings, WebOptions
+from holdfast.api.protocol import HeadOptions
+from holdfast.api.rates import Rates
+from holdfast.api.serving import Serving, ServingOptions, bind, serving
+from holdfast.api.streams import StreamPlaces
 from holdfast.bootstrap.adapters import Adapters, open_adapters
-from holdfast.bootstrap.beside import beside
+from holdfast.bootstrap.background import beside
 from holdfast.bootstrap.options import default_model
 from holdfast.bootstrap.server import READY_LOOKS_S, Server
-from holdfast.chats.told_listing import ToldListing
+from holdfast.chats.publishing_listing import ToldListing
 from holdfast.domain.accounts import User
 from holdfast.domain.denials import WrongCredentials
 from holdfast.domain.errors import Unavailable
@@ -33,12 +39,6 @@ from holdfast.settings import OidcSettings, Settings
 from holdfast.telemetry.metrics import Metrics, numbers_of
 from holdfast.tools import builtin
 from holdfast.tools.workspace import toolbox as workspace
-from holdfast.web.app import PREFIX, create_app
-from holdfast.web.edge import Chats, Edge, Identity, OidcDoor, RunTimeSettings, WebOptions
-from holdfast.web.protocol import HeadOptions
-from holdfast.web.rates import Rates
-from holdfast.web.serving import Serving, ServingOptions, bind, serving
-from holdfast.web.streams import StreamPlaces
 
 if TYPE_CHECKING:
     import socket

@@ -24,7 +24,7 @@ from holdfast.ports.tools import Run, Toolbox, ToolOutput, Tools, ToolSpec
 from holdfast.telemetry import metrics
 from holdfast.telemetry.logs import bound
 from holdfast.telemetry.metrics import Metrics, Observe
-from holdfast.turn.nudges import Nudges
+from holdfast.turn.interrupts import Nudges
 from holdfast.worker.health import CommitHealth
 
 Drive: TypeAlias = Callable[[Chat, Nudges], Awaitable[Chat]]

@@ -6,13 +6,13 @@ import socket
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from holdfast.adapters.postgres.pool import PoolOptions
+from holdfast.adapters.providers.catalog import facts_of
+from holdfast.adapters.providers.endpoints import VENDORS, AwsKeys, endpoint_of
+from holdfast.adapters.providers.models import ModelConfig
+from holdfast.adapters.providers.stream import Deadlines
 from holdfast.bootstrap.approvals import approval_policy
-from holdfast.db.pool import PoolOptions
 from holdfast.domain.parts import Need
-from holdfast.providers.catalog import facts_of
-from holdfast.providers.endpoints import VENDORS, AwsKeys, endpoint_of
-from holdfast.providers.models import ModelConfig
-from holdfast.providers.stream import Deadlines
 from holdfast.settings import ModelSettings, Role, Settings, WrongSettings, env_name
 from holdfast.stream.options import HubOptions, WatchOptions
 from holdfast.turn.options import AWAIT_S, ToolOptions, TurnOptions

@@ -12,23 +12,23 @@ from typing import Final, Self
 from holdfast.bootstrap.adapters import Adapters, open_adapters
 from holdfast.bootstrap.observed import Watch
 from holdfast.bootstrap.options import ServerOptions, server_options
+from holdfast.chats.idle_cache import Resting
 from holdfast.chats.ledger import Ledger
-from holdfast.chats.resting import Resting
 from holdfast.domain.ids import ChatId
 from holdfast.settings import Settings
 from holdfast.stream.hub import Hub
-from holdfast.stream.watching import Watching
+from holdfast.stream.list_watchers import Watching
 from holdfast.tasks import FAILURES
 from holdfast.telemetry.logs import bound
 from holdfast.telemetry.metrics import Metrics, numbers_of
 from holdfast.turn.driver import Driver
-from holdfast.turn.memory import Memory
+from holdfast.turn.history_cache import Memory
 from holdfast.turn.reading import Reading
 from holdfast.worker.health import CommitHealth
 from holdfast.worker.heartbeat import Beside, Heartbeat, in_own_thread
-from holdfast.worker.places import WorkerPlaces
+from holdfast.worker.lease_context import Chance
+from holdfast.worker.local_dispatch import WorkerPlaces
 from holdfast.worker.quarantine import StartAlone
-from holdfast.worker.tenure import Chance
 from holdfast.worker.worker import Ports, Worker
 
 READY_LOOKS_S: Final = 0.02

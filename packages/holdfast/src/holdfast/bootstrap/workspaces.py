@@ -4,10 +4,16 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import assert_never
 
-from holdfast.bootstrap.beside import beside
+from holdfast.adapters.postgres.pool import Pool
+from holdfast.adapters.postgres.workspaces import PostgresWorkspaces
+from holdfast.adapters.workspaces.command import Command, CommandOptions
+from holdfast.adapters.workspaces.keeper import keep_swept, open_keeper
+from holdfast.adapters.workspaces.local import Local, LocalOptions, fits_a_socket
+from holdfast.adapters.workspaces.options import KeeperOptions
+from holdfast.adapters.workspaces.provisioning import Provisioner
+from holdfast.adapters.workspaces.working import WorkspaceCounters
+from holdfast.bootstrap.background import beside
 from holdfast.bootstrap.ids import SystemIds
-from holdfast.db.pool import Pool
-from holdfast.db.workspaces import PostgresWorkspaces
 from holdfast.ports.clock import Clock
 from holdfast.ports.workspaces import Template, Workspaces
 from holdfast.settings import Settings, WrongSettings, env_name
@@ -17,12 +23,6 @@ from holdfast.settings.templates import (
     TemplateSettings,
 )
 from holdfast.telemetry.metrics import WORKSPACE_START_S, Metrics, numbers_of
-from holdfast.workspace.command import Command, CommandOptions
-from holdfast.workspace.keeper import keep_swept, open_keeper
-from holdfast.workspace.local import Local, LocalOptions, fits_a_socket
-from holdfast.workspace.options import KeeperOptions
-from holdfast.workspace.provisioning import Provisioner
-from holdfast.workspace.working import WorkspaceCounters
 
 
 def provisioners(settings: Settings) -> tuple[Provisioner, ...]:

@@ -4,8 +4,8 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final, cast
 
+from holdfast.chats.hints import encode_data
 from holdfast.chats.ledger import Actor, Commit, Ledger
-from holdfast.chats.telling import encode_data
 from holdfast.domain.client_tools import ClientTool
 from holdfast.domain.commands import DeclareTools
 from holdfast.domain.denials import FieldRefused

@@ -16,8 +16,8 @@ from types import UnionType
 from typing import Final, assert_never
 from weakref import WeakValueDictionary
 
-from holdfast.chats.resting import Resting
-from holdfast.chats.telling import hint_of
+from holdfast.chats.hints import hint_of
+from holdfast.chats.idle_cache import Resting
 from holdfast.domain.audit import AuditEntry
 from holdfast.domain.chat import Chat, Facts
 from holdfast.domain.commands import (

@@ -7,7 +7,7 @@ import typer
 
 from holdfast.cli.admin_keys import audit, keys
 from holdfast.cli.admin_users import users
-from holdfast.cli.desk import ClientCommand
+from holdfast.cli.client_context import ClientCommand
 
 admin = typer.Typer(no_args_is_help=True, help="People, keys and the audit log of a server.")
 admin.add_typer(users, name="users")

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from holdfast.cli.desk import ClientCommand, at_desk
+from holdfast.cli.client_context import ClientCommand, at_desk
 from holdfast.cli.options import AsJson
 
 if TYPE_CHECKING:
-    from holdfast.cli.desk import Desk
+    from holdfast.cli.client_context import Desk
     from holdfast_client.models import User
 
 users = typer.Typer(no_args_is_help=True, help="The people of the organisation.")
@@ -119,7 +119,7 @@ async def _id_of(desk: "Desk", who: str) -> str:
 def _password() -> str:
     import sys
 
-    from holdfast.cli.exits import Exit, Stop
+    from holdfast.cli.exit_codes import Exit, Stop
 
     if sys.stdin.isatty():
         return typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)

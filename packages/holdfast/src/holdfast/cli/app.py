@@ -15,9 +15,9 @@ from holdfast.cli.admin import admin
 from holdfast.cli.approve import approve
 from holdfast.cli.attach import attach
 from holdfast.cli.chat import chat
+from holdfast.cli.client_context import ClientCommand
 from holdfast.cli.completion import completion
 from holdfast.cli.context import context
-from holdfast.cli.desk import ClientCommand
 from holdfast.cli.dev.command import dev
 from holdfast.cli.doctor import doctor
 from holdfast.cli.login import login, logout, whoami

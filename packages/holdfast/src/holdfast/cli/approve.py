@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 import orjson
 import typer
 
-from holdfast.cli.desk import at_desk
-from holdfast.cli.exits import Exit, Stop
+from holdfast.cli.client_context import at_desk
+from holdfast.cli.exit_codes import Exit, Stop
 from holdfast.cli.options import ChatArgument
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from holdfast.cli.desk import Desk
+    from holdfast.cli.client_context import Desk
     from holdfast_client import AsyncChat
     from holdfast_client.models import ActionRequired, ToolCallPart
 

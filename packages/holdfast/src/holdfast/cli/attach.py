@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli.desk import at_desk
-from holdfast.cli.exits import Exit, Stop
-from holdfast.cli.ladder import rungs_attached
+from holdfast.cli.client_context import at_desk
+from holdfast.cli.exit_codes import Exit, Stop
+from holdfast.cli.interrupt_keys import rungs_attached
 from holdfast.cli.options import AsJson, AsJsonl, ChatArgument, OutFile, Quiet, TimeoutS
 
 if TYPE_CHECKING:
-    from holdfast.cli.desk import Desk
+    from holdfast.cli.client_context import Desk
 
 
 def attach(
@@ -38,8 +38,8 @@ def attach(
     """
 
     async def work(desk: "Desk") -> Exit | None:
+        from holdfast.cli.after_turn import print_settled
         from holdfast.cli.follow import Following, form_of, sink_for
-        from holdfast.cli.settled import print_settled
 
         form = form_of(json=json, jsonl=jsonl, quiet=quiet)
         if form == "jsonl" and tail is not None:

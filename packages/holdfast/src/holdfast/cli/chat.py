@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from holdfast.cli.desk import at_desk
-from holdfast.cli.exits import Exit
-from holdfast.cli.ladder import Rung, on_ctrl_c, rungs_attached
+from holdfast.cli.client_context import at_desk
+from holdfast.cli.exit_codes import Exit
+from holdfast.cli.interrupt_keys import Rung, on_ctrl_c, rungs_attached
 from holdfast.cli.options import Effort, Model
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
 
-    from holdfast.cli.desk import Desk
+    from holdfast.cli.client_context import Desk
     from holdfast.cli.follow import Following, OnScreen
     from holdfast_client import AsyncChat
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli.desk import ClientCommand, run
-from holdfast.cli.exits import Exit, Stop
+from holdfast.cli.client_context import ClientCommand, run
+from holdfast.cli.exit_codes import Exit, Stop
 from holdfast.cli.options import AsJson
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from holdfast.db.verify import Violation
+    from holdfast.adapters.postgres.verify import Violation
 
 
 def migrate(
@@ -27,10 +27,10 @@ def migrate(
     ] = False,
 ) -> None:
     """Bring the database of HOLDFAST_DATABASE_URL to the schema of this version."""
+    from holdfast.adapters.postgres.migrate import migrate as apply_migrations
+    from holdfast.adapters.postgres.migrate import roll_back
+    from holdfast.adapters.postgres.pool import set_role_settings
     from holdfast.cli.process import EXIT_CANNOT, say
-    from holdfast.db.migrate import migrate as apply_migrations
-    from holdfast.db.migrate import roll_back
-    from holdfast.db.pool import set_role_settings
     from holdfast.domain.errors import HoldfastError
     from holdfast.settings import Settings
 
@@ -55,8 +55,8 @@ def verify() -> None:
 
 
 async def _find_violations() -> "list[Violation]":
-    from holdfast.db.pool import PoolOptions, open_pool
-    from holdfast.db.verify import verify as find_violations
+    from holdfast.adapters.postgres.pool import PoolOptions, open_pool
+    from holdfast.adapters.postgres.verify import verify as find_violations
     from holdfast.settings import Settings
 
     # One connection and a long breath: this reads the whole database once.

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from holdfast.cli.desk import chosen_target, run
-from holdfast.cli.exits import Exit, sentence_of
+from holdfast.cli.client_context import chosen_target, run
+from holdfast.cli.exit_codes import Exit, sentence_of
 from holdfast.cli.options import AsJson
 
 if TYPE_CHECKING:

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
 
 import orjson
 
-from holdfast.cli import exits
-from holdfast.cli.exits import Exit, Stop
+from holdfast.cli import exit_codes as exits
+from holdfast.cli.exit_codes import Exit, Stop
 from holdfast.cli.ids import short
-from holdfast.cli.ladder import DETACH_KEY, Rung, on_ctrl_c, on_key
+from holdfast.cli.interrupt_keys import DETACH_KEY, Rung, on_ctrl_c, on_key
 from holdfast.cli.render.live import Live, LiveOptions
 from holdfast_client import errors
 
 if TYPE_CHECKING:
-    from holdfast.cli.desk import Desk
+    from holdfast.cli.client_context import Desk
     from holdfast.cli.screen import Screen
     from holdfast_client import AsyncChat
     from holdfast_client.events import Event

@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from holdfast.cli.exits import Exit, Stop
+from holdfast.cli.exit_codes import Exit, Stop
 from holdfast.cli.render.entries import SHORT_CHARS
 from holdfast.cli.render.text import clip
 

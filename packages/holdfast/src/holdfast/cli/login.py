@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli.desk import at_desk, given_url
-from holdfast.cli.desk import run as run_here
-from holdfast.cli.exits import Exit, Stop
+from holdfast.cli.client_context import at_desk, given_url
+from holdfast.cli.client_context import run as run_here
+from holdfast.cli.exit_codes import Exit, Stop
 from holdfast.cli.options import AsJson
 
 if TYPE_CHECKING:
-    from holdfast.cli.desk import Desk
+    from holdfast.cli.client_context import Desk
     from holdfast.cli.screen import Screen
     from holdfast_client import AsyncClient
     from holdfast_client.config import Config, Target

@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from holdfast.cli.desk import ClientCommand, at_desk
+from holdfast.cli.client_context import ClientCommand, at_desk
 from holdfast.cli.options import AsJson
 
 if TYPE_CHECKING:
-    from holdfast.cli.desk import Desk
+    from holdfast.cli.client_context import Desk
 
 models = typer.Typer(no_args_is_help=True, help="The models of the server.")
 

@@ -5,12 +5,12 @@ from uuid import UUID
 
 import typer
 
-from holdfast.cli.desk import at_desk
-from holdfast.cli.exits import Exit, Stop
+from holdfast.cli.client_context import at_desk
+from holdfast.cli.exit_codes import Exit, Stop
 from holdfast.cli.options import AsJson, ChatArgument
 
 if TYPE_CHECKING:
-    from holdfast.cli.desk import Desk
+    from holdfast.cli.client_context import Desk
 
 
 def rename(

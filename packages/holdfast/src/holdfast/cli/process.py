@@ -114,7 +114,7 @@ def log_started(server: "Server", settings: Settings) -> None:
     """What a process is, once it is ready: the first line that an operator looks for."""
     from importlib.metadata import version
 
-    from holdfast.db.migrate import newest_migration
+    from holdfast.adapters.postgres.migrate import newest_migration
 
     _LOG.info(
         "server: started",

@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from holdfast.cli.desk import ClientCommand, at_desk
+from holdfast.cli.client_context import ClientCommand, at_desk
 from holdfast.cli.options import AsJson, ChatArgument, Prompt
 
 if TYPE_CHECKING:
-    from holdfast.cli.desk import Desk
+    from holdfast.cli.client_context import Desk
 
 queue = typer.Typer(no_args_is_help=True, help="Messages that wait until the chat is free.")
 
@@ -53,7 +53,7 @@ def edit(chat: ChatArgument, number: QueuedArgument, *, prompt: Prompt = None) -
     """Remove a queued message and queue another one at the end."""
 
     async def work(desk: "Desk") -> None:
-        from holdfast.cli.said import what_is_said
+        from holdfast.cli.input import what_is_said
 
         said = what_is_said(prompt)  # before anything is taken: there may be nothing to say
         found = await desk.chat(chat)

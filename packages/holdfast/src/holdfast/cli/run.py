@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli.desk import at_desk
-from holdfast.cli.exits import Exit
-from holdfast.cli.ladder import OnSigint, rungs_of_run
+from holdfast.cli.client_context import at_desk
+from holdfast.cli.exit_codes import Exit
+from holdfast.cli.interrupt_keys import OnSigint, rungs_of_run
 from holdfast.cli.options import (
     AsJson,
     AsJsonl,
@@ -20,7 +20,7 @@ from holdfast.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from holdfast.cli.desk import Desk
+    from holdfast.cli.client_context import Desk
 
 
 def run(
@@ -44,9 +44,9 @@ def run(
     """Start a chat and stream the answer until the turn ends."""
 
     async def work(desk: "Desk") -> Exit | None:
+        from holdfast.cli.after_turn import print_settled
         from holdfast.cli.follow import Following, OnScreen, form_of, sink_for
-        from holdfast.cli.said import what_is_said
-        from holdfast.cli.settled import print_settled
+        from holdfast.cli.input import what_is_said
 
         form = form_of(json=json, jsonl=jsonl, quiet=quiet)
         said = what_is_said(prompt, files)

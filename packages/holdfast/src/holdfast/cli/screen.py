@@ -14,7 +14,7 @@ import orjson
 from rich.console import Console
 from rich.text import Text
 
-from holdfast.cli.exits import Stop
+from holdfast.cli.exit_codes import Stop
 from holdfast.cli.render.text import ASCII, UNICODE, Marks, aligned, safe
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli.desk import at_desk
-from holdfast.cli.exits import Exit, Stop
+from holdfast.cli.client_context import at_desk
+from holdfast.cli.exit_codes import Exit, Stop
 from holdfast.cli.options import (
     AsJson,
     ChatArgument,
@@ -21,7 +21,7 @@ from holdfast.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from holdfast.cli.desk import Desk
+    from holdfast.cli.client_context import Desk
 
 
 class WhenBusy(StrEnum):
@@ -51,7 +51,7 @@ def send(
     """Send a message and exit. The message starts a turn or is queued."""
 
     async def work(desk: "Desk") -> None:
-        from holdfast.cli.said import what_is_said
+        from holdfast.cli.input import what_is_said
 
         said = what_is_said(prompt, files)
         found = await desk.chat(chat)
@@ -83,7 +83,7 @@ def wait(
     """
 
     async def work(desk: "Desk") -> Exit | None:
-        from holdfast.cli.exits import of_turn, rests_unanswered
+        from holdfast.cli.exit_codes import of_turn, rests_unanswered
         from holdfast.cli.render.live import asked_for
 
         found = await desk.chat(chat)

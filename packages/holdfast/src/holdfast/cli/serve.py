@@ -28,8 +28,8 @@ def serve() -> None:
 
 async def _serve(settings: "Settings") -> None:
     from holdfast.bootstrap import open_server
-    from holdfast.bootstrap.alone import start_alone
     from holdfast.bootstrap.edge import open_served
+    from holdfast.bootstrap.quarantine_processes import start_alone
     from holdfast.cli.process import log_started, metrics_served, stopping_on_signals
     from holdfast.settings import Role, WrongSettings, env_name
 

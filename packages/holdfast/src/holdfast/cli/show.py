@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from holdfast.cli.desk import at_desk
+from holdfast.cli.client_context import at_desk
 from holdfast.cli.options import AsJson, ChatArgument, OutFile
 
 if TYPE_CHECKING:
-    from holdfast.cli.desk import Desk
+    from holdfast.cli.client_context import Desk
     from holdfast_client import AsyncChat
 
 

@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from holdfast.cli.desk import at_desk, chosen_target
+from holdfast.cli.client_context import at_desk, chosen_target
 from holdfast.cli.options import AsJson
 
 if TYPE_CHECKING:
-    from holdfast.cli.desk import Desk
+    from holdfast.cli.client_context import Desk
 
 
 def status(*, json: AsJson = False) -> None:

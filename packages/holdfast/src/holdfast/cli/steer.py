@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 import orjson
 import typer
 
-from holdfast.cli.desk import at_desk
-from holdfast.cli.exits import Exit, Stop
+from holdfast.cli.client_context import at_desk
+from holdfast.cli.exit_codes import Exit, Stop
 from holdfast.cli.options import ChatArgument, Model
 
 if TYPE_CHECKING:
-    from holdfast.cli.desk import Desk
+    from holdfast.cli.client_context import Desk
     from holdfast_client import AsyncChat
     from holdfast_client.models import AwaitedCall
 
@@ -88,7 +88,7 @@ async def _the_one(chat: "AsyncChat") -> "AwaitedCall":
 
 def _output(said: str, *, is_json: bool) -> object:
     if said == "-":
-        from holdfast.cli.said import what_is_said
+        from holdfast.cli.input import what_is_said
 
         said = what_is_said("-")
     if not is_json:

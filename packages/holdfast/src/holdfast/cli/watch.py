@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import orjson
 import typer
 
-from holdfast.cli.desk import at_desk
-from holdfast.cli.exits import Exit
+from holdfast.cli.client_context import at_desk
+from holdfast.cli.exit_codes import Exit
 from holdfast.cli.options import AsJsonl
 
 if TYPE_CHECKING:
-    from holdfast.cli.desk import Desk
+    from holdfast.cli.client_context import Desk
     from holdfast.cli.screen import Screen
 
 

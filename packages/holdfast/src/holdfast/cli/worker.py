@@ -37,7 +37,7 @@ def worker(
 
 async def _work(settings: "Settings") -> None:
     from holdfast.bootstrap import open_server
-    from holdfast.bootstrap.alone import start_alone
+    from holdfast.bootstrap.quarantine_processes import start_alone
     from holdfast.cli.process import metrics_served, stopping_on_signals
 
     stopping = stopping_on_signals()
@@ -60,7 +60,7 @@ async def _alone(settings: "Settings", chat_ids: list[UUID]) -> None:
     """Drive these chats and no other; ends with them, and with the process that started it, which
     has the port of the metrics."""
     from holdfast.bootstrap import open_server
-    from holdfast.bootstrap.alone import die_first, stop_with_parent
+    from holdfast.bootstrap.quarantine_processes import die_first, stop_with_parent
     from holdfast.cli.process import stopping_on_signals
     from holdfast.domain.ids import ChatId
 

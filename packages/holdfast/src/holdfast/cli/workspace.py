@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from holdfast.cli.desk import ClientCommand, at_desk
+from holdfast.cli.client_context import ClientCommand, at_desk
 from holdfast.cli.options import AsJson, ChatArgument
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from holdfast.cli.desk import Desk
+    from holdfast.cli.client_context import Desk
     from holdfast_client.aio.chat import AsyncChat
     from holdfast_client.models import Workspace
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from holdfast.chats.telling import EncodedEvent, Inline, encode_data
+from holdfast.chats.hints import EncodedEvent, Inline, encode_data
 from holdfast.domain.chat import Chat
 from holdfast.domain.driving import RUNNABLE
 from holdfast.domain.events import (

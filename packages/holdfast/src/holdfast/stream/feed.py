@@ -20,7 +20,7 @@ import logging
 from dataclasses import dataclass
 from typing import Final
 
-from holdfast.chats.telling import NO_STAMPS, decode_inline
+from holdfast.chats.hints import NO_STAMPS, decode_inline
 from holdfast.domain.chat import Chat
 from holdfast.domain.errors import ChatNotFound, FormatUnknown, HoldfastError, Unavailable
 from holdfast.domain.ids import NO_STAMP, NO_VERSION, ChatId, Version, VersionStamp, differ

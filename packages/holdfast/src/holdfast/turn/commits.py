@@ -45,8 +45,8 @@ from holdfast.domain.next_step import (
 )
 from holdfast.ports.clock import Clock
 from holdfast.turn.counters import TurnCounters
+from holdfast.turn.interrupts import Nudges
 from holdfast.turn.lost import add_takeover
-from holdfast.turn.nudges import Nudges
 from holdfast.turn.options import TurnOptions
 from holdfast.turn.reading import Reading
 from holdfast.turn.turn import Turn

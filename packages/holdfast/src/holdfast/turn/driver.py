@@ -36,18 +36,18 @@ from holdfast.ports.clock import Clock
 from holdfast.ports.models import Models
 from holdfast.ports.org_settings import CurrentSettings, NothingSet
 from holdfast.ports.tools import Toolbox, Tools
-from holdfast.turn.attention import Nudged
 from holdfast.turn.commits import Commits, Moved
 from holdfast.turn.counters import TurnCounters
 from holdfast.turn.generate import Generation
-from holdfast.turn.memory import Memory
-from holdfast.turn.nudges import Nudges
+from holdfast.turn.history_cache import Memory
+from holdfast.turn.interrupts import Nudges
+from holdfast.turn.model_steps import GAVE_UP, Replies, apply
 from holdfast.turn.options import TurnOptions
 from holdfast.turn.prompt import Prompt
 from holdfast.turn.reading import Reading
-from holdfast.turn.replies import GAVE_UP, Replies, apply
-from holdfast.turn.rules import Rules
+from holdfast.turn.recheck import Nudged
 from holdfast.turn.run_tools import ToolRuns, inherited_calls, plan
+from holdfast.turn.step_policy import Rules
 from holdfast.turn.takeover import CUTS_MAX, Takeover
 from holdfast.turn.turn import Opened, Said, Turn
 

@@ -11,11 +11,11 @@ from holdfast.domain.ids import CallId
 from holdfast.domain.parts import Part, ToolCall
 from holdfast.ports.bus import Bus
 from holdfast.ports.models import Ask, ModelFailed, Models, ModelStream, Reply
-from holdfast.turn.attention import Nudged, attend
 from holdfast.turn.counters import TurnCounters
 from holdfast.turn.live import Live
 from holdfast.turn.options import TurnOptions
 from holdfast.turn.reading import Reading
+from holdfast.turn.recheck import Nudged, attend
 from holdfast.turn.turn import Said, Turn
 
 tracer = trace.get_tracer(__name__)

@@ -15,7 +15,7 @@ and a `tool_call` that the provider runs itself says `"runs_at": "provider"`.
 import asyncio
 from typing import Final, TypeAlias
 
-from holdfast.chats.telling import encode_data
+from holdfast.chats.hints import encode_data
 from holdfast.domain.chat import Chat
 from holdfast.domain.ids import CallId
 from holdfast.ports.bus import Bus, Episode, LivePart

@@ -35,14 +35,14 @@ from holdfast.domain.synthetic import synthetic_result
 from holdfast.ports.bus import Bus
 from holdfast.ports.models import Models
 from holdfast.ports.tools import Effect, Emit, Run, Toolbox, ToolOutput, ToolSpec
-from holdfast.turn.attention import Nudged, attend
+from holdfast.turn.call_policy import refusal_to_run
 from holdfast.turn.counters import TurnCounters
-from holdfast.turn.judging import refusal_to_run
 from holdfast.turn.live import Live
 from holdfast.turn.options import ToolOptions, TurnOptions
 from holdfast.turn.prompt import Prompt
 from holdfast.turn.reading import Reading
-from holdfast.turn.rules import Rules
+from holdfast.turn.recheck import Nudged, attend
+from holdfast.turn.step_policy import Rules
 from holdfast.turn.turn import Turn
 
 log: Final = logging.getLogger(__name__)

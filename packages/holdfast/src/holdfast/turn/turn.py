@@ -13,8 +13,8 @@ from holdfast.domain.parts import Part
 from holdfast.ports.bus import Episode
 from holdfast.ports.models import Usage
 from holdfast.ports.tools import Toolbox
+from holdfast.turn.interrupts import Nudges
 from holdfast.turn.live import episode_of
-from holdfast.turn.nudges import Nudges
 
 if TYPE_CHECKING:
     from holdfast.domain.ids import WorkerId

@@ -7,15 +7,13 @@ import asyncio
 import logging
 from typing import Final
 
-from holdfast.chats.telling import hint_of_acquiring
+from holdfast.chats.hints import hint_of_acquiring
 from holdfast.domain.chat import Status
 from holdfast.domain.driving import begun_by_acquiring
 from holdfast.ports.bus import Hint
 from holdfast.ports.leases import Acquired
-from holdfast.worker.quarantine import Quarantine
-from holdfast.worker.ring import Ring
-from holdfast.worker.runners import Runners
-from holdfast.worker.tenure import (
+from holdfast.worker.fair_start import Ring
+from holdfast.worker.lease_context import (
     Tenure,
     jittered,
     log_failure,
@@ -23,6 +21,8 @@ from holdfast.worker.tenure import (
     set_aside,
     wait_at_most,
 )
+from holdfast.worker.quarantine import Quarantine
+from holdfast.worker.runners import Runners
 
 _LOG: Final = logging.getLogger(__name__)
 

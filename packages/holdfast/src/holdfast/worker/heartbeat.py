@@ -18,8 +18,8 @@ from typing import Any, Final, TypeAlias
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.ids import WorkerId
 from holdfast.ports.leases import Leases
+from holdfast.worker.lease_context import log_failure, now_s, wait_at_most
 from holdfast.worker.options import LeaseTimings, WorkerCounters
-from holdfast.worker.tenure import log_failure, now_s, wait_at_most
 
 Beat: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 Beside: TypeAlias = Callable[[Beat], AbstractAsyncContextManager[None]]

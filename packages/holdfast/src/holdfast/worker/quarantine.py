@@ -14,8 +14,8 @@ from typing import Final, Protocol, TypeAlias
 
 from holdfast.domain.ids import ChatId
 from holdfast.ports.leases import Suspect
+from holdfast.worker.lease_context import Chance, log_failure, now_s
 from holdfast.worker.options import WorkerCounters
-from holdfast.worker.tenure import Chance, log_failure, now_s
 
 QUARANTINE_AFTER: Final = 3
 """From this takeover in a row on a chat is a suspect."""

@@ -5,10 +5,10 @@ import logging
 from collections.abc import Callable, Collection, Sequence
 from typing import Final, TypeAlias
 
-from holdfast.chats.telling import hint_of_release
+from holdfast.chats.hints import hint_of_release
 from holdfast.domain.chat import Chat
 from holdfast.domain.ids import ChatId
-from holdfast.worker.tenure import Tenure, jittered, log_failure
+from holdfast.worker.lease_context import Tenure, jittered, log_failure
 
 _LOG: Final = logging.getLogger(__name__)
 

@@ -13,10 +13,10 @@ from holdfast.domain.ids import ChatId
 from holdfast.ports.bus import GAP, Gap, Hint
 from holdfast.ports.history import Head
 from holdfast.ports.leases import Unreadable
-from holdfast.turn.memory import Addition
-from holdfast.turn.nudges import Nudges
+from holdfast.turn.history_cache import Addition
+from holdfast.turn.interrupts import Nudges
+from holdfast.worker.lease_context import Tenure, log_failure, set_aside, wait_at_most
 from holdfast.worker.releases import Releases
-from holdfast.worker.tenure import Tenure, log_failure, set_aside, wait_at_most
 
 Drive: TypeAlias = Callable[[Chat, Nudges], Awaitable[Chat]]
 """Drives a chat just acquired until none of our runners need drive it; returns it as it then is."""

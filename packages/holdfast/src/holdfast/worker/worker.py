@@ -19,14 +19,7 @@ from holdfast.ports.leases import Leases
 from holdfast.tasks import Crew
 from holdfast.worker.health import CommitHealth
 from holdfast.worker.heartbeat import Heartbeat, Lease
-from holdfast.worker.holding import Holding
-from holdfast.worker.options import WorkerCounters, WorkerOptions
-from holdfast.worker.places import WorkerPlaces
-from holdfast.worker.quarantine import Quarantine, StartAlone
-from holdfast.worker.releases import Releases
-from holdfast.worker.runners import Drive, Runners
-from holdfast.worker.sync import Sweeper, Sync
-from holdfast.worker.tenure import (
+from holdfast.worker.lease_context import (
     Chance,
     Tenure,
     chance_uuid,
@@ -35,6 +28,13 @@ from holdfast.worker.tenure import (
     now_s,
     wait_at_most,
 )
+from holdfast.worker.lease_scope import Holding
+from holdfast.worker.local_dispatch import WorkerPlaces
+from holdfast.worker.options import WorkerCounters, WorkerOptions
+from holdfast.worker.quarantine import Quarantine, StartAlone
+from holdfast.worker.reconcile import Sweeper, Sync
+from holdfast.worker.releases import Releases
+from holdfast.worker.runners import Drive, Runners
 
 _LOG: Final = logging.getLogger(__name__)
 

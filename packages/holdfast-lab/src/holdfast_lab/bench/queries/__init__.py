@@ -2,6 +2,6 @@
 
 from typing import Final
 
-from holdfast.statements import Statements
+from holdfast.adapters.statements import Statements
 
 load_query: Final = Statements(__name__).load_query

@@ -13,12 +13,12 @@ import orjson
 import typer
 import uvloop
 
+from holdfast.adapters.postgres.migrate import MigrateOptions, migrate
 from holdfast.bootstrap.edge import create_first_with_key, open_identity
 from holdfast.cli.dev.folder import EMAIL
 from holdfast.cli.dev.postgres import PrivatePostgres, private_postgres
-from holdfast.cli.exits import Exit
+from holdfast.cli.exit_codes import Exit
 from holdfast.cli.process import say
-from holdfast.db.migrate import MigrateOptions, migrate
 from holdfast.domain.errors import HoldfastError
 from holdfast.settings import Role, WrongSettings, read_settings
 from holdfast.tasks import end_on_terminate

@@ -9,6 +9,9 @@ from typing import Any, Final
 import typer
 from pydantic import PostgresDsn, SecretStr
 
+from holdfast.adapters.postgres.migrate import MigrateOptions, migrate
+from holdfast.adapters.workspaces.local import end_agents, fits_a_socket
+from holdfast.adapters.workspaces.provisioning import ProvisionFailed
 from holdfast.bootstrap import open_server
 from holdfast.bootstrap.edge import Served, create_first, key_of, open_served
 from holdfast.cli.dev.contexts import remember
@@ -16,11 +19,8 @@ from holdfast.cli.dev.folder import EMAIL, Folder, default_folder, own_folder
 from holdfast.cli.dev.postgres import private_postgres
 from holdfast.cli.process import metrics_served, run_process, say, stopping_on_signals
 from holdfast.cli.serve import cannot_be_used, ready_at, until_drained
-from holdfast.db.migrate import MigrateOptions, migrate
 from holdfast.settings import ModelSettings, Role, Settings, env_name
 from holdfast.settings.templates import LocalTemplateSettings
-from holdfast.workspace.local import end_agents, fits_a_socket
-from holdfast.workspace.provisioning import ProvisionFailed
 from holdfast_simulator.options import Options
 from holdfast_simulator.server import Config, running
 

@@ -12,11 +12,11 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from hashlib import sha256
 from typing import Final, TypeAlias, TypeVar
 
+from holdfast.adapters.workspaces.client import AgentClient, AgentGone
 from holdfast.domain.chat import Chat
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.workspaces import Workspace, WorkspaceStatus
 from holdfast.ports.workspaces import Workspaces, WorkspaceUnusable
-from holdfast.workspace.client import AgentClient, AgentGone
 from holdfast_agent.wire import About
 
 R = TypeVar("R")

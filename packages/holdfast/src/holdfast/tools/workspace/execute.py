@@ -10,6 +10,7 @@ from typing import Final
 
 from pydantic import Field
 
+from holdfast.adapters.workspaces.client import AgentClient, AgentRefused
 from holdfast.domain.errors import Unavailable
 from holdfast.ports.tools import Effect, Run, ToolOutput
 from holdfast.ports.workspaces import WorkspaceUnusable
@@ -18,7 +19,6 @@ from holdfast.tools.workspace.offer import Arguments, offer
 from holdfast.tools.workspace.shell import without_ampersand
 from holdfast.tools.workspace.texts import outcome, told
 from holdfast.tools.workspace.watching import Seen, Watched
-from holdfast.workspace.client import AgentClient, AgentRefused
 from holdfast_agent.wire import FaultCode, Process, Start, State
 
 WAIT_S: Final = 60.0

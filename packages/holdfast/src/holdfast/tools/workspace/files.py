@@ -9,11 +9,11 @@ from typing import Final, Literal
 
 from pydantic import Field
 
+from holdfast.adapters.workspaces.client import AgentRefused
 from holdfast.ports.tools import Effect, Run, ToolOutput
 from holdfast.tools.workspace.binding import Binding
 from holdfast.tools.workspace.offer import Arguments, offer
 from holdfast.tools.workspace.texts import entries, lines_of, matches, paths, shown
-from holdfast.workspace.client import AgentRefused
 from holdfast_agent.wire import (
     Change,
     EditFiles,

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Final
 
+from holdfast.adapters.workspaces.client import AgentGone, AgentRefused
 from holdfast.domain.chat import Chat, OpenCall
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.workspaces import WorkspaceStatus
@@ -18,7 +19,6 @@ from holdfast.tools.workspace.files import FILES
 from holdfast.tools.workspace.offer import Offer
 from holdfast.tools.workspace.places import introduced, places
 from holdfast.tools.workspace.processes import PROCESSES
-from holdfast.workspace.client import AgentGone, AgentRefused
 
 AWARE_S: Final = 3.0
 """How long a turn may be held up by a workspace that does not answer."""

@@ -1,0 +1,1 @@
+"""The attacks, a package per kind of fault."""

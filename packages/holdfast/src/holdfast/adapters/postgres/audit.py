@@ -1,0 +1,78 @@
+"""The audit log in PostgreSQL: each entry is one statement with the change that it is about."""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Final
+from uuid import UUID
+
+from holdfast.adapters.postgres.audit_entry import audit_parameters
+from holdfast.adapters.postgres.policy import actor_parameters, filtered
+from holdfast.adapters.postgres.pool import Pool
+from holdfast.adapters.postgres.queries import Query, load_query
+from holdfast.adapters.postgres.rows import Row
+from holdfast.adapters.postgres.store import VERSION_MAX, fetch_row, fetch_rows
+from holdfast.domain.audit import EMPTY, AuditEntry, AuditHead, AuditRow
+from holdfast.domain.ids import OrgId
+from holdfast.domain.policy import Filter, Kind, Rule
+
+ROWS: Final = load_query("audit_rows")
+HEAD: Final = load_query("audit_head_of")
+
+
+@cache
+def audited(begin: str, end: str = "audit_select") -> Query:
+    """A change, and its entry in the log."""
+    return load_query(begin, "audit_append", end)
+
+
+@cache
+def audited_if(kind: Kind, rule: Rule, begin: str, end: str) -> Query:
+    """A change of what the rule allows to be changed, and its entry in the log."""
+    return filtered(kind, rule, begin, end, "audit_append", "audit_select")
+
+
+class PostgresAuditLog:
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def append(self, entry: AuditEntry) -> None:
+        await fetch_row(self._pool, audited("audit_alone_begin"), **audit_parameters(entry))
+
+    async def rows(self, org_id: OrgId, *, after_seq: int, limit: int) -> Sequence[AuditRow]:
+        rows = await fetch_rows(
+            self._pool, ROWS, org_id=org_id, after_seq=min(after_seq, VERSION_MAX), limit=limit
+        )
+        return [_audit_row(row) for row in rows]
+
+    async def newest(
+        self,
+        may: Filter,
+        *,
+        limit: int,
+        before_seq: int | None = None,
+        actor_id: UUID | None = None,
+    ) -> Sequence[AuditRow]:
+        rows = await fetch_rows(
+            self._pool,
+            filtered(Kind.AUDIT, may[1], "audit_newest_begin", "audit_newest_end"),
+            **actor_parameters(may),
+            before_seq=VERSION_MAX if before_seq is None else min(before_seq, VERSION_MAX),
+            by=actor_id,
+            limit=limit,
+        )
+        return [_audit_row(row) for row in rows]
+
+    async def head(self, org_id: OrgId) -> AuditHead:
+        row = await fetch_row(self._pool, HEAD, org_id=org_id)
+        return EMPTY if row is None else AuditHead(row["seq"], row["hash"])
+
+
+def _audit_row(row: Row) -> AuditRow:
+    return AuditRow(
+        seq=row["seq"],
+        at=row["at"],
+        action=row["action"],
+        actor_id=row["actor_id"],
+        entry=row["entry"],
+        hash=row["hash"],
+    )

@@ -1,0 +1,499 @@
+"""Facts in, outcomes out: each commit is one statement, compare and set.
+
+In a crowd several of them share a transaction (`lanes`). A statement that locks several chats does
+so in the order of their ids, here and in leases.sql: else two of them could wait for one another.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from itertools import chain, product
+from typing import Any, Final, TypeVar, cast
+
+import asyncpg
+
+from holdfast.adapters.postgres.audit_entry import audit_parameters
+from holdfast.adapters.postgres.coalesce import Together
+from holdfast.adapters.postgres.codec import escape
+from holdfast.adapters.postgres.faults import DATABASE_ERRORS, is_undone, unavailable
+from holdfast.adapters.postgres.group_commit import LaneCounters, Lanes, Manners
+from holdfast.adapters.postgres.pool import WAIT_S, Connection, Pool, persons_place
+from holdfast.adapters.postgres.queries import Query, load_query
+from holdfast.adapters.postgres.quota import BytesQuota
+from holdfast.adapters.postgres.rows import (
+    Row,
+    chat_from_row,
+    facts_parameters,
+    message_parameters,
+    messages_parameters,
+    origin_from_row,
+    past_from_row,
+    promoted_from_row,
+    refusing_unknown,
+    rest_parameters,
+    tools_to_json,
+)
+from holdfast.domain.chat import Chat, Facts, Origin, Past, Target
+from holdfast.domain.errors import TooManyBytes, TooManyChats, TooSlow
+from holdfast.domain.fence import Fence
+from holdfast.domain.ids import (
+    ChatId,
+    ClientKey,
+    Epoch,
+    QueuedId,
+    Seq,
+    UserId,
+    Version,
+    VersionStamp,
+)
+from holdfast.domain.messages import Role
+from holdfast.domain.outcome import Answer, Outcome, Taken
+from holdfast.domain.parts import Part
+from holdfast.ports.store import JUST_THE_CHAT, Asking, Created, Keyed, Loaded, Receipt, Stamp, Upto
+
+LOAD: Final = load_query("load_begin", "load_one_end")
+LOAD_MANY: Final = load_query("load_begin", "load_many_end")
+LOAD_PAST: Final = load_query("load_past")
+LOAD_ORIGIN: Final = load_query("load_origin")
+CREATE: Final = load_query("create_chat_begin", "create_messages_end")
+FORK: Final = load_query("create_chat_begin", "fork_messages_end")
+STORED_BYTES: Final = load_query("stored_bytes")
+FIND_CREATED: Final = load_query("find_created")
+KEEP_RECEIPT: Final = load_query("keep_receipt")
+AUDITED: Final = ("commit_audit", "audit_append")
+RECEIPTS_KEY: Final = "receipts_pkey"
+SEQ_MAX: Final = 2**31 - 1
+VERSION_MAX: Final = 2**63 - 1
+
+Number = TypeVar("Number", bound=int)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    chat_id: ChatId
+    asking: Asking
+
+    @property
+    def target(self) -> Seq | None:
+        return within(self.asking.target, SEQ_MAX)
+
+    @property
+    def client_key(self) -> str | None:
+        return None if self.asking.key is None else escape(self.asking.key)
+
+
+@dataclass(frozen=True, slots=True)
+class _Commit:
+    chat_id: ChatId
+    query: Query
+    values: list[object]
+
+
+class PostgresStore:
+    """The store on PostgreSQL. Holds no state but the pool, and who asks at this moment."""
+
+    def __init__(
+        self, pool: Pool, *, wait_s: float = WAIT_S, chats_max: int = 0, bytes_max: int = 0
+    ) -> None:
+        """`chats_max`, `bytes_max`: of one owner; 0: no bound."""
+        self._pool = pool
+        self._chats_max = chats_max
+        self._bytes = BytesQuota(self._count_bytes, bytes_max)
+        self.chats_refused = 0
+        self.storage_refused = 0
+        self._loads = Together(self._load_one, self._load_many)
+        self._commits = Lanes(pool.acquire, _commit_one, _commit_many, MANNERS, wait_s=wait_s)
+
+    @property
+    def commits(self) -> LaneCounters:
+        return self._commits.counters
+
+    async def load(self, chat_id: ChatId, asking: Asking = JUST_THE_CHAT) -> Loaded | None:
+        row = await self._loads.ask(_Wanted(chat_id, asking))
+        if row is None:
+            return None
+        chat = chat_from_row(row)
+        facts = Facts(
+            chat=chat,
+            target=_target(asking.target, row),
+            past=await self._load_past(chat_id, within(asking.past, VERSION_MAX)),
+            origin=await self._load_origin(chat, asking.origin),
+        )
+        return Loaded(facts, _receipt(row))
+
+    async def _load_one(self, wanted: "_Wanted") -> Row | None:
+        return await _fetch_shared_row(
+            self._pool,
+            LOAD,
+            chat_id=wanted.chat_id,
+            target=wanted.target,
+            client_key=wanted.client_key,
+        )
+
+    async def _load_many(self, wanted: Sequence["_Wanted"]) -> list[Row | None]:
+        rows = await _fetch_shared_rows(
+            self._pool,
+            LOAD_MANY,
+            chat_ids=[each.chat_id for each in wanted],
+            targets=[each.target for each in wanted],
+            client_keys=[each.client_key for each in wanted],
+        )
+        found: list[Row | None] = [None] * len(wanted)
+        for row in rows:
+            found[row["place"] - 1] = row
+        return found
+
+    async def _load_past(self, chat_id: ChatId, version: Version | None) -> Past | None:
+        if version is None:
+            return None
+        row = await fetch_row(self._pool, LOAD_PAST, chat_id=chat_id, version=version)
+        return None if row is None else past_from_row(version, row)
+
+    async def _load_origin(self, chat: Chat, wanted: Upto | None) -> Origin | None:
+        if wanted is None:
+            return None
+        version = chat.version if wanted.as_of is None else wanted.as_of
+        if not 1 <= version <= chat.version:
+            return None
+        upto = SEQ_MAX if wanted.at is None else min(wanted.at, SEQ_MAX)
+        row = await fetch_row(
+            self._pool, LOAD_ORIGIN, chat_id=chat.chat_id, version=version, upto=upto
+        )
+        return None if row is None else origin_from_row(chat, version, row)
+
+    async def create(self, outcome: Outcome, keyed: Keyed | None = None) -> Stamp | None:
+        chat, forked = outcome.chat, outcome.forked
+        assert forked is None or not outcome.appended, "a fork says nothing of its own"
+        said = messages_parameters(outcome.appended) if forked is None else _taken(forked)
+        added = bytes_added(outcome, said)
+        repeats = partial(self._was_created, chat.owner_id, keyed)
+        if added and not await self._has_room(chat.owner_id, added, repeats):
+            return None
+        row = await fetch_row(
+            self._pool,
+            CREATE if forked is None else FORK,
+            chat_id=chat.chat_id,
+            org_id=chat.org_id,
+            owner_id=chat.owner_id,
+            status=chat.status.value,
+            history_version=chat.history_version,
+            stamp=chat.stamp,
+            history_stamp=chat.history_stamp,
+            last_seq=chat.last_seq,
+            owes_reply=chat.owes_reply,
+            compactable=chat.compactable,
+            model=None if chat.model is None else escape(chat.model),
+            effort=None if chat.effort is None else escape(chat.effort),
+            taker=outcome.taker,
+            attempt=chat.attempt,
+            tools=tools_to_json(chat.tools),
+            client_key=None if keyed is None else escape(keyed.key),
+            digest=None if keyed is None else keyed.digest,
+            chats_max=self._chats_max,
+            bytes_added=added,
+            **said,
+        )
+        if row is None:
+            return None
+        if not row["is_full"]:
+            self._bytes.add(chat.owner_id, added)
+            return _stamp(row)
+        if await self._was_created(chat.owner_id, keyed):
+            return None
+        self.chats_refused += 1
+        raise TooManyChats(self._chats_max)
+
+    async def _was_created(self, owner_id: UserId, keyed: Keyed | None) -> bool:
+        """Whether a create that a quota refuses is a repeat, which makes no further chat."""
+        return keyed is not None and await self.find_created(owner_id, keyed.key) is not None
+
+    async def _has_room(
+        self, owner_id: UserId, added: int, repeats: Callable[[], Awaitable[bool]]
+    ) -> bool:
+        """False: there is none, but a repeat needs none. Raises `TooManyBytes`."""
+        if await self._bytes.has_room(owner_id, added):
+            return True
+        if await repeats():
+            return False
+        self.storage_refused += 1
+        raise TooManyBytes(self._bytes.bytes_max)
+
+    async def _count_bytes(self, owner_id: UserId) -> int:
+        row = await fetch_row(self._pool, STORED_BYTES, owner_id=owner_id)
+        assert row is not None, "a sum is one row"
+        return row["bytes"]
+
+    async def find_created(self, owner_id: UserId, key: ClientKey) -> Created | None:
+        row = await fetch_row(self._pool, FIND_CREATED, owner_id=owner_id, client_key=escape(key))
+        if row is None:
+            return None
+        receipt = Receipt(row["digest"], Answer(version=Version(1)))
+        return Created(ChatId(row["id"]), receipt)
+
+    async def commit(
+        self, outcome: Outcome, *, fence: Fence | None = None, keyed: Keyed | None = None
+    ) -> Stamp | None:
+        before, chat = outcome.before, outcome.chat
+        parameters: dict[str, Any] = {
+            "chat_id": before.chat_id,
+            "expected_version": before.version,
+            "expected_stamp": before.stamp,
+            "fence_worker": None if fence is None else fence.worker_id,
+            "fence_epoch": None if fence is None else fence.epoch,
+            "releases": outcome.releases,
+            "taker": outcome.taker,
+            "touches": fence is None and _speaks(outcome),
+            "lists": outcome.lists,
+            "tools": None if chat.tools == before.tools else tools_to_json(chat.tools),
+            **facts_parameters(chat),
+        }
+        blocks = ["commit_kept" if outcome.taker is None else "commit_taken"]
+        if keyed is not None:
+            blocks.append("commit_receipt")
+            parameters |= _receipt_parameters(keyed, outcome.answer)
+        messages, more = _message_blocks(outcome)
+        blocks += messages
+        parameters |= more
+        added = parameters["bytes_added"] = bytes_added(outcome, more)
+        if added and fence is None and _asks_for_room(outcome):
+            repeats = partial(self._has_receipt, before.chat_id, keyed)
+            if not await self._has_room(before.owner_id, added, repeats):
+                return None
+        if outcome.audit is not None:
+            blocks += AUDITED
+            parameters |= audit_parameters(outcome.audit)
+        query = commit_query(*blocks)
+        commit = _Commit(before.chat_id, query, query.values(parameters))
+        try:
+            if outcome.audit is None:
+                row = await self._commits.ask(commit)
+            else:
+                # Its order is a lock of its own, which commits would keep for one another.
+                async with self._pool.acquire() as connection:
+                    row = await _commit_one(connection, commit)
+        except asyncpg.UniqueViolationError as error:
+            # A decision without a load could not know of the receipt.
+            if keyed is None or error.constraint_name != RECEIPTS_KEY:
+                raise
+            return None
+        except DATABASE_ERRORS as error:
+            raise unavailable(error) from error
+        if row is None:
+            return None
+        self._bytes.add(before.owner_id, added)
+        return _stamp(row, promoted_from_row(row) if outcome.promoted else ())
+
+    async def _has_receipt(self, chat_id: ChatId, keyed: Keyed | None) -> bool:
+        if keyed is None:
+            return False
+        loaded = await self.load(chat_id, Asking(key=keyed.key))
+        return loaded is not None and loaded.receipt is not None
+
+    async def keep_receipt(
+        self, chat_id: ChatId, keyed: Keyed, answer: Answer, stamp: VersionStamp
+    ) -> bool:
+        row = await fetch_row(
+            self._pool,
+            KEEP_RECEIPT,
+            chat_id=chat_id,
+            expected_version=answer.version,
+            expected_stamp=stamp,
+            **_receipt_parameters(keyed, answer),
+        )
+        return row is not None
+
+
+async def _commit_one(connection: Connection, commit: _Commit) -> Row | None:
+    return await connection.fetchrow(commit.query.text, *commit.values)
+
+
+async def _commit_many(connection: Connection, commits: Sequence[_Commit]) -> list[Row | None]:
+    ordered = sorted(commits, key=lambda commit: commit.chat_id)
+    rows = await connection.fetchmany(commits[0].query.text, [commit.values for commit in ordered])
+    found = {row["id"]: row for row in rows}
+    return [found.get(commit.chat_id) for commit in commits]
+
+
+def _weight(commit: _Commit) -> int:
+    """Of what it says, which is most of it."""
+    return sum(_length(value) for value in commit.values)
+
+
+def _length(value: object) -> int:
+    match value:
+        case str() | bytes():
+            return len(value)
+        case list():
+            return sum(map(_length, cast("list[object]", value)))
+        case _:
+            return 0
+
+
+MANNERS: Final[Manners[_Commit]] = Manners(
+    kind=lambda commit: commit.query.text,
+    subject=lambda commit: commit.chat_id,
+    weight=_weight,
+    undone=is_undone,
+)
+
+
+@cache
+def commit_query(*blocks: str) -> Query:
+    end = "commit_promoted_end" if "commit_promoted" in blocks else "commit_end"
+    return load_query("commit_begin", *blocks, end)
+
+
+def every_commit() -> list[tuple[str, ...]]:
+    """The blocks of each form that a commit can take, for those who check them all."""
+    forms = product(
+        (("commit_kept",), ("commit_taken",)),
+        ((), ("commit_receipt",)),
+        ((), ("commit_message",), ("commit_messages",)),
+        ((), ("commit_rest",), ("commit_rest", "commit_promoted")),
+        ((), AUDITED),
+    )
+    return [tuple(chain.from_iterable(form)) for form in forms]
+
+
+async def fetch_row(pool: Pool, query: Query, **parameters: object) -> Row | None:
+    try:
+        async with persons_place(pool):
+            return await pool.fetchrow(query.text, *query.values(parameters))
+    except DATABASE_ERRORS as error:
+        raise unavailable(error) from error
+
+
+async def fetch_rows(pool: Pool, query: Query, **parameters: object) -> list[Any]:
+    try:
+        async with persons_place(pool):
+            return await pool.fetch(query.text, *query.values(parameters))
+    except DATABASE_ERRORS as error:
+        raise unavailable(error) from error
+
+
+async def fetch_rows_within(
+    within_s: float, pool: Pool, query: Query, **parameters: object
+) -> list[Any]:
+    """What may take long, because it looks at many rows. Raises `TooSlow`; the server then ends the
+    statement."""
+    try:
+        async with persons_place(pool), pool.acquire() as connection:
+            try:
+                return await connection.fetch(
+                    query.text, *query.values(parameters), timeout=within_s
+                )
+            except TimeoutError:
+                raise TooSlow(within_s) from None
+    except DATABASE_ERRORS as error:
+        raise unavailable(error) from error
+
+
+async def _fetch_shared_row(pool: Pool, query: Query, **parameters: object) -> Row | None:
+    """Asked for several at once: the others must not wait for a place of the first one."""
+    try:
+        return await pool.fetchrow(query.text, *query.values(parameters))
+    except DATABASE_ERRORS as error:
+        raise unavailable(error) from error
+
+
+async def _fetch_shared_rows(pool: Pool, query: Query, **parameters: object) -> list[Any]:
+    try:
+        return await pool.fetch(query.text, *query.values(parameters))
+    except DATABASE_ERRORS as error:
+        raise unavailable(error) from error
+
+
+def within(number: Number | None, bound: int) -> Number | None:
+    """A number that a column can hold, or None: what lies beyond cannot be there anyway."""
+    return number if number is not None and 0 <= number <= bound else None
+
+
+def _speaks(outcome: Outcome) -> bool:
+    """Whether a person's message was accepted: said at once, or queued."""
+    return bool(outcome.queued) or any(
+        appended.body.role is Role.USER for appended in outcome.appended
+    )
+
+
+def _asks_for_room(outcome: Outcome) -> bool:
+    """Whether a person wants to store something. What ends a turn (a Stop, a denial, a deadline)
+    and the results of a client's tools are no such wish: the turn must come to its end."""
+    said = (each for each in outcome.appended if each.promoted is None)
+    return (
+        bool(outcome.queued)
+        or outcome.restored is not None
+        or any(each.body.role is Role.USER for each in said)
+    )
+
+
+def bytes_added(outcome: Outcome, written: Mapping[str, Any]) -> int:
+    """How many bytes of messages a commit adds to its chat; `written`: the parameters that write
+    them. A promoted message was counted when it was queued, and a copy counts as its original."""
+    said: Sequence[str] = [written["m_parts"]] if "m_parts" in written else written.get("parts", ())
+    size = sum(len(parts) if parts.isascii() else len(parts.encode()) for parts in said)
+    size += sum(each.entry.bytes for each in outcome.queued)
+    size += 0 if outcome.restored is None else outcome.restored.copied_bytes
+    return size + (0 if outcome.forked is None else outcome.forked.bytes)
+
+
+def _message_blocks(outcome: Outcome) -> tuple[list[str], dict[str, Any]]:
+    """The blocks of a commit that write messages and the queue, and what they need."""
+    blocks, parameters = list[str](), dict[str, Any]()
+    said = [appended for appended in outcome.appended if appended.promoted is None]
+    if len(said) == 1:
+        blocks.append("commit_message")
+        parameters |= message_parameters(said[0])
+    elif said:
+        blocks.append("commit_messages")
+        parameters |= messages_parameters(said)
+    if _needs_the_rest(outcome):
+        blocks.append("commit_rest")
+        parameters |= rest_parameters(outcome)
+    if (promoted := outcome.promoted) is not None:
+        blocks.append("commit_promoted")
+        parameters |= {"p_seq": promoted.seq, "p_queued_id": promoted.promoted}
+    return blocks, parameters
+
+
+def _needs_the_rest(outcome: Outcome) -> bool:
+    return bool(outcome.hidden_from is not None or outcome.queued or outcome.left or outcome.moved)
+
+
+def _taken(forked: Taken) -> dict[str, Any]:
+    return {
+        "source_id": forked.chat_id,
+        "source_version": forked.version,
+        "upto": forked.upto,
+    }
+
+
+def _receipt_parameters(keyed: Keyed, answer: Answer) -> dict[str, Any]:
+    return {
+        "client_key": escape(keyed.key),
+        "digest": keyed.digest,
+        "answer_seq": answer.seq,
+        "answer_queued_id": answer.queued_id,
+    }
+
+
+def _stamp(row: Row, promoted: tuple[Part, ...] = ()) -> Stamp:
+    return Stamp(Epoch(row["epoch"]), row["at"], promoted)
+
+
+@refusing_unknown
+def _target(seq: Seq | None, row: Row) -> Target | None:
+    if seq is None or row["target_role"] is None:
+        return None
+    return Target(seq=seq, role=Role(row["target_role"]), removed=row["target_removed"])
+
+
+def _receipt(row: Row) -> Receipt | None:
+    if row["receipt_digest"] is None:
+        return None
+    seq, queued_id = row["receipt_seq"], row["receipt_queued_id"]
+    answer = Answer(
+        version=Version(row["receipt_version"]),
+        seq=None if seq is None else Seq(seq),
+        queued_id=None if queued_id is None else QueuedId(queued_id),
+    )
+    return Receipt(row["receipt_digest"], answer)

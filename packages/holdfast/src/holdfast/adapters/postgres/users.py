@@ -1,0 +1,178 @@
+"""Accounts in PostgreSQL."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from holdfast.adapters.postgres.audit import audit_parameters, audited, audited_if
+from holdfast.adapters.postgres.codec import escape, unescape
+from holdfast.adapters.postgres.policy import actor_parameters, filtered
+from holdfast.adapters.postgres.pool import Pool
+from holdfast.adapters.postgres.receipts import find_receipt, receipt_parameters
+from holdfast.adapters.postgres.rows import Row
+from holdfast.adapters.postgres.store import fetch_row, fetch_rows
+from holdfast.domain.accounts import User
+from holdfast.domain.audit import AuditEntry
+from holdfast.domain.ids import ClientKey, OrgId, SignInId, UserId
+from holdfast.domain.policy import Filter, Kind, OrgRole
+from holdfast.ports.identity import AccountReceipt, NewUser
+from holdfast.ports.store import Keyed
+
+
+class PostgresUsers:
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def found(self, org_name: str, user: NewUser, audit: AuditEntry) -> User | None:
+        row = await fetch_row(
+            self._pool,
+            audited("found_org_begin"),
+            org_name=escape(org_name),
+            **new_user_parameters(user),
+            **audit_parameters(audit),
+        )
+        return None if row is None else user_from_row(row)
+
+    async def create(
+        self, user: NewUser, audit: AuditEntry, keyed: Keyed | None = None
+    ) -> User | None:
+        row = await fetch_row(
+            self._pool,
+            audited("create_user_begin"),
+            **new_user_parameters(user),
+            **receipt_parameters(keyed),
+            **audit_parameters(audit),
+        )
+        return None if row is None else user_from_row(row)
+
+    async def receipt(self, actor_id: UserId, key: ClientKey) -> AccountReceipt | None:
+        return await find_receipt(self._pool, actor_id, key)
+
+    async def find(self, may: Filter, user_id: UserId) -> User | None:
+        row = await self._row(may, user_id)
+        return None if row is None else user_from_row(row)
+
+    async def password_hash(self, may: Filter, user_id: UserId) -> str | None:
+        row = await self._row(may, user_id)
+        return None if row is None else row["password_hash"]
+
+    async def _row(self, may: Filter, user_id: UserId) -> Row | None:
+        query = filtered(Kind.USER, may[1], "find_user_begin")
+        return await fetch_row(self._pool, query, user_id=user_id, **actor_parameters(may))
+
+    async def page(
+        self, may: Filter, *, limit: int, after: tuple[str, UserId] | None = None
+    ) -> Sequence[User]:
+        name, user_id = after or (None, None)
+        rows = await fetch_rows(
+            self._pool,
+            filtered(Kind.USER, may[1], "page_of_users_begin", "page_of_users_end"),
+            **actor_parameters(may),
+            after_name=None if name is None else escape(name),
+            after_id=user_id,
+            limit=limit,
+        )
+        return [user_from_row(row) for row in rows]
+
+    async def set_password(
+        self,
+        may: Filter,
+        user_id: UserId,
+        password_hash: str,
+        audit: AuditEntry,
+        *,
+        keep: SignInId | None = None,
+        expected: Collection[int] | None = None,
+    ) -> User | None:
+        return await self._change(
+            "set_password_begin",
+            "set_password_end",
+            may,
+            audit,
+            user_id=user_id,
+            password_hash=password_hash,
+            keep=keep,
+            expected=expected,
+        )
+
+    async def set_role(
+        self,
+        may: Filter,
+        user_id: UserId,
+        role: OrgRole,
+        audit: AuditEntry,
+        *,
+        expected: Collection[int] | None = None,
+    ) -> User | None:
+        return await self._change(
+            "set_role_begin",
+            "changed_user_end",
+            may,
+            audit,
+            user_id=user_id,
+            role=role.value,
+            expected=expected,
+        )
+
+    async def set_disabled(
+        self,
+        may: Filter,
+        user_id: UserId,
+        audit: AuditEntry,
+        *,
+        disabled: bool,
+        expected: Collection[int] | None = None,
+    ) -> User | None:
+        return await self._change(
+            "set_disabled_begin",
+            "changed_user_end",
+            may,
+            audit,
+            user_id=user_id,
+            disabled=disabled,
+            expected=expected,
+        )
+
+    async def _change(
+        self,
+        begin: str,
+        end: str,
+        may: Filter,
+        audit: AuditEntry,
+        *,
+        expected: Collection[int] | None,
+        **values: object,
+    ) -> User | None:
+        row = await fetch_row(
+            self._pool,
+            audited_if(Kind.USER, may[1], begin, end),
+            **actor_parameters(may),
+            **audit_parameters(audit),
+            expected=None if expected is None else list(expected),
+            **values,
+        )
+        return None if row is None else user_from_row(row)
+
+
+def new_user_parameters(user: NewUser) -> dict[str, Any]:
+    return {
+        "user_id": user.user_id,
+        "org_id": user.org_id,
+        "name": escape(user.name),
+        "email": escape(user.email),
+        "role": user.role.value,
+        "password_hash": user.password_hash,
+    }
+
+
+def user_from_row(row: Row) -> User:
+    return User(
+        user_id=UserId(row["id"]),
+        org_id=OrgId(row["org_id"]),
+        name=unescape(row["name"]),
+        email=None if row["email"] is None else unescape(row["email"]),
+        role=OrgRole(row["role"]),
+        disabled_at=row["disabled_at"],
+        has_password=row["has_password"],
+        created_at=row["created_at"],
+        version=row["version"],
+    )

@@ -1,0 +1,397 @@
+"""The OpenAI Responses wire, without state at the provider (`store: false`).
+
+Reasoning goes back encrypted, and only together with the item that followed it: the provider
+refuses one without the other. `output_item.done` is the truth about an item; its ciphertext differs
+from the one in `.added`. The end is `response.completed` or `response.incomplete`.
+"""
+
+from datetime import datetime
+from typing import Any, ClassVar, assert_never, cast
+
+import orjson
+
+from holdfast.adapters.providers.content import (
+    Paper,
+    Picture,
+    Piece,
+    Words,
+    asked_pieces,
+    output_pieces,
+)
+from holdfast.adapters.providers.errors import filtered, from_event, incomplete, protocol
+from holdfast.adapters.providers.history import Answered, Asked, Entry, Said, prompt_of
+from holdfast.adapters.providers.names import CallIds, ToolNames
+from holdfast.adapters.providers.reply import Handlers, Reply, Slot, parsed_arguments
+from holdfast.adapters.providers.shaping import (
+    arguments_of,
+    effort_of,
+    encode,
+    schema_of,
+    temperature_of,
+)
+from holdfast.adapters.providers.types import (
+    Call,
+    Endpoint,
+    Object,
+    OneTool,
+    Request,
+    ThinkingStyle,
+)
+from holdfast.domain.ids import CallId
+from holdfast.domain.messages import Ending
+from holdfast.domain.parts import Native, Part, Text, ToolCall, ToolResult
+from holdfast.ports import models
+from holdfast.ports.models import Event, Usage, UsageSeen
+
+
+class ResponsesWire:
+    name = "responses"
+
+    def request(self, call: Call, endpoint: Endpoint) -> Request:
+        names = ToolNames.of(call.tools)
+        prompt = prompt_of(call.history, call.system, endpoint.dialect)
+        body: Object = {
+            "model": call.model.model,
+            "input": _input(prompt.entries, call, endpoint.dialect, names),
+            "store": call.stored,
+        }
+        if prompt.system:
+            body["instructions"] = "\n\n".join(prompt.system)
+        tools = _tools(call, names)
+        if tools:
+            body["tools"] = tools
+            body["tool_choice"] = _tool_choice(call, names)
+        if call.output_max is not None:
+            body["max_output_tokens"] = call.output_max
+        effort = effort_of(call)
+        if effort is not None:
+            body["reasoning"] = {"effort": effort, "summary": "auto"}
+        if call.model.thinking is ThinkingStyle.EFFORT and not call.stored:
+            body["include"] = ["reasoning.encrypted_content"]
+        temperature = temperature_of(call)
+        if temperature is not None:
+            body["temperature"] = temperature
+        if call.cache_key and endpoint.quirks.cache_key:
+            body["prompt_cache_key"] = call.cache_key
+        url = f"{endpoint.base_url}/responses"
+        return Request(url, endpoint.headers, encode(body, call.extra, stream=True))
+
+    def decoder(self, call: Call, endpoint: Endpoint) -> "ResponsesDecoder":
+        return ResponsesDecoder(call, endpoint)
+
+
+# The request.
+
+
+def _input(entries: list[Entry], call: Call, dialect: str, names: ToolNames) -> list[Object]:
+    items: list[Object] = []
+    for entry in entries:
+        match entry:
+            case Said(parts=parts):
+                items += _said(parts, call, dialect, names)
+            case Answered(results=results):
+                items += [_result(result, call) for result in results]
+            case Asked(parts=asked):
+                content = [_piece(asked_pieces(part, call)) for part in asked]
+                items.append({"type": "message", "role": "user", "content": content})
+    return items
+
+
+def _said(parts: list[Part], call: Call, dialect: str, names: ToolNames) -> list[Object]:
+    able = call.model.thinking is ThinkingStyle.EFFORT and not call.stored
+    whole, followed = True, False
+    spelled: list[tuple[Part, Object | None]] = []
+    for part in reversed(parts):  # backwards: reasoning depends on what follows it
+        native = part.native
+        ours = native is not None and native.wire == dialect
+        block = cast(Object, native.block) if native is not None and ours else None
+        reasons = block is not None and block.get("type") == "reasoning"
+        if reasons and not (able and followed and block and block.get("encrypted_content")):
+            whole, block = False, None
+        if type(part) is not ToolResult:  # stands in for no item of its own
+            followed = block is not None
+        spelled.append((part, block))
+    items: list[Object] = []
+    for part, block in reversed(spelled):
+        if block is None:
+            if type(part) is Text or type(part) is ToolCall:
+                items.append(_converted(part, names))
+        elif block:
+            items += _replayed(part, block) if whole else _unbound(part, block)
+    return items
+
+
+def _replayed(part: Part, block: Object) -> list[Object]:
+    if type(part) is ToolCall and part.runs_at == "here" and block["call_id"] != part.call_id:
+        return [{**block, "call_id": part.call_id}]
+    return [block]
+
+
+def _unbound(part: Part, block: Object) -> list[Object]:
+    """An item that is bound by id to reasoning that is not sent: anonymous, or not at all."""
+    if type(part) is Text or (type(part) is ToolCall and part.runs_at == "here"):
+        return _replayed(part, {key: value for key, value in block.items() if key != "id"})
+    return []
+
+
+def _converted(part: Text | ToolCall, names: ToolNames) -> Object:
+    if type(part) is Text:
+        content = [{"type": "output_text", "text": part.text}]
+        return {"type": "message", "role": "assistant", "content": content}
+    assert type(part) is ToolCall
+    return {
+        "type": "function_call",
+        "call_id": part.call_id,
+        "name": names.name(part.tool),
+        "arguments": orjson.dumps(arguments_of(part)).decode(),
+    }
+
+
+def _result(result: ToolResult, call: Call) -> Object:
+    pieces = output_pieces(result.output, call)
+    only = pieces[0]
+    output: object = (
+        only.text
+        if len(pieces) == 1 and isinstance(only, Words)
+        else [_piece(piece) for piece in pieces]
+    )
+    return {"type": "function_call_output", "call_id": result.call_id, "output": output}
+
+
+def _piece(piece: Piece) -> Object:
+    match piece:
+        case Words(text):
+            return {"type": "input_text", "text": text}
+        case Picture():
+            return {"type": "input_image", "image_url": piece.url}
+        case Paper(name=name):
+            return {"type": "input_file", "filename": name, "file_data": piece.url}
+        case _:
+            assert_never(piece)
+
+
+def _tools(call: Call, names: ToolNames) -> list[Object]:
+    ours: list[Object] = [
+        {
+            "type": "function",
+            "name": names.name(tool.name),
+            "description": tool.description,
+            "parameters": schema_of(tool.schema),
+            "strict": False,
+        }
+        for tool in call.tools
+    ]
+    return [*ours, *(dict(tool.block) for tool in call.provider_tools if tool.wire == "responses")]
+
+
+def _tool_choice(call: Call, names: ToolNames) -> object:
+    match call.tool_choice:
+        case OneTool(name):
+            return {"type": "function", "name": names.name(name)}
+        case "auto" | "required" | "none":
+            return call.tool_choice
+
+
+# The stream.
+
+
+class ResponsesDecoder:
+    def __init__(self, call: Call, endpoint: Endpoint) -> None:
+        self._dialect = endpoint.dialect
+        self._names = ToolNames.of(call.tools)
+        self._ids = CallIds(call.history)
+        self._reply = Reply()
+        self._items: dict[int, Slot] = {}
+        self._last_index = -1
+        self._response_id: str | None = None
+        self._status: str | None = None
+        self._reason: str | None = None
+        self._refused = self._answered = False
+        self._searches = 0
+        self.usage = Usage()
+        self.counted = False
+
+    @property
+    def ended(self) -> bool:
+        return self._status is not None
+
+    @property
+    def closed(self) -> bool:
+        return self._status is not None
+
+    def feed(self, name: str, data: Object | None) -> list[Event]:
+        events: list[Event] = []
+        handle = self._HANDLERS.get(data.get("type") or name) if data else None
+        if handle is not None and data is not None:  # what says nothing new passes
+            handle(self, data, events)
+        return events
+
+    def _text(self, data: Object, events: list[Event]) -> None:
+        self._grow(data, "text", events)
+
+    def _reasoning(self, data: Object, events: list[Event]) -> None:
+        self._grow(data, "reasoning", events)
+
+    def _arguments(self, data: Object, events: list[Event]) -> None:
+        self._grow(data, "call", events)
+
+    def _summary_part(self, data: Object, events: list[Event]) -> None:
+        if data["summary_index"] > 0:
+            self._reply.grow(self._items[data["output_index"]], "\n\n", events)
+
+    def _annotation(self, data: Object, events: list[Event]) -> None:
+        self._cite(data["annotation"], events)
+
+    def _begin(self, data: Object, events: list[Event]) -> None:  # noqa: ARG002
+        self._response_id = data["response"].get("id")
+
+    def _fail(self, data: Object, events: list[Event]) -> None:  # noqa: ARG002
+        response: Object | None = data.get("response")
+        if response is None:
+            raise from_event(data)
+        # The rest of it echoes the instructions: words of ours that must not be classified.
+        raise from_event({"error": response.get("error") or {"code": "server_error"}})
+
+    def _grow(self, data: Object, kind: str, events: list[Event]) -> None:
+        slot = self._items[data["output_index"]]
+        if slot.kind != kind:
+            raise protocol(f"a {kind} delta in another item", retryable=True)
+        self._reply.grow(slot, data["delta"], events)
+
+    def _added(self, data: Object, events: list[Event]) -> None:
+        index, item = data["output_index"], data["item"]
+        if index <= self._last_index:
+            raise protocol(f"output item {index} after {self._last_index}", retryable=True)
+        self._last_index = index
+        kind: str = item["type"]
+        if kind == "message":
+            slot = self._reply.text()
+        elif kind == "function_call":
+            call_id = self._ids.give(item["call_id"], self._response_id)
+            slot = self._reply.call(call_id, self._names.tool(item["name"]), events)
+        elif kind.endswith("_call"):
+            tool = item.get("name") or kind.removesuffix("_call")
+            slot = self._reply.call(CallId(item["id"]), tool, events, "provider")
+        else:  # reasoning, and whatever only the provider understands
+            slot = self._reply.reasoning()
+        self._items[index] = slot
+
+    def _done(self, data: Object, events: list[Event]) -> None:
+        index, item = data["output_index"], data["item"]
+        if index not in self._items:
+            self._added(data, events)
+        slot = self._items.pop(index)
+        item = {key: value for key, value in item.items() if value is not None}
+        native = Native(self._dialect, item)
+        if slot.kind == "text":
+            self._complete(slot, _words(item, "content"), events)
+            refuses = _refuses(item)
+            self._refused = self._refused or refuses
+            self._answered = self._answered or not (refuses or not slot.text.strip())
+            self._reply.finish_text(slot, native, events)
+            for content in item.get("content") or ():
+                for annotation in content.get("annotations") or ():
+                    self._cite(annotation, events)
+        elif slot.kind == "reasoning":
+            words = _words(item, "summary", "\n\n") or _words(item, "content")
+            self._complete(slot, words, events)
+            self._reply.finish_reasoning(slot, native, events)
+        elif slot.runs_at == "here":
+            self._answered = True
+            self._complete(slot, item["arguments"], events)
+            self._reply.finish_call(slot, parsed_arguments(item["arguments"]), native, events)
+        else:
+            self._provider_call(slot, item, native, events)
+
+    def _complete(self, slot: Slot, text: str, events: list[Event]) -> None:
+        """The finished item is the truth: what the deltas left out is delivered now."""
+        seen = slot.text
+        if text.startswith(seen):
+            self._reply.grow(slot, text[len(seen) :], events)
+        elif text:
+            raise protocol("an item that contradicts its deltas", retryable=True)
+
+    def _provider_call(self, slot: Slot, item: Object, native: Native, events: list[Event]) -> None:
+        action = item.get("action")
+        arguments = cast(Object, action) if isinstance(action, dict) else {}
+        self._reply.finish_call(slot, arguments, native, events)
+        self._searches += item["type"] == "web_search_call"
+        output: Any = item.get("output") or item.get("results") or item.get("status") or "done"
+        # One item is both call and result; an empty block says that the call's has it all.
+        result = ToolResult(
+            slot.call_id,
+            slot.tool,
+            output,
+            failed=item.get("status") == "failed",
+            runs_at="provider",
+            native=Native(self._dialect, {}),
+        )
+        self._reply.add(result, events)
+
+    def _cite(self, annotation: Object, events: list[Event]) -> None:
+        if annotation.get("type") == "url_citation":
+            self._reply.source(annotation.get("url"), annotation.get("title"), events)
+
+    def _ended(self, data: Object, events: list[Event]) -> None:
+        response: Object = data["response"]
+        self._response_id = response.get("id") or self._response_id
+        self._status = response["status"]
+        details: Object = response.get("incomplete_details") or {}
+        self._reason = details.get("reason")
+        usage: Object | None = response.get("usage")
+        if usage:
+            sent: Object = usage.get("input_tokens_details") or {}
+            received: Object = usage.get("output_tokens_details") or {}
+            self.usage = Usage(
+                input=usage["input_tokens"],
+                cache_read=sent.get("cached_tokens") or 0,
+                output=usage["output_tokens"],
+                reasoning=received.get("reasoning_tokens") or 0,
+                searches=self._searches,
+            )
+            self.counted = True
+            events.append(UsageSeen(self.usage))
+
+    def final(self, now: datetime) -> models.Reply:
+        if self._status not in ("completed", "incomplete"):
+            raise incomplete()
+        if self._reason == "content_filter":
+            raise filtered(self._reason)
+        if self._refused and not self._answered:  # whatever politeness went with it (L42)
+            raise filtered("refusal")
+        return self._reply.final(
+            now=now,
+            ending=Ending.COMPLETE if self._status == "completed" else Ending.CUT,
+            usage=self.usage if self.counted else None,
+            finish=self._reason or self._status,
+            response_id=self._response_id,
+        )
+
+    def partial(self, now: datetime) -> tuple[Part, ...]:
+        return self._reply.partial(now)
+
+    _HANDLERS: ClassVar[Handlers] = {
+        "response.output_text.delta": _text,
+        "response.refusal.delta": _text,
+        "response.reasoning_summary_text.delta": _reasoning,
+        "response.reasoning_text.delta": _reasoning,
+        "response.function_call_arguments.delta": _arguments,
+        "response.reasoning_summary_part.added": _summary_part,
+        "response.output_item.added": _added,
+        "response.output_item.done": _done,
+        "response.output_text.annotation.added": _annotation,
+        "response.created": _begin,
+        "response.completed": _ended,
+        "response.incomplete": _ended,
+        "response.failed": _fail,
+        "error": _fail,
+    }
+
+
+def _words(item: Object, key: str, separator: str = "") -> str:
+    blocks: list[Object] = item.get(key) or []
+    return separator.join(block.get("text") or block.get("refusal") or "" for block in blocks)
+
+
+def _refuses(item: Object) -> bool:
+    return any(block.get("type") == "refusal" for block in item.get("content") or ())

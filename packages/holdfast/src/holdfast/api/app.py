@@ -1,0 +1,165 @@
+"""The app: routes, problems and bounds put together, and the OpenAPI document of all of it."""
+
+from dataclasses import dataclass
+from inspect import signature
+from typing import Any, Final
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute, APIWebSocketRoute
+from pydantic import TypeAdapter
+
+from holdfast.api import problems
+from holdfast.api.dependencies import Edge
+from holdfast.api.events import StreamEvent, WatchEvent
+from holdfast.api.guard import Guard
+from holdfast.api.responses import Problem
+from holdfast.api.routes import (
+    answers,
+    chats,
+    credentials,
+    messages,
+    oidc,
+    people,
+    queue,
+    server,
+    settings,
+    steering,
+    stream,
+    watch,
+    workspaces,
+)
+from holdfast.api.ui_files import STATIC, Page, files_in
+
+PREFIX: Final = "/api/v1"
+ANONYMOUS: Final = frozenset(
+    {("GET", "/healthz"), ("GET", "/readyz"), ("GET", f"{PREFIX}/version")}
+    | {("POST", f"{PREFIX}/sign-ins"), ("GET", f"{PREFIX}/oidc")}
+    | {("GET", f"{PREFIX}/oidc/{{provider}}/{step}") for step in ("start", "callback")}
+)
+"""Routes that ask for no credential; all others do, and a test goes through them."""
+
+_REFS: Final = "#/components/schemas/{model}"
+_SECURITY: Final = {
+    "key": {"type": "http", "scheme": "bearer", "description": "An API key, `hf_…`."},
+    "cookie": {"type": "apiKey", "in": "cookie", "name": "__Host-holdfast"},
+}
+_RESOURCES: Final = (
+    *(chats, messages, queue, steering, answers, stream, watch, workspaces),
+    *(people, credentials, oidc, settings, server),
+)
+_ROUTERS: Final = (*((PREFIX, each.router) for each in _RESOURCES), ("", server.health))
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A route, as the reference and the tests need it."""
+
+    method: str
+    path: str
+    about: str
+    says: str
+    """The name of what it answers, if that is an object."""
+    conditional: bool = False
+    """It takes `If-Match`."""
+
+
+def all_routes() -> list[Listed]:
+    """Every route there is; the app is made of the same table."""
+    return [
+        Listed(method, prefix + route.path, _about(route), _says(route), _conditional(route))
+        for prefix, router in _ROUTERS
+        for route in router.routes
+        if isinstance(route, APIRoute | APIWebSocketRoute)
+        for method in _methods(route)
+    ]
+
+
+def _methods(route: APIRoute | APIWebSocketRoute) -> list[str]:
+    return sorted(route.methods or ()) if isinstance(route, APIRoute) else ["WEBSOCKET"]
+
+
+def _about(route: APIRoute | APIWebSocketRoute) -> str:
+    said = (route.endpoint.__doc__ or route.name.replace("_", " ").capitalize() + ".").strip()
+    return " ".join(said.split("\n\n")[0].split())
+
+
+def _conditional(route: APIRoute | APIWebSocketRoute) -> bool:
+    return "if_match" in signature(route.endpoint).parameters
+
+
+def _says(route: APIRoute | APIWebSocketRoute) -> str:
+    shape = route.response_model if isinstance(route, APIRoute) else None
+    return shape.__name__ if isinstance(shape, type) else ""
+
+
+def _routed(version: str) -> FastAPI:
+    app = FastAPI(
+        title="Holdfast",
+        version=version,
+        summary="AI agent chats that never lose a turn.",
+        openapi_url=f"{PREFIX}/openapi.json",
+        docs_url=None,  # its page would load scripts from another server
+        redoc_url=None,
+        redirect_slashes=False,
+        # Ours are in `telemetry/`. Asking whether to make these takes 2 % of each request.
+        telemetry={"tracing": False, "metrics": False, "logs": False},
+    )
+    for prefix, router in _ROUTERS:
+        app.include_router(router, prefix=prefix)
+    return app
+
+
+def create_app(edge: Edge) -> FastAPI:
+    app = _routed(edge.version)
+    app.state.edge = edge
+    app.router.default = Page(
+        app.router.default, files_in(STATIC), image_hosts=edge.options.image_hosts
+    )
+    problems.install(app)
+    options = edge.options
+    app.add_middleware(
+        Guard,
+        body_bytes_max=options.body_bytes_max,
+        body_s_max=options.body_s_max,
+        requests_max=options.requests_max,
+    )
+    app.openapi = lambda: _document(app)
+    return app
+
+
+def _document(app: FastAPI) -> dict[str, Any]:
+    if app.openapi_schema is None:
+        app.openapi_schema = openapi_of(app)
+    return app.openapi_schema
+
+
+def contract() -> dict[str, Any]:
+    """The OpenAPI document without a server, for those who generate clients from it."""
+    return openapi_of(_routed("1"))
+
+
+def openapi_of(app: FastAPI) -> dict[str, Any]:
+    document = get_openapi(
+        title=app.title,
+        version=app.version,
+        summary=app.summary,
+        openapi_version="3.1.0",
+        routes=app.routes,
+    )
+    components = document.setdefault("components", {})
+    schemas = components.setdefault("schemas", {})
+    schemas |= Problem.model_json_schema(ref_template=_REFS).pop("$defs", {})
+    schemas["Problem"] = Problem.model_json_schema(ref_template=_REFS)
+    unions: dict[str, Any] = {"StreamEvent": StreamEvent, "WatchEvent": WatchEvent}
+    for name, union in unions.items():
+        events = TypeAdapter[Any](union).json_schema(ref_template=_REFS)
+        schemas |= events.pop("$defs")
+        schemas[name] = events
+    components["securitySchemes"] = _SECURITY
+    document["security"] = [{name: []} for name in _SECURITY]
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            if (method.upper(), path) in ANONYMOUS:
+                operation["security"] = []
+    return document

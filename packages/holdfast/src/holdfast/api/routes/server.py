@@ -1,0 +1,63 @@
+"""About the server itself: what it is, which models it has, how it is."""
+
+from starlette.responses import Response
+
+from holdfast.api import responses as shapes
+from holdfast.api.auth import Asks, TheEdge, TheStranger
+from holdfast.api.presenters import answer
+from holdfast.api.problems import NotReady
+from holdfast.api.routes.common import router_for
+from holdfast.domain.errors import Unavailable
+from holdfast.domain.policy import Action, Kind, rule_for
+from holdfast.telemetry.metrics import CONTENT_TYPE
+
+router = router_for("server")
+health = router_for("health")
+
+
+@router.get("/models", response_model=shapes.Models)
+async def models(asks: Asks) -> Response:
+    """The models that messages may ask for."""
+    settings = asks.edge.settings.kept.of(asks.who.org_id)
+    names = [name for name in asks.edge.models if settings.allows(name)]
+    return answer(
+        {
+            "models": names,
+            "default": settings.default_model or next(iter(names), None),
+            "windows": {name: asks.edge.windows[name] for name in names},
+        }
+    )
+
+
+@router.get("/version", response_model=shapes.VersionInfo)
+async def version(edge: TheStranger) -> Response:
+    """Of the server."""
+    return answer({"version": edge.version, "api": "v1"})
+
+
+@health.get("/healthz", response_model=shapes.Health)
+async def live() -> Response:
+    """This process answers."""
+    return answer({"status": "ok"})
+
+
+@health.get("/readyz", response_model=shapes.Health)
+async def ready(edge: TheEdge) -> Response:
+    """The database can be read and written, and this replica is not about to stop; else
+    `unavailable`."""
+    edge.chats.hub.check_open()
+    try:
+        await edge.chats.history.heads(())
+        if edge.check_writable is not None:
+            await edge.check_writable()
+    except Unavailable as error:
+        raise NotReady(error) from error
+    return answer({"status": "ok"})
+
+
+@health.get("/metrics", response_class=Response)
+async def metrics(asks: Asks) -> Response:
+    """For Prometheus, with an admin's key: the numbers are of all organisations. The port of
+    `HOLDFAST_METRICS_PORT` asks for none."""
+    rule_for(asks.who, Action.READ, Kind.AUDIT)
+    return Response(asks.edge.metrics(), media_type=CONTENT_TYPE)

@@ -1,0 +1,119 @@
+"""A listing that tells of what it changed, once it is committed: those who watch their lists hear
+at once, and those whom the hint does not reach find it by polling."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from holdfast.chats.hints import hint_of_listing
+from holdfast.domain.audit import AuditEntry
+from holdfast.domain.ids import ChatId, Seq, UserId
+from holdfast.domain.policy import Filter
+from holdfast.ports.bus import Hints
+from holdfast.ports.listing import Entry, ListChanges, Listing, Mark, Place, Share, Wanted
+
+
+class ToldListing:
+    def __init__(self, listing: Listing, hints: Hints) -> None:
+        self._listing = listing
+        self._hints = hints
+
+    # What changes something.
+
+    async def rename(
+        self,
+        may: Filter,
+        chat_id: ChatId,
+        title: str | None,
+        *,
+        expected: Collection[int] | None = None,
+    ) -> Entry | None:
+        return await self._told(await self._listing.rename(may, chat_id, title, expected=expected))
+
+    async def suggest_title(self, chat_id: ChatId, title: str) -> bool:
+        return await self._listing.suggest_title(chat_id, title)
+
+    async def pin(
+        self,
+        may: Filter,
+        chat_id: ChatId,
+        *,
+        pinned: bool,
+        pins_max: int,
+        expected: Collection[int] | None = None,
+    ) -> Entry | None:
+        entry = await self._listing.pin(
+            may, chat_id, pinned=pinned, pins_max=pins_max, expected=expected
+        )
+        return await self._told(entry)
+
+    async def label(
+        self,
+        may: Filter,
+        chat_id: ChatId,
+        labels: Sequence[str],
+        *,
+        expected: Collection[int] | None = None,
+    ) -> Entry | None:
+        return await self._told(await self._listing.label(may, chat_id, labels, expected=expected))
+
+    async def mark_read(self, may: Filter, chat_id: ChatId, seq: Seq) -> Seq | None:
+        reached = await self._listing.mark_read(may, chat_id, seq)
+        if reached is not None:
+            await self._tell(chat_id, may[0].user_id)
+        return reached
+
+    async def share(
+        self, may: Filter, chat_id: ChatId, with_user: UserId, audit: AuditEntry
+    ) -> bool:
+        changed = await self._listing.share(may, chat_id, with_user, audit)
+        if changed:
+            await self._tell(chat_id, with_user)
+        return changed
+
+    async def unshare(
+        self, may: Filter, chat_id: ChatId, with_user: UserId, audit: AuditEntry
+    ) -> bool:
+        changed = await self._listing.unshare(may, chat_id, with_user, audit)
+        if changed:
+            await self._tell(chat_id, with_user)
+        return changed
+
+    async def _told(self, entry: Entry | None) -> Entry | None:
+        if entry is not None:
+            await self._tell(entry.chat_id, entry.owner_id)
+        return entry
+
+    async def _tell(self, chat_id: ChatId, user_id: UserId) -> None:
+        await self._hints.publish((hint_of_listing(chat_id, user_id),))
+
+    # What only reads.
+
+    async def page(
+        self,
+        may: Filter,
+        wanted: Wanted,
+        *,
+        limit: int,
+        after: Place | None = None,
+        until: Place | None = None,
+    ) -> Sequence[Entry]:
+        return await self._listing.page(may, wanted, limit=limit, after=after, until=until)
+
+    async def searched_until(
+        self, may: Filter, *, looks_max: int, after: Place | None = None
+    ) -> Place | None:
+        return await self._listing.searched_until(may, looks_max=looks_max, after=after)
+
+    async def find(self, may: Filter, chat_id: ChatId) -> Entry | None:
+        return await self._listing.find(may, chat_id)
+
+    async def shares(self, may: Filter, chat_id: ChatId) -> Sequence[Share]:
+        return await self._listing.shares(may, chat_id)
+
+    async def reached(self) -> Mark:
+        return await self._listing.reached()
+
+    async def changes(self, may: Filter, since: Mark, *, limit: int) -> ListChanges:
+        return await self._listing.changes(may, since, limit=limit)
+
+    async def changed_for(self, since: Mapping[UserId, Mark]) -> tuple[Mark, frozenset[UserId]]:
+        return await self._listing.changed_for(since)

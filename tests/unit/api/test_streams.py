@@ -1,0 +1,71 @@
+"""Streams are counted by person and by what they follow; a further one ends the oldest."""
+
+from uuid import UUID
+
+import orjson
+
+from holdfast.api.streams import Ended, StreamPlace, StreamPlaces
+from holdfast.domain.ids import ChatId, UserId
+from tests.requirements import requirement
+
+ANN, BOB = UserId(UUID(int=1)), UserId(UUID(int=2))
+CHATS = [ChatId(UUID(int=n)) for n in range(10, 20)]
+
+
+def ended(places: list[StreamPlace]) -> list[bool]:
+    return [place.ended for place in places]
+
+
+@requirement("L142")
+def test_a_person_has_so_many_streams_and_others_have_theirs() -> None:
+    places = StreamPlaces(user_max=3)
+    his = places.enter(BOB, CHATS[0])
+    hers = [places.enter(ANN, chat_id) for chat_id in CHATS[:3]]
+    assert ended([his, *hers]) == [False] * 4
+    hers += [places.enter(ANN, "list"), places.enter(ANN, CHATS[0])]
+    assert ended(hers) == [True, True, False, False, False]
+    assert not his.ended
+    assert (places.counters.open, places.counters.ended) == (4, 2)
+
+
+@requirement("L142")
+def test_a_person_has_so_many_streams_of_one_chat() -> None:
+    places = StreamPlaces(user_max=100, chat_max=2)
+    first = [places.enter(ANN, CHATS[0]) for _ in range(3)]
+    other, lists = places.enter(ANN, CHATS[1]), [places.enter(ANN, "list") for _ in range(3)]
+    assert ended(first) == [True, False, False]
+    assert ended(lists) == [True, False, False]
+    assert not other.ended
+    assert not places.enter(BOB, CHATS[0]).ended
+
+
+def test_who_left_is_not_counted() -> None:
+    places = StreamPlaces(user_max=1)
+    one = places.enter(ANN, CHATS[0])
+    places.leave(one)
+    places.leave(one)
+    two = places.enter(ANN, CHATS[0])
+    assert ended([one, two]) == [False, False]
+    assert places.counters.open == 1
+    places.enter(ANN, CHATS[1])
+    places.leave(two)  # it was ended before
+    assert places.counters.open == 1
+    assert len(places._of_user[ANN]) == 1  # pyright: ignore[reportPrivateUsage]
+
+
+def test_nobody_is_ended_without_a_bound_and_nothing_is_kept() -> None:
+    places = StreamPlaces()
+    held = [places.enter(ANN, CHATS[0]) for _ in range(500)]
+    assert not any(ended(held))
+    for place in held:
+        places.leave(place)
+    assert places._of_user == {}  # pyright: ignore[reportPrivateUsage]
+    assert places.counters.open == 0
+
+
+def test_whoever_is_ended_is_told_on_both_wires_why_and_when_to_come_again() -> None:
+    said = {"reason": "too_many_streams", "retry_after_s": 60}
+    assert orjson.loads(Ended().json()) == {"event": "ended", "data": said}
+    retry, event, data = Ended().sse().decode().strip().split("\n")
+    assert (retry, event) == ("retry: 60000", "event: ended")
+    assert orjson.loads(data.removeprefix("data: ")) == said
