@@ -12,7 +12,7 @@ import pytest_asyncio
 from holdfast.adapters.bus.lossy import LossyBus
 from holdfast.domain.chat import Status
 from holdfast.domain.errors import Unavailable
-from holdfast.domain.ids import Version
+from holdfast.domain.ids import Version, VersionStamp
 from holdfast.ports.bus import GAP, Bus, Episode, Hint, LivePart, News
 from holdfast_lab.chaos.harness.private_redis import PrivateCluster, private_cluster
 from tests.requirements import requirement
@@ -175,6 +175,21 @@ async def test_episodes_do_not_mix(server: BusServer) -> None:
         assert await last_is(bus, 1, second) == [part(1, b"again", at=second)]
         assert await last_is(bus, 2) == [part(1), part(2)]
         assert await bus.read_live(CHAT, Episode(Version(8), 1)) == []
+
+
+@requirement("L146")
+async def test_parts_of_two_histories_with_the_same_numbers_do_not_mix(server: BusServer) -> None:
+    """A database that lost commits counts the same numbers again, for another history. The bus may
+    still keep what was said in the lost one."""
+    lost = EPISODE._replace(history_stamp=VersionStamp(2**63 - 1))
+    stored = EPISODE._replace(history_stamp=VersionStamp(1))
+    said = [part(1, b"lost", at=lost), part(2, b"lost", at=lost), part(1, b"stored", at=stored)]
+    async with server.open() as bus, bus.subscribe(CHAT) as news:
+        await bus.append(said)
+        assert await take_said(news, 3) == said
+        assert await last_is(bus, 1, stored) == said[2:]
+        assert await last_is(bus, 2, lost) == said[:2]
+        assert await bus.read_live(CHAT, EPISODE) == []
 
 
 async def test_a_hundred_latecomers_at_once_all_get_their_answer(server: BusServer) -> None:

@@ -75,7 +75,7 @@ class RandomModels:
         outside = self._outside
         if outside.store.visible(ask.chat_id)[-1].body != ask.history[-1]:
             return  # edited a moment ago: this attempt will come to nothing
-        episode = Episode(chat.history_version, chat.attempt)
+        episode = Episode.of(chat)
         outside.episodes[ask.chat_id, episode] += 1
         if outside.episodes[ask.chat_id, episode] > 1:
             outside.problems.append(f"two calls of the model in one attempt: {episode} (P3)")

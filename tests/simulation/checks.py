@@ -106,7 +106,7 @@ class Commits:
         taken back before."""
         chat_id = chat.chat_id
         if chat.backoff is not None:
-            self._retried.add((chat_id, Episode(chat.history_version, chat.attempt)))
+            self._retried.add((chat_id, Episode.of(chat)))
         if before.status is Status.RUNNING and chat.status is Status.INTERRUPTING:
             self._said[chat_id] = chat.version, self._text(chat)
         if before.status is not Status.INTERRUPTING or chat.status is Status.INTERRUPTING:
@@ -120,7 +120,7 @@ class Commits:
             self._problems.append(f"{said!r} had been shown, {kept!r} is kept (M4)")
 
     def _text(self, chat: Chat) -> str:
-        episode = Episode(chat.history_version, chat.attempt)
+        episode = Episode.of(chat)
         if (chat.chat_id, episode) in self._retried:
             return ""
         parts = self._bus.log.get((chat.chat_id, episode), {})

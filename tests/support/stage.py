@@ -162,7 +162,7 @@ class Stage:
 
     def shown(self, chat: Chat, attempt: int | None = None) -> str:
         """All text that went to the bus in the episode of a snapshot."""
-        episode = Episode(chat.history_version, attempt or chat.attempt)
+        episode = Episode.of(chat)._replace(attempt=attempt or chat.attempt)
         parts = self.server.log.get((chat.chat_id, episode), {})
         deltas = [delta for seq in sorted(parts) for delta in orjson.loads(parts[seq].payload)]
         return "".join(d["text"] for d in deltas if d["kind"] in {"text", "reasoning"})

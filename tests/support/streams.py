@@ -210,7 +210,7 @@ class Stage:
 
     async def say(self, chat: Chat, count: int = 1, text: str = "w") -> None:
         """The next so many live parts of what the chat says now."""
-        episode = Episode(chat.history_version, chat.attempt)
+        episode = Episode.of(chat)
         first = self.said.get((chat.chat_id, episode), 0) + 1
         self.said[chat.chat_id, episode] = first + count - 1
         await self.bus.append(
@@ -225,7 +225,7 @@ class Stage:
 
 def a_part(chat: Chat, seq: int, text: str) -> LivePart:
     deltas = [{"index": 0, "kind": "text", "text": text}]
-    episode = Episode(chat.history_version, chat.attempt)
+    episode = Episode.of(chat)
     return LivePart(chat.chat_id, episode, seq, orjson.dumps(deltas))
 
 

@@ -26,7 +26,8 @@ async def test_every_statement_fits_the_schema(pool: asyncpg.Pool, name: str) ->
 
 async def test_a_latecomers_read_follows_the_key_and_never_sorts(pool: asyncpg.Pool) -> None:
     query = load_query("read_live")
-    known = {"chat_id": CHAT, "history_version": 7, "attempt": 1, "after_seq": 0, "upto_seq": 9}
+    episode = {"history_version": 7, "attempt": 1, "history_stamp": 5}
+    known = {"chat_id": CHAT, **episode, "after_seq": 0, "upto_seq": 9}
     async with pool.acquire() as connection:
         await connection.execute("set enable_seqscan = off")
         rows = await connection.fetch("explain " + query.text, *query.values(known))

@@ -17,7 +17,7 @@ from holdfast_client.view import ChatView
 from tests.requirements import requirement
 from tests.support.builders import reply, user
 from tests.support.order import check_order
-from tests.support.streams import NEVER_POLLS, Recorder, Stage, recording, shown
+from tests.support.streams import NEVER_POLLS, Recorder, Stage, a_part, recording, shown
 from tests.support.world import ACTOR
 
 FIRST = ["hello", "hi"]
@@ -197,6 +197,36 @@ async def test_hint_of_a_lost_commit_is_not_told(stage: Stage) -> None:
         await reader.until(lambda r: len(r.view.queue) == 2)
 
         assert queues(reader) == [[], ["one"], ["one", "two"]]
+
+
+@requirement("L146", "L58")
+async def test_part_of_a_lost_attempt_is_not_shown(stage: Stage) -> None:
+    """Neither from the live log, nor when it comes late, nor one that goes on from what is shown,
+    although the attempt that is stored has the same numbers."""
+    chat_id = (await a_chat(stage)).chat_id
+    set_back = await stage.world.keep(chat_id)
+    await stage.do(chat_id, SendMessage(user(LOST[2])))
+    lost = await stage.acquire(chat_id)
+    await stage.say(lost, 2, "ALICE")
+    await stage.flushed()
+    await set_back()
+    await stage.do(chat_id, SendMessage(user(AGAIN[2])))
+    stored = await stage.acquire(chat_id)
+    assert (lost.history_version, lost.attempt) == (stored.history_version, stored.attempt)
+
+    async with stage.replica(NEVER_POLLS) as one, recording(one.hub, chat_id) as reader:
+        await reader.until(lambda r: "queue" in r.kinds)
+        await stage.bus.append([a_part(lost, 1, "ALICE1 ")])
+        await stage.say(stored, 1, "BOB")
+        await stage.bus.append([a_part(lost, 2, "ALICE2 ")])
+        await stage.say(stored, 1, "BOB")
+        await reader.until(lambda r: len(r.parts) == 2)
+    assert words(reader) == ["BOB1 ", "BOB2 "]
+
+
+def words(reader: Recorder) -> list[str]:
+    told: list[Any] = [orjson.loads(e.data) for e in reader.events if e.kind is EventKind.PART]
+    return [delta["text"] for data in told for delta in data["deltas"]]
 
 
 def queues(reader: Recorder) -> list[list[str]]:

@@ -172,7 +172,7 @@ async def test_a_preview_whose_beginning_is_lost_is_withheld(stage: Stage) -> No
     running = await stage.acquire(chat.chat_id)
     await stage.say(running, 3)
     await stage.flushed()
-    assert len(await stage.bus.read_live(chat.chat_id, Episode(running.history_version, 1))) == 3
+    assert len(await stage.bus.read_live(chat.chat_id, Episode.of(running))) == 3
     await stage.server.empty()
     async with stage.replica(NEVER_POLLS) as one, recording(one.hub, chat.chat_id) as late:
         await late.until(lambda r: "queue" in r.kinds)

@@ -4,9 +4,10 @@ import pytest
 
 from holdfast.adapters.bus.postgres import NOTE_BYTES_MAX
 from holdfast.adapters.bus.wire import RUNNABLE, decode, encode_hint, encode_part
+from holdfast.domain.ids import NO_STAMP, VersionStamp
 from holdfast.ports.bus import GAP
 from tests.support.builders import CHAT
-from tests.support.buses import hint, part
+from tests.support.buses import EPISODE, hint, part
 
 
 @pytest.mark.parametrize(
@@ -17,6 +18,8 @@ from tests.support.buses import hint, part
         b"x 1 2 3\n",
         b"p 1 2\n",
         b"p 1 2 x\n",
+        b"p 1 2 3 x\n",
+        b"p 1 2 3 4 5\n",
         b"h\n",
         b"h zz 1 idle 0\n",
         encode_hint(hint(1)).replace(b"running", b"dancing"),
@@ -27,11 +30,17 @@ def test_what_cannot_be_read_is_a_gap(frame: bytes) -> None:
 
 
 def test_what_is_written_is_read() -> None:
-    for item in (part(3, b"a\nb"), part(4)):
+    stamped = EPISODE._replace(history_stamp=VersionStamp(2**63 - 1))
+    for item in (part(3, b"a\nb"), part(4), part(5, at=stamped)):
         assert decode(CHAT, encode_part(item)) == item
     for said in (hint(3), hint(4, runnable=True, inline=b"\n\0")):
         assert decode(CHAT, encode_hint(said)) == said
         assert decode(RUNNABLE, encode_hint(said)) == said
+
+
+def test_part_of_an_older_version_is_read_without_a_stamp() -> None:
+    assert decode(CHAT, b"p 7 1 3\nabc") == part(3, b"abc")
+    assert EPISODE.history_stamp == NO_STAMP
 
 
 def test_a_part_without_a_chat_is_a_gap() -> None:

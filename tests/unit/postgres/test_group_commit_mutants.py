@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.unit.postgres.test_lanes import Database, RefusedError, lanes_to
 
 from holdfast.adapters.postgres import group_commit as module
 from holdfast.adapters.postgres.group_commit import WEIGHT_MAX
 from holdfast.domain.errors import Unavailable
 from tests.support.virtual import virtual_runner as virtual_runner
 from tests.unit.postgres import test_group_commit as suite
+from tests.unit.postgres.test_group_commit import Database, RefusedError, lanes_to
 
 PATIENCE_S = 2.0
 

@@ -28,7 +28,7 @@ from tests.support.fake_bus import FakeBusServer
 from tests.support.stage import until
 
 CHAT = a_chat(Status.RUNNING)
-EPISODE = Episode(CHAT.history_version, CHAT.attempt)
+EPISODE = Episode.of(CHAT)
 SLOW = LiveOptions(every_s=30.0)
 
 

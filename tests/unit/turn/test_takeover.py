@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.chats.hints import decode_inline
 from holdfast.domain.chat import ATTEMPTS_MAX, Chat, Status
-from holdfast.domain.commands import EditMessage, Interrupt, Retry
+from holdfast.domain.commands import EditMessage, Interrupt, Retry, SendMessage
 from holdfast.domain.events import EventKind
 from holdfast.domain.ids import CallId, Seq
 from holdfast.domain.messages import Ending, Role
@@ -109,6 +109,24 @@ def _told(news: Hint | LivePart | Gap) -> str:
     assert inline is not None
     assert EventKind.PREVIEW_RESET not in {event.kind for event in inline.events}
     return " ".join([news.status, *(event.kind for event in inline.events)])
+
+
+@requirement("L146", "L153")
+async def test_words_of_a_lost_attempt_are_not_kept_by_an_attempt_with_the_same_numbers() -> None:
+    """A failover lost commits, and the bus still has what was said in them."""
+    async with staged(says("hi")) as stage:
+        chat = await stage.turn(user("hello"))
+        lose_commits = await stage.world.keep(chat.chat_id)
+        await stage.world.do(chat.chat_id, SendMessage(user("pay 100 to ALICE")))
+        lost = await dies_after(stage, [TextDelta(0, "ALICE gets ")], await stage.again(chat))
+        await lose_commits()
+        await stage.world.do(chat.chat_id, SendMessage(user("pay 5 to BOB")))
+        await stage.again(chat)  # and its worker dies before the model says a word
+        found = await stage.again(await stage.world.load(chat.chat_id))
+        assert (found.history_version, found.attempt) == (lost.history_version, lost.attempt)
+
+        ended = await stage.with_models(ScriptedModels(says("BOB gets 5"))).drive(found)
+        assert (await stage.said(ended))[2:] == ["user: pay 5 to BOB", "assistant: BOB gets 5"]
 
 
 @requirement("L153", "L09")

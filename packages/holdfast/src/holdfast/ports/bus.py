@@ -10,15 +10,46 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
-from holdfast.domain.chat import Status
-from holdfast.domain.ids import NO_VERSION, ChatId, UserId, Version, WorkerId
+from holdfast.domain.chat import Chat, Status
+from holdfast.domain.ids import (
+    NO_STAMP,
+    NO_VERSION,
+    ChatId,
+    UserId,
+    Version,
+    VersionStamp,
+    WorkerId,
+    differ,
+)
 
 
 class Episode(NamedTuple):
-    """Whose parts these are: the chat's history as it was, and which attempt to continue it."""
+    """Whose parts these are: the chat's history as it was, and which attempt to continue it.
+
+    A database that lost commits counts the same numbers again. The stamp of the history does not
+    come again, so the parts of a lost history are never read for the one in its place (L146).
+    """
 
     history_version: Version
     attempt: int
+    history_stamp: VersionStamp = NO_STAMP
+
+    @classmethod
+    def of(cls, chat: Chat) -> "Episode":
+        """The one that this chat is in."""
+        return cls(chat.history_version, chat.attempt, chat.history_stamp)
+
+    def is_after(self, other: "Episode") -> bool:
+        """By the numbers; whether both are of one history, the stamps tell."""
+        return self[:2] > other[:2]
+
+    def may_be(self, other: "Episode") -> bool:
+        """Whether both are the same, as far as their stamps are known: parts and hints of older
+        versions of the software have none."""
+        # Asked for each part and reader, nearly always of two equal ones.
+        return self == other or (
+            self[:2] == other[:2] and not differ(self.history_stamp, other.history_stamp)
+        )
 
 
 @dataclass(frozen=True, slots=True)

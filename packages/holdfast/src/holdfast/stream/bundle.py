@@ -71,10 +71,6 @@ class Bundle:
         return _EVENT_BYTES + sum(_EVENT_BYTES + len(event.data) for event in self.events)
 
 
-def episode_of(chat: Chat) -> Episode:
-    return Episode(chat.history_version, chat.attempt)
-
-
 def is_spent(chat: Chat) -> bool:
     """At rest; or a person asked to try again, and the attempt that failed is still the last."""
     return chat.status not in RUNNABLE or 0 < chat.attempt == chat.attempts_forgiven
@@ -82,9 +78,9 @@ def is_spent(chat: Chat) -> bool:
 
 def of_hint(hint: Hint, inline: Inline, before: Episode, *, spent: bool) -> Bundle:
     """The commit that a hint carries, for a reader that knows the version before it."""
-    episode = Episode(hint.history_version, inline.attempt)
-    spent = hint.status not in RUNNABLE or (spent and episode == before)
     stamps = inline.stamps
+    episode = Episode(hint.history_version, inline.attempt, stamps.history)
+    spent = hint.status not in RUNNABLE or (spent and episode.may_be(before))
     events = _of_commit(hint.version, inline.events, stamps.history)
     if spent or episode.history_version != before.history_version:
         events = _with_preview_end(events, hint.version, episode, stamps.history)
@@ -130,7 +126,7 @@ def of_changes(chat: Chat, since: Version, place: int | None, changes: Changes |
         # this reader was shown of the one before is then in no message (M4).
         events.insert(0, _preview_reset(messages[0].version, None, chat.attempt))
     if changes is not None or is_spent(chat):
-        events = _with_preview_end(events, chat.version, episode_of(chat), chat.history_stamp)
+        events = _with_preview_end(events, chat.version, Episode.of(chat), chat.history_stamp)
     return _bundle(chat, since, events)
 
 
@@ -165,7 +161,7 @@ def _bundle(
     return Bundle(
         since,
         chat.version,
-        episode_of(chat),
+        Episode.of(chat),
         is_spent(chat),
         tuple(events),
         anew=anew,

@@ -210,11 +210,11 @@ class Feed:
         self._tell(bundles.of_hint(hint, inline, self._episode, spent=self._spent))
 
     async def _hear_part(self, part: LivePart) -> None:
-        if part.episode > self._episode:
+        if part.episode.is_after(self._episode):
             if self._early and self._keep(part):
                 return
             await self._try_refresh()  # the commit that began it was missed
-        if part.episode != self._episode or self._spent:
+        if self._spent or not part.episode.may_be(self._episode):
             return  # a part of a step never comes after its message (L59)
         if self._seq is not None and part.seq > self._seq + 1 and not await self._fill():
             return
@@ -251,7 +251,7 @@ class Feed:
     def _is_ahead(self, news: Hint | LivePart) -> bool:
         if isinstance(news, Hint):
             return news.version > self.version + 1
-        return news.episode > self._episode
+        return news.episode.is_after(self._episode)
 
     async def _overdue(self) -> None:
         try:
@@ -297,7 +297,7 @@ class Feed:
         self.log.append(_said(part))
 
     def _tell(self, bundle: Bundle) -> None:
-        if bundle.episode != self._episode:
+        if not bundle.episode.may_be(self._episode):
             self._seq = 0
         self.version, self.stamp = bundle.version, bundle.stamp
         self._history_stamp = bundle.history_stamp
@@ -352,14 +352,14 @@ class Feed:
         """Take these facts, and tell what all readers missed; None: they begin anew."""
         if self.version == NO_VERSION:
             self.version = chat.version
-            self._episode, self._spent = bundles.episode_of(chat), bundles.is_spent(chat)
+            self._episode, self._spent = Episode.of(chat), bundles.is_spent(chat)
         elif self._stands_elsewhere(chat):
             before = self._episode
             if not heard_out:
                 await self._hear_out(chat)
             self._tell(missed or bundles.to_begin_anew(chat, self.version))
             self._facts = chat
-            if missed is None or self._episode != before:
+            if missed is None or not self._episode.may_be(before):
                 # What was said before we heard of the episode; without readers the next reads it.
                 self._seq = 0 if self.log.readers else None
                 if self._from.patience.is_left():
@@ -383,7 +383,7 @@ class Feed:
         would see the rest at one go. It is in the live log; but a bus that hangs is not waited for,
         or what was committed would come late (R1), and no reader shall be too slow for a long rest.
         """
-        goes_on = bundles.episode_of(chat) == self._episode and not bundles.is_spent(chat)
+        goes_on = Episode.of(chat).may_be(self._episode) and not bundles.is_spent(chat)
         if goes_on or self._spent or self._seq == 0 or not self.log.readers:
             return
         if not self._from.patience.is_left():

@@ -131,7 +131,7 @@ class Follower:
         return self._next_of_bundle()
 
     def _take(self, bundle: Bundle) -> None:
-        if bundle.spent or bundle.episode != self._episode:
+        if bundle.spent or not bundle.episode.may_be(self._episode):
             if self._seq > 0:
                 self._superseded = self._episode.attempt, self._seq
             self._seq = 0
@@ -173,7 +173,7 @@ class Follower:
         return StreamEvent(event.kind, cursor, event.data)
 
     def _part(self, said: Said) -> StreamEvent | None:
-        if said.episode != self._episode or self._spent or said.seq <= self._seq:
+        if self._spent or said.seq <= self._seq or not said.episode.may_be(self._episode):
             return None
         if said.seq > self._seq + 1:
             # A hole is never shown (L58). The live log may still know what is missing.
@@ -254,7 +254,8 @@ class Follower:
         self._episode, self._seq, self._superseded = _NO_EPISODE, 0, None
         if cursor is not None and bundle.since != NO_VERSION:
             same = chat.history_version <= cursor.version
-            self._episode = Episode(chat.history_version, cursor.attempt) if same else _NO_EPISODE
+            shown = Episode.of(chat)._replace(attempt=cursor.attempt)
+            self._episode = shown if same else _NO_EPISODE
             self._seq = cursor.seq
         self._take(bundle)
         self._more_said = not bundle.spent and self._position is not None

@@ -35,17 +35,13 @@ Delta: TypeAlias = dict[str, int | str]
 _KINDS: Final = {TextDelta: "text", ReasoningDelta: "reasoning", ArgumentsDelta: "arguments"}
 
 
-def episode_of(chat: Chat) -> Episode:
-    return Episode(chat.history_version, chat.attempt)
-
-
 class Live:
     """One episode's voice. `say` and `emit` never wait; `run` sends what they leave behind."""
 
     def __init__(self, bus: Bus, chat: Chat, options: LiveOptions, counters: TurnCounters) -> None:
         self._bus = bus
         self._chat_id = chat.chat_id
-        self._episode = episode_of(chat)
+        self._episode = Episode.of(chat)
         self._options = options
         self._counters = counters
         self._loop = asyncio.get_running_loop()

@@ -14,7 +14,6 @@ from holdfast.ports.bus import Episode
 from holdfast.ports.models import Usage
 from holdfast.ports.tools import Toolbox
 from holdfast.turn.interrupts import Nudges
-from holdfast.turn.live import episode_of
 
 if TYPE_CHECKING:
     from holdfast.domain.ids import WorkerId
@@ -44,7 +43,7 @@ class Turn:
         self.prompt: Prompt | None = None
         self.said: Said | None = None
         begun = begun_by_acquiring(chat)
-        self.inherited: Episode | None = None if begun else episode_of(chat)
+        self.inherited: Episode | None = None if begun else Episode.of(chat)
         """An episode of a worker before us: what it said, only the bus knows."""
         self.left = _left_behind(chat) if begun else ()
         """Attempts at this step whose workers are gone, newest first: what they said, only the bus
@@ -65,7 +64,7 @@ class Turn:
 
     @property
     def episode(self) -> Episode:
-        return episode_of(self.chat)
+        return Episode.of(self.chat)
 
     @property
     def is_ours(self) -> bool:
@@ -115,7 +114,8 @@ def _left_behind(chat: Chat) -> tuple[Episode, ...]:
     attempt that a person asked to repeat has come to its end."""
     newest = chat.attempt - 1
     oldest = max(chat.attempts_forgiven, newest - ATTEMPTS_BACK)
-    return tuple(Episode(chat.history_version, number) for number in range(newest, oldest, -1))
+    present = Episode.of(chat)
+    return tuple(present._replace(attempt=number) for number in range(newest, oldest, -1))
 
 
 @dataclass(slots=True)

@@ -137,6 +137,7 @@ class PostgresSender:
                 chat_ids=[part.chat_id for part in parts],
                 history_versions=[part.episode.history_version for part in parts],
                 attempts=[part.episode.attempt for part in parts],
+                history_stamps=[part.episode.history_stamp for part in parts],
                 seqs=[part.seq for part in parts],
                 payloads=[part.payload for part in parts],
                 channels=channels,
@@ -223,6 +224,7 @@ class PostgresReceiver:
             chat_id=chat_id,
             history_version=episode.history_version,
             attempt=episode.attempt,
+            history_stamp=episode.history_stamp,
             after_seq=after_seq,
             upto_seq=upto_seq,
         )

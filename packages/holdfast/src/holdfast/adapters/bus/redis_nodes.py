@@ -57,7 +57,7 @@ class Names:
         return f"{self._prefix}:{{{topic_name(topic)}}}"
 
     def key(self, channel: str, episode: Episode) -> str:
-        return f"{channel}:{episode.history_version}.{episode.attempt}"
+        return f"{channel}:{episode.history_version}.{episode.attempt}.{episode.history_stamp}"
 
 
 def slot_of(topic: Topic) -> int:

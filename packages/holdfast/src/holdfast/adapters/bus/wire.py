@@ -1,10 +1,11 @@
 r"""How hints and parts look on the wire: a line of text, then bytes as they are.
 
     h <chat> <version> <status> <history_version> <runnable> <worker or ->\n<inline>
-    p <history_version> <attempt> <seq>\n<payload>
+    p <history_version> <attempt> <seq> <history_stamp>\n<payload>
 
 A part does not name its chat: its topic does. Replicas of different versions share a bus, so
-whatever we cannot read is a gap, never an error: the truth is elsewhere.
+whatever we cannot read is a gap, never an error: the truth is elsewhere. Older versions write parts
+without a stamp.
 """
 
 from dataclasses import replace
@@ -12,7 +13,7 @@ from typing import Final, TypeAlias
 from uuid import UUID
 
 from holdfast.domain.chat import Status
-from holdfast.domain.ids import ChatId, UserId, Version, WorkerId
+from holdfast.domain.ids import ChatId, UserId, Version, VersionStamp, WorkerId
 from holdfast.ports.bus import GAP, Episode, Hint, LivePart, News
 
 RUNNABLE: Final = "runnable"
@@ -59,8 +60,8 @@ def encode_hint(hint: Hint) -> bytes:
 
 
 def encode_part(part: LivePart) -> bytes:
-    version, attempt = part.episode
-    return b"p %d %d %d\n%b" % (version, attempt, part.seq, part.payload)
+    version, attempt, stamp = part.episode
+    return b"p %d %d %d %d\n%b" % (version, attempt, part.seq, stamp, part.payload)
 
 
 def decode(topic: Topic, frame: bytes) -> News:
@@ -68,8 +69,9 @@ def decode(topic: Topic, frame: bytes) -> News:
     try:
         kind, *fields = head.split(b" ")
         if kind == b"p" and not isinstance(topic, str):
-            version, attempt, seq = map(int, fields)
-            return LivePart(topic, Episode(Version(version), attempt), seq, body)
+            version, attempt, seq, stamp = map(int, fields if len(fields) > 3 else (*fields, 0))
+            episode = Episode(Version(version), attempt, VersionStamp(stamp))
+            return LivePart(topic, episode, seq, body)
         if kind == b"h":
             chat, version, status, history_version, runnable, worker = fields
             return Hint(

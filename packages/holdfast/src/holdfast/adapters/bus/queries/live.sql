@@ -3,13 +3,13 @@
 -- flush --
 -- One statement and so one transaction per tick: nobody is told of a part that cannot be read (R4).
 with kept as (
-    insert into live_parts (slot, chat_id, history_version, attempt, seq, payload)
+    insert into live_parts (slot, chat_id, history_version, attempt, history_stamp, seq, payload)
     select
         (floor(extract(epoch from clock_timestamp())::float8 / :window_s::float8)::bigint % 3)::smallint,
         part.*
     from unnest(
-        :chat_ids::uuid[], :history_versions::bigint[], :attempts::integer[], :seqs::integer[],
-        :payloads::bytea[]
+        :chat_ids::uuid[], :history_versions::bigint[], :attempts::integer[],
+        :history_stamps::bigint[], :seqs::integer[], :payloads::bytea[]
     ) as part
     on conflict do nothing
 )
@@ -20,7 +20,7 @@ from unnest(:channels::text[], :notes::text[]) as told (channel, note)
 select distinct on (seq) seq, payload
 from live_parts
 where chat_id = :chat_id and history_version = :history_version and attempt = :attempt
-    and seq > :after_seq and seq <= :upto_seq
+    and history_stamp = :history_stamp and seq > :after_seq and seq <= :upto_seq
 order by seq
 
 -- slot_to_empty --
