@@ -300,7 +300,7 @@ def _writing() -> list[str]:
         "`GET` of a chat, a user and the settings says an `ETag`. A write with `If-Match` happens",
         "only if what it changes is still what that tag was for; else `precondition_failed`, with",
         "the tag of now. Title, pin and labels of a chat are compared with each other, an edit and",
-        "a restore with the history: a turn that goes on disturbs nobody who renames. `If-Match`",
+        "a restore with the history: a rename succeeds while a turn runs. `If-Match`",
         "is taken by:",
         "",
         *(f"- `{each.method} {each.path}`" for each in all_routes() if each.conditional),

@@ -248,7 +248,7 @@ export const words = {
     windowUnknown: "Unknown",
     noModels: "No model is configured yet. Set HOLDFAST_MODELS on the server.",
     organisation: "Organisation",
-    organisationHint: "Applies to everyone. Leave blank for the server default.",
+    organisationHint: "Applies to the whole organisation. Leave blank for the server default.",
     instructions: "Instructions",
     instructionsHint: "System prompt for all chats",
     stepsMax: "Max steps per turn",

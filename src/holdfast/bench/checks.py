@@ -72,7 +72,7 @@ class ChatCheck:
             case b"error":
                 raise Wrong(f"the turn failed: {orjson.loads(data)['sentence']}")
             case b"action_required":
-                raise Wrong("the turn waits for somebody")
+                raise Wrong("the turn waits for an approval or an answer")
             case _:
                 pass  # ping, queue, lagged: if it cost a word, the words will tell
         return News.NOTHING

@@ -173,9 +173,10 @@ class Settings(DatabaseSettings):
     )
     image_hosts: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_hosts)] = Field(
         default=(),
-        description="Hosts whose pictures the page shows, over HTTPS, as `pictures.example`, with"
-        " commas between. Whoever has one learns who reads a chat, and a model can be talked into"
-        " telling it more. Pictures of all others are links.",
+        description="Hosts from which the page loads images, over HTTPS: names such as"
+        " `pictures.example`, separated by commas. A listed host learns who reads a chat, and a"
+        " prompt injection can make the model send it more. Images on other hosts are shown as"
+        " links.",
     )
     trusted_proxies: str = Field(
         default="127.0.0.1",

@@ -255,7 +255,7 @@ class Keeper:
             address = await provisioner.find(seen)
         except ProvisionFailed as error:
             raise WorkspaceUnusable(
-                f"Nobody can say whether the workspace runs: {error} Try again in a moment."
+                f"Cannot determine whether the workspace runs: {error} Try again in a moment."
             ) from error
         if address is not None and await about(address, provisioner.token(seen)) is not None:
             if address == seen.address:
@@ -341,7 +341,7 @@ async def _none_there() -> NoReturn:
 
 
 def _why(failed: Workspace) -> str:
-    return failed.error or "The workspace failed, and nobody knows why. Start it again."
+    return failed.error or "The workspace failed; no reason is known. Start it again."
 
 
 @asynccontextmanager

@@ -125,8 +125,8 @@ def _swap_all(plans: Sequence[_Plan], stack: ExitStack) -> None:
                 new.swap(plan.file, plan.old)
             except Moved as moved:
                 message = (
-                    f"`{plan.here.place.shown}` was changed by somebody else at the same moment."
-                    " Nothing was written, in any file. Read it again, then try again."
+                    f"`{plan.here.place.shown}` was changed by another program at the same moment."
+                    " No file was written. Read it again, then try again."
                 )
                 raise Refused(FaultCode.CONFLICT, message) from moved
         undo.pop_all()

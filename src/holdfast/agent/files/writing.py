@@ -70,7 +70,9 @@ def write(beneath: Beneath, asked: WriteFile) -> Written:
                 return _write_once(here, asked, data)
             except Moved:  # the diff would be another one, or the file is there only now
                 continue
-    message = f"`{place.shown}` is being changed by somebody else. Nothing was written; try again."
+    message = (
+        f"`{place.shown}` is being changed by another program. Nothing was written; try again."
+    )
     raise Refused(FaultCode.CONFLICT, message)
 
 

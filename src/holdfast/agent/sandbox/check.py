@@ -176,7 +176,7 @@ def _why(said: str) -> str:
             f"It says: {last}."
         )
     return (
-        "The self-attack could not be run, so nobody knows whether the wall holds. It needs Python "
+        "The self-attack could not be run, so the sandbox is untested. It needs Python "
         f"3.9 or later that commands can see: install python3. It says: {last}."
     )
 

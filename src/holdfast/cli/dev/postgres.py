@@ -171,7 +171,7 @@ def _check_reach(server: PrivatePostgres) -> None:
         if account and _finished((*MAY_ENTER, str(place)), account).returncode:
             raise PostgresFailed(
                 f"PostgreSQL does not run as root, so it would run as {account.name!r}, who may not"
-                f" enter {place}. Give a folder that everybody may enter with --data, such as"
+                f" enter {place}. Give a folder that all users may enter with --data, such as"
                 " /var/lib/holdfast, or start `holdfast dev` as another user."
             )
 

@@ -239,7 +239,7 @@ async def trespass(scene: Scene) -> Found:
             found.count += 1
             found.violations += [f"{actor} on {name} {sentence}" for sentence in wrong]
     if await state_of(scene) != before:
-        found.violations.append("somebody changed what is not theirs")
+        found.violations.append("an actor changed what it may not change")
     return found
 
 

@@ -223,7 +223,7 @@ def _check_effect(done: list[str], wanted: list[str], verdict: Verdict) -> None:
         if done != wanted[: len(done)]:
             verdict.wrong.append(f"done out of order: {done}")
     elif verdict.unknown:
-        verdict.wrong.append("nobody knows what a command did whose agent lived")
+        verdict.wrong.append("the outcome of a command is unknown although its agent lived")
     elif done != wanted:
         verdict.wrong.append(f"not done to its end: {done}")
 

@@ -63,7 +63,7 @@ def without(workspace: Workspace | None, templates: Sequence[Template]) -> str:
         case WorkspaceStatus.RUNNING:
             said = OUT_OF_REACH
         case WorkspaceStatus.FAILED:
-            said = FAILED.format(error=workspace.error or "nobody said why.")
+            said = FAILED.format(error=workspace.error or "no reason is known.")
         case _:
             said = STOPPED
     return f"{HEAD}\n\n{said}"

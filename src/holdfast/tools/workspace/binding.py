@@ -159,5 +159,5 @@ class Binding:
 
 def _why_not(workspace: Workspace) -> str:
     if workspace.status is WorkspaceStatus.FAILED:
-        return FAILED.format(error=workspace.error or "nobody said why.")
+        return FAILED.format(error=workspace.error or "no reason is known.")
     return NOT_RUNNING.get(workspace.status, NONE_YET)

@@ -52,9 +52,9 @@ class Execute(Arguments):
     command: str = Field(
         min_length=1,
         max_length=256 * 1024,
-        description="What to run, one line or several, by `sh -c`. Nobody answers questions: pass "
-        "flags such as `-y`. Ending in `&` is the same as background=true. Longer than 120 KiB: "
-        "write a file and run that.",
+        description="What to run, one line or several, by `sh -c`. The command has no terminal and "
+        "cannot ask questions: pass flags such as `-y`. Ending in `&` is the same as "
+        "background=true. Longer than 120 KiB: write a file and run that.",
     )
     cwd: str = Field(
         default="",
