@@ -271,7 +271,7 @@ async def _tell(_connection: HTTPConnection, error: Exception) -> Response:
         raise error  # to the guard
     if isinstance(error, errors.Unavailable) and not isinstance(error, errors.TooManyStatements):
         # Another cause is another line: what an outage repeats must not hide it.
-        said = f"unavailable: {error}"
+        said = f"api: unavailable: {error}"
         _LOG.warning(said, extra={"seldom": said[:CAUSE_CHARS]})
     if isinstance(error, errors.FormatUnknown):
         _LOG.warning("api: a chat cannot be read by this version: %s", error)

@@ -76,7 +76,9 @@ class Binding:
         try:
             return await ask(agent)
         except AgentGone as gone:
-            _LOG.info("tools: agent of workspace %s is gone: %s", workspace.workspace_id, gone)
+            _LOG.info(
+                "tools: agent of workspace %s does not answer: %s", workspace.workspace_id, gone
+            )
         agent = await self._repaired(workspace)
         try:
             return await ask(agent)
@@ -154,7 +156,9 @@ class Binding:
         try:
             await self.workspaces.touch(self.chat.chat_id)
         except Unavailable as error:
-            _LOG.warning("tools: a workspace could not be kept alive: %s", error)
+            _LOG.warning(
+                "tools: workspace of chat %s may stop as idle: %s", self.chat.chat_id, error
+            )
 
 
 def _why_not(workspace: Workspace) -> str:
