@@ -126,7 +126,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         429, "Too many of your requests are waiting for the database. Nothing was changed."
     ),
     "list_too_slow": Kind(503, "The list could not be read in time. Ask for a smaller page."),
-    "chat_busy": Kind(503, "Other changes to this chat kept winning. Try again."),
+    "chat_busy": Kind(503, "The chat is being changed by other requests. Try again."),
     "unavailable": Kind(
         503, "Unavailable. A change may have been made: repeat it with the same idempotency key."
     ),
