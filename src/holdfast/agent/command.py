@@ -43,9 +43,9 @@ def agent(
     tmp_mib_max: flags.TmpMibMax = 1024,
     disk_free_mib_min: flags.DiskFreeMibMin = 1024,
 ) -> None:
-    """Run commands and keep files of one workspace, for the server that asks.
+    """Run the agent of one workspace: it runs commands and serves files for the server.
 
-    Ends with SIGTERM or SIGINT, and its processes with it. It outlives the process that started it.
+    SIGTERM or SIGINT ends it and its processes. It outlives the process that started it.
     """
     # Here, not above: `holdfast --help` need not load a whole server.
     from holdfast.agent.processes import Limits
