@@ -112,7 +112,7 @@ def _deaf(number: int, frame: FrameType | None) -> None:
 
 
 def _stand_alone() -> None:
-    """Whoever started it may die, and its terminal may close: an agent outlives its servers."""
+    """Survive the end of the starter and of its terminal: an agent outlives its servers."""
     # A deaf ear, not `SIG_IGN`: what is ignored stays so in every command that is started.
     signal.signal(signal.SIGHUP, _deaf)
     if os.getpgrp() != os.getpid():

@@ -1,6 +1,6 @@
 """`holdfast login`, `logout`, `whoami`: which server, and as whom.
 
-A password is used once, to make a key, and never kept. Keys stand in a file that nobody else may
+A password is used once, to make a key, and never kept. Keys are in a file that only the user may
 read: docs/adr/0021-command-line.md says why not in a keyring.
 """
 

@@ -56,7 +56,7 @@ class Passwords:
         self._room = asyncio.Semaphore(self._options.at_once_max)
 
     async def hash(self, password: str) -> str:
-        """A hash to be kept; refuses what nobody should have as a password."""
+        """The hash to store; refuses weak passwords."""
         password = _normal(password)
         if not self._options.chars_min <= len(password) <= self._options.chars_max:
             raise PasswordRefused(

@@ -10,10 +10,9 @@ import { Group, State } from "./gallery";
 
 const THOUGHT =
   "The traceback names `Clock.now`. Two callers compare its result with times from the database, which are aware.\n\nSo the fix belongs into the clock, not into its callers.";
-const LONG = Array.from(
-  { length: 30 },
-  (_, at) => `${at + 1}. a line of a very long message`,
-).join("\n");
+const LONG = Array.from({ length: 30 }, (_, at) => `${at + 1}. a line of a very long message`).join(
+  "\n",
+);
 
 const ASKED = { seq: 1, text: "Why?", model: null };
 

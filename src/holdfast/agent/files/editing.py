@@ -2,10 +2,10 @@
 
 First everything is read, checked and worked out in memory; whatever does not fit is told, for all
 files at once, and nothing has been written. Then all new files are made beside the old ones, and
-then they are exchanged one after the other. If one turns out to have been changed by somebody else
-since it was read, those already exchanged are put back. What is left is a crash of the agent
-between two exchanges: each file is then whole, but some are old and some new, and files whose names
-begin with `.holdfast-new-` may remain.
+then they are exchanged one after the other. If one turns out to have been changed by another
+program since it was read, those already exchanged are put back. What is left is a crash of the
+agent between two exchanges: each file is then whole, but some are old and some new, and files whose
+names begin with `.holdfast-new-` may remain.
 """
 
 from collections.abc import Sequence

@@ -2,7 +2,7 @@
 
 The attacks (`attacks.py`) are run as a command like any other, in a workspace made for the purpose,
 against things put there to be found: a secret file, another workspace, a server on the loopback, a
-unix socket, a process. Whatever is found is an escape, and then nothing is run for anybody.
+unix socket, a process. Whatever is found is an escape, and then the agent runs no command.
 """
 
 import ast

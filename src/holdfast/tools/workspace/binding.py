@@ -1,7 +1,8 @@
 """The workspace of a chat, for one turn: resolved once, when first needed, and kept (L109).
 
-An agent that cannot be reached where it was is looked for again, once for whoever noticed, and
-asked once more. Only what may safely be asked twice goes through `use`; the rest through `once`.
+An agent that does not answer at its address is looked for again, once for all callers that noticed,
+and asked once more. Only what may safely be asked twice goes through `use`; the rest through
+`once`.
 """
 
 import asyncio
@@ -97,14 +98,14 @@ class Binding:
         return about
 
     async def once(self, ask: Ask[R]) -> R:
-        """Ask what must not be asked twice. Raises `AgentGone` where nobody knows what came of it,
+        """Ask what must not be asked twice. Raises `AgentGone` where the outcome is unknown,
         but not because the agent had moved: whether it is there is asked first."""
         await self.use(lambda agent: agent.about())
         _, agent = await self._resolved()
         return await ask(agent)
 
     async def change(self, doing: Callable[[], Awaitable[Workspace]]) -> Workspace:
-        """Create, start or stop it: whoever asks for the agent meanwhile waits for the outcome."""
+        """Create, start or stop it; other callers of the agent wait for the outcome."""
         async with self._lock:
             self._bound = self.place = None
             workspace = await doing()

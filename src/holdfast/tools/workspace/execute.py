@@ -103,7 +103,7 @@ class _Forgotten(Exception):
 
 @dataclass(slots=True)
 class _Begun:
-    """Whether somebody may have started it: this server, or one before it."""
+    """Whether it may have been started: by this server, or by one before it."""
 
     maybe: bool
 
