@@ -8,7 +8,7 @@ import pytest
 from benchmarks import house
 from benchmarks.house import Source, Tree
 
-PRONOUNS_IN_SOURCE_MAX: Final = 361
+PRONOUNS_IN_SOURCE_MAX: Final = 0
 """In comments and docstrings. Lower it after a file was rewritten; never raise it."""
 
 CLASS_NAMES_TWICE: Final = frozenset(

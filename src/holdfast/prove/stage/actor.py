@@ -128,5 +128,5 @@ async def _obey(hear: asyncio.StreamReader, probes: Probes, hub: Hub | None) -> 
                     probes.tell({"said": "tally", "reads": counted.reads, "polls": counted.polls})
                 case _:
                     raise AssertionError(order)
-    # Whoever tells us what to do is gone: so are we.
+    # The controlling process is gone: end, too.
     signal.raise_signal(signal.SIGKILL)

@@ -15,7 +15,7 @@ from holdfast.prove.stage.theatre import Theatre
 from holdfast.prove.turns.trials import Blow, BusKind, Scene, Verdict, play, scene
 
 BOUNDARIES = 60
-"""About as many as a turn of the trial has; a number beyond its end strikes nobody."""
+"""About as many as a turn of the trial has; a number beyond its end has no effect."""
 
 
 def _quietly(_said: str) -> None:
