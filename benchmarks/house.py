@@ -32,6 +32,7 @@ OTHER_PYTHON: Final = ("tests", "scripts", "benchmarks")
 DOCUMENTS: Final = ("*.md", "changes/*.md", "docs/**/*.md", "docs/reference/openapi.json")
 RECORDS: Final = "docs/adr/"
 PAGE_CODE: Final = ("ui/src/**/*.ts", "ui/src/**/*.tsx")
+QUERIES: Final = ("src/holdfast/**/queries/*.sql", "packages/*/src/**/queries/*.sql")
 LEDGER: Final = "chats/ledger.py"
 
 FILE_LINES_MAX: Final = 500
@@ -41,6 +42,7 @@ PRONOUN: Final = re.compile(
     r"\b(whoever|somebody|someone|nobody|anybody|anyone|everybody|everyone)\b", re.IGNORECASE
 )
 CLASS: Final = re.compile(r"^ *class (\w+)[(:]", re.MULTILINE)
+SQL_TEXT: Final = re.compile(r"'[^'\n]* [^'\n]*'")
 INLINE_CODE: Final = re.compile(r"`[^`\n]+`")
 TYPESCRIPT: Final = re.compile(
     r"""(?P<comment>//[^\n]*|/\*.*?\*/)|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`""",
@@ -141,6 +143,9 @@ def public_pronouns(tree: Tree) -> Iterator[str]:
     for path, text in tree.texts(*PAGE_CODE):
         if ".test." not in path and ".gen." not in path:
             yield from pronouns(path, without_typescript_comments(text))
+    for path, text in tree.texts(*QUERIES):
+        for found in SQL_TEXT.finditer(text):
+            yield from pronouns(path, found[0], 1 + text.count("\n", 0, found.start()))
     for source in tree.packages:
         yield from text_pronouns(source)
 

@@ -73,6 +73,7 @@ def test_the_tree_is_found(tree: Tree) -> None:
         ("ui/src/app/chat.tsx", "<p>Somebody's message</p>"),
         ("src/holdfast/web/problems.py", 'TITLE = f"Somebody was faster: {name}"'),
         ("packages/holdfast/src/holdfast/cli/run.py", 'say("someone stopped it")'),
+        ("src/holdfast/db/queries/verify.sql", "-- nobody\nselect 'S3: nobody drives'"),
     ],
 )
 def test_a_public_pronoun_is_found(path: str, text: str, tmp_path: Path) -> None:
