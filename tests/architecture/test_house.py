@@ -37,6 +37,12 @@ def test_texts_that_people_read_name_the_actor(tree: Tree) -> None:
     assert not found, "\n".join((HINT, *found))
 
 
+def test_decision_records_name_the_actor(tree: Tree) -> None:
+    found = list(house.record_pronouns(tree))
+
+    assert not found, "\n".join((HINT, *found))
+
+
 def test_pronouns_in_comments_and_docstrings_do_not_become_more(tree: Tree) -> None:
     found = [each for source in tree.packages for each in house.prose_pronouns(source)]
 
