@@ -304,8 +304,8 @@ def page(flat: dict[str, float | int | str]) -> str:
             *rows,
             "",
             "The pronouns are whoever, somebody, someone, nobody, anybody, anyone, everybody and",
-            "everyone. `tests/architecture` keeps the counts of pronouns, class names, functions and",
-            "files from rising.",
+            "everyone. `tests/architecture` keeps the counts of pronouns, class names, functions",
+            "and files from rising.",
             "",
         )
     )
