@@ -35,7 +35,7 @@ _lint:
     uv run ruff format --check .
     uv run ruff check .
     uv run lint-imports
-    uv run deptry src
+    for package in packages/*; do (cd "$package" && uv run deptry src); done
 
 _types:
     uv run pyright
@@ -47,7 +47,7 @@ fix:
     uv run python scripts/generate_docs.py
     cd ui && npm run api && npm run fix
 
-# The page, built into src/holdfast/web/static: what the wheel ships and the server serves.
+# The page, built into the server's package: what the wheel ships and the server serves.
 ui: _node_modules
     cd ui && npm run build
 
@@ -160,6 +160,15 @@ golden:
 docs:
     uv run python scripts/generate_docs.py
     uv run python scripts/generate_provider_faults.py
+
+# The documents as a static site with search, in build/docs-site; fails on a broken link. Isolated:
+# its packages do not change the environment in which tests run.
+docs-site:
+    uv run --isolated --locked --only-group docs python -m scripts.docs_site
+
+# What an id of a requirement says, and the tests that prove it: `just requirement L133`.
+requirement *ids:
+    @uv run python scripts/requirements_report.py {{ ids }}
 
 # What the gate costs: the timings.json of several runs; writes benchmarks/gate.md and .json.
 bench-gate *options:

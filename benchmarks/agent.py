@@ -22,7 +22,7 @@ from pydantic import BaseModel
 
 from benchmarks.tools_page import write_tools
 from holdfast.workspace.client import AgentClient
-from holdfast.workspace.wire import Input, Start, State
+from holdfast_agent.wire import Input, Start, State
 from tests.support.agents import Agent, running_agent
 
 WAITS: Final = 500

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from benchmarks.tools_page import write_tools
-from holdfast.agent.files.beneath import INSIDE
-from holdfast.agent.files.beneath import Place as Spot
-from holdfast.agent.files.kernel import openat2
+from holdfast_agent.files.beneath import INSIDE
+from holdfast_agent.files.beneath import Place as Spot
+from holdfast_agent.files.kernel import openat2
 from tests.support.agent_files import Place, by_check, by_kernel, leaks, place_in
 
 if TYPE_CHECKING:

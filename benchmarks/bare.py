@@ -6,7 +6,6 @@ What is left between this and the ledger is ours: facts, decisions, encoding, ch
 from typing import Any, Final
 from uuid import UUID
 
-from holdfast.bench.pgbench import HISTORY_READ
 from holdfast.db.history import PAGE
 from holdfast.db.leases import (
     ACQUIRE,
@@ -22,6 +21,7 @@ from holdfast.db.store import LOAD, SEQ_MAX, commit_query
 from holdfast.domain.format import READS
 from holdfast.ports.history import PAGE_BYTES_MAX
 from holdfast.worker.quarantine import QUARANTINE_AFTER
+from holdfast_lab.bench.pgbench import HISTORY_READ
 
 SEND: Final = commit_query("commit_kept", "commit_receipt", "commit_message")
 FINISH: Final = commit_query("commit_kept", "commit_message")

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import orjson
 
-from holdfast.bench.growth import OURS
+from holdfast_lab.bench.growth import OURS
 
 ROOT: Final = Path(__file__).parent.parent
 ROUNDS: Final = 3

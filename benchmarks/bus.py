@@ -20,12 +20,12 @@ from benchmarks.bus_glide import BareGlide
 from benchmarks.bus_ours import BusLane, on_postgres, on_redis
 from benchmarks.bus_saturation import OTHERS, TURNS_PER_S, Step, empty, engine_us, highest, saturate
 from benchmarks.report import stamp, write_json, write_page
-from holdfast.bench.bus_bare import BarePostgres, BareRedis
-from holdfast.bench.lanes import TICK_S, Lane, Load, Run, run
-from holdfast.bench.processes import process_cpu_s, server_cpu_s
 from holdfast.db.migrate import migrate
-from holdfast.prove.stage.private_postgres import PrivatePostgres, private_postgres
-from holdfast.prove.stage.private_redis import PrivateRedis, private_redis
+from holdfast_lab.bench.bus_bare import BarePostgres, BareRedis
+from holdfast_lab.bench.lanes import TICK_S, Lane, Load, Run, run
+from holdfast_lab.bench.processes import process_cpu_s, server_cpu_s
+from holdfast_lab.chaos.stage.private_postgres import PrivatePostgres, private_postgres
+from holdfast_lab.chaos.stage.private_redis import PrivateRedis, private_redis
 
 GOAL: Final = 1.5
 RATES: Final[Mapping[int, int]] = {100: 2_000, 1_000: 20_000}

@@ -1,4 +1,4 @@
-"""A lane over valkey-glide, a client of Redis to measure beside ours: docs/adr/0012-bus.md."""
+"""A lane over valkey-glide, a client of Redis to measure beside ours: ADR 0012."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
@@ -9,9 +9,9 @@ from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from holdfast.bench.bus_bare import TickingPublisher, channel_of, scripts, ticking
-from holdfast.bench.lanes import TICK_S, Event, Heard
 from holdfast.bus.redis import APPEND
+from holdfast_lab.bench.bus_bare import TickingPublisher, channel_of, scripts, ticking
+from holdfast_lab.bench.lanes import TICK_S, Event, Heard
 
 
 class BareGlide:

@@ -6,13 +6,13 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from uuid import UUID
 
-from holdfast.bench.lanes import TICK_S, Event, Heard
 from holdfast.bus.lossy import LossyBus
 from holdfast.bus.options import BusOptions
 from holdfast.bus.postgres import open_postgres_bus
 from holdfast.bus.redis import open_redis_bus
 from holdfast.domain.ids import ChatId, Version
 from holdfast.ports.bus import Episode, LivePart
+from holdfast_lab.bench.lanes import TICK_S, Event, Heard
 
 EPISODE = Episode(Version(1), 1)
 

@@ -19,10 +19,6 @@ import asyncpg
 
 from benchmarks.bus_ours import BusLane, on_postgres
 from benchmarks.ledger import SAID, USERS, Bench, drive
-from holdfast.bench.engine import ORG, NoHints, owner, prepare, worker_id
-from holdfast.bench.engine import chat_id as ledger_chat_id
-from holdfast.bench.lanes import LaneFailed, Load, Run, run
-from holdfast.bench.processes import machine_ticks, server_cpu_s
 from holdfast.chats.ledger import Actor, Ledger
 from holdfast.chats.send import send
 from holdfast.db.clock import DatabaseClock
@@ -30,7 +26,11 @@ from holdfast.db.history import PostgresHistory
 from holdfast.db.leases import PostgresLeases
 from holdfast.db.pool import PoolOptions, open_pool
 from holdfast.db.store import PostgresStore
-from holdfast.prove.stage.private_postgres import PrivatePostgres
+from holdfast_lab.bench.engine import ORG, NoHints, owner, prepare, worker_id
+from holdfast_lab.bench.engine import chat_id as ledger_chat_id
+from holdfast_lab.bench.lanes import LaneFailed, Load, Run, run
+from holdfast_lab.bench.processes import machine_ticks, server_cpu_s
+from holdfast_lab.chaos.stage.private_postgres import PrivatePostgres
 
 TURNS_PER_S: Final = 50
 DELAY_MS_MAX: Final = 100.0

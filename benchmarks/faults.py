@@ -12,10 +12,10 @@ import sys
 from pathlib import Path
 
 from benchmarks.report import stamp, write_json, write_page
-from holdfast.prove.stage.theatre import theatre
-from holdfast.prove.turns.campaign import Campaign, run, tasks_of
-from holdfast.prove.turns.interrupts import Sweep, sweep
-from holdfast.prove.turns.trials import Blow
+from holdfast_lab.chaos.stage.theatre import theatre
+from holdfast_lab.chaos.turns.campaign import Campaign, run, tasks_of
+from holdfast_lab.chaos.turns.interrupts import Sweep, sweep
+from holdfast_lab.chaos.turns.trials import Blow
 
 MUTANT_TESTS = [
     "tests/fault/test_prove.py",

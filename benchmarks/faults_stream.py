@@ -10,7 +10,7 @@ import asyncio
 import sys
 
 from benchmarks.report import write_json
-from holdfast.prove.streams.campaign import watch_all
+from holdfast_lab.chaos.streams.campaign import watch_all
 
 EVENTS_MIN = 100_000
 

@@ -25,7 +25,7 @@ import orjson
 
 from benchmarks import before, defects
 from benchmarks.report import FOLDER, commit, stamp, write_json, write_page
-from holdfast.prove.report import NAMES
+from holdfast_lab.chaos.report import NAMES
 
 ATTACKS: Final = (
     *("changing primaries", "unreadable rows", "refused statements", "migrations"),

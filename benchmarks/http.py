@@ -19,10 +19,10 @@ import orjson
 
 from benchmarks.http_clients import Counted, get, post, reading, send_all
 from benchmarks.report import stamp, write_json, write_page
-from holdfast.bench.processes import process_cpu_s
 from holdfast.bootstrap.edge import create_first_with_key, open_identity
-from holdfast.prove.stage.simulator import simulator_process
 from holdfast.settings import read_settings
+from holdfast_lab.bench.processes import process_cpu_s
+from holdfast_lab.chaos.stage.simulator import simulator_process
 from tests.support.database import migrated_template, temporary_database
 
 CHATS = 4

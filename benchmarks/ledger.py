@@ -20,9 +20,6 @@ import uvloop
 
 from benchmarks import bare
 from benchmarks.report import stamp, write_json, write_page
-from holdfast.bench import pgbench
-from holdfast.bench.engine import ORG, NoHints, chat_id, owner, prepare, worker_id
-from holdfast.bench.processes import server_cpu_s
 from holdfast.chats.create import create
 from holdfast.chats.ledger import Actor, Ledger
 from holdfast.chats.send import send
@@ -40,7 +37,10 @@ from holdfast.domain.ids import ChatId, ClientKey
 from holdfast.domain.messages import MessageBody, Role
 from holdfast.domain.parts import Text
 from holdfast.ports.store import Keyed
-from holdfast.prove.stage.private_postgres import PrivatePostgres, binary, private_postgres
+from holdfast_lab.bench import pgbench
+from holdfast_lab.bench.engine import ORG, NoHints, chat_id, owner, prepare, worker_id
+from holdfast_lab.bench.processes import server_cpu_s
+from holdfast_lab.chaos.stage.private_postgres import PrivatePostgres, binary, private_postgres
 from tests.support.wire import tapped
 from tests.support.world import postgres_world
 
@@ -282,7 +282,7 @@ PAGE = """# The ledger against the bare engine
 
 A turn is: send a message under an idempotency key (load, commit), acquire, read the history, commit
 the reply and finish: **five statements**, `synchronous_commit=on`. pgbench runs the same five with
-values in their places (`src/holdfast/bench/pgbench.py` makes its script from our SQL files);
+values in their places (`holdfast_lab.bench.pgbench` makes its script from our SQL files);
 *bare asyncpg*
 runs them from Python with no ledger above. "ms" is CPU per turn, of our process and the server's.
 

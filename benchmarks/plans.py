@@ -23,8 +23,8 @@ from holdfast.db.migrate import migrate
 from holdfast.db.queries import Query
 from holdfast.domain.format import READS
 from holdfast.ports.history import PAGE_BYTES_MAX
-from holdfast.prove.stage.private_postgres import private_postgres
 from holdfast.worker.quarantine import QUARANTINE_AFTER
+from holdfast_lab.chaos.stage.private_postgres import private_postgres
 
 LARGE_TABLES: Final = (
     *("chats", "messages", "queued_messages", "receipts", "workspaces"),

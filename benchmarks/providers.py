@@ -44,7 +44,7 @@ from benchmarks.report import stamp, write_json, write_page
 from holdfast.providers.shaping import decode
 from holdfast.providers.types import Decoder
 from holdfast.providers.wires import WIRES
-from holdfast.sse import SseParser
+from holdfast_client.sse import SseParser
 
 SHORT_DELTAS: Final = 3
 BURST_DELTAS: Final = 500
@@ -468,7 +468,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     cores = sorted(os.sched_getaffinity(0))
-    with started("-m", "holdfast.simulator", "--port", "0", "--rate", "0") as (_, greeting):
+    with started("-m", "holdfast_simulator", "--port", "0", "--rate", "0") as (_, greeting):
         material = uvloop.run(prepare(greeting.rpartition(" ")[2], LENGTHS, HISTORY))
     os.sched_setaffinity(0, {cores[-1]})
     found = Found({}, {})

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from benchmarks.tools_page import write_tools
-from holdfast.agent.sandbox.bubblewrap import Bubblewrap
-from holdfast.prove.walls.breached import MUTANTS, attacked_through
-from holdfast.prove.walls.wall import open_wall, run
+from holdfast_agent.sandbox.bubblewrap import Bubblewrap
+from holdfast_lab.chaos.walls.breached import MUTANTS, attacked_through
+from holdfast_lab.chaos.walls.wall import open_wall, run
 
 WARM: Final = 5
 

@@ -82,7 +82,7 @@ async def main(seconds: float, streams: int) -> None:
     cores = sorted(os.sched_getaffinity(0))
     process = await asyncio.create_subprocess_exec(
         sys.executable,
-        *("-m", "holdfast.simulator", "--port", "0", "--rate", "0"),
+        *("-m", "holdfast_simulator", "--port", "0", "--rate", "0"),
         stdout=asyncio.subprocess.PIPE,
         preexec_fn=lambda: os.sched_setaffinity(0, {cores[0]}),
     )

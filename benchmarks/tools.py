@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from benchmarks.tools_page import write_tools
-from holdfast.prove.hands.campaign import Campaign, agents, servers, trees
-from holdfast.prove.hands.stopping import Stops
-from holdfast.prove.hands.trials import Wall
-from holdfast.prove.stage.theatre import theatre
+from holdfast_lab.chaos.hands.campaign import Campaign, agents, servers, trees
+from holdfast_lab.chaos.hands.stopping import Stops
+from holdfast_lab.chaos.hands.trials import Wall
+from holdfast_lab.chaos.stage.theatre import theatre
 from tests.support.database import migrated_template
 from tests.support.hands import hands_on
 

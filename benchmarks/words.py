@@ -11,9 +11,9 @@ import sys
 import time
 
 from benchmarks import fleet
-from holdfast.prove.stage.theatre import theatre
-from holdfast.prove.turns.campaign import Campaign
-from holdfast.prove.turns.trials import BusKind, play, scene
+from holdfast_lab.chaos.stage.theatre import theatre
+from holdfast_lab.chaos.turns.campaign import Campaign
+from holdfast_lab.chaos.turns.trials import BusKind, play, scene
 
 SCENES = 8
 PARTS = 8

@@ -55,7 +55,7 @@ def state_machine() -> str:
     lines = [
         "# What a chat may do",
         "",
-        f"{_BY} from `TRANSITIONS` in `src/holdfast/domain/transitions.py`. Do not edit.",
+        f"{_BY} from `TRANSITIONS` in `holdfast.domain.transitions`. Do not edit.",
         "",
         "A command that has no cell here is refused by its chat and changes nothing. The start of",
         "the diagram is `absent`: the chat does not exist yet.",
@@ -110,7 +110,7 @@ def settings() -> str:
     lines = [
         "# Settings",
         "",
-        f"{_BY} from `src/holdfast/settings/`. Do not edit.",
+        f"{_BY} from `holdfast.settings`. Do not edit.",
         "",
         "Each is read from the environment, once, when a process starts. A process whose settings",
         "are wrong says what to change, and does not start.",
@@ -123,7 +123,7 @@ def settings() -> str:
         "## Models",
         "",
         f"An entry of `{env_name('models')}`. Which vendors there are, and which values the",
-        "address of each needs, stands in `src/holdfast/providers/endpoints.py`.",
+        "address of each needs, is in `holdfast.providers.endpoints`.",
         "",
         "```json",
         '[{"name": "sonnet", "vendor": "anthropic", "model": "claude-sonnet-5", "api_key": "…"},',
@@ -203,7 +203,7 @@ def metrics() -> str:
     lines = [
         "# Metrics",
         "",
-        f"{_BY} from `METRICS` in `src/holdfast/telemetry/metrics.py`. Do not edit.",
+        f"{_BY} from `METRICS` in `holdfast.telemetry.metrics`. Do not edit.",
         "",
         "A worker serves them on `HOLDFAST_METRICS_PORT`, in the format of Prometheus, together",
         "with the usual `process_*`. A process shows those of the parts that its role gives it.",
@@ -229,7 +229,7 @@ def api() -> str:
     lines = [
         "# HTTP API",
         "",
-        f"{_BY} from `src/holdfast/web`. Do not edit.",
+        f"{_BY} from `holdfast.web`. Do not edit.",
         "",
         "The contract, with every field, is the OpenAPI document that a server has at",
         "`/api/v1/openapi.json`. A request shows an API key as `Authorization: Bearer hf_…`, or a",

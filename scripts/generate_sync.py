@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[1]
-ASYNC: Final = "src/holdfast/sdk/aio"
-SYNC: Final = "src/holdfast/sdk/sync"
+ASYNC: Final = "packages/holdfast-client/src/holdfast_client/aio"
+SYNC: Final = "packages/holdfast-client/src/holdfast_client/sync"
 BY_HAND: Final = frozenset({"__init__.py", "ground.py"})
 _DROPPED: Final = frozenset({"async", "await"})
 _NAMES: Final[Mapping[str, str]] = {
@@ -58,7 +58,7 @@ def _renamed(token: tokenize.TokenInfo) -> str:
 
 def twin(name: str) -> str:
     source = (ROOT / ASYNC / name).read_text(encoding="utf-8")
-    made = _HEAD.format(f"{ASYNC.removeprefix('src/')}/{name}") + rewritten(source)
+    made = _HEAD.format(f"holdfast_client/aio/{name}") + rewritten(source)
     target = f"{SYNC}/{name}"
     made = _ruff(made, "check", "--quiet", "--fix", "--select=I", f"--stdin-filename={target}", "-")
     return _ruff(made, "format", "--quiet", f"--stdin-filename={target}", "-")

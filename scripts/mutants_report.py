@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from holdfast.prove import noticed
+from holdfast_lab.chaos import noticed
 from scripts.gate.canaries import BROWSER, MODEL, PAGE, PROOF, SIMULATION
 from tests.browser import mutants as browser
 from tests.integration.providers import test_mutants as providers

@@ -1,8 +1,9 @@
 """Write docs/reference/requirements.md: every sentence we must keep, and the tests that prove it.
 
-    python scripts/requirements_report.py
+    python scripts/requirements_report.py          write the page
+    python scripts/requirements_report.py L133     print one sentence and its tests
 
-`scripts/generate_docs.py` writes it too, and checks it in CI.
+`scripts/generate_docs.py` writes the page too, and checks it in CI.
 """
 
 import sys
@@ -12,7 +13,7 @@ from typing import Final
 # Run as a file, Python puts scripts/ on its path and not the project.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tests.requirements.manifest import proofs, sections
+from tests.requirements.manifest import LETTERS, proofs, sections
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 PAGE: Final = "docs/reference/requirements.md"
@@ -29,6 +30,13 @@ def render() -> str:
         "and the `@requirement` marks of the tests. Do not edit. Paths are relative to `tests/`.",
         "",
         f"{len(known)} sentences: {len(proven)} named by a test, {len(known) - len(proven)} open.",
+        "",
+        '`@requirement("L133")` on a test says that the test proves sentence L133 of this page.',
+        "`uv run just requirement L133` prints that sentence and all its tests. The letters:",
+        "",
+        "| letters | the sentence is |",
+        "|---|---|",
+        *(f"| {letters} | {meaning} |" for letters, meaning in LETTERS.items()),
     ]
     for title, section in sections().items():
         lines += ["", f"## {title}", "", "| id | sentence | proven by |", "|---|---|---|"]
@@ -37,6 +45,17 @@ def render() -> str:
             for id_, sentence in section.items()
         ]
     return "\n".join(lines) + "\n"
+
+
+def describe(id_: str) -> str:
+    """One sentence and the tests that prove it, for a terminal."""
+    for title, section in sections().items():
+        if id_ in section:
+            letters = LETTERS[id_.rstrip("0123456789")]
+            tests = [f"  tests/{test}" for test in proofs(ROOT).get(id_, ())]
+            head = f"{id_} ({title}: {letters})"
+            return "\n".join([head, section[id_], *(tests or ["  open: no test names it"])])
+    return f"{id_}: unknown; the ids are in tests/requirements/requirements.toml"
 
 
 def _tests(tests: tuple[str, ...]) -> str:
@@ -48,5 +67,8 @@ def _cell(text: str) -> str:
 
 
 if __name__ == "__main__":
-    (ROOT / PAGE).parent.mkdir(parents=True, exist_ok=True)
-    (ROOT / PAGE).write_text(render(), encoding="utf-8")
+    if sys.argv[1:]:
+        print("\n\n".join(describe(id_) for id_ in sys.argv[1:]))
+    else:
+        (ROOT / PAGE).parent.mkdir(parents=True, exist_ok=True)
+        (ROOT / PAGE).write_text(render(), encoding="utf-8")

@@ -6,10 +6,10 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
-from holdfast.prove.stage.folders import short_folder
-from holdfast.simulator.options import Options
-from holdfast.simulator.script import parse_script
-from holdfast.simulator.server import Config, running
+from holdfast_lab.chaos.stage.folders import short_folder
+from holdfast_simulator.options import Options
+from holdfast_simulator.script import parse_script
+from holdfast_simulator.server import Config, running
 from tests.support.browser import Site, a_site
 from tests.support.database import migrated_template, temporary_database
 from tests.support.identity import PASSWORD

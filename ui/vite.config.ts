@@ -6,8 +6,8 @@ import react from "@vitejs/plugin-react";
 import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
 
-const STATIC = fileURLToPath(new URL("../src/holdfast/web/static", import.meta.url));
-const PROJECT = fileURLToPath(new URL("../pyproject.toml", import.meta.url));
+const STATIC = fileURLToPath(new URL("../packages/holdfast/src/holdfast/web/static", import.meta.url));
+const PROJECT = fileURLToPath(new URL("../packages/holdfast/pyproject.toml", import.meta.url));
 const PACKABLE = /\.(css|js|json|svg|txt|wasm)$/;
 const WORTH_PACKING = 1024;
 
@@ -31,7 +31,7 @@ function packed(): Plugin {
 }
 
 // The page is served by the server itself, under any path prefix: every address in it is relative,
-// and the server writes how many steps up they start (src/holdfast/web/page.py).
+// and the server writes how many steps up they start (holdfast.web.page).
 export default defineConfig({
   base: "./",
   plugins: [react(), tailwindcss(), packed()],

@@ -20,13 +20,17 @@ from typing import Final, TypeAlias
 
 import orjson
 
-from scripts.gate.stages import ROOT, Stage, prove, run, session
+from scripts.gate.stages import DOCS_SITE, ROOT, Stage, prove, run, session
 
 BASE: Final = "HOLDFAST_GATE_BASE"
 NIGHTLY: Final = ROOT / "benchmarks" / "nightly.json"
 KEPT: Final = ROOT / "benchmarks" / "stages.json"
 """Stages that passed since the last nightly run, each with its commit."""
-SRC: Final = "src/holdfast"
+SRC: Final = "packages/holdfast/src/holdfast"
+AGENT: Final = "packages/holdfast-agent/src/holdfast_agent"
+CLIENT: Final = "packages/holdfast-client/src/holdfast_client"
+SIMULATOR: Final = "packages/holdfast-simulator/src/holdfast_simulator"
+LAB: Final = "packages/holdfast-lab/src/holdfast_lab"
 
 
 @dataclass(frozen=True)
@@ -58,20 +62,20 @@ PROTECTED: Final = (
     ),
     Protected(
         prove("proof-workers", "kills", "zombies", "hand-overs", "interrupts", "clock jumps"),
-        (f"{SRC}/worker/*", f"{SRC}/db/leases.py", f"{SRC}/prove/turns/*", f"{SRC}/prove/clocks/*"),
+        (f"{SRC}/worker/*", f"{SRC}/db/leases.py", f"{LAB}/chaos/turns/*", f"{LAB}/chaos/clocks/*"),
     ),
     Protected(
         prove("proof-streams", "streams", "bus loss", "slow readers", "storms", "bad lines"),
         (
             *(f"{SRC}/stream/*", f"{SRC}/bus/*", f"{SRC}/web/streaming.py"),
-            *(f"{SRC}/prove/streams/*", f"{SRC}/prove/network/*"),
+            *(f"{LAB}/chaos/streams/*", f"{LAB}/chaos/network/*"),
         ),
     ),
     Protected(
         prove("proof-commits", "database crashes", "lost answers", "used-up connections"),
         (
             *(f"{SRC}/db/*.py", f"{SRC}/chats/ledger.py"),
-            *(f"{SRC}/prove/commits/*", f"{SRC}/prove/limits/*"),
+            *(f"{LAB}/chaos/commits/*", f"{LAB}/chaos/limits/*"),
         ),
     ),
     Protected(
@@ -81,19 +85,19 @@ PROTECTED: Final = (
             *(f"{SRC}/db/queries/*", f"{SRC}/db/history.py", f"{SRC}/domain/heads.py"),
             *(f"{SRC}/chats/queue.py", f"{SRC}/stream/chat_reads.py", f"{SRC}/turn/reading.py"),
             *(f"{SRC}/worker/acquirer.py", f"{SRC}/web/streams.py"),
-            *(f"{SRC}/prove/limits/{name}.py" for name in ("beside", "flood", "whales")),
+            *(f"{LAB}/chaos/limits/{name}.py" for name in ("beside", "flood", "whales")),
         ),
     ),
     Protected(
         prove("proof-commands", "commands", "agents", "process trees", "escapes"),
         (
-            *(f"{SRC}/agent/*", f"{SRC}/workspace/*", f"{SRC}/tools/workspace/*"),
-            *(f"{SRC}/prove/hands/*", f"{SRC}/prove/walls/*"),
+            *(f"{AGENT}/*", f"{SRC}/workspace/*", f"{SRC}/tools/workspace/*"),
+            *(f"{LAB}/chaos/hands/*", f"{LAB}/chaos/walls/*"),
         ),
     ),
     Protected(
         prove("proof-borders", "borders"),
-        (f"{SRC}/web/routes/*", f"{SRC}/identity/*", f"{SRC}/prove/borders/*"),
+        (f"{SRC}/web/routes/*", f"{SRC}/identity/*", f"{LAB}/chaos/borders/*"),
     ),
     Protected(
         prove(
@@ -105,12 +109,12 @@ PROTECTED: Final = (
             *(f"{SRC}/db/*.py", f"{SRC}/db/migrations/*", f"{SRC}/tasks.py", f"{SRC}/bootstrap/*"),
             *(f"{SRC}/worker/health.py", f"{SRC}/worker/holding.py", f"{SRC}/worker/acquirer.py"),
             *(f"{SRC}/web/protocol.py", f"{SRC}/web/connections.py", f"{SRC}/web/serving.py"),
-            f"{SRC}/prove/fleet/*",
+            f"{LAB}/chaos/fleet/*",
         ),
     ),
     Protected(
         prove("proof-models", "failing models"),
-        (f"{SRC}/providers/*", f"{SRC}/simulator/*", f"{SRC}/prove/models/*"),
+        (f"{SRC}/providers/*", f"{SIMULATOR}/*", f"{LAB}/chaos/models/*"),
     ),
     Protected(
         session("browser-all", "-m", "not essential", "tests/browser", workers="2"),
@@ -129,20 +133,20 @@ PROTECTED: Final = (
         # All of their tests, as in `OWN_ROW`.
         session("agent", "tests/integration/agent", "tests/integration/sandbox"),
         (
-            *(f"{SRC}/agent/*", f"{SRC}/workspace/*", f"{SRC}/domain/addresses.py"),
+            *(f"{AGENT}/*", f"{SRC}/workspace/*", f"{AGENT}/addresses.py"),
             *("tests/integration/agent/*", "tests/integration/sandbox/*", "tests/support/agent*"),
         ),
     ),
     Protected(
         session("hands", "tests/fault/test_hands.py", workers="2"),
         (
-            *(f"{SRC}/agent/*", f"{SRC}/workspace/*", f"{SRC}/tools/workspace/*"),
-            *(f"{SRC}/worker/*", f"{SRC}/prove/hands/*", "tests/fault/test_hands.py"),
+            *(f"{AGENT}/*", f"{SRC}/workspace/*", f"{SRC}/tools/workspace/*"),
+            *(f"{SRC}/worker/*", f"{LAB}/chaos/hands/*", "tests/fault/test_hands.py"),
         ),
     ),
     Protected(
         session("simulator", "tests/integration/simulator", workers="2"),
-        (f"{SRC}/simulator/*", "tests/integration/simulator/*", "uv.lock"),
+        (f"{SIMULATOR}/*", "tests/integration/simulator/*", "uv.lock"),
     ),
     Protected(
         slow("dev", "tests/integration/cli/test_dev.py"),
@@ -157,9 +161,16 @@ PROTECTED: Final = (
         ),
     ),
     Protected(
+        DOCS_SITE,
+        (
+            *("docs/*", "README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"),
+            "scripts/docs_site.py",
+        ),
+    ),
+    Protected(
         slow("sdk", "tests/integration/sdk"),
         (
-            *(f"{SRC}/sdk/*", f"{SRC}/stream/feed.py", f"{SRC}/web/streaming.py"),
+            *(f"{CLIENT}/*", f"{SRC}/stream/feed.py", f"{SRC}/web/streaming.py"),
             "tests/integration/sdk/*",
         ),
     ),
@@ -173,7 +184,7 @@ PROTECTED: Final = (
             *("tests/integration/cli/test_bench.py", "tests/integration/cli/test_bench_modes.py"),
             workers="2",
         ),
-        (f"{SRC}/bench/*", f"{SRC}/cli/bench/*", "tests/integration/cli/test_bench*"),
+        (f"{LAB}/bench/*", f"{LAB}/commands/bench/*", "tests/integration/cli/test_bench*"),
     ),
     Protected(
         slow("churn", "tests/integration/server/test_resources.py"),
@@ -189,7 +200,7 @@ PROTECTED: Final = (
     ),
     Protected(
         slow("ended", "tests/integration/prove"),
-        (f"{SRC}/prove/stage/*", f"{SRC}/cli/prove.py", "tests/integration/prove/*"),
+        (f"{LAB}/chaos/stage/*", f"{LAB}/commands/prove.py", "tests/integration/prove/*"),
     ),
 )
 

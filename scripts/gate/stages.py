@@ -115,6 +115,8 @@ COLLECT: Final = Stage(
     Kind.TEST,
     (sys.executable, "-m", "pytest", "--collect-only", "--quiet", "--quiet", *SUITES),
 )
+DOCS_SITE: Final = check("docs-site", "docs-site")
+"""The documents as a site; fails on a broken link."""
 CORE_COVERED: Final = (sys.executable, "-m", "scripts.gate.tracing")
 
 GATE: Final = (
@@ -155,6 +157,7 @@ NIGHTLY: Final = (
     run("schemathesis", "schemathesis"),
     run("wheel", "wheel"),
     session("hands", "tests/fault/test_hands.py", workers="2"),
+    DOCS_SITE,
     session("proof", "tests/fault/test_prove.py", workers="0", alone=True),
 )
 """Before a release, and from the gate where a protected file changed."""

@@ -56,8 +56,9 @@ def test_a_changed_file_adds_what_protects_it() -> None:
 
     assert names() == names("LICENSE") == []
     assert names("ui/src/log/view.ts") == ["browser-all", "ui-mutants"]
-    assert "proof-streams" in names("src/holdfast/stream/feed.py")
-    assert "proof-limits" in names("src/holdfast/domain/heads.py")
+    assert "proof-streams" in names("packages/holdfast/src/holdfast/stream/feed.py")
+    assert "proof-limits" in names("packages/holdfast/src/holdfast/domain/heads.py")
+    assert names("docs/glossary.md") == ["docs-site"]
 
 
 def test_without_a_nightly_run_everything_is_added(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ PRONOUNS_IN_SOURCE_MAX: Final = 0
 
 CLASS_NAMES_TWICE: Final = frozenset(
     {
-        "AuditEntry", "Chat", "Create", "Ending", "Entry", "Expected", "File", "Follower",
-        "InheritedCall", "Kind", "Listed", "Live", "LiveOptions", "LivePart", "MadeKey", "Message",
+        "AuditEntry", "Chat", "Create", "Ending", "Expected", "File", "Follower",
+        "InheritedCall", "Kind", "Live", "LiveOptions", "LivePart", "MadeKey", "Message",
         "ModelStream", "Models", "Moved", "NewKey", "NewUser", "Nothing", "OlderPath", "Opened",
         "Page", "Place", "Prompt", "QueuedMessage", "Ran", "Reading", "Reply", "Retry", "Role",
         "Row", "Rule", "Said", "Settings", "Share", "Shares", "SignIn", "Stop", "Taken", "Takeover",
@@ -92,7 +92,7 @@ def test_a_public_pronoun_is_found(path: str, text: str, tmp_path: Path) -> None
     ("path", "text"),
     [
         ("README.md", "The account `nobody` runs it. Each worker waits."),
-        ("docs/adr/0001-truth.md", "Whoever commits first wins."),
+        ("docs/adr/README.md", "Whoever commits first wins."),
         ("ui/src/words.ts", '// for everybody\n/* nobody\n */ const hint = "For the owner";'),
         ("ui/src/words.test.ts", 'it("tells somebody")'),
         ("src/holdfast/cli/run.py", '"""For whoever runs it."""\nACCOUNT = "nobody"  # anyone'),

@@ -5,6 +5,7 @@ All examples are put into one copy of the tree and linted once; each must be nam
 its own contract.
 """
 
+import os
 import re
 import shutil
 import subprocess
@@ -19,6 +20,7 @@ import pytest
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 CONFIG: Final = ROOT / "pyproject.toml"
+PACKAGES: Final = sorted(ROOT.glob("packages/*/src/holdfast*"))
 LINT: Final = "import sys; from importlinter.cli import lint_imports_command as c; sys.exit(c())"
 
 INWARDS: Final = "Dependencies point inwards"
@@ -26,15 +28,16 @@ PORTS: Final = "The application knows ports, never adapters"
 SETTINGS: Final = "Settings are read at the composition root and passed down as values"
 HALVES: Final = "The serving half and the driving half meet only in the database and on the bus"
 PURE: Final = "The domain is pure"
-SIMULATOR: Final = (
-    "Only the command line starts the simulator; what attacks knows the names of its faults"
+DOWNWARDS: Final = (
+    "Distributions point downwards:"
+    " the lab knows the server, client, agent and simulator know no other"
 )
-NO_ACCOMPLICE: Final = "The simulator is no accomplice: it imports nothing else of the project"
+SIMULATOR: Final = "Only the command line and the lab start the simulator"
+CLIENT: Final = "Only the command line and the lab use the client; providers use its SSE parser"
 AIOHTTP: Final = (
     "Only providers, outgoing, workspace, the agent and the simulator speak aiohttp,"
     " and what attacks them"
 )
-AGENT: Final = "The agent knows of the server what is said between them, and nothing else"
 RE2: Final = "Only one module knows RE2"
 CRYPTO: Final = "Only identity hashes passwords and checks signed tokens"
 HTTP: Final = "Only web serves HTTP to people"
@@ -45,7 +48,6 @@ TRACES: Final = "Only telemetry and turn trace"
 CODECS: Final = "Codecs do no I/O"
 POSTGRESQL: Final = "Only db and bus speak PostgreSQL, and what attacks them"
 REDIS: Final = "Only bus speaks Redis, and what attacks it"
-SDK: Final = "The SDK is a client: of the server it knows the reducer only"
 CLIENTS: Final = "Only the SDK speaks httpx2 and WebSocket as a client"
 CYCLES: Final = "No import cycles between siblings"
 
@@ -55,7 +57,7 @@ class Break:
     contract: str
     sentence: str
     files: Mapping[str, str]
-    """New modules under `holdfast/`, by path, and what they say."""
+    """New modules and what they say. A path that names no distribution is beneath `holdfast/`."""
 
 
 BREAKS: Final = [
@@ -72,12 +74,28 @@ BREAKS: Final = [
     Break(SETTINGS, "chats imports settings", {"chats/new.py": "import holdfast.settings"}),
     Break(PURE, "domain imports asyncio", {"domain/new.py": "import asyncio"}),
     Break(POSTGRESQL, "chats imports asyncpg", {"chats/new.py": "import asyncpg"}),
-    Break(SIMULATOR, "chats starts it", {"chats/new.py": "import holdfast.simulator.server"}),
+    Break(SIMULATOR, "chats starts it", {"chats/new.py": "import holdfast_simulator.server"}),
     Break(
-        NO_ACCOMPLICE, "it knows the domain", {"simulator/new.py": "import holdfast.domain.chat"}
+        DOWNWARDS,
+        "the simulator knows the domain",
+        {"holdfast_simulator/new.py": "import holdfast.domain.chat"},
+    ),
+    Break(
+        DOWNWARDS,
+        "the server imports what attacks it",
+        {"turn/new.py": "import holdfast_lab.chaos.mutants"},
+    ),
+    Break(
+        DOWNWARDS,
+        "the client imports the agent",
+        {"holdfast_client/new.py": "import holdfast_agent.wire"},
     ),
     Break(AIOHTTP, "db imports aiohttp", {"db/new.py": "import aiohttp"}),
-    Break(AGENT, "the agent knows the domain", {"agent/new.py": "import holdfast.domain.chat"}),
+    Break(
+        DOWNWARDS,
+        "the agent knows the domain",
+        {"holdfast_agent/new.py": "import holdfast.domain.chat"},
+    ),
     Break(RE2, "web imports re2", {"web/new.py": "import re2"}),
     Break(CRYPTO, "db imports argon2", {"db/new.py": "import argon2"}),
     Break(HTTP, "chats imports fastapi", {"chats/new.py": "import fastapi"}),
@@ -91,10 +109,18 @@ BREAKS: Final = [
     Break(STRUCTLOG, "bus logs by itself", {"bus/new.py": "import structlog"}),
     Break(TRACES, "db traces", {"db/new.py": "from opentelemetry import trace"}),
     Break(REDIS, "db imports redis", {"db/new.py": "import redis"}),
-    Break(INWARDS, "the server imports its client", {"web/new.py": "import holdfast.sdk.events"}),
-    Break(INWARDS, "bootstrap imports the SDK", {"bootstrap/new.py": "import holdfast.sdk.events"}),
-    Break(SDK, "the SDK imports the domain", {"sdk/new.py": "import holdfast.domain.chat"}),
-    Break(SDK, "the SDK imports the hub", {"sdk/aio/new.py": "import holdfast.stream.hub"}),
+    Break(CLIENT, "the server imports its client", {"web/new.py": "import holdfast_client.events"}),
+    Break(CLIENT, "bootstrap is no client", {"bootstrap/new.py": "import holdfast_client.sse"}),
+    Break(
+        DOWNWARDS,
+        "the client imports the domain",
+        {"holdfast_client/new.py": "import holdfast.domain.chat"},
+    ),
+    Break(
+        DOWNWARDS,
+        "the client imports the hub",
+        {"holdfast_client/aio/new.py": "import holdfast.stream.hub"},
+    ),
     Break(CLIENTS, "turn imports httpx2", {"turn/new.py": "import httpx2"}),
     Break(CLIENTS, "web imports websockets", {"web/new.py": "import websockets.client"}),
     Break(
@@ -119,12 +145,12 @@ class Report:
     evidence: Mapping[str, str]
 
 
-def lint(folder: Path) -> Report:
-    """On the `holdfast` in `folder`."""
+def lint(*folders: Path) -> Report:
+    """On the packages in `folders`."""
     done = subprocess.run(
         [sys.executable, "-c", LINT, "--no-cache", "--no-logo", f"--config={CONFIG}"],
-        cwd=folder,
-        env={"PYTHONPATH": str(folder), "COLUMNS": "500"},
+        cwd=folders[0],
+        env={"PYTHONPATH": os.pathsep.join(map(str, folders)), "COLUMNS": "500"},
         capture_output=True,
         text=True,
         timeout=300,
@@ -151,20 +177,20 @@ def named_apart(number: int, each: Break) -> Mapping[str, str]:
 def broken(tmp_path_factory: pytest.TempPathFactory) -> Report:
     """What is said of a copy of the tree in which every example stands."""
     folder = tmp_path_factory.mktemp("broken")
-    package = folder / "holdfast"
-    shutil.copytree(
-        ROOT / "src" / "holdfast", package, ignore=shutil.ignore_patterns("__pycache__", "static")
-    )
+    for package in PACKAGES:
+        ignored = shutil.ignore_patterns("__pycache__", "static")
+        shutil.copytree(package, folder / package.name, ignore=ignored)
     for number, each in enumerate(BREAKS):
         for path, source in named_apart(number, each).items():
-            assert not (package / path).exists()
-            (package / path).parent.mkdir(exist_ok=True)
-            (package / path).write_text(source + "\n")
+            file = folder / path if path.startswith("holdfast_") else folder / "holdfast" / path
+            assert not file.exists()
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(source + "\n")
     return lint(folder)
 
 
 def test_the_contracts_hold() -> None:
-    report = lint(ROOT / "src")
+    report = lint(*(package.parent for package in PACKAGES))
 
     assert (report.code, report.verdicts) == (0, dict.fromkeys(contracts(), "KEPT"))
 

@@ -12,8 +12,8 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import BrowserContext, Request, Route, expect
 
-from holdfast.prove.stage.ports import quiet_port
-from holdfast.prove.stage.proxy import Line, a_line
+from holdfast_lab.chaos.stage.ports import quiet_port
+from holdfast_lab.chaos.stage.proxy import Line, a_line
 from tests.requirements import requirement
 from tests.support.browser import PATIENCE_MS, Site, Tab, a_site_of_its_own, open_tab, until
 from tests.support.numbered import (

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from playwright.async_api import Browser, BrowserContext, expect
 
-from holdfast.simulator.server import Config, running
+from holdfast_simulator.server import Config, running
 from tests.support.browser import Site, Tab, a_site, open_tab
 from tests.support.database import temporary_database
 from tests.support.replica import Replicas

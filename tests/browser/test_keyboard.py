@@ -7,7 +7,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
-from holdfast.simulator.server import Config, running
+from holdfast_simulator.server import Config, running
 from tests.support.browser import PATIENCE_MS, Site, Tab, a_site, open_tab
 from tests.support.database import temporary_database
 from tests.support.identity import PASSWORD

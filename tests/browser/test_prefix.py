@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, expect
 
-from holdfast.prove.stage.folders import short_folder
-from holdfast.prove.stage.ports import quiet_port
-from holdfast.simulator.server import Config, running
+from holdfast_lab.chaos.stage.folders import short_folder
+from holdfast_lab.chaos.stage.ports import quiet_port
+from holdfast_simulator.server import Config, running
 from tests.support.browser import PATIENCE_MS, Site, a_site, open_tab
 from tests.support.database import temporary_database
 from tests.support.replica import Replicas

@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import BrowserContext, Locator, expect
 
-from holdfast.simulator.server import Config, running
+from holdfast_simulator.server import Config, running
 from tests.requirements import requirement
 from tests.support.browser import PATIENCE_MS, Site, Tab, a_site, open_tab
 from tests.support.database import temporary_database
@@ -61,7 +61,7 @@ async def site(template: str) -> AsyncGenerator[Site]:
 @pytest.fixture
 def long_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """The simulator asks for much patience: what a test does meanwhile may take its time."""
-    monkeypatch.setattr("holdfast.simulator.answers.RETRY_S", LONG_S)
+    monkeypatch.setattr("holdfast_simulator.answers.RETRY_S", LONG_S)
 
 
 async def deadline(tab: Tab, chat_id: str) -> float:
@@ -106,7 +106,7 @@ async def test_the_countdown_is_that_of_the_server_also_after_a_reload(
     tab: Tab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And when it is over, the turn goes on by itself."""
-    monkeypatch.setattr("holdfast.simulator.answers.RETRY_S", WAITED_S)
+    monkeypatch.setattr("holdfast_simulator.answers.RETRY_S", WAITED_S)
     await tab.watch()
     chat_id = await tab.new_chat(limited("at last"))
     await assert_counts_down(tab, chat_id)

@@ -14,7 +14,7 @@ from holdfast.domain.chat import Status
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.ids import Version
 from holdfast.ports.bus import GAP, Bus, Episode, Hint, LivePart, News
-from holdfast.prove.stage.private_redis import PrivateCluster, private_cluster
+from holdfast_lab.chaos.stage.private_redis import PrivateCluster, private_cluster
 from tests.requirements import requirement
 from tests.support.builders import CHAT
 from tests.support.buses import (

@@ -12,7 +12,7 @@ import pytest
 from holdfast.bus.lossy import LossyBus
 from holdfast.domain.errors import Unavailable
 from holdfast.ports.bus import GAP
-from holdfast.prove.stage.private_redis import private_redis
+from holdfast_lab.chaos.stage.private_redis import private_redis
 from tests.requirements import requirement
 from tests.support.builders import CHAT
 from tests.support.buses import (

@@ -1,7 +1,9 @@
 """Documents: every link leads somewhere, and the index names every page."""
 
 import re
+import subprocess
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,9 @@ from tests.docs.pages import DOCS, ROOT
 CODE = re.compile(r"^ *```.*?^ *```$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#{1,6} (.*)$", re.MULTILINE)
+RECORD = re.compile(r"\bADR (\d{4})\b")
+PAGE = re.compile(r"\bdocs/(?:adr|architecture|how-to|reference|tutorial)/[\w.-]+\.md\b")
+MODULE = re.compile(r"`(holdfast(?:\.[a-z_]\w*)+)`")
 AT_THE_TOP = ("README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md")
 INDEXED = ("", "tutorial", "how-to", "reference", "architecture")
 
@@ -56,6 +61,55 @@ def test_every_link_leads_to_a_file_and_a_heading(path: Path) -> None:
 )
 def test_a_broken_link_is_noticed(text: str) -> None:
     assert list(broken_links(ROOT / "README.md", text))
+
+
+def missing_references(text: str) -> Iterator[str]:
+    """Records and pages that a comment names and that are not there."""
+    records = {path.name[:4] for path in (DOCS / "adr").glob("0*.md")}
+    yield from (f"ADR {number}" for number in RECORD.findall(text) if number not in records)
+    yield from (page for page in PAGE.findall(text) if not (ROOT / page).exists())
+
+
+def test_code_names_records_and_pages_that_exist() -> None:
+    listed = ["git", "ls-files", "--", "*.py", "*.sql", "*.toml", "*.ts", "*.tsx", "justfile"]
+    done = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True)
+    files = [ROOT / name for name in done.stdout.splitlines() if "docs/test_links.py" not in name]
+    assert [
+        f"{path.relative_to(ROOT)}: {missing}"
+        for path in files
+        if path.exists()
+        for missing in missing_references(path.read_text(encoding="utf-8"))
+    ] == []
+
+
+@pytest.mark.parametrize("text", ["See ADR 9999.", "docs/architecture/no-such.md"])
+def test_a_reference_to_nothing_is_noticed(text: str) -> None:
+    assert list(missing_references(text))
+
+
+def unknown_modules(text: str) -> list[str]:
+    """Names such as `holdfast.bus.outbox` that are no module."""
+    return [name for name in MODULE.findall(text) if not is_module(name)]
+
+
+def is_module(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:  # of what is below
+        return False
+
+
+def test_pages_name_modules_that_exist() -> None:
+    assert [
+        f"{path.name}: {name}"
+        for path in pages("architecture", "adr")
+        for name in unknown_modules(path.read_text(encoding="utf-8"))
+    ] == []
+
+
+@pytest.mark.parametrize("name", ["holdfast.no_such", "holdfast.no_such.module"])
+def test_a_module_that_is_not_there_is_noticed(name: str) -> None:
+    assert unknown_modules(f"`{name}`") == [name]
 
 
 def test_the_index_names_every_page() -> None:

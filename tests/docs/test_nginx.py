@@ -13,9 +13,9 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from holdfast.prove.stage.folders import short_folder
-from holdfast.prove.stage.ports import quiet_port
-from holdfast.simulator.server import Config, running
+from holdfast_lab.chaos.stage.folders import short_folder
+from holdfast_lab.chaos.stage.ports import quiet_port
+from holdfast_simulator.server import Config, running
 from tests.docs.pages import DOCS
 from tests.support.database import temporary_database
 from tests.support.replica import Replicas

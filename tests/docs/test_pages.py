@@ -12,9 +12,9 @@ import pytest
 import typer
 
 from holdfast.cli.app import app
-from holdfast.prove.stage.folders import running_in, short_folder
-from holdfast.prove.stage.ports import quiet_port
-from holdfast.simulator.server import Config, running
+from holdfast_lab.chaos.stage.folders import running_in, short_folder
+from holdfast_lab.chaos.stage.ports import quiet_port
+from holdfast_simulator.server import Config, running
 from tests.docs import pages
 from tests.requirements import requirement
 from tests.support.database import SERVER_URL, database_url, on_server, temporary_database

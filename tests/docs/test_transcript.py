@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.prove.stage.folders import running_in, short_folder
-from holdfast.prove.stage.ports import quiet_port
+from holdfast_lab.chaos.stage.folders import running_in, short_folder
+from holdfast_lab.chaos.stage.ports import quiet_port
 from scripts import transcript
 
 LIMIT_S = 900

@@ -6,9 +6,9 @@ that are promised, is in `test_prove.py`, which the nightly run makes.
 
 import pytest
 
-from holdfast.prove.attack import Order
-from holdfast.prove.attacks import ATTACKS
-from holdfast.prove.noticed import mutants
+from holdfast_lab.chaos.attack import Order
+from holdfast_lab.chaos.attacks import ATTACKS
+from holdfast_lab.chaos.noticed import mutants
 from scripts.gate.canaries import PROOF
 from tests.requirements import requirement
 from tests.support.tiers import set_seed

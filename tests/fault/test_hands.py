@@ -5,15 +5,15 @@ import itertools
 
 import pytest
 
-from holdfast.prove.hands.stopping import (
+from holdfast_lab.chaos.hands.stopping import (
     TREES,
     Stops,
     edited_while_dead,
     frozen_before_the_start,
     interrupt_tree,
 )
-from holdfast.prove.hands.trials import Blow, Verdict, place, play
-from holdfast.prove.stage.theatre import theatre
+from holdfast_lab.chaos.hands.trials import Blow, Verdict, place, play
+from holdfast_lab.chaos.stage.theatre import theatre
 from tests.requirements import requirement
 
 AROUND = [

@@ -9,10 +9,10 @@ from pathlib import Path
 import orjson
 import pytest
 
-from holdfast.prove.attack import Profile
-from holdfast.prove.attacks import ATTACKS
-from holdfast.prove.noticed import mutants
-from holdfast.prove.report import NAMES, without_mutant
+from holdfast_lab.chaos.attack import Profile
+from holdfast_lab.chaos.attacks import ATTACKS
+from holdfast_lab.chaos.noticed import mutants
+from holdfast_lab.chaos.report import NAMES, without_mutant
 from tests.requirements import requirement
 
 SEED = os.environ.get("HOLDFAST_TEST_SEED", "1")

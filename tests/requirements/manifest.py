@@ -9,10 +9,24 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 _MANIFEST: Final = Path(__file__).with_name("requirements.toml")
+LETTERS: Final[Mapping[str, str]] = {
+    "F": "a capability of the whole product",
+    "L": "a lesson that systems of this kind paid for; `(seed)`: users asked for it first",
+    "S": "invariant: the state of a chat and its owner",
+    "M": "invariant: messages and history",
+    "R": "invariant: readers and streams",
+    "P": "invariant: model providers",
+    "X": "invariant: tools and their effects",
+    "D": "invariant: durability",
+    "A": "invariant: access",
+    "LV": "liveness: what must happen within a time",
+    "T": "an attack; the invariants that it attacks are in parentheses",
+}
+"""The letters of an id → what its sentence is about."""
 
 
 class NotLiteral(Exception):
-    """An id that only running code could tell: nobody could search for it, nor could we."""
+    """An id that only running code could tell: no search would find it."""
 
     def __init__(self, where: str, line: int) -> None:
         super().__init__(f"{where}: line {line}: name requirements by literal strings")

@@ -6,7 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.requirements.manifest import NotLiteral, known_ids, names_in, proofs, sections
+from tests.requirements.manifest import (
+    LETTERS,
+    NotLiteral,
+    known_ids,
+    names_in,
+    proofs,
+    sections,
+)
 
 SAMPLE = """
 pytestmark = pytest.mark.requirement("S1")
@@ -38,6 +45,10 @@ def test_every_series_is_listed_without_gaps() -> None:
         *(f"LV{n}" for n in range(1, 4)),
     }
     assert known_ids() == expected
+
+
+def test_letters_of_every_id_are_explained() -> None:
+    assert {id_.rstrip("0123456789") for id_ in known_ids()} == set(LETTERS)
 
 
 def test_each_sentence_is_one_short_line() -> None:

@@ -10,13 +10,13 @@ from holdfast.bus.lossy import LossyBus
 from holdfast.chats.ledger import Ledger
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import Epoch
-from holdfast.prove.hasty import hasty_try
 from holdfast.stream.feed import Feed
 from holdfast.stream.hub import Hub
 from holdfast.turn import driver
 from holdfast.worker import acquirer
 from holdfast.worker.heartbeat import Lease
 from holdfast.worker.places import TakenPlace
+from holdfast_lab.chaos.hasty import hasty_try
 from tests.support.fake_store import FakeStore
 
 Patch = tuple[object, str, object]

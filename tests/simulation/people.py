@@ -26,7 +26,7 @@ from holdfast.domain.messages import Role
 from holdfast.ports.store import Keyed
 from holdfast.stream.cursor import Cursor
 from holdfast.stream.events import StreamEvent
-from holdfast.stream.view import EMPTY, ChatView, WireEvent, reduce
+from holdfast_client.view import EMPTY, ChatView, WireEvent, reduce
 from tests.support.builders import ORG, OWNER, user
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ class Reader:
             return
         self.events.append(event)
         known, self.cursor = self.cursor, event.cursor or self.cursor
-        wire = WireEvent.of(event)
+        wire = WireEvent.from_bytes(event.json())
         before = self.view
         self.view = reduce(before, wire)
         if event.kind is EventKind.MESSAGE and before.preview is not None and known is not None:

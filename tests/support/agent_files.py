@@ -13,10 +13,10 @@ import aiohttp
 from aiohttp import web
 from pydantic import BaseModel
 
-from holdfast.agent.faults import Refused, faults_told
-from holdfast.agent.files.beneath import Beneath, read_all
-from holdfast.agent.files.beneath import Place as Spot
-from holdfast.agent.files.http import routes
+from holdfast_agent.faults import Refused, faults_told
+from holdfast_agent.files.beneath import Beneath, read_all
+from holdfast_agent.files.beneath import Place as Spot
+from holdfast_agent.files.http import routes
 
 SECRET: Final = "the secret outside"
 SEEN_AS: Final = "/workspace"
@@ -80,7 +80,7 @@ async def serving(place: Place) -> AsyncGenerator[Client]:
 
 _FLIP: Final = """
 import os, sys
-from holdfast.agent.files.kernel import RENAME_EXCHANGE, renameat2
+from holdfast_agent.files.kernel import RENAME_EXCHANGE, renameat2
 folder = os.open(sys.argv[1], os.O_PATH)
 print("flipping", flush=True)
 while os.getppid() != 1:

@@ -62,7 +62,7 @@ def running_agent(
     folder: Path, *flags: str, listen: str | None = None, mutant: str = ""
 ) -> Generator[Agent]:
     """`mutant`: Python that is run in the agent before it starts, to break it."""
-    code = f"{mutant}\nfrom holdfast.agent.command import main\nmain()"
+    code = f"{mutant}\nfrom holdfast_agent.command import main\nmain()"
     process = subprocess.Popen(
         [sys.executable, "-c", code, *arguments(folder, *flags, listen=listen)],
         stdout=subprocess.PIPE,
@@ -88,7 +88,7 @@ def running_agent(
 def refused_start(arguments: Sequence[str]) -> tuple[int, str]:
     """How an agent that must not start ends, and what it says."""
     ended = subprocess.run(
-        [sys.executable, "-m", "holdfast.agent", *arguments],
+        [sys.executable, "-m", "holdfast_agent", *arguments],
         capture_output=True,
         text=True,
         timeout=HANG_S,

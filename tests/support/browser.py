@@ -11,9 +11,9 @@ from typing import Any, Final
 import aiohttp
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
 
-from holdfast.prove.stage.ports import quiet_port
-from holdfast.simulator.server import Config, running
 from holdfast.web.page import STATIC
+from holdfast_lab.chaos.stage.ports import quiet_port
+from holdfast_simulator.server import Config, running
 from tests.support.database import temporary_database
 from tests.support.identity import PASSWORD
 from tests.support.replica import Replicas

@@ -16,8 +16,8 @@ from typing import Final
 import orjson
 from playwright.async_api import Browser, Request
 
-from holdfast.prove.stage.folders import short_folder
-from holdfast.prove.stage.simulator import simulator_process
+from holdfast_lab.chaos.stage.folders import short_folder
+from holdfast_lab.chaos.stage.simulator import simulator_process
 from tests.support.browser import PATIENCE_MS, Site, Tab, a_site, open_tab
 from tests.support.database import temporary_database
 from tests.support.probe import LEAST_TOLD_MS, Probe, Seen, probed

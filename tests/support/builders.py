@@ -21,9 +21,9 @@ from holdfast.domain.ids import (
 )
 from holdfast.domain.messages import Ending, MessageBody, Role
 from holdfast.domain.parts import Need, Text, ToolCall, ToolResult
-from holdfast.prove.stage.people import ORG as ORG
-from holdfast.prove.stage.people import OWNER as OWNER
-from holdfast.prove.stage.people import user as user
+from holdfast_lab.chaos.stage.people import ORG as ORG
+from holdfast_lab.chaos.stage.people import OWNER as OWNER
+from holdfast_lab.chaos.stage.people import user as user
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 WORKER = WorkerId(UUID(int=3))

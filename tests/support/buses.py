@@ -15,8 +15,8 @@ from holdfast.db.migrate import migrate
 from holdfast.domain.chat import Status
 from holdfast.domain.ids import ChatId, Version
 from holdfast.ports.bus import GAP, Episode, Gap, Hint, LivePart, News
-from holdfast.prove.stage.private_postgres import PrivatePostgres, private_postgres
-from holdfast.prove.stage.private_redis import (
+from holdfast_lab.chaos.stage.private_postgres import PrivatePostgres, private_postgres
+from holdfast_lab.chaos.stage.private_redis import (
     PrivateCluster,
     PrivateRedis,
     private_cluster,

@@ -11,7 +11,7 @@ import asyncpg
 
 from holdfast.db.migrate import migrate
 from holdfast.db.pool import Pool, PoolOptions, open_pool
-from holdfast.prove.stage.people import add_user as add_user
+from holdfast_lab.chaos.stage.people import add_user as add_user
 
 MIGRATIONS = sum(
     each.name.endswith(".sql") for each in files("holdfast.db").joinpath("migrations").iterdir()

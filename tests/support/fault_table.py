@@ -12,8 +12,8 @@ import orjson
 
 from holdfast.domain.messages import Ending
 from holdfast.domain.parts import Part, Reasoning, Text, ToolCall
-from holdfast.prove.models.outcomes import ODD, RACING, kept
-from holdfast.simulator.faults import ABOUT, Fault, Place
+from holdfast_lab.chaos.models.outcomes import ODD, RACING, kept
+from holdfast_simulator.faults import ABOUT, Fault, Place
 from tests.support.model import WIRE_NAMES
 from tests.support.provider_faults import Account, Seen
 
@@ -111,7 +111,7 @@ def silent_successes(account: Account) -> list[str]:
 # The page, and the same for `holdfast prove`.
 
 PAGE: Final = "docs/reference/provider-faults.md"
-ROWS: Final = "src/holdfast/prove/models/documented.json"
+ROWS: Final = "packages/holdfast-lab/src/holdfast_lab/chaos/models/documented.json"
 DATE_S: Final = 7.0
 """How far ahead the date lies that a hint may name."""
 _TITLES: Final = {

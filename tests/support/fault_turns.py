@@ -11,9 +11,16 @@ from holdfast.bootstrap import Adapters
 from holdfast.domain.ids import ChatId
 from holdfast.ports.bus import Bus, Hint
 from holdfast.ports.models import Ask, Models, ModelStream
-from holdfast.prove.models.turns import DELAY_S_MAX, Account, is_quick, play, script, settings_of
-from holdfast.prove.stage.people import OWNER
-from holdfast.prove.stage.simulator import simulator_process
+from holdfast_lab.chaos.models.turns import (
+    DELAY_S_MAX,
+    Account,
+    is_quick,
+    play,
+    script,
+    settings_of,
+)
+from holdfast_lab.chaos.stage.people import OWNER
+from holdfast_lab.chaos.stage.simulator import simulator_process
 from tests.support.database import temporary_database
 from tests.support.replica import Elsewhere, Replicas, add_owners
 

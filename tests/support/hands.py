@@ -14,11 +14,11 @@ from holdfast.domain.parts import ToolCall
 from holdfast.domain.workspaces import Workspace
 from holdfast.ports.tools import Run, Toolbox, ToolOutput
 from holdfast.ports.workspaces import Template
-from holdfast.prove.stage.folders import running_in
 from holdfast.tools.workspace.toolbox import WorkspaceTools
 from holdfast.workspace.client import AgentClient
 from holdfast.workspace.keeper import Keeper
 from holdfast.workspace.local import Local, LocalOptions
+from holdfast_lab.chaos.stage.folders import running_in
 from tests.support.workspaces import QUICK, Yard, a_yard
 
 PATIENT = replace(QUICK, patience_s=100.0)
@@ -69,7 +69,7 @@ class Hands:
     def kill_agent(self) -> None:
         """As if its machine had lost power: nobody cleans up."""
         for pid in running_in(self.yard.folder):
-            if b"holdfast.agent" in Path(f"/proc/{pid}/cmdline").read_bytes():
+            if b"holdfast_agent" in Path(f"/proc/{pid}/cmdline").read_bytes():
                 os.kill(pid, signal.SIGKILL)
 
     @asynccontextmanager

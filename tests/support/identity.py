@@ -27,7 +27,7 @@ from holdfast.identity.keys import ApiKeys, MadeKey
 from holdfast.identity.passwords import PasswordOptions, Passwords
 from holdfast.identity.sign_in import Opened, PasswordLogin, SignInOptions, SignIns, Visitor
 from holdfast.identity.throttle import Throttle, ThrottleOptions
-from holdfast.prove.stage.client import PASSWORD as PASSWORD
+from holdfast_lab.chaos.stage.client import PASSWORD as PASSWORD
 from tests.support.database import cloned_pool
 from tests.support.doubles import HandClock, KeptHints
 from tests.support.passwords import CHEAP

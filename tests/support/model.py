@@ -25,7 +25,7 @@ from holdfast.providers.types import (
     Tool,
 )
 from holdfast.providers.wires import WIRES
-from holdfast.sse import SseParser
+from holdfast_client.sse import SseParser
 
 NOW: Final = datetime(2026, 11, 14, 12, 0, tzinfo=UTC)
 GOLDEN: Final = Path(__file__).parent.parent / "golden" / "providers"

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from holdfast.prove.stage.ports import quiet_port
-from holdfast.prove.stage.private_postgres import servers_user
+from holdfast_lab.chaos.stage.ports import quiet_port
+from holdfast_lab.chaos.stage.private_postgres import servers_user
 from tests.support.waits import HANG_S
 
 SERVERS_MAX = 3

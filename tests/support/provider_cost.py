@@ -12,13 +12,13 @@ import aiohttp
 from holdfast.domain.messages import Ending, MessageBody
 from holdfast.domain.parts import ToolCall, ToolResult
 from holdfast.ports.models import ArgumentsDelta, ReasoningDelta, TextDelta, Usage
-from holdfast.prove.stage.simulator import simulator_process
 from holdfast.providers.catalog import facts_of
 from holdfast.providers.endpoints import VENDORS
 from holdfast.providers.prices import cost_micros
 from holdfast.providers.stream import Deadlines, ModelStream
 from holdfast.providers.transport import Transport, open_transport
 from holdfast.providers.types import CachePolicy, Call, ProviderTool
+from holdfast_lab.chaos.stage.simulator import simulator_process
 from tests.support.model import TOOLS, assistant, results, user
 from tests.support.simulated import endpoint_at
 

@@ -12,11 +12,11 @@ from typing import Final
 from holdfast.domain.parts import Part
 from holdfast.ports import models
 from holdfast.ports.models import Usage
-from holdfast.prove.stage.simulator import simulator_process
 from holdfast.providers.errors import ProviderError
 from holdfast.providers.stream import Deadlines, ModelStream
 from holdfast.providers.transport import Transport, open_transport
-from holdfast.simulator.faults import Fault
+from holdfast_lab.chaos.stage.simulator import simulator_process
+from holdfast_simulator.faults import Fault
 from tests.support.model import WIRE_NAMES, call_for, user
 from tests.support.simulated import endpoint_at
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
 
-from holdfast.prove.stage.proxy import listening
+from holdfast_lab.chaos.stage.proxy import listening
 
 _HEAD_END: Final = b"\r\n\r\n"
 

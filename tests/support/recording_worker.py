@@ -16,8 +16,8 @@ import orjson
 
 from holdfast.bootstrap import Adapters, open_server
 from holdfast.settings import Settings
-from holdfast.tools.testing import Testing
 from holdfast.tools.toolbox import Combined
+from holdfast_lab.chaos.stage.tools import Testing
 from tests.support.replica import Replicas
 
 READY = b"ready\n"

@@ -13,9 +13,9 @@ from holdfast.domain.chat import Chat, Status
 from holdfast.domain.commands import Create
 from holdfast.domain.ids import ChatId, UserId
 from holdfast.domain.messages import MessageBody
-from holdfast.prove.stage.simulator import simulator_process
 from holdfast.settings import Settings, read_settings
-from holdfast.simulator.server import Config, running
+from holdfast_lab.chaos.stage.simulator import simulator_process
+from holdfast_simulator.server import Config, running
 from tests.support.builders import ORG, OWNER
 from tests.support.database import temporary_database
 from tests.support.waits import HANG_S, LIFE_S

@@ -11,11 +11,11 @@ from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Literal, cast
 
-from holdfast.sdk import AsyncChat, AsyncClient, Chat, Client
-from holdfast.sdk.aio import chat as aio_chat
-from holdfast.sdk.aio import client as aio_client
-from holdfast.sdk.sync import chat as sync_chat
-from holdfast.sdk.sync import client as sync_client
+from holdfast_client import AsyncChat, AsyncClient, Chat, Client
+from holdfast_client.aio import chat as aio_chat
+from holdfast_client.aio import client as aio_client
+from holdfast_client.sync import chat as sync_chat
+from holdfast_client.sync import client as sync_client
 
 Half = Literal["async", "sync"]
 HALVES: tuple[Half, ...] = ("async", "sync")

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from holdfast.prove.models.turns import PATHS
 from holdfast.providers.endpoints import VENDORS, endpoint_of
 from holdfast.providers.types import Endpoint
+from holdfast_lab.chaos.models.turns import PATHS
 
 
 def endpoint_at(url: str, wire: str, **headers: str) -> Endpoint:

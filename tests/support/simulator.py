@@ -3,11 +3,11 @@
 import copy
 from typing import Any
 
-from holdfast.simulator.asked import WireName
-from holdfast.simulator.chance import Chance
-from holdfast.simulator.seal import Purpose, seal
-from holdfast.simulator.server import WIRES
-from holdfast.simulator.wires.base import Call, Wire
+from holdfast_simulator.asked import WireName
+from holdfast_simulator.chance import Chance
+from holdfast_simulator.seal import Purpose, seal
+from holdfast_simulator.server import WIRES
+from holdfast_simulator.wires.base import Call, Wire
 
 Json = dict[str, Any]
 

@@ -34,12 +34,12 @@ from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId, Seq
 from holdfast.domain.messages import Ending, MessageBody
 from holdfast.ports.bus import Bus, Episode, LivePart
-from holdfast.prove.stage.private_redis import private_redis
 from holdfast.stream.cursor import Cursor
 from holdfast.stream.events import StreamEvent
 from holdfast.stream.hub import Hub
 from holdfast.stream.options import HubOptions
-from holdfast.stream.view import EMPTY, ChatView, WireEvent, as_json, reduce
+from holdfast_client.view import EMPTY, ChatView, WireEvent, as_json, reduce
+from holdfast_lab.chaos.stage.private_redis import private_redis
 from tests.support.builders import ORG, OWNER, asks, backoff, error, reply, results, user
 from tests.support.buses import CALM, BusServer, OnPostgres, OnRedis, until
 from tests.support.database import add_user, cloned_pool, temporary_database
@@ -76,7 +76,7 @@ class Recorder:
     def take(self, event: StreamEvent) -> None:
         if event.kind is not EventKind.PING:
             self.events.append(event)
-            self.view = reduce(self.view, WireEvent.of(event))
+            self.view = reduce(self.view, WireEvent.from_bytes(event.json()))
         self._some.set()
 
     async def until(self, true: Callable[["Recorder"], bool], within_s: float = HANG_S) -> None:

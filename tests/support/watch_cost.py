@@ -24,8 +24,8 @@ from holdfast.db.store import LOAD, LOAD_MANY
 from holdfast.domain.chat import Chat
 from holdfast.domain.commands import SendMessage
 from holdfast.domain.events import EventKind
-from holdfast.prove.stage.private_redis import private_redis
 from holdfast.stream.hub import Hub
+from holdfast_lab.chaos.stage.private_redis import private_redis
 from tests.support.builders import user
 from tests.support.buses import until
 from tests.support.replica import Replicas, ask, replicas_apart

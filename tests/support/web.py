@@ -11,10 +11,10 @@ import aiohttp
 from holdfast.bootstrap import Adapters
 from holdfast.bootstrap.edge import Served, create_first_with_key, open_served
 from holdfast.bootstrap.server import Server
-from holdfast.prove.stage.client import ADMIN_EMAIL as ADMIN_EMAIL
-from holdfast.prove.stage.client import OUR_ORIGIN as OUR_ORIGIN
-from holdfast.prove.stage.client import PASSWORD, Client, add_member
-from holdfast.prove.stage.client import Answer as Answer
+from holdfast_lab.chaos.stage.client import ADMIN_EMAIL as ADMIN_EMAIL
+from holdfast_lab.chaos.stage.client import OUR_ORIGIN as OUR_ORIGIN
+from holdfast_lab.chaos.stage.client import PASSWORD, Client, add_member
+from holdfast_lab.chaos.stage.client import Answer as Answer
 from tests.support.replica import Replicas
 from tests.support.waits import LIFE_S
 

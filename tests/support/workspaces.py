@@ -17,11 +17,11 @@ from holdfast.db.workspaces import PostgresWorkspaces
 from holdfast.domain.chat import Chat
 from holdfast.domain.workspaces import Workspace, WorkspaceId, WorkspaceStatus
 from holdfast.ports.workspaces import Template, WorkspaceStore
-from holdfast.prove.stage.folders import running_in, short_folder
 from holdfast.workspace.keeper import Keeper, open_keeper
 from holdfast.workspace.local import Local, LocalOptions
 from holdfast.workspace.options import KeeperOptions
 from holdfast.workspace.provisioning import Provisioner
+from holdfast_lab.chaos.stage.folders import running_in, short_folder
 from tests.support.builders import ORG, OWNER
 from tests.support.database import add_user, temporary_database
 from tests.support.doubles import SeededIds
@@ -31,7 +31,7 @@ from tests.support.world import World, postgres_world
 
 def counted_agent(pause_s: float = 0) -> tuple[str, ...]:
     """The agent; each start of it leaves a mark in its state folder, and may take its time."""
-    begin = f'touch "$6/boot-$$"; sleep {pause_s}; exec "$0" -m holdfast.agent "$@"'
+    begin = f'touch "$6/boot-$$"; sleep {pause_s}; exec "$0" -m holdfast_agent "$@"'
     return ("/bin/sh", "-c", begin, sys.executable)
 
 

@@ -22,7 +22,7 @@ from holdfast.domain.messages import Message, MessageBody
 from holdfast.ports.history import History
 from holdfast.ports.leases import Leases
 from holdfast.ports.store import Keyed, Store
-from holdfast.prove.stage.people import ACTOR as ACTOR
+from holdfast_lab.chaos.stage.people import ACTOR as ACTOR
 from tests.support.builders import ORG, OWNER
 from tests.support.database import add_user
 from tests.support.doubles import HandClock, KeptHints, SeededIds

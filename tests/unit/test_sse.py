@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.sse import EventTooLarge, SseParser
+from holdfast_client.sse import EventTooLarge, SseParser
 
 STREAM = (
     b'\xef\xbb\xbf: hello\n\nevent: one\ndata: {"a":\ndata:  1}\n\n'

@@ -7,7 +7,7 @@ import pytest
 
 from holdfast.workspace import client as client_module
 from holdfast.workspace.client import AgentClient, AgentGone, AgentRefused
-from holdfast.workspace.wire import Fault, FaultCode, ReadFile, Start
+from holdfast_agent.wire import Fault, FaultCode, ReadFile, Start
 from tests.support.servers import Peer, answer, serving
 
 ABOUT = b'{"version":"1","boot_id":"b","root":"/","sandbox":{"mode":"external","works":true}}'

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from holdfast.workspace.client import AgentClient, AgentRefused
-from holdfast.workspace.wire import FaultCode, Start, State
+from holdfast_agent.wire import FaultCode, Start, State
 from tests.support.agents import Agent, arguments, refused_start, running_agent
 
 TOKEN: Final = "a-token-of-some-length"

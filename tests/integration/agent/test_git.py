@@ -7,14 +7,14 @@ from typing import Final
 
 import pytest
 
-from holdfast.prove.walls.wall import give, workspace
 from holdfast.workspace.client import AgentClient
-from holdfast.workspace.wire import ReadFile, Start
+from holdfast_agent.wire import ReadFile, Start
+from holdfast_lab.chaos.walls.wall import give, workspace
 from tests.requirements import requirement
 from tests.support.agents import running_agent
 from tests.support.hostile import HOOKS, Hostile, hostile_tree
 
-UNGUARDED: Final = "import holdfast.agent.serving as s; s.git_env = lambda *_: {}"
+UNGUARDED: Final = "import holdfast_agent.serving as s; s.git_env = lambda *_: {}"
 """The mutant: the guard is asked for and says nothing."""
 
 

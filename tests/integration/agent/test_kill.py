@@ -14,7 +14,7 @@ from typing import Final
 import pytest
 
 from holdfast.workspace.client import AgentClient
-from holdfast.workspace.wire import Start, State
+from holdfast_agent.wire import Start, State
 from tests.support.agents import Agent, alive_with, running_agent
 
 TRIALS: Final = 3
@@ -48,10 +48,10 @@ KEEPER_KILLER: Final = f'(setsid sh -c "{STUBBORN}" &)\nsleep 0.2; kill -9 $PPID
 
 ONLY_THE_FIRST: Final = """
 import os, signal
-from holdfast.agent import spawned
+from holdfast_agent import spawned
 spawned.Spawned._strike = lambda self: os.kill(self.pid, signal.SIGKILL)
 async def nobody(roots, family): pass
-from holdfast.agent import processes
+from holdfast_agent import processes
 processes.strangers_gone = nobody
 """
 """Mutant: kills the launcher and trusts that the rest follows."""
@@ -164,7 +164,7 @@ async def test_the_agent_outlives_whoever_started_it(folder: Path) -> None:
     assert shell is not None
     (folder / "root").mkdir()
     script = (
-        f'"$0" -m holdfast.agent --root {folder}/root --state {folder}/state '
+        f'"$0" -m holdfast_agent --root {folder}/root --state {folder}/state '
         f"--listen unix:{folder}/agent.sock --sandbox external > {folder}/log 2>&1 & "
         f"echo $! > {folder}/pid; kill -9 $$"
     )

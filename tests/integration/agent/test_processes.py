@@ -6,7 +6,7 @@ from typing import Literal
 import pytest
 
 from holdfast.workspace.client import AgentClient, AgentRefused
-from holdfast.workspace.wire import FaultCode, Input, Look, Process, Signal, Start, State
+from holdfast_agent.wire import FaultCode, Input, Look, Process, Signal, Start, State
 from tests.requirements import requirement
 from tests.support.agents import Agent, running_agent
 

@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 
 from holdfast.workspace.client import AgentClient, AgentGone, AgentRefused
-from holdfast.workspace.wire import FaultCode, Start, State
+from holdfast_agent.wire import FaultCode, Start, State
 from tests.requirements import requirement
 from tests.support.agents import arguments, refused_start, running_agent
 
@@ -15,14 +15,14 @@ SOON_S: Final = 60
 EFFECT: Final = Start(command="echo ran >> effects; echo up; sleep 1000")
 
 FORGETFUL: Final = """
-from holdfast.agent import journal
+from holdfast_agent import journal
 async def nothing(self, remembered): pass
 journal.Journal.write = nothing
 """
 """Mutant: starts without having written down that it will."""
 DIES_AFTER_IT: Final = """
 import os, signal
-from holdfast.agent import processes
+from holdfast_agent import processes
 real = processes.Processes._spawn
 def dies(self, *given):
     real(self, *given)
@@ -31,7 +31,7 @@ processes.Processes._spawn = dies
 """
 DIES_BEFORE_IT: Final = """
 import os, signal
-from holdfast.agent import processes
+from holdfast_agent import processes
 processes.Processes._spawn = lambda *given: os.kill(os.getpid(), signal.SIGKILL)
 """
 

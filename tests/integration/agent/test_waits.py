@@ -10,21 +10,21 @@ from typing import Final
 import pytest
 
 from holdfast.workspace.client import AgentClient, AgentGone
-from holdfast.workspace.wire import Input, Look, Start, State
+from holdfast_agent.wire import Input, Look, Start, State
 from tests.requirements import requirement
 from tests.support.agents import Agent, running_agent
 
 SOON_S: Final = 60
 WAITS: Final = 500
 
-IMPATIENT: Final = "from holdfast.agent import http\nhttp.ALIVE_S = 0.2"
+IMPATIENT: Final = "from holdfast_agent import http\nhttp.ALIVE_S = 0.2"
 """Not a mutant: a blank every 0.2 s instead of every 10."""
-PATIENT: Final = "from holdfast.agent import http\nhttp.ALIVE_S = 1000"
+PATIENT: Final = "from holdfast_agent import http\nhttp.ALIVE_S = 1000"
 """No blanks at all: what the agent does then, it does for the waiting alone."""
 POLLING: Final = f"""
 {PATIENT}
 import asyncio
-from holdfast.agent.bells import Bell
+from holdfast_agent.bells import Bell
 async def until(self, met, *, within_s):
     end = asyncio.get_running_loop().time() + within_s
     while not met() and asyncio.get_running_loop().time() < end:

@@ -12,7 +12,7 @@ from holdfast.bus.redis_nodes import Names, slot_of
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.ids import ChatId
 from holdfast.ports.bus import GAP, LivePart
-from holdfast.prove.stage.private_redis import PrivateCluster, PrivateRedis, private_cluster
+from holdfast_lab.chaos.stage.private_redis import PrivateCluster, PrivateRedis, private_cluster
 from tests.support.builders import CHAT
 from tests.support.buses import EPISODE, OnCluster, gaps, hint, part, take, take_until
 from tests.support.doubles import SeededIds

@@ -11,9 +11,9 @@ import pytest_asyncio
 from holdfast.bootstrap import Adapters
 from holdfast.domain.parts import Need
 from holdfast.ports.tools import Run, ToolOutput, ToolSpec
-from holdfast.simulator.script import parse_script
-from holdfast.simulator.server import Config, running
 from holdfast.tools.toolbox import Combined, Function, Functions
+from holdfast_simulator.script import parse_script
+from holdfast_simulator.server import Config, running
 from tests.support.database import temporary_database
 from tests.support.replica import Replicas
 from tests.support.terminal import Cli

@@ -134,9 +134,12 @@ SERVER = ["asyncpg", "fastapi", "uvicorn", "redis", "aiohttp", "holdfast.web", "
     [
         (
             "import holdfast.cli.app",
-            [*SERVER, "holdfast.sdk", "httpx2", "pydantic", "rich.markdown"],
+            [*SERVER, "holdfast_client", "httpx2", "pydantic", "rich.markdown"],
         ),
-        ("import holdfast.cli.app, holdfast.sdk, holdfast.cli.follow, holdfast.cli.screen", SERVER),
+        (
+            "import holdfast.cli.app, holdfast_client, holdfast.cli.follow, holdfast.cli.screen",
+            SERVER,
+        ),
     ],
 )
 async def test_a_client_loads_no_server(code: str, foreign: list[str]) -> None:

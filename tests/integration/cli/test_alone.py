@@ -17,7 +17,7 @@ import pytest
 from holdfast.bootstrap import Server
 from holdfast.domain.chat import Chat, Status
 from holdfast.domain.ids import ChatId, WorkerId
-from holdfast.prove.stage.ports import quiet_port
+from holdfast_lab.chaos.stage.ports import quiet_port
 from tests.integration.cli.test_worker import environment, models_of, ready, worker
 from tests.requirements import requirement
 from tests.support.builders import user

@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 import orjson
 import pytest
 
-from holdfast.prove.stage.ports import quiet_port
-from holdfast.simulator.server import Config, running
+from holdfast_lab.chaos.stage.ports import quiet_port
+from holdfast_simulator.server import Config, running
 from tests.integration.cli.conftest import SCRIPT
 from tests.integration.cli.test_worker import environment, models_of, ready
 from tests.support.database import temporary_database

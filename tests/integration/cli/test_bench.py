@@ -12,8 +12,8 @@ import pytest
 
 from holdfast.bootstrap import Adapters
 from holdfast.ports.bus import Bus, LivePart
-from holdfast.simulator.server import Config, running
 from holdfast.web.streaming import EventStream
+from holdfast_simulator.server import Config, running
 from tests.support.database import temporary_database
 from tests.support.replica import Replicas
 from tests.support.terminal import Cli

@@ -11,11 +11,11 @@ import asyncpg
 import orjson
 import pytest
 
-from holdfast.bench.direct import DirectRun
-from holdfast.bench.load import Load
-from holdfast.bench.running import LoadRun, Target
-from holdfast.bench.visits import VisitRun
-from holdfast.simulator.server import Config, running
+from holdfast_lab.bench.direct import DirectRun
+from holdfast_lab.bench.load import Load
+from holdfast_lab.bench.running import LoadRun, Target
+from holdfast_lab.bench.visits import VisitRun
+from holdfast_simulator.server import Config, running
 from tests.support.database import temporary_database
 from tests.support.replica import Replicas
 from tests.support.terminal import Cli

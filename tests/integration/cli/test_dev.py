@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from holdfast.cli.app import app
 from holdfast.cli.dev import binaries
-from holdfast.prove.stage.folders import running_in, short_folder
+from holdfast_lab.chaos.stage.folders import running_in, short_folder
 from tests.support.database import temporary_database
 from tests.support.dev import Dev, dev, ended, started
 
@@ -153,7 +153,7 @@ async def an_agent(running: Dev, folder: Path) -> int:
 
 
 def agents_in(folder: Path) -> list[int]:
-    return [pid for pid in running_in(folder) if b"holdfast.agent" in command_line(pid)]
+    return [pid for pid in running_in(folder) if b"holdfast_agent" in command_line(pid)]
 
 
 def command_line(pid: int) -> bytes:

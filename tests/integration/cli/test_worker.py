@@ -20,8 +20,8 @@ from typer.testing import CliRunner
 
 from holdfast.cli.app import app
 from holdfast.db.migrate import newest_migration
-from holdfast.prove.stage.ports import quiet_port
 from holdfast.settings import Settings
+from holdfast_lab.chaos.stage.ports import quiet_port
 from tests.support.builders import user
 from tests.support.replica import API_KEY, Replicas, ask, at_rest, replicas
 from tests.support.waits import HANG_S

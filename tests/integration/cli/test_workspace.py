@@ -8,8 +8,8 @@ from pathlib import Path
 import orjson
 import pytest
 
-from holdfast.prove.stage.folders import running_in, short_folder
-from holdfast.simulator.server import Config, running
+from holdfast_lab.chaos.stage.folders import running_in, short_folder
+from holdfast_simulator.server import Config, running
 from tests.support.database import temporary_database
 from tests.support.replica import Replicas
 from tests.support.terminal import Cli, golden, masked

@@ -15,7 +15,7 @@ from holdfast.db.store import PostgresStore, fetch_row
 from holdfast.db.writable import check_writable
 from holdfast.domain.commands import SendMessage
 from holdfast.domain.errors import DatabaseReadOnly, Unavailable
-from holdfast.prove.stage.private_postgres import private_postgres
+from holdfast_lab.chaos.stage.private_postgres import private_postgres
 from tests.requirements import requirement
 from tests.support.builders import CHAT, ORG, OWNER, user
 from tests.support.database import add_user, on_server, temporary_database

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from holdfast.cli.exits import Exit
-from holdfast.prove.stage.folders import running_in, short_folder
+from holdfast_lab.chaos.stage.folders import running_in, short_folder
 
 
 @pytest.mark.nightly

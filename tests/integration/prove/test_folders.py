@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from holdfast.prove.stage.folders import running_in, short_folder
+from holdfast_lab.chaos.stage.folders import running_in, short_folder
 
 DEAF = """
 import signal, sys, time

@@ -8,10 +8,10 @@ import pytest
 import pytest_asyncio
 
 from holdfast.ports.models import TextDelta, Usage
-from holdfast.prove.stage.simulator import simulator_process
 from holdfast.providers.prices import cost_micros
 from holdfast.providers.stream import ModelStream
 from holdfast.providers.transport import open_transport
+from holdfast_lab.chaos.stage.simulator import simulator_process
 from tests.support import provider_cost
 from tests.support.model import call_for, user
 from tests.support.provider_cost import AT, Bill

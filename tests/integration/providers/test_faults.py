@@ -11,12 +11,12 @@ import pytest
 import pytest_asyncio
 
 from holdfast.domain.chat import ErrorKind
-from holdfast.prove.models.outcomes import ODD, RACING
-from holdfast.prove.stage.simulator import simulator_process
 from holdfast.providers.errors import ProviderError
 from holdfast.providers.stream import ModelStream
 from holdfast.providers.transport import open_transport
-from holdfast.simulator.faults import ABOUT, Fault, Place
+from holdfast_lab.chaos.models.outcomes import ODD, RACING
+from holdfast_lab.chaos.stage.simulator import simulator_process
+from holdfast_simulator.faults import ABOUT, Fault, Place
 from scripts import generate_provider_faults
 from tests.requirements import requirement
 from tests.support import provider_faults

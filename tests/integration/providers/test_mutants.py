@@ -7,14 +7,14 @@ from typing import Any
 import aiohttp
 import pytest
 
-from holdfast.domain.addresses import is_public
 from holdfast.domain.chat import ErrorKind
-from holdfast.prove.half import half_finish
 from holdfast.providers import stream as stream_module
 from holdfast.providers.errors import ProviderError
 from holdfast.providers.stream import ModelStream
 from holdfast.providers.transport import Transport
-from holdfast.simulator.faults import Fault
+from holdfast_agent.addresses import is_public
+from holdfast_lab.chaos.half import half_finish
+from holdfast_simulator.faults import Fault
 from tests.requirements import requirement
 from tests.support import provider_faults
 from tests.support.fault_table import silent_successes

@@ -6,9 +6,9 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Final
 
-from holdfast.prove.walls.wall import give, workspace
 from holdfast.workspace.client import AgentClient
-from holdfast.workspace.wire import Look, Start, State
+from holdfast_agent.wire import Look, Start, State
+from holdfast_lab.chaos.walls.wall import give, workspace
 from tests.support.agents import Agent, alive_with, running_agent
 
 CHAT: Final = "chat"

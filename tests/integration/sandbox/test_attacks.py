@@ -6,14 +6,14 @@ from typing import Final
 
 import pytest
 
-from holdfast.agent.faults import Refused
-from holdfast.agent.launching import Command
-from holdfast.agent.sandbox.bubblewrap import Bubblewrap
-from holdfast.agent.sandbox.opening import open_bubblewrap
-from holdfast.prove.walls import breached
-from holdfast.prove.walls.breached import MUTANTS, attacked_through, attacked_with_open_proxy
-from holdfast.prove.walls.wall import open_wall, options_for, workspace
-from holdfast.workspace.wire import FaultCode
+from holdfast_agent.faults import Refused
+from holdfast_agent.launching import Command
+from holdfast_agent.sandbox.bubblewrap import Bubblewrap
+from holdfast_agent.sandbox.opening import open_bubblewrap
+from holdfast_agent.wire import FaultCode
+from holdfast_lab.chaos.walls import breached
+from holdfast_lab.chaos.walls.breached import MUTANTS, attacked_through, attacked_with_open_proxy
+from holdfast_lab.chaos.walls.wall import open_wall, options_for, workspace
 from tests.requirements import requirement
 
 KERNEL_SAYS_NO: Final = {

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, suppress
 
 import pytest
 
-from holdfast.agent.sandbox.egress import (
+from holdfast_agent.sandbox.egress import (
     Denied,
     EgressProxy,
     EgressRules,
@@ -15,7 +15,7 @@ from holdfast.agent.sandbox.egress import (
     egress_rules,
     open_egress,
 )
-from holdfast.prove.walls.wall import open_wall, options_for, run, workspace
+from holdfast_lab.chaos.walls.wall import open_wall, options_for, run, workspace
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ async def test_it_is_the_look_at_the_address_that_denies_it(
     def anything(_address: object) -> bool:
         return True
 
-    monkeypatch.setattr("holdfast.agent.sandbox.egress.is_public", anything)
+    monkeypatch.setattr("holdfast_agent.sandbox.egress.is_public", anything)
     rules = EgressRules((HostRule.parse("listed.example"),))
 
     assert await rules.addresses_of("listed.example", 443) == ["127.0.0.1"]

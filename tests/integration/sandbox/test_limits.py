@@ -11,12 +11,12 @@ from typing import Final
 
 import pytest
 
-from holdfast.agent.faults import Refused
-from holdfast.agent.launching import Command
-from holdfast.agent.sandbox.bubblewrap import Bubblewrap
-from holdfast.agent.sandbox.cgroups import Cgroups, Kind, find_trees
-from holdfast.agent.sandbox.opening import open_bubblewrap
-from holdfast.prove.walls.wall import (
+from holdfast_agent.faults import Refused
+from holdfast_agent.launching import Command
+from holdfast_agent.sandbox.bubblewrap import Bubblewrap
+from holdfast_agent.sandbox.cgroups import Cgroups, Kind, find_trees
+from holdfast_agent.sandbox.opening import open_bubblewrap
+from holdfast_lab.chaos.walls.wall import (
     Ran,
     begun,
     give,

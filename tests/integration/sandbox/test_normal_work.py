@@ -14,8 +14,8 @@ from zipfile import ZipFile
 import pytest
 from typing_extensions import override
 
-from holdfast.agent.sandbox.bubblewrap import Bubblewrap
-from holdfast.prove.walls.wall import begun, give, ground_of, open_wall, run
+from holdfast_agent.sandbox.bubblewrap import Bubblewrap
+from holdfast_lab.chaos.walls.wall import begun, give, ground_of, open_wall, run
 
 WHEEL: Final = "tiny_thing-1.0-py3-none-any.whl"
 

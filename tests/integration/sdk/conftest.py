@@ -4,8 +4,8 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from holdfast.sdk import AsyncClient
-from holdfast.simulator.server import Config, running
+from holdfast_client import AsyncClient
+from holdfast_simulator.server import Config, running
 from tests.support.database import temporary_database
 from tests.support.replica import Replicas
 from tests.support.sdk import HALVES, Half, sdk_client

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from holdfast.sdk import AsyncClient, errors, models
+from holdfast_client import AsyncClient, errors, models
 from tests.support.identity import PASSWORD
 from tests.support.proxy import a_proxy
 from tests.support.sdk import Half, sdk_client

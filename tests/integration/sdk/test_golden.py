@@ -13,8 +13,8 @@ import orjson
 import pytest
 from aiohttp import web
 
-from holdfast.sdk.aio.follow import Transport
-from holdfast.stream.view import as_json
+from holdfast_client.aio.follow import Transport
+from holdfast_client.view import as_json
 from tests.support.sdk import Half, sdk_client
 
 FIXTURES = sorted((Path(__file__).parents[2] / "golden" / "stream").glob("*.json"))

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import orjson
 import pytest
 
-from holdfast.sdk import AsyncChat
-from holdfast.sdk.aio.follow import Transport
-from holdfast.sdk.errors import ApiError
-from holdfast.sdk.events import Event
-from holdfast.stream.view import EMPTY, WireEvent, reduce
+from holdfast_client import AsyncChat
+from holdfast_client.aio.follow import Transport
+from holdfast_client.errors import ApiError
+from holdfast_client.events import Event
+from holdfast_client.view import EMPTY, WireEvent, reduce
 from tests.support.buses import until
 from tests.support.proxy import Cut, a_proxy
 from tests.support.sdk import Half, sdk_client

@@ -2,8 +2,8 @@
 
 import pytest
 
-from holdfast.sdk import AsyncClient, errors, tool
-from holdfast.sdk.models import ToolResultPart
+from holdfast_client import AsyncClient, errors, tool
+from holdfast_client.models import ToolResultPart
 from tests.support.sdk import Half
 
 ran: list[tuple[int, int]] = []

@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.bootstrap import Adapters
 from holdfast.ports.bus import Bus, Hint
-from holdfast.prove.stage.private_redis import private_redis
+from holdfast_lab.chaos.stage.private_redis import private_redis
 from tests.support.replica import replicas_apart
 from tests.support.watch_cost import Cost, measure, watched
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from holdfast.domain.events import EventKind
-from holdfast.prove.models.documented import documented
-from holdfast.prove.models.problems import problems as told_problems
-from holdfast.prove.models.turns import HURRIED, LONG_S, Account
-from holdfast.simulator.faults import Fault
+from holdfast_lab.chaos.models.documented import documented
+from holdfast_lab.chaos.models.problems import problems as told_problems
+from holdfast_lab.chaos.models.turns import HURRIED, LONG_S, Account
+from holdfast_simulator.faults import Fault
 from tests.requirements import requirement
 from tests.support.fault_turns import faulty_cell, run
 

@@ -24,7 +24,7 @@ from holdfast.bus.postgres import open_postgres_bus
 from holdfast.bus.redis import open_redis_bus
 from holdfast.bus.redis_nodes import READERS_AT_ONCE
 from holdfast.domain.chat import Status
-from holdfast.prove.stage.private_redis import PrivateRedis, private_redis
+from holdfast_lab.chaos.stage.private_redis import PrivateRedis, private_redis
 from tests.support.churn import TOGETHER_MAX, Churn
 from tests.support.replica import replicas_apart
 

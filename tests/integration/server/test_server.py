@@ -22,8 +22,8 @@ from holdfast.domain.messages import Role
 from holdfast.domain.outcome import Answer, Outcome
 from holdfast.domain.parts import Text, ToolResult
 from holdfast.ports.store import JUST_THE_CHAT, Asking, Created, Keyed, Loaded, Stamp, Store
-from holdfast.prove.stage.private_redis import private_redis
 from holdfast.settings import WrongSettings, read_settings
+from holdfast_lab.chaos.stage.private_redis import private_redis
 from tests.support.builders import user
 from tests.support.buses import until
 from tests.support.database import on_server, temporary_database

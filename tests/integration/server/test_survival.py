@@ -13,7 +13,7 @@ import aiohttp
 import asyncpg
 import pytest
 
-from holdfast.simulator.server import Config, running
+from holdfast_simulator.server import Config, running
 from tests.integration.cli.test_worker import environment, models_of, ready
 from tests.requirements import requirement
 from tests.support.database import on_server, temporary_database

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from holdfast.simulator.server import Config, Simulator, running
+from holdfast_simulator.server import Config, Simulator, running
 
 
 @pytest.fixture

@@ -8,14 +8,14 @@ from pathlib import Path
 import aiohttp
 from typer.testing import CliRunner
 
-from holdfast.simulator.command import app
-from holdfast.simulator.faults import Fault
+from holdfast_simulator.command import app
+from holdfast_simulator.faults import Fault
 
 
 async def test_it_runs_as_a_process_with_a_script(tmp_path: Path) -> None:
     script = tmp_path / "script.json"
     script.write_text('{"steps": [{"do": "say \\"from the script\\""}]}')
-    arguments = ["-m", "holdfast.simulator", "--port", "0", "--rate", "0", "--script", str(script)]
+    arguments = ["-m", "holdfast_simulator", "--port", "0", "--rate", "0", "--script", str(script)]
     process = await asyncio.create_subprocess_exec(
         sys.executable, *arguments, stdout=asyncio.subprocess.PIPE
     )

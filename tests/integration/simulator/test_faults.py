@@ -8,9 +8,9 @@ from itertools import pairwise
 
 import pytest
 
-from holdfast.simulator.asked import WireName
-from holdfast.simulator.faults import Fault
-from holdfast.simulator.server import Simulator
+from holdfast_simulator.asked import WireName
+from holdfast_simulator.faults import Fault
+from holdfast_simulator.server import Simulator
 from tests.support.raw_http import Ending, Json, Outcome, post
 from tests.support.simulator import KEYS, PATHS, body
 

@@ -5,8 +5,8 @@ The replay is also refused where it should be: a changed signature, a draft inst
 
 import copy
 
-from holdfast.simulator.asked import WireName
-from holdfast.simulator.server import Simulator
+from holdfast_simulator.asked import WireName
+from holdfast_simulator.server import Simulator
 from tests.support.raw_http import Json, Outcome, post
 from tests.support.simulator import KEYS, PATHS, body
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.simulator.directives import find
-from holdfast.simulator.faults import Fault
-from holdfast.simulator.jsons import loads
-from holdfast.simulator.scenarios import SCENARIOS
-from holdfast.simulator.script import parse_script
-from holdfast.simulator.server import Simulator
+from holdfast_simulator.directives import find
+from holdfast_simulator.faults import Fault
+from holdfast_simulator.jsons import loads
+from holdfast_simulator.scenarios import SCENARIOS
+from holdfast_simulator.script import parse_script
+from holdfast_simulator.server import Simulator
 
 PAGE = (Path(__file__).parents[3] / "docs/how-to/simulate.md").read_text(encoding="utf-8")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.simulator.server import Simulator
+from holdfast_simulator.server import Simulator
 
 with warnings.catch_warnings():
     # Its own source holds a bad escape, which warns when it is first compiled.

@@ -9,7 +9,7 @@ import pytest
 from openai.types.chat import ChatCompletionMessageToolCall
 from openai.types.responses import ResponseReasoningItem
 
-from holdfast.simulator.server import Simulator
+from holdfast_simulator.server import Simulator
 from tests.support.simulator import SCHEMA
 
 GOLDEN = {"x-sim-scenario": "golden"}

@@ -6,10 +6,10 @@ from typing import Any
 import aiohttp
 import pytest
 
-from holdfast.simulator.answer import Answering
-from holdfast.simulator.asked import WireName
-from holdfast.simulator.options import Options
-from holdfast.simulator.server import Config, Simulator, running
+from holdfast_simulator.answer import Answering
+from holdfast_simulator.asked import WireName
+from holdfast_simulator.options import Options
+from holdfast_simulator.server import Config, Simulator, running
 from tests.support.raw_http import Ending, Json, Outcome, post
 from tests.support.simulator import KEYS, PATHS, body
 from tests.support.waits import HANG_S

@@ -13,7 +13,7 @@ from holdfast.domain.commands import CommitStep, FinishTurn, SendMessage
 from holdfast.domain.events import EventKind
 from holdfast.domain.ids import ChatId, Version
 from holdfast.stream.hub import Hub
-from holdfast.stream.view import ChatView
+from holdfast_client.view import ChatView
 from tests.requirements import requirement
 from tests.support.builders import reply, user
 from tests.support.order import check_order

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from holdfast.domain.commands import CommitStep, Fail, FinishTurn
 from holdfast.domain.ids import ChatId
 from holdfast.stream.hub import Hub
-from holdfast.stream.view import EMPTY, ChatView, WireEvent, reduce
+from holdfast_client.view import EMPTY, ChatView, WireEvent, reduce
 from tests.requirements import requirement
 from tests.support.builders import error, reply, user
 from tests.support.buses import until
@@ -68,7 +68,7 @@ async def _resume_at_every_event(steady: Recorder, hub: Hub, chat_id: ChatId) ->
     """After the turn, from each of its events: the rest, and the view that all have."""
     view: ChatView = EMPTY
     for index, event in enumerate(steady.events):
-        view = reduce(view, WireEvent.of(event))
+        view = reduce(view, WireEvent.from_bytes(event.json()))
         if event.cursor is None:
             continue
         async with recording(hub, chat_id, event.cursor) as back:

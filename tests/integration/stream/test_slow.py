@@ -9,7 +9,7 @@ import pytest
 from holdfast.domain.commands import CommitStep, FinishTurn, SendMessage
 from holdfast.domain.events import EventKind
 from holdfast.stream.options import HubOptions
-from holdfast.stream.view import WireEvent, reduce
+from holdfast_client.view import WireEvent, reduce
 from tests.requirements import requirement
 from tests.support.builders import asks, reply, results, user
 from tests.support.buses import until

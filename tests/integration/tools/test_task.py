@@ -8,7 +8,7 @@ import orjson
 from holdfast.domain.chat import Status
 from holdfast.domain.messages import Role
 from holdfast.domain.parts import ToolCall, ToolResult
-from holdfast.prove.stage.folders import short_folder
+from holdfast_lab.chaos.stage.folders import short_folder
 from tests.requirements import requirement
 from tests.support.builders import user
 from tests.support.replica import ask, at_rest, replicas

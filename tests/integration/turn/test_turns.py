@@ -18,14 +18,14 @@ from holdfast.domain.ids import ChatId
 from holdfast.domain.messages import Ending, Role
 from holdfast.domain.parts import Reasoning, Text, ToolCall, ToolResult
 from holdfast.ports.models import Usage
-from holdfast.prove.models.documented import Documented, documented
-from holdfast.prove.stage.simulator import simulator_process
 from holdfast.providers.models import ConfiguredModels, ModelConfig
 from holdfast.providers.prices import Price
-from holdfast.simulator.faults import Fault
 from holdfast.turn.driver import Driver
 from holdfast.turn.nudges import Nudges
 from holdfast.turn.prompt import GO_ON
+from holdfast_lab.chaos.models.documented import Documented, documented
+from holdfast_lab.chaos.stage.simulator import simulator_process
+from holdfast_simulator.faults import Fault
 from tests.requirements import requirement
 from tests.support.builders import user
 from tests.support.model import FACTS, WIRE_NAMES, assistant

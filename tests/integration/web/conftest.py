@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from holdfast.simulator.server import Config, running
+from holdfast_simulator.server import Config, running
 from tests.support.database import temporary_database
 from tests.support.replica import Replicas
 from tests.support.web import Cell, a_cell

@@ -9,7 +9,7 @@ import asyncpg
 import orjson
 import pytest
 
-from holdfast.prove.stage.recorder import Recorder, recording
+from holdfast_lab.chaos.stage.recorder import Recorder, recording
 from tests.requirements import requirement
 from tests.support.recording_worker import recording_worker
 from tests.support.replica import Replicas

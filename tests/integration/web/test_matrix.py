@@ -10,7 +10,9 @@ import orjson
 import pytest
 
 from holdfast.domain.events import EventKind
-from holdfast.prove.borders.matrix import (
+from holdfast.stream.watcher import WatchKind
+from holdfast.web.app import ANONYMOUS, PREFIX
+from holdfast_lab.chaos.borders.matrix import (
     KEYS_DO_NOT,
     MESSAGE,
     ROUTES,
@@ -19,8 +21,6 @@ from holdfast.prove.borders.matrix import (
     set_scene,
     trespass,
 )
-from holdfast.stream.watcher import WatchKind
-from holdfast.web.app import ANONYMOUS, PREFIX
 from tests.requirements import requirement
 from tests.support.web import Cell
 

@@ -11,7 +11,7 @@ import pytest
 from holdfast.bootstrap import adapters
 from holdfast.domain.ids import OrgId
 from holdfast.identity.org_settings import KeptSettings
-from holdfast.simulator.server import Simulator
+from holdfast_simulator.server import Simulator
 from tests.requirements import requirement
 from tests.support.replica import API_KEY, Replicas
 from tests.support.web import Cell, Client, a_cell

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from holdfast.prove.stage.folders import running_in, short_folder
-from holdfast.sdk import AsyncClient
-from holdfast.sdk.errors import NotFound
+from holdfast_client import AsyncClient
+from holdfast_client.errors import NotFound
+from holdfast_lab.chaos.stage.folders import running_in, short_folder
 from tests.requirements import requirement
 from tests.support.replica import Replicas
 from tests.support.web import Cell, a_cell

@@ -10,11 +10,11 @@ import pytest
 
 from holdfast.domain.workspaces import WorkspaceStatus
 from holdfast.ports.workspaces import Template, WorkspaceUnusable
-from holdfast.prove.stage.folders import running_in
-from holdfast.prove.stage.ports import quiet_port
 from holdfast.workspace.client import AgentClient, AgentRefused
 from holdfast.workspace.command import SAID_BYTES_MAX, Command, CommandOptions, run
 from holdfast.workspace.provisioning import ProvisionFailed, agent_token
+from holdfast_lab.chaos.stage.folders import running_in
+from holdfast_lab.chaos.stage.ports import quiet_port
 from tests.support.waits import HANG_S
 from tests.support.workers import until
 from tests.support.workspaces import Yard, a_workspace
@@ -33,7 +33,7 @@ start)
         umask 077
         mkdir -p "$place/files" "$place/state"
         printf %s "$HOLDFAST_WORKSPACE_TOKEN" >"$place/token"
-        setsid "$PYTHON" -m holdfast.agent --root "$place/files" --state "$place/state" \\
+        setsid "$PYTHON" -m holdfast_agent --root "$place/files" --state "$place/state" \\
             --listen "127.0.0.1:$PORT" --token-file "$place/token" --sandbox external \\
             </dev/null >/dev/null 2>&1 &
         echo $! >"$place/pid"

@@ -19,9 +19,9 @@ from holdfast.domain.errors import ChangedMeanwhile
 from holdfast.domain.ids import ChatId
 from holdfast.domain.workspaces import Workspace, WorkspaceStatus
 from holdfast.ports.workspaces import NoWorkspace, WorkspaceUnusable
-from holdfast.prove.stage.folders import running_in
 from holdfast.workspace import local
 from holdfast.workspace.keeper import Keeper
+from holdfast_lab.chaos.stage.folders import running_in
 from tests.requirements import requirement
 from tests.support.wire import tapped
 from tests.support.workspaces import QUICK, Yard, counted_agent
@@ -257,7 +257,7 @@ async def test_without_signs_of_life_it_would_be(yard: Yard) -> None:
 
 async def test_a_caller_who_is_interrupted_leaves_it_starting(yard: Yard) -> None:
     gate = yard.folder.with_name("gate")
-    begin = f'while [ ! -e {gate} ]; do sleep 0.05; done; exec "$0" -m holdfast.agent "$@"'
+    begin = f'while [ ! -e {gate} ]; do sleep 0.05; done; exec "$0" -m holdfast_agent "$@"'
     keeper = await yard.keeper(yard.local(agent=("/bin/sh", "-c", begin, sys.executable)))
     chat = await yard.chat()
     caller = asyncio.create_task(keeper.create(chat))

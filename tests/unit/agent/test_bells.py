@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from holdfast.agent.bells import Bell
+from holdfast_agent.bells import Bell
 from tests.requirements import requirement
 from tests.support.virtual import virtual_runner as virtual_runner
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.agent.files import diffs
+from holdfast_agent.files import diffs
 
 TEXTS = st.lists(st.sampled_from(["a\n", "b\n", "c\r\n", "\n", "d"])).map("".join)
 HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@\n")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.agent.files import paths
+from holdfast_agent.files import paths
 
 ROOTS = ("/workspace", "/srv/w1")
 NAMES = st.binary(min_size=1).map(os.fsdecode) | st.text(min_size=1)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.agent.command import parse_listen
-from holdfast.agent.serving import Tcp, Unix, WrongFlags, check_folder, read_token
+from holdfast_agent.command import parse_listen
+from holdfast_agent.serving import Tcp, Unix, WrongFlags, check_folder, read_token
 
 
 @pytest.mark.parametrize(

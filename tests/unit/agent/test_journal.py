@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.agent.faults import Refused
-from holdfast.agent.journal import Remembered, forgetting, open_journal, open_journal_id
-from holdfast.workspace.wire import Process, State
+from holdfast_agent.faults import Refused
+from holdfast_agent.journal import Remembered, forgetting, open_journal, open_journal_id
+from holdfast_agent.wire import Process, State
 from tests.requirements import requirement
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from holdfast.agent.files.matching import DoesNotFit, TooMuch, changed
-from holdfast.workspace.wire import Change
+from holdfast_agent.files.matching import DoesNotFit, TooMuch, changed
+from holdfast_agent.wire import Change
 from tests.requirements import requirement
 
 MAX = 10_000

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.agent import ring as ring_module
-from holdfast.agent.ring import Ring, unfinished
+from holdfast_agent import ring as ring_module
+from holdfast_agent.ring import Ring, unfinished
 from tests.requirements import requirement
 
 HEAD, TAIL = 16, 12

@@ -5,8 +5,8 @@ from typing import Any
 import orjson
 import pytest
 
-from holdfast.bench.checks import ChatCheck, News, Wrong, check_history
-from holdfast.bench.load import Load
+from holdfast_lab.bench.checks import ChatCheck, News, Wrong, check_history
+from holdfast_lab.bench.load import Load
 
 LOAD = Load(chats=8, turns=2, words=4)
 WITH_TOOLS = Load(chats=8, turns=1, words=3, tools=2)

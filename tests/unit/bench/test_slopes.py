@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from holdfast.bench.slopes import Point, slope_of
-from holdfast.bench.soak import ONE_MORE
+from holdfast_lab.bench.slopes import Point, slope_of
+from holdfast_lab.bench.soak import ONE_MORE
 
 HOUR = [10.0 * n for n in range(360)]
 LEVEL = 80.0

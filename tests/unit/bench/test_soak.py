@@ -1,9 +1,9 @@
 """When a soak begins to judge what grows."""
 
-from holdfast.bench.load import Load
-from holdfast.bench.running import Target
-from holdfast.bench.soak import Moment, Soak
-from holdfast.bench.visits import VisitRun
+from holdfast_lab.bench.load import Load
+from holdfast_lab.bench.running import Target
+from holdfast_lab.bench.soak import Moment, Soak
+from holdfast_lab.bench.visits import VisitRun
 
 MINUTES = 60
 BOUND = 10_000

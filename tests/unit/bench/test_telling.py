@@ -4,14 +4,14 @@ from xml.etree import ElementTree
 
 import pytest
 
-from holdfast.bench import svg
-from holdfast.bench.baselines import Asgi, Baselines, Bus
-from holdfast.bench.figures import Result, figures_of, lines
-from holdfast.bench.load import Load
-from holdfast.bench.page import page_of
-from holdfast.bench.running import Outcome
-from holdfast.bench.times import Times
-from holdfast.bench.watch import Sample, Statement, Watched
+from holdfast_lab.bench import svg
+from holdfast_lab.bench.baselines import Asgi, Baselines, Bus
+from holdfast_lab.bench.figures import Result, figures_of, lines
+from holdfast_lab.bench.load import Load
+from holdfast_lab.bench.page import page_of
+from holdfast_lab.bench.running import Outcome
+from holdfast_lab.bench.times import Times
+from holdfast_lab.bench.watch import Sample, Statement, Watched
 
 
 def test_percentiles_are_values_that_were_seen() -> None:

@@ -1,9 +1,9 @@
 """Visits that go wrong: counted once, and left."""
 
-from holdfast.bench.load import Load
-from holdfast.bench.running import Target
-from holdfast.bench.visits import Visitor, VisitRun
-from holdfast.bench.wire import EventStream
+from holdfast_lab.bench.load import Load
+from holdfast_lab.bench.running import Target
+from holdfast_lab.bench.visits import Visitor, VisitRun
+from holdfast_lab.bench.wire import EventStream
 
 
 async def test_a_visit_that_failed_hears_nothing_more_and_counts_once() -> None:

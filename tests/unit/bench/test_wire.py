@@ -3,7 +3,7 @@
 import asyncio
 from contextlib import suppress
 
-from holdfast.bench.wire import OPENING_AT_ONCE, EventStream, open_streams
+from holdfast_lab.bench.wire import OPENING_AT_ONCE, EventStream, open_streams
 from tests.support.buses import until
 from tests.support.waits import HANG_S
 

@@ -3,7 +3,7 @@
 import pytest
 
 from holdfast.cli.exits import Exit, code_of, of_turn, sentence_of
-from holdfast.sdk import errors
+from holdfast_client import errors
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.domain.addresses import is_public
+from holdfast_agent.addresses import is_public
 
 CLOSED = [
     "0.0.0.0",

@@ -22,8 +22,8 @@ from holdfast.domain.messages import (
     Visibility,
 )
 from holdfast.domain.parts import Context, Native, Text, ToolCall
-from holdfast.sdk import models
 from holdfast.web import shapes
+from holdfast_client import models
 from tests.requirements import requirement
 from tests.support.builders import CHAT, NOW, ORG, OWNER, backoff, error, reply, user
 

@@ -1,6 +1,6 @@
 """How long others may wait beside a load, compared with the same waits without it."""
 
-from holdfast.prove.limits.beside import Waits
+from holdfast_lab.chaos.limits.beside import Waits
 
 
 def test_waits_of_twice_as_long_are_allowed_and_longer_ones_are_told() -> None:

@@ -6,14 +6,14 @@ from holdfast.domain.chat import ErrorKind
 from holdfast.domain.ids import Epoch, Seq, Version
 from holdfast.domain.messages import Ending, Message, MessageBody, Role
 from holdfast.domain.parts import Text
-from holdfast.prove.attack import Found, Profile
-from holdfast.prove.attacks import ATTACKS
-from holdfast.prove.models.bills import Bill, bill_of, unrecorded_item
-from holdfast.prove.models.documented import Documented
-from holdfast.prove.models.turns import Account
-from holdfast.prove.proof import Proof, Tried, verdict_of
-from holdfast.prove.report import as_page, with_proof
-from holdfast.simulator.faults import Fault
+from holdfast_lab.chaos.attack import Found, Profile
+from holdfast_lab.chaos.attacks import ATTACKS
+from holdfast_lab.chaos.models.bills import Bill, bill_of, unrecorded_item
+from holdfast_lab.chaos.models.documented import Documented
+from holdfast_lab.chaos.models.turns import Account
+from holdfast_lab.chaos.proof import Proof, Tried, verdict_of
+from holdfast_lab.chaos.report import as_page, with_proof
+from holdfast_simulator.faults import Fault
 from tests.support.builders import NOW
 
 BROKEN_OFF = Documented(

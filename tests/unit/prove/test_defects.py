@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import defects
-from holdfast.prove.attacks import ATTACKS
+from holdfast_lab.chaos.attacks import ATTACKS
 
 ROOT = Path(__file__).resolve().parents[3]
 TABLE = defects.table()

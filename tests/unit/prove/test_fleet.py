@@ -8,9 +8,9 @@ import pytest
 from benchmarks import fleet, report
 from benchmarks.before import cpu_ms_of
 from benchmarks.fleet import ATTACKS, FIGURES, MEANINGS, figures_of, page
-from holdfast.prove import attacks
-from holdfast.prove.fleet.refusing import CONNECTING, Refusing
-from holdfast.prove.fleet.sqlstates import CODES
+from holdfast_lab.chaos import attacks
+from holdfast_lab.chaos.fleet.refusing import CONNECTING, Refusing
+from holdfast_lab.chaos.fleet.sqlstates import CODES
 
 WHALES = {"page_mb": 3.5, "snapshot_mb": 0.5, "turn_mb": 9.0, "fork_mb": 0.0}
 REPORT = {

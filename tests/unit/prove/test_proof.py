@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from holdfast.prove.attack import Attack, CannotTry, Found, Mutant, Order, Profile
-from holdfast.prove.attacks import sizes
-from holdfast.prove.proof import Proof, prove
+from holdfast_lab.chaos.attack import Attack, CannotTry, Found, Mutant, Order, Profile
+from holdfast_lab.chaos.attacks import sizes
+from holdfast_lab.chaos.proof import Proof, prove
 
 
 def an_attack(name: str, play: Callable[[Order], Awaitable[Found]]) -> Attack:

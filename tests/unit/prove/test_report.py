@@ -4,10 +4,10 @@ from pathlib import Path
 
 import orjson
 
-from holdfast.prove.attack import Found, Profile
-from holdfast.prove.attacks import ATTACKS
-from holdfast.prove.proof import Proof, Tried
-from holdfast.prove.report import as_page, read_report, with_proof
+from holdfast_lab.chaos.attack import Found, Profile
+from holdfast_lab.chaos.attacks import ATTACKS
+from holdfast_lab.chaos.proof import Proof, Tried
+from holdfast_lab.chaos.report import as_page, read_report, with_proof
 
 KILLS, ZOMBIES = ATTACKS[0], ATTACKS[1]
 

@@ -6,8 +6,8 @@ from uuid import UUID
 import pytest
 
 from holdfast.domain.ids import ChatId
-from holdfast.prove.stage.theatre import Heard
-from holdfast.prove.turns.trials import late_commits
+from holdfast_lab.chaos.stage.theatre import Heard
+from holdfast_lab.chaos.turns.trials import late_commits
 
 CHAT = ChatId(UUID(int=1))
 

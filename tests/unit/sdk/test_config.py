@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.sdk.config import Config, Target, config_path, read_config, resolve, write_config
-from holdfast.sdk.errors import NotConfigured
+from holdfast_client.config import Config, Target, config_path, read_config, resolve, write_config
+from holdfast_client.errors import NotConfigured
 
 HOME = Target("https://home.example", "hf_home")
 WORK = Target("https://work.example/holdfast", 'hf_"\\\x7fü')

@@ -7,15 +7,15 @@ import httpx2
 import pytest
 from typing_extensions import override
 
-from holdfast.sdk.aio import follow as aio
-from holdfast.sdk.aio.http import AsyncHttp
-from holdfast.sdk.config import Target
-from holdfast.sdk.errors import WaitTimeout
-from holdfast.sdk.events import event_of
-from holdfast.sdk.patience import Patience
-from holdfast.sdk.sync import follow as sync
-from holdfast.sdk.sync.http import Http
 from holdfast.web.streams import Ended
+from holdfast_client.aio import follow as aio
+from holdfast_client.aio.http import AsyncHttp
+from holdfast_client.config import Target
+from holdfast_client.errors import WaitTimeout
+from holdfast_client.events import event_of
+from holdfast_client.patience import Patience
+from holdfast_client.sync import follow as sync
+from holdfast_client.sync.http import Http
 from tests.requirements import requirement
 
 TARGET = Target(url="http://server.example", token="hf_key")

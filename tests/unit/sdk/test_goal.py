@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from holdfast.sdk.events import event_of
-from holdfast.sdk.goal import Goal
-from holdfast.sdk.models import ChatInfo
+from holdfast_client.events import event_of
+from holdfast_client.goal import Goal
+from holdfast_client.models import ChatInfo
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 

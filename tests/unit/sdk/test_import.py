@@ -28,8 +28,8 @@ def loaded(module: str) -> set[str]:
 
 
 def test_importing_the_sdk_loads_nothing_of_the_server() -> None:
-    assert not loaded("holdfast.sdk") & HEAVY
-    assert "holdfast.sdk.sync" not in loaded("holdfast.sdk")
+    assert not loaded("holdfast_client") & HEAVY
+    assert "holdfast_client.sync" not in loaded("holdfast_client")
 
 
 def test_the_server_would_be_noticed() -> None:

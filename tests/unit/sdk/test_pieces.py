@@ -6,12 +6,12 @@ from typing import Annotated, Any
 import pytest
 from pydantic import Field
 
-from holdfast.sdk import tool
-from holdfast.sdk.errors import ApiError, Refused, TooMany, api_error
-from holdfast.sdk.events import MessageEvent, OtherEvent, StatusEvent, event_of
-from holdfast.sdk.models import Message, OtherPart, TextPart
-from holdfast.sdk.patience import PAUSE_MAX_S, PAUSE_MIN_S, Patience
-from holdfast.sdk.tools import toolbox
+from holdfast_client import tool
+from holdfast_client.errors import ApiError, Refused, TooMany, api_error
+from holdfast_client.events import MessageEvent, OtherEvent, StatusEvent, event_of
+from holdfast_client.models import Message, OtherPart, TextPart
+from holdfast_client.patience import PAUSE_MAX_S, PAUSE_MIN_S, Patience
+from holdfast_client.tools import toolbox
 from scripts.generate_sync import rewritten
 from tests.support.sdk import TWINS
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.sdk import visible
+from holdfast_client import visible
 
 SAME = ("", "git status -s", "grüße, мир, 世界, é", "a\\b", "👍")
 HIDDEN = {

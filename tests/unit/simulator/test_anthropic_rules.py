@@ -2,10 +2,10 @@
 
 import pytest
 
-from holdfast.simulator.asked import WireName
-from holdfast.simulator.seal import Purpose
-from holdfast.simulator.wires.anthropic_rules import RULES
-from holdfast.simulator.wires.base import first_rejection
+from holdfast_simulator.asked import WireName
+from holdfast_simulator.seal import Purpose
+from holdfast_simulator.wires.anthropic_rules import RULES
+from holdfast_simulator.wires.base import first_rejection
 from tests.support.simulator import SCHEMA, Json, body, call, sealed
 
 A = WireName.ANTHROPIC

@@ -2,9 +2,9 @@
 
 import pytest
 
-from holdfast.simulator.directives import DirectiveWrong, Item, find, parse
-from holdfast.simulator.faults import Fault, FaultAt, parse_fault
-from holdfast.simulator.options import LineEnd, Options, changed
+from holdfast_simulator.directives import DirectiveWrong, Item, find, parse
+from holdfast_simulator.faults import Fault, FaultAt, parse_fault
+from holdfast_simulator.options import LineEnd, Options, changed
 
 
 def test_a_prompt_without_directive_has_none() -> None:

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from holdfast.simulator.asked import WireName
-from holdfast.simulator.seal import Purpose
-from holdfast.simulator.wires.base import first_rejection
-from holdfast.simulator.wires.gemini_rules import RULES
+from holdfast_simulator.asked import WireName
+from holdfast_simulator.seal import Purpose
+from holdfast_simulator.wires.base import first_rejection
+from holdfast_simulator.wires.gemini_rules import RULES
 from tests.support.simulator import Json, body, call, sealed
 
 G = WireName.GEMINI

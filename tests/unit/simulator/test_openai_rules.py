@@ -2,12 +2,12 @@
 
 import pytest
 
-from holdfast.simulator.asked import WireName
-from holdfast.simulator.chance import Chance
-from holdfast.simulator.seal import Purpose
-from holdfast.simulator.wires import chat_rules, responses_rules
-from holdfast.simulator.wires.base import first_rejection
-from holdfast.simulator.wires.pairing import follower_id
+from holdfast_simulator.asked import WireName
+from holdfast_simulator.chance import Chance
+from holdfast_simulator.seal import Purpose
+from holdfast_simulator.wires import chat_rules, responses_rules
+from holdfast_simulator.wires.base import first_rejection
+from holdfast_simulator.wires.pairing import follower_id
 from tests.support.simulator import SCHEMA, Json, body, call, sealed
 
 R, C = WireName.RESPONSES, WireName.CHAT

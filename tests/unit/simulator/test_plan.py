@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 
 from holdfast.providers.history import CONTINUE
-from holdfast.simulator.arguments import fill
-from holdfast.simulator.asked import Asked, Choice, Offer, Said, Speaker, WireName
-from holdfast.simulator.faults import Fault, FaultAt
-from holdfast.simulator.jsons import loads
-from holdfast.simulator.options import Options
-from holdfast.simulator.plan import Planner
-from holdfast.simulator.reply import (
+from holdfast.turn.prompt import GO_ON
+from holdfast_simulator.arguments import fill
+from holdfast_simulator.asked import Asked, Choice, Offer, Said, Speaker, WireName
+from holdfast_simulator.faults import Fault, FaultAt
+from holdfast_simulator.jsons import loads
+from holdfast_simulator.options import Options
+from holdfast_simulator.plan import Planner
+from holdfast_simulator.reply import (
     CallPart,
     Part,
     RedactedPart,
@@ -21,9 +22,8 @@ from holdfast.simulator.reply import (
     TextPart,
     ThinkingPart,
 )
-from holdfast.simulator.scenarios import SCENARIOS
-from holdfast.simulator.script import Script, ScriptWrong, parse_script, read_script
-from holdfast.turn.prompt import GO_ON
+from holdfast_simulator.scenarios import SCENARIOS
+from holdfast_simulator.script import Script, ScriptWrong, parse_script, read_script
 
 WEATHER = Offer(
     name="get_weather",

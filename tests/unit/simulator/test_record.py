@@ -2,9 +2,9 @@
 
 import pytest
 
-from holdfast.simulator import record as module
-from holdfast.simulator.record import Entry, Record
-from holdfast.simulator.usage import InputUsage
+from holdfast_simulator import record as module
+from holdfast_simulator.record import Entry, Record
+from holdfast_simulator.usage import InputUsage
 
 
 def add(record: Record, size: int = 10) -> Entry:

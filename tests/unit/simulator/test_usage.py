@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.simulator import tokens
-from holdfast.simulator.asked import Asked, Segment, WireName
-from holdfast.simulator.chance import Chance
-from holdfast.simulator.clock import Clock
-from holdfast.simulator.reply import (
+from holdfast_simulator import tokens
+from holdfast_simulator.asked import Asked, Segment, WireName
+from holdfast_simulator.chance import Chance
+from holdfast_simulator.clock import Clock
+from holdfast_simulator.reply import (
     CallPart,
     RedactedPart,
     Stop,
@@ -18,8 +18,8 @@ from holdfast.simulator.reply import (
     fit,
     reply_of,
 )
-from holdfast.simulator.seal import Purpose, holds, seal
-from holdfast.simulator.usage import ONE_HOUR_S, InputUsage, PromptCache, Usage, bill
+from holdfast_simulator.seal import Purpose, holds, seal
+from holdfast_simulator.usage import ONE_HOUR_S, InputUsage, PromptCache, Usage, bill
 
 FIVE = 300
 

@@ -4,15 +4,15 @@ from typing import Any
 
 import pytest
 
-from holdfast.simulator.asked import WireName
-from holdfast.simulator.chance import Chance
-from holdfast.simulator.jsons import obj
-from holdfast.simulator.options import Options
-from holdfast.simulator.plan import Planner
-from holdfast.simulator.reply import CallPart, Reply, Stop, TextPart, ThinkingPart
-from holdfast.simulator.seal import Purpose, holds
-from holdfast.simulator.usage import InputUsage
-from holdfast.simulator.wires.base import Frame, Job, Mark
+from holdfast_simulator.asked import WireName
+from holdfast_simulator.chance import Chance
+from holdfast_simulator.jsons import obj
+from holdfast_simulator.options import Options
+from holdfast_simulator.plan import Planner
+from holdfast_simulator.reply import CallPart, Reply, Stop, TextPart, ThinkingPart
+from holdfast_simulator.seal import Purpose, holds
+from holdfast_simulator.usage import InputUsage
+from holdfast_simulator.wires.base import Frame, Job, Mark
 from tests.support.simulator import Json, body, call, wire_of
 
 A, R, C, G = WireName.ANTHROPIC, WireName.RESPONSES, WireName.CHAT, WireName.GEMINI

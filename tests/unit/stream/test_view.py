@@ -7,8 +7,8 @@ import orjson
 import pytest
 
 from holdfast.domain.events import EventKind
-from holdfast.stream.view import EMPTY, WireEvent, as_json, reduce
 from holdfast.stream.watcher import WatchKind
+from holdfast_client.view import EMPTY, WireEvent, as_json, reduce
 
 ROOT = Path(__file__).resolve().parents[3]
 FIXTURES = sorted((ROOT / "tests" / "golden" / "stream").glob("*.json"))

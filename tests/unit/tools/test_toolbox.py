@@ -9,8 +9,8 @@ from holdfast.domain.ids import CallId
 from holdfast.domain.parts import ToolCall
 from holdfast.ports.tools import Effect, Run, ToolOutput
 from holdfast.tools.builtin import Builtin
-from holdfast.tools.testing import FLOOD_LINES, Testing, recorder_name
 from holdfast.tools.toolbox import Combined, Functions
+from holdfast_lab.chaos.stage.tools import FLOOD_LINES, Testing, recorder_name
 from tests.support.builders import NOW, a_chat
 from tests.support.doubles import HandClock
 from tests.support.servers import Peer, answer, serving

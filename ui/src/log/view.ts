@@ -1,7 +1,7 @@
 /**
  * What a person sees of a chat, as a pure function of its events: `reduce(view, event) → view`.
  *
- * The twin of `src/holdfast/stream/view.py`; both run the fixtures in `tests/golden/stream`. It is
+ * The twin of `holdfast_client.view`; both run the fixtures in `tests/golden/stream`. It is
  * forgiving: what comes twice changes nothing, and a kind that it does not know is ignored.
  */
 import type {

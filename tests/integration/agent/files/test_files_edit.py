@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from holdfast.agent.faults import Refused
-from holdfast.agent.files import beneath, editing, writing
-from holdfast.workspace.wire import Change, EditFiles, FaultCode, FileEdit, WriteFile
+from holdfast_agent.faults import Refused
+from holdfast_agent.files import beneath, editing, writing
+from holdfast_agent.wire import Change, EditFiles, FaultCode, FileEdit, WriteFile
 from tests.requirements import requirement
 from tests.support.agent_files import Client, Place
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.agent.faults import Refused
-from holdfast.agent.files import listing
-from holdfast.agent.files.looking import Looker
-from holdfast.workspace.wire import FaultCode, FindFiles, ListFiles, SearchFiles
+from holdfast_agent.faults import Refused
+from holdfast_agent.files import listing
+from holdfast_agent.files.looking import Looker
+from holdfast_agent.wire import FaultCode, FindFiles, ListFiles, SearchFiles
 from tests.support.agent_files import Client, Place
 
 RIPGREP = shutil.which("rg", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")

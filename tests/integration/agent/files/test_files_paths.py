@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.agent.faults import Refused
-from holdfast.agent.files import reading
-from holdfast.workspace.wire import Change, EditFiles, FileEdit, ReadFile, WriteFile
+from holdfast_agent.faults import Refused
+from holdfast_agent.files import reading
+from holdfast_agent.wire import Change, EditFiles, FileEdit, ReadFile, WriteFile
 from tests.support.agent_files import SECRET, SEEN_AS, Client, Place
 
 
@@ -179,10 +179,10 @@ buffer = ctypes.create_string_buffer(code)
 program = struct.pack("HxxxxxxQ", len(rules), ctypes.addressof(buffer))
 assert libc.prctl(38, 1, 0, 0, 0) == 0
 assert libc.prctl(22, 2, ctypes.c_char_p(program), 0, 0) == 0
-from holdfast.agent.faults import Refused
-from holdfast.agent.files.beneath import Beneath
-from holdfast.agent.files import listing, reading, writing
-from holdfast.workspace.wire import ListFiles, ReadFile, WriteFile
+from holdfast_agent.faults import Refused
+from holdfast_agent.files.beneath import Beneath
+from holdfast_agent.files import listing, reading, writing
+from holdfast_agent.wire import ListFiles, ReadFile, WriteFile
 beneath = Beneath(Path(sys.argv[1]))
 for do in (
     lambda: reading.read(beneath, ReadFile(path="a.txt")),

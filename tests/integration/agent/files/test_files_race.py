@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.agent.faults import Refused
-from holdfast.agent.files import writing
-from holdfast.agent.files.look import Query, look
-from holdfast.workspace.wire import WriteFile
+from holdfast_agent.faults import Refused
+from holdfast_agent.files import writing
+from holdfast_agent.files.look import Query, look
+from holdfast_agent.wire import WriteFile
 from tests.support.agent_files import SECRET, Place, by_check, by_kernel, flipping, leaks
 
 TRIES = 40_000

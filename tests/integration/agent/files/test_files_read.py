@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from holdfast.agent.faults import Refused
-from holdfast.agent.files import reading
-from holdfast.workspace.wire import FaultCode, ReadFile
+from holdfast_agent.faults import Refused
+from holdfast_agent.files import reading
+from holdfast_agent.wire import FaultCode, ReadFile
 from tests.support.agent_files import Client, Place
 
 PIECES = st.sampled_from([b"a", b"bb", b"\n", b"\r\n", b"\xc3\xa9", b"\xff", b"x" * 50])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.agent.git_env import NO_GIT, git_env, harmless
+from holdfast_agent.git_env import NO_GIT, git_env, harmless
 from tests.support.agent_files import SEEN_AS, Place
 from tests.support.hostile import COMMANDS, HOOKS, IN_EACH, WORKED, Hostile, hostile_tree
 

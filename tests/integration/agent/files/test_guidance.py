@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from holdfast.agent.files import guidance
+from holdfast_agent.files import guidance
 from tests.support.agent_files import SECRET, Client, Place
 
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.agent.sandbox.cgroups import (
+from holdfast_agent.sandbox.cgroups import (
     Cgroups,
     Tree,
     _mounts,  # pyright: ignore[reportPrivateUsage]
     _own_groups,  # pyright: ignore[reportPrivateUsage]
     _tree_v2,  # pyright: ignore[reportPrivateUsage]
 )
-from holdfast.agent.sandbox.options import MIB, SandboxOptions
+from holdfast_agent.sandbox.options import MIB, SandboxOptions
 
 
 def options() -> SandboxOptions:

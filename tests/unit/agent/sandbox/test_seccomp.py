@@ -8,8 +8,8 @@ from typing import Final
 
 import pytest
 
-from holdfast.agent.sandbox.seccomp import RULES, Rule, UnknownArchitecture, compile_filter
-from holdfast.agent.sandbox.syscalls import ARCHITECTURES, NEWEST_KNOWN
+from holdfast_agent.sandbox.seccomp import RULES, Rule, UnknownArchitecture, compile_filter
+from holdfast_agent.sandbox.syscalls import ARCHITECTURES, NEWEST_KNOWN
 
 ALLOW: Final = 0x7FFF_0000
 KILL: Final = 0x8000_0000

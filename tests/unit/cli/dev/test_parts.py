@@ -10,8 +10,8 @@ from holdfast.cli.dev.binaries import NEEDED, NoPostgres, find_binaries
 from holdfast.cli.dev.contexts import remember
 from holdfast.cli.dev.folder import Folder, FolderRefused, own_folder
 from holdfast.cli.dev.laptop import for_a_laptop
-from holdfast.sdk.config import Config, Target, read_config, write_config
 from holdfast.settings import Role, read_settings
+from holdfast_client.config import Config, Target, read_config, write_config
 
 URL = "http://127.0.0.1:8080"
 

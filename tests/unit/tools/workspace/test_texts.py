@@ -10,7 +10,7 @@ from holdfast.domain.workspaces import Workspace, WorkspaceId, WorkspaceStatus
 from holdfast.ports.workspaces import Template
 from holdfast.tools.workspace import awareness, texts
 from holdfast.tools.workspace.binding import agent_key
-from holdfast.workspace.wire import (
+from holdfast_agent.wire import (
     About,
     Entry,
     Guidance,

@@ -1,6 +1,6 @@
 /**
  * What a result says, whatever its form. Our own tools answer in text for the model, with a first line
- * that says how it stands (src/holdfast/tools/workspace/texts.py); others may answer in fields.
+ * that says how it stands (holdfast.tools.workspace.texts); others may answer in fields.
  */
 import type { ToolResultPart } from "@/log/types";
 

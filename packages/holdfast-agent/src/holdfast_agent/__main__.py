@@ -1,0 +1,6 @@
+"""`python -m holdfast_agent` is `holdfast agent`."""
+
+from holdfast_agent.command import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,144 @@
+"""Commands without a wall of ours: a container or a virtual machine is the wall.
+
+What is left to do is to end whole trees. Two ways, the first that works here:
+
+- `namespace`: every command in a PID namespace of its own (util-linux's `unshare`), whose first
+  process takes all others with it. A shell is that first process, for a command as number 1 would
+  hear no signals. As root nothing else changes; for other users it is a user namespace, too, in
+  which `sudo` does not work.
+- `keeper`: `keeper.py` above every command, which adopts its orphans. Works everywhere, knows no
+  limits of its own, and costs a Python start per command.
+"""
+
+import asyncio
+import logging
+import os
+import shutil
+import socket
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+from holdfast_agent.environment import PLAIN
+from holdfast_agent.faults import Refused
+from holdfast_agent.launching import Command, Launch
+from holdfast_agent.wire import FaultCode, SandboxReport
+
+Tree: TypeAlias = Literal["namespace", "keeper"]
+
+KEEPER: Final = str(Path(__file__).with_name("keeper.py"))
+CHECK_S: Final = 10.0
+FIRST: Final = """\
+echo ready >&2 && read -r go <&2 || exit 1
+exec 2>/dev/null
+"$@" 2>&1
+exit $?"""
+"""The first process of a namespace. Descriptor 2 is its line to the agent: it begins only when told
+to, for by then every process above dies with its parent, and nothing is left if the agent dies in
+this very moment. Afterwards its own errors go nowhere: `sh` would report how its child died."""
+_LOG: Final = logging.getLogger(__name__)
+
+
+class External:
+    """`check` first: it chooses the way, unless that is given."""
+
+    def __init__(self, root: Path, tree: Tree | None = None) -> None:
+        self._root = root.resolve()
+        self._tree = tree
+        self._lines: dict[str, socket.socket] = {}
+
+    @property
+    def mode(self) -> Literal["external"]:
+        return "external"
+
+    @contextmanager
+    def launch(self, command: Command, key: str) -> Generator[Launch]:
+        cwd = self._folder(command.cwd)
+        above = (*namespace_argv(), "/bin/sh", "-c", FIRST, "sh")
+        if self._tree == "keeper":
+            above = (sys.executable, "-I", "-S", KEEPER)
+        with self._line(key) as theirs:
+            yield Launch(
+                argv=(*above, *command.argv),
+                env=command.env,
+                cwd=cwd,
+                errors_fd=theirs.fileno(),
+                wall=1 if self._tree == "keeper" else 2,
+            )
+
+    def ended(self, key: str) -> str | None:
+        line = self._lines.pop(key)
+        asyncio.get_running_loop().remove_reader(line)
+        line.close()
+        return None
+
+    async def check(self) -> SandboxReport:
+        if self._tree is None:
+            self._tree = "namespace" if await _namespaces_work() else "keeper"
+        _LOG.info("agent: each command runs in its own %s", self._tree)
+        return SandboxReport(mode="external", works=True)
+
+    def _folder(self, cwd: str) -> str:
+        folder = (self._root / cwd).resolve()
+        if not folder.is_relative_to(self._root):
+            message = f"{cwd} leads out of the workspace. Name a folder inside it."
+            raise Refused(FaultCode.OUTSIDE, message)
+        if not folder.is_dir():
+            message = f"There is no folder {cwd} in the workspace. Make it first, or name another."
+            raise Refused(FaultCode.NOT_FOUND, message)
+        return str(folder)
+
+    def _line(self, key: str) -> socket.socket:
+        """Their end. Ours closes with the agent, however that ends."""
+        ours, theirs = socket.socketpair()
+        os.set_blocking(ours.fileno(), False)
+        loop = asyncio.get_running_loop()
+
+        def heard() -> None:
+            said = b""
+            with suppress(OSError):  # the other process has died
+                said = ours.recv(4096)
+                if said == b"ready\n":
+                    ours.send(b"go\n")
+                    return
+            if said:
+                _LOG.warning("agent: launcher output: %s", said.decode(errors="replace").strip())
+            else:
+                loop.remove_reader(ours)
+
+        loop.add_reader(ours, heard)
+        self._lines[key] = ours
+        return theirs
+
+
+def namespace_argv() -> tuple[str, ...]:
+    # `setpriv` lets `unshare` die with the agent, `--kill-child` the rest with `unshare`.
+    own = () if os.geteuid() == 0 else ("--user", "--map-current-user")
+    alone = (_program("unshare"), *own, "--pid", "--mount-proc", "--fork", "--kill-child")
+    return (_program("setpriv"), "--pdeathsig", "KILL", *alone)
+
+
+@cache
+def _program(name: str) -> str:
+    """By its full path: the command's own PATH may be anything."""
+    return shutil.which(name, path=PLAIN["PATH"]) or name
+
+
+async def _namespaces_work() -> bool:
+    try:
+        child = await asyncio.create_subprocess_exec(
+            *namespace_argv(),
+            "/bin/sh",
+            "-c",
+            "test $$ = 1 && test -r /proc/1/stat",
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        async with asyncio.timeout(CHECK_S):
+            return await child.wait() == 0
+    except (OSError, TimeoutError):
+        return False

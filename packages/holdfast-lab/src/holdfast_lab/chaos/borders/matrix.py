@@ -1,0 +1,294 @@
+"""Every route × every actor: no actor reads what is not theirs, or learns that it exists (A1)."""
+
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import UUID, uuid4
+
+import aiohttp
+import asyncpg
+
+from holdfast.domain.ids import OrgId, SignInId, UserId
+from holdfast.domain.policy import EVERY_SCOPE, Credential, OrgRole, Principal, Scope
+from holdfast.identity.keys import ApiKeys
+from holdfast.web.app import ANONYMOUS, PREFIX, all_routes
+from holdfast_lab.chaos.attack import Found, Order
+from holdfast_lab.chaos.stage.client import (
+    ADMIN_EMAIL,
+    OUR_ORIGIN,
+    PASSWORD,
+    Answer,
+    Client,
+    add_member,
+)
+from holdfast_lab.chaos.stage.door import open_door
+from holdfast_lab.chaos.stage.theatre import theatre
+from holdfast_lab.chaos.turns.trials import settings_for
+
+MESSAGE: Final = {"text": "foreign words"}
+BODIES: Final[Mapping[str, Any]] = {
+    "POST /chats": {},
+    "POST /chats/{chat_id}/fork": {},
+    "PUT /chats/{chat_id}/tools": {"tools": []},
+    "PUT /chats/{chat_id}/title": {"title": "foreign"},
+    "PUT /chats/{chat_id}/pinned": {"pinned": True},
+    "PUT /chats/{chat_id}/labels": {"labels": ["foreign"]},
+    "PUT /chats/{chat_id}/read": {"seq": 1},
+    "POST /chats/{chat_id}/messages": MESSAGE,
+    "PUT /chats/{chat_id}/messages/{seq}": MESSAGE,
+    "PUT /chats/{chat_id}/queue/{queued_id}/place": {"before": None},
+    "POST /chats/{chat_id}/retry": {},
+    "POST /chats/{chat_id}/restore": {"version": 1},
+    "POST /chats/{chat_id}/results": {"results": [{"call_id": "c1", "output": "x"}]},
+    "POST /chats/{chat_id}/decisions": {
+        "call_id": "c1",
+        "verdict": "approve",
+        "digest": "0" * 64,
+    },
+    "POST /me/password": {"current": "not the password", "new": "another long password"},
+    "POST /users": {"name": "New", "email": "new@fresh.example"},
+    "PUT /users/{user_id}/role": {"role": "admin"},
+    "PUT /users/{user_id}/password": {"password": "another long password"},
+    "POST /sign-ins": {"email": "nobody@acme.example", "password": PASSWORD},
+    "POST /keys": {"name": "new", "scopes": ["read"]},
+    "PUT /settings": {"instructions": "foreign"},
+    "PUT /chats/{chat_id}/workspace": {},
+}
+"""What a valid request says; routes that are not here take no body."""
+
+KEYS_DO_NOT: Final = {"DELETE /sign-ins/current", "POST /me/password"} | {
+    "POST /oidc/{provider}/link"
+}
+"""For browsers: a key is refused, whosoever it is."""
+COLLEAGUES_MAY: Final = {"GET /users/{user_id}"}
+UNSCOPED: Final = {"GET /chats", "GET /me", "GET /users", "GET /keys", "GET /sign-ins"} | {
+    "GET /models",
+    "GET /templates",
+    "GET /watch",
+    "WEBSOCKET /watch/socket",
+}
+"""Without an id in them: every user may ask, and gets what is theirs."""
+ADMINS_ONLY: Final = {"GET /oversight/chats", "GET /audit", "POST /users", "GET /metrics"} | {
+    "GET /settings",
+    "PUT /settings",
+}
+ROUTES: Final = [(each.method, each.path) for each in all_routes()]
+
+
+@dataclass
+class Scene:
+    """Whose things are at stake, and who comes for them."""
+
+    admin: Client
+    ids: dict[str, str]
+    actors: dict[str, Client]
+    canaries: dict[str, list[str]]
+
+
+async def set_scene(admin: Client, keys: ApiKeys, database_url: str) -> Scene:
+    """An admin with a chat, a colleague, a key and a sign-in; and seven who want them."""
+    anonymous = admin.as_(None)
+    chat_id = await admin.new_chat('[[sim: say "canary-words"]]')
+    await admin.until(chat_id, "idle")
+    await admin.ask("PUT", f"chats/{chat_id}/title", {"title": "canary-title"})
+    victim = await admin.post("users", {"name": "Victim", "email": "victim@acme.example"})
+    login = {"email": ADMIN_EMAIL, "password": PASSWORD}
+    assert (await anonymous.post("sign-ins", login, origin=OUR_ORIGIN)).status == 201
+    sign_in = (await admin.get("sign-ins")).json["sign_ins"][0]["sign_in_id"]
+    spare = await admin.post("keys", {"name": "canary-key"})
+    ids = {
+        "chat_id": chat_id,
+        "user_id": victim.json["user_id"],
+        "sign_in_id": sign_in,
+        "key_id": spare.json["key_id"],
+        "seq": "1",
+        "queued_id": "1",
+        "provider": "nobodys-provider",
+    }
+    inside = [chat_id, "canary-words", "canary-title", "canary-key", sign_in]
+    outside = [*inside, ids["user_id"], "Victim", "acme.example"]
+    actors = {
+        "colleague": await add_member(admin, "Bob", ("read", "write", "admin")),
+        "foreign admin": admin.as_(await _foreign_admin(keys, database_url)),
+        "expired": await _expired_key(admin, database_url),
+        "revoked": await _revoked_key(admin),
+        "reader": admin.as_((await _new_key(admin, "read"))["secret"]),
+        "anonymous": anonymous,
+        "garbage": admin.as_("hf_garbage"),
+    }
+    return Scene(admin, ids, actors, {"colleague": inside, "foreign admin": outside})
+
+
+async def _new_key(admin: Client, *scopes: str) -> dict[str, Any]:
+    return (await admin.post("keys", {"name": "k", "scopes": scopes})).json
+
+
+async def _expired_key(admin: Client, database_url: str) -> Client:
+    made = await _new_key(admin, "read", "write", "admin")
+    connection = await asyncpg.connect(database_url)
+    await connection.execute(
+        "update api_keys set expires_at = now() - interval '1 second' where id = $1",
+        made["key_id"],
+    )
+    await connection.close()
+    return admin.as_(made["secret"])
+
+
+async def _revoked_key(admin: Client) -> Client:
+    made = await _new_key(admin, "read", "write", "admin")
+    assert (await admin.ask("DELETE", f"keys/{made['key_id']}")).status == 204
+    return admin.as_(made["secret"])
+
+
+async def _foreign_admin(keys: ApiKeys, database_url: str) -> str:
+    org_id, user_id = OrgId(uuid4()), UserId(uuid4())
+    connection = await asyncpg.connect(database_url)
+    await connection.execute("insert into organisations (id, name) values ($1, 'Other')", org_id)
+    await connection.execute(
+        "insert into users (id, org_id, name, email, role)"
+        " values ($1, $2, 'Eve', 'eve@other.example', 'admin')",
+        user_id,
+        org_id,
+    )
+    await connection.close()
+    who = Principal(
+        org_id=org_id,
+        user_id=user_id,
+        role=OrgRole.ADMIN,
+        scopes=EVERY_SCOPE,
+        credential=Credential("sign_in", SignInId(UUID(int=9))),
+    )
+    return (await keys.create(who, name="k", scopes=frozenset(Scope))).secret
+
+
+async def ask(client: Client, method: str, path: str, ids: Mapping[str, str]) -> Answer:
+    body = BODIES.get(f"{method} {path.removeprefix(PREFIX)}")
+    where = path.format_map(ids)
+    if method == "WEBSOCKET":
+        return await knock(client, where)
+    if where.endswith(("/stream", "/watch")):
+        return await begun(client, where)
+    return await client.ask(method, where, body)
+
+
+async def begun(client: Client, where: str) -> Answer:
+    """An answer that may not end: what of it comes at once."""
+    async with client.http.get(client.url + where, headers=client.headers) as response:
+        if response.status == 200:
+            return Answer(200, response.headers, await response.content.readline())
+        return Answer(response.status, response.headers, await response.read())
+
+
+async def knock(client: Client, where: str) -> Answer:
+    try:
+        async with client.http.ws_connect(client.url + where, headers=client.headers) as socket:
+            return Answer(200, {}, (await socket.receive()).data.encode())
+    except aiohttp.WSServerHandshakeError as error:
+        return Answer(error.status, error.headers, b"")
+
+
+def blanked(answer: Answer, ids: Mapping[str, str]) -> tuple[int, bytes]:
+    raw = answer.raw
+    for name, value in ids.items():
+        if len(value) > 8:
+            raw = raw.replace(value.encode(), name.encode())
+    return answer.status, raw
+
+
+def is_read(method: str) -> bool:
+    return method in ("GET", "WEBSOCKET")
+
+
+def expected(actor: str, name: str, method: str, path: str) -> set[int]:
+    """The statuses that an actor may be told on a route."""
+    if (method, path) in ANONYMOUS:
+        return {404} if "{provider}" in path else {200, 401}
+    if actor in ("anonymous", "expired", "revoked", "garbage"):
+        return {401}
+    if name in KEYS_DO_NOT:
+        return {403}
+    if name in ADMINS_ONLY:
+        return {200, 201} if actor == "foreign admin" else {403}
+    if actor == "reader" and name == "PUT /chats/{chat_id}/read":
+        return {200}  # how far one has read is part of reading
+    if actor == "reader":
+        return {200} if is_read(method) and name != "GET /chats/{chat_id}/shares" else {403}
+    if actor == "colleague" and name in COLLEAGUES_MAY:
+        return {200}
+    if "{" in path:
+        return {404} if actor == "foreign admin" or "{chat_id}" in path else {403, 404}
+    assert name in UNSCOPED or name in ("POST /chats", "POST /keys"), name
+    return {200, 201}
+
+
+async def trespass(scene: Scene) -> Found:
+    """Every actor tries every route; nothing may come of it."""
+    found, before = Found(0), await state_of(scene)
+    for actor, client in scene.actors.items():
+        for method, path in ROUTES:
+            name = f"{method} {path.removeprefix(PREFIX)}"
+            if actor == "reader" and name == "POST /sign-ins":
+                continue
+            said = await ask(client, method, path, scene.ids)
+            wrong = list(_leaks(scene, actor, name, said))
+            if said.status not in expected(actor, name, method, path):
+                wrong.append(f"was told {said.status} {said.raw[:200]!r}")
+            elif said.status in (403, 404) and await _differs(scene, client, method, path, said):
+                wrong.append("learns from the refusal that it is there")
+            found.count += 1
+            found.violations += [f"{actor} on {name} {sentence}" for sentence in wrong]
+    if await state_of(scene) != before:
+        found.violations.append("an actor changed what it may not change")
+    return found
+
+
+def _leaks(scene: Scene, actor: str, name: str, said: Answer) -> Iterator[str]:
+    if name in COLLEAGUES_MAY:
+        return
+    for canary in scene.canaries.get(actor, ()):
+        if canary.encode() in _unasked(said, scene.ids):
+            yield f"gets to see {canary!r}"
+
+
+async def _differs(scene: Scene, client: Client, method: str, path: str, said: Answer) -> bool:
+    unknown = {key: str(uuid4()) for key in scene.ids} | {"seq": "1", "queued_id": "1"}
+    other = await ask(client, method, path, unknown)
+    return blanked(said, scene.ids) != blanked(other, unknown)
+
+
+def _unasked(said: Answer, ids: Mapping[str, str]) -> bytes:
+    """What was said, without the ids that the actor itself has named."""
+    return blanked(said, ids)[1] if said.status in (403, 404) else said.raw
+
+
+async def state_of(scene: Scene) -> Any:
+    admin, chat_id = scene.admin, scene.ids["chat_id"]
+    chat = (await admin.get(f"chats/{chat_id}")).json
+    del chat["read_seq"], chat["unread"]  # which the reader, who is the owner, moves
+    messages = (await admin.get(f"chats/{chat_id}/messages")).json
+    victim = (await admin.get(f"users/{scene.ids['user_id']}")).json
+    settings = (await admin.get("settings")).json
+    keys = [k for k in (await admin.get("keys")).json["keys"] if k["name"] == "canary-key"]
+    return chat, messages, victim, keys, settings
+
+
+async def cross(order: Order, only: str = "") -> Found:
+    """The matrix, on a server of its own. `only`: what one of the actors tries."""
+    async with _served() as scene:
+        if only:
+            scene.actors = {only: scene.actors[only]}
+        found = await trespass(scene)
+    if found.count < order.count:
+        found.violations.append(f"only {found.count} were tried")
+    found.figures |= {"routes": len(ROUTES), "actors": len(scene.actors)}
+    return found
+
+
+@asynccontextmanager
+async def _served() -> AsyncGenerator[Scene]:
+    async with theatre() as stage:
+        url = await stage.new_database()
+        settings = settings_for(stage, url, "postgres", role="all")
+        async with open_door(settings) as door:
+            yield await set_scene(door.admin, door.identity.keys, url)

@@ -1,0 +1,192 @@
+"""A turn under a fault, driven by a worker and told to a reader on another replica."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+from uuid import uuid4
+
+import orjson
+
+from holdfast.bootstrap import Server
+from holdfast.chats.create import create
+from holdfast.chats.send import send
+from holdfast.domain.chat import Chat, Status
+from holdfast.domain.events import EventKind
+from holdfast.domain.ids import ChatId
+from holdfast.domain.messages import Message
+from holdfast.stream.cursor import Cursor
+from holdfast.stream.events import StreamEvent
+from holdfast.stream.hub import Hub
+from holdfast_client.view import EMPTY, ChatView, WireEvent, reduce
+from holdfast_lab.chaos.models.documented import Documented
+from holdfast_lab.chaos.stage.people import ACTOR, user
+from holdfast_simulator.faults import Fault
+
+ATTEMPTS_MAX: Final = 3
+DELAY_S_MAX: Final = 0.4
+HURRIED: Final = {"first_part_s": 1.5, "silence_s": 1.5, "progress_s": 1.5}
+LONG_S: Final = 2.0
+"""A wait long enough for an interrupt in the middle of it."""
+SLOW: Final = (Fault.DRIP, Fault.HUGE_EVENT)
+"""Slow and right, or long before it is wrong: no deadline is to come first."""
+OPTIONS: Final = {
+    Fault.DRIP: ["every=0"],
+    Fault.PINGS_FOREVER: ["every=50"],
+    Fault.PINGS_MID: ["every=50"],
+}
+MODELS: Final = {
+    "anthropic": "claude-sonnet-4-5",
+    "responses": "gpt-5.1",
+    "chat": "deepseek-reasoner",
+    "gemini": "gemini-3-pro-preview",
+}
+
+
+PATHS: Final = {"anthropic": "", "responses": "/v1", "chat": "/v1", "gemini": "/v1beta"}
+TURN_S: Final = 60.0
+
+
+def models_of(url: str) -> list[dict[str, Any]]:
+    """Each wire, in a hurry and (for what is slow and right) not."""
+    return [
+        {
+            "name": name,
+            "vendor": f"simulator-{wire}",
+            "model": model,
+            "base_url": url + PATHS[wire],
+            "api_key": "any",
+            **deadlines,
+        }
+        for wire, model in MODELS.items()
+        for name, deadlines in ((wire, HURRIED), (f"{wire} slowly", {}))
+    ]
+
+
+def settings_of(simulator: str, delay_s_max: float = DELAY_S_MAX) -> dict[str, Any]:
+    """Of a server whose models fail."""
+    return {
+        "models": models_of(simulator),
+        "default_model": next(iter(MODELS)),
+        "attempts_max": ATTEMPTS_MAX,
+        "retry_first_delay_s": delay_s_max,
+        "retry_delay_s_max": delay_s_max,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    kind: str
+    data: dict[str, Any]
+    at_s: float
+
+
+@dataclass(eq=False)
+class Account:
+    """A turn under a fault, as a reader on another replica was told of it."""
+
+    row: Documented
+    always: bool
+    """The fault strikes every attempt at the first reply; else only the first attempt."""
+    delay_s_max: float = DELAY_S_MAX
+    chat: Chat | None = None
+    told: list[Told] = field(default_factory=list[Told])
+    cursors: list[str] = field(default_factory=list[str])
+    view: ChatView = EMPTY
+    stored: Sequence[Message] = ()
+    token: str = field(default_factory=lambda: uuid4().hex)
+    """In the prompt, so that the simulator's record tells whose request it was."""
+    waits_s: list[float] = field(default_factory=list[float])
+    attempts_s: list[float] = field(default_factory=list[float])
+    latecomers: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    """The retry, as readers were told it who came during the wait."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.row.fault} on {self.row.wire}{', always' if self.always else ''}"
+
+    @property
+    def ended(self) -> bool:
+        """The last event was that the turn is over, and, if it failed, why."""
+        last = self.told[-1]
+        idle = last.kind == EventKind.STATUS and last.data["status"] == Status.IDLE
+        return bool(self.view.messages) and (idle or last.kind == EventKind.ERROR)
+
+    def take(self, event: StreamEvent) -> None:
+        wire = WireEvent.from_bytes(event.json())
+        self.told.append(Told(wire.kind, wire.data, _now_s()))
+        self.cursors += [wire.cursor] if wire.cursor else []
+        self.view = reduce(self.view, wire)
+
+
+def script() -> bytes:
+    """What the simulator is to do: the fault strikes the first reply, and the second goes well."""
+    steps = [
+        {
+            "when": {"prompt": f"^Under {fault} {often}", "step": 0},
+            "do": " | ".join([f"fault={fault}", *often_do, *OPTIONS.get(fault, [])]),
+        }
+        for fault in Fault
+        for often, often_do in (("once", ["times=1"]), ("always", []))
+    ]
+    return orjson.dumps({"steps": steps})
+
+
+def prompt(account: Account) -> str:
+    often = "always" if account.always else "once"
+    return (
+        f"Under {account.row.fault} {often}, on {account.row.wire}, {account.token}? "
+        '[[sim: think "The sky, then." | say "Let me see what the sky says today." '
+        '| call clock {"city":"Oslo or Bergen, whichever is drier"} | then | say "Dry."]]'
+    )
+
+
+def is_quick(account: Account) -> bool:
+    """Whether it takes no time: those that do are begun first."""
+    return account.row.hint_s < LONG_S and not account.row.fault.startswith(("hang", "pings"))
+
+
+async def play(server: Server, account: Account) -> ChatId:
+    """One turn, from the first word to its end, as a reader at this replica is told of it."""
+    row, hub = account.row, server.hub
+    assert hub is not None
+    model = f"{row.wire} slowly" if row.fault in SLOW else row.wire
+    # Without a message no worker drives it: the reader is there before the first word.
+    chat_id = (await create(server.ledger, server.adapters.ids, ACTOR)).chat.chat_id
+    async with asyncio.timeout(TURN_S), hub.follow(chat_id, None) as events:
+        account.take(await anext(events))
+        await send(server.ledger, ACTOR, chat_id, user(prompt(account), model=model))
+        async for event in events:
+            account.take(event)
+            if event.kind is EventKind.RETRY and row.hint_s >= LONG_S:
+                await _come_late(hub, chat_id, account)
+            if account.ended:
+                break
+    account.chat = await _at_rest(server, chat_id)
+    account.stored = (await server.adapters.history.page(chat_id, limit=100)).messages
+    return chat_id
+
+
+async def _at_rest(server: Server, chat_id: ChatId) -> Chat:
+    async with asyncio.timeout(TURN_S):
+        while True:
+            loaded = await server.adapters.store.load(chat_id)
+            assert loaded is not None
+            chat = loaded.facts.chat
+            if chat.status not in (Status.RUNNING, Status.INTERRUPTING) and chat.worker_id is None:
+                return chat
+            await asyncio.sleep(0.02)
+
+
+async def _come_late(hub: Hub, chat_id: ChatId, account: Account) -> None:
+    """One that knows nothing, and one that lost its connection before the wait began."""
+    for after in (None, Cursor.parse(account.cursors[0])):
+        async with asyncio.timeout(5), hub.follow(chat_id, after) as events:
+            async for event in events:
+                if event.kind is EventKind.RETRY:
+                    account.latecomers.append(orjson.loads(event.data))
+                    break
+
+
+def _now_s() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,6 @@
+"""`python -m holdfast_simulator` is `holdfast simulate`."""
+
+from holdfast_simulator.command import main
+
+if __name__ == "__main__":
+    main()

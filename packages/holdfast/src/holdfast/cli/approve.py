@@ -1,0 +1,109 @@
+"""`holdfast approve`: see what a turn wants to run, and decide about exactly that."""
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
+
+import orjson
+import typer
+
+from holdfast.cli.desk import at_desk
+from holdfast.cli.exits import Exit, Stop
+from holdfast.cli.options import ChatArgument
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from holdfast.cli.desk import Desk
+    from holdfast_client import AsyncChat
+    from holdfast_client.models import ActionRequired, ToolCallPart
+
+Verdict: TypeAlias = Literal["approve", "deny"]
+YES: Final = frozenset({"y", "yes"})
+NO: Final = frozenset({"n", "no"})
+ASK: Final = "Run it? [y]es, [n]o, or Enter to leave it: "
+UNDECIDED: Final = "Nothing was decided about {tool}; it still waits."
+
+
+def approve(
+    chat: ChatArgument,
+    call_id: Annotated[
+        str | None, typer.Argument(metavar="[CALL]", help="Which call; else all that wait.")
+    ] = None,
+    *,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Approve it without asking.")] = False,
+    deny: Annotated[bool, typer.Option("--deny", help="Deny it without asking.")] = False,
+    reason: Annotated[
+        str, typer.Option("--reason", help="With --deny: what the model is told.")
+    ] = "",
+) -> None:
+    """Show a tool call that waits for approval, and approve or deny it."""
+    if yes and deny:
+        raise typer.BadParameter("Give either --yes or --deny.")
+    if reason and not deny:
+        raise typer.BadParameter("--reason goes with --deny.")
+    given: Verdict | None = "approve" if yes else "deny" if deny else None
+
+    async def work(desk: "Desk") -> Exit | None:
+        found = await desk.chat(chat)
+        action = await _waiting(found)
+        calls = [call for call in action.calls if call_id in (None, call.call_id)]
+        if not calls or (given is not None and len(calls) > 1):
+            names = ", ".join(call.call_id for call in action.calls)
+            raise Stop(f"Which call? These wait: {names}.", Exit.USAGE)
+        left = False
+        for awaited in calls:
+            call = await found.call(awaited)
+            for line in call_lines(call, action.deadline):
+                desk.screen.note(line, "")
+            verdict = given or _ask()
+            left = left or verdict is None
+            if verdict is None:
+                desk.screen.note(UNDECIDED.format(tool=awaited.tool))
+            else:
+                await found.decide(call, verdict, reason=reason)
+                desk.screen.note(f"{'Denied' if verdict == 'deny' else 'Approved'}: {call.tool}.")
+        return Exit.NEEDS_ACTION if left else None
+
+    at_desk(work)
+
+
+async def _waiting(chat: "AsyncChat") -> "ActionRequired":
+    action = (await chat.info()).action_required
+    if action is None or action.kind != "approval":
+        raise Stop("This chat waits for no approval.", Exit.NOT_FOUND)
+    return action
+
+
+def call_lines(call: "ToolCallPart", deadline: "datetime | None") -> Iterator[str]:
+    """What a person decides about, line by line, with nothing hidden in it. Behind the bar, so that
+    no argument can look like a line of ours."""
+    from holdfast_client.visible import visible
+
+    until = "" if deadline is None else f", until {deadline:%Y-%m-%d %H:%M} {deadline:%Z}"
+    yield f"{visible(call.tool)} waits for approval{until}:"
+    for name, value in call.arguments.items():
+        text = value if isinstance(value, str) else orjson.dumps(value).decode()
+        first, *more = text.split("\n")
+        yield f"  | {visible(name)}: {visible(first)}"
+        yield from (f"  |   {visible(line)}" for line in more)
+    if not call.arguments:
+        yield "  | (no arguments)"
+
+
+def _ask() -> Verdict | None:
+    """None: neither. The answer needs a terminal, on which the call was shown."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise Stop("stdin is not a terminal: give --yes or --deny.", Exit.USAGE)
+    try:
+        said: str = typer.prompt(ASK, default="", show_default=False, prompt_suffix="", err=True)
+    except typer.Abort:  # Ctrl-C, or the end of the input
+        return None
+    return verdict_of(said)
+
+
+def verdict_of(said: str) -> Verdict | None:
+    word = said.strip().lower()
+    if word in YES:
+        return "approve"
+    return "deny" if word in NO else None

@@ -1,0 +1,136 @@
+"""`holdfast doctor`: is everything between here and the agent as it should be?
+
+Each check says what it found, and, if that is not well, what to do. The last one looks for proxies
+that hold events back: it follows an empty chat, in which there is nothing big enough to be let
+through by a buffer that fills up.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from holdfast.cli.desk import chosen_target, run
+from holdfast.cli.exits import Exit, sentence_of
+from holdfast.cli.options import AsJson
+
+if TYPE_CHECKING:
+    from holdfast.cli.screen import Screen
+    from holdfast_client import AsyncChat, AsyncClient
+
+Verdict: TypeAlias = Literal["ok", "warning", "bad"]
+SKEW_MAX: Final = timedelta(seconds=30)
+HELD_BACK_S: Final = 10.0
+"""An event that takes longer is held back by something: without a proxy it takes milliseconds."""
+TITLE: Final = "holdfast doctor"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    check: str
+    verdict: Verdict
+    sentence: str
+
+
+def doctor(*, json: AsJson = False) -> None:
+    """Check the way to the server: reachable, signed in, clock, versions, streams."""
+
+    async def work(screen: "Screen") -> Exit:
+        findings = [finding async for finding in _findings()]
+        if json:
+            screen.json(
+                [
+                    {"check": each.check, "verdict": each.verdict, "sentence": each.sentence}
+                    for each in findings
+                ]
+            )
+        else:
+            for each in findings:
+                screen.answer(f"{_mark(screen, each.verdict)} {each.check:<11} {each.sentence}")
+        return Exit.FAILED if any(each.verdict == "bad" for each in findings) else Exit.DONE
+
+    run(work)
+
+
+def _mark(screen: "Screen", verdict: Verdict) -> str:
+    return {"ok": screen.marks.done, "warning": "!", "bad": screen.marks.failed}[verdict]
+
+
+async def _findings() -> AsyncIterator[Finding]:
+    """In order; what cannot work after a failure is not tried."""
+    from importlib import metadata
+
+    from holdfast_client import AsyncClient
+    from holdfast_client.errors import HoldfastError
+
+    check = "server"
+    try:
+        target = chosen_target()
+        async with AsyncClient(target.url, target.token, timeout_s=HELD_BACK_S) as client:
+            probed = await client.probe()
+            yield Finding(check, "ok", f"{target.url} answers in {probed.took_s * 1000:.0f} ms.")
+            yield of_versions(metadata.version("holdfast"), probed.version)
+            yield of_clock(datetime.now(UTC), probed.date)  # noqa: TID251 - the clock is the subject
+            check = "credential"
+            me = await client.me()
+            yield Finding(check, "ok", f"{me.user.email or me.user.name}, {', '.join(me.scopes)}.")
+            check = "stream"
+            yield await _stream(client, me.scopes)
+    except HoldfastError as error:
+        yield Finding(check, "bad", sentence_of(error))
+
+
+def of_versions(ours: str, theirs: str) -> Finding:
+    if ours == theirs:
+        return Finding("version", "ok", f"{ours} here and there.")
+    if ours.split(".")[:2] == theirs.split(".")[:2]:
+        return Finding("version", "ok", f"{ours} here, {theirs} there: that fits.")
+    return Finding(
+        "version", "warning", f"{ours} here, {theirs} there: install holdfast=={theirs} here."
+    )
+
+
+def of_clock(ours: datetime, theirs: datetime | None) -> Finding:
+    if theirs is None:
+        return Finding("clock", "warning", "The server does not say what time it is.")
+    apart = abs(ours - theirs)
+    seconds = f"{apart.total_seconds():.0f} s"
+    if apart <= SKEW_MAX:
+        return Finding("clock", "ok", f"{seconds} apart.")
+    return Finding("clock", "warning", f"{seconds} apart: set one of the clocks by NTP.")
+
+
+async def _stream(client: "AsyncClient", scopes: list[str]) -> Finding:
+    if "write" not in scopes:
+        return Finding("stream", "warning", "Not tried: it needs a key that may write.")
+    chat = await _own_chat(client)
+    try:
+        async with asyncio.timeout(HELD_BACK_S), aclosing(chat.stream()) as events:
+            async for event in events:
+                if event.kind == "status":
+                    break
+            # The snapshot may have come in one piece. What happens now has to come by itself.
+            await chat.archive()
+            async for event in events:
+                if event.kind == "status":
+                    return Finding("stream", "ok", "Events arrive one by one.")
+    except TimeoutError:
+        await chat.archive()
+    return Finding(
+        "stream",
+        "bad",
+        "Events are held back: tell the proxy not to buffer text/event-stream"
+        " (nginx: proxy_buffering off).",
+    )
+
+
+async def _own_chat(client: "AsyncClient") -> "AsyncChat":
+    """Always the same empty chat, put away in between, so that doctors leave no litter."""
+    async for entry in client.chats.list(search=TITLE, archived=True, shared=False, limit=20):
+        if entry.title == TITLE and entry.last_seq == 0:
+            chat = client.chats.handle(entry.chat_id)
+            await chat.unarchive()
+            return chat
+    return await client.chats.create(title=TITLE)

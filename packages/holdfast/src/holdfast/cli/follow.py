@@ -1,0 +1,258 @@
+"""Follow a chat on the screen: what `run`, `attach`, `send` and `chat` do alike.
+
+A stream of events goes into one sink: the live view, JSON lines, or nothing. A lost network never
+ends it; the SDK comes back by cursor, and we say so. Ctrl-C climbs a ladder (ladder.py).
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, aclosing, suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
+
+import orjson
+
+from holdfast.cli import exits
+from holdfast.cli.exits import Exit, Stop
+from holdfast.cli.ids import short
+from holdfast.cli.ladder import DETACH_KEY, Rung, on_ctrl_c, on_key
+from holdfast.cli.render.live import Live, LiveOptions
+from holdfast_client import errors
+
+if TYPE_CHECKING:
+    from holdfast.cli.desk import Desk
+    from holdfast.cli.screen import Screen
+    from holdfast_client import AsyncChat
+    from holdfast_client.events import Event
+
+Form: TypeAlias = Literal["live", "jsonl", "json", "quiet"]
+RUNS: Final = frozenset({"running", "interrupting"})
+NOT_TOLD: Final = frozenset({"ping"})
+"""Of the connection, not of the chat."""
+
+
+class Sink(Protocol):
+    def event(self, event: "Event") -> None: ...
+    def note(self, text: str) -> None: ...
+    def finish(self) -> None: ...
+
+
+@dataclass
+class OnScreen:
+    screen: "Screen"
+    live: Live
+
+    def event(self, event: "Event") -> None:
+        self.screen.ink(self.live.feed(event.raw["event"], event.raw["data"]))
+
+    def note(self, text: str) -> None:
+        self.screen.ink(self.live.note(text))
+
+    def finish(self) -> None:
+        self.screen.ink(self.live.finish())
+
+
+@dataclass
+class JsonLines:
+    """Exactly the stream's envelopes, one per line."""
+
+    screen: "Screen"
+
+    def event(self, event: "Event") -> None:
+        if event.kind not in NOT_TOLD:
+            self.screen.answer(orjson.dumps(event.raw).decode())
+
+    def note(self, text: str) -> None:
+        self.screen.note(text)
+
+    def finish(self) -> None:
+        pass
+
+
+@dataclass
+class Nothing:
+    screen: "Screen"
+    notes: bool
+
+    def event(self, event: "Event") -> None:
+        pass
+
+    def note(self, text: str) -> None:
+        if self.notes:
+            self.screen.note(text)
+
+    def finish(self) -> None:
+        pass
+
+
+def form_of(*, json: bool, jsonl: bool, quiet: bool) -> Form:
+    chosen: list[Form] = [
+        form for form, wanted in (("json", json), ("jsonl", jsonl), ("quiet", quiet)) if wanted
+    ]  # pyright: ignore[reportAssignmentType]
+    if len(chosen) > 1:
+        raise Stop("Give one of --json, --jsonl and --quiet.", Exit.USAGE)
+    return chosen[0] if chosen else "live"
+
+
+def sink_for(desk: "Desk", form: Form, chat: "AsyncChat", *, tail: int | None = None) -> Sink:
+    screen = desk.screen
+    match form:
+        case "live":
+            options = LiveOptions(
+                width=screen.width,
+                live=screen.live,
+                marks=screen.marks,
+                tail=tail,
+                chat=short(chat.id),
+            )
+            return OnScreen(screen, Live(options))
+        case "jsonl":
+            return JsonLines(screen)
+        case _:
+            return Nothing(screen, notes=form == "json")
+
+
+@dataclass
+class Following:
+    """One chat being followed; `climbed` says which rungs of the ladder were taken."""
+
+    desk: "Desk"
+    chat: "AsyncChat"
+    sink: Sink
+    rungs: Sequence[Rung]
+    climbed: list[Rung] = field(default_factory=list[Rung])
+    code: Exit = Exit.DONE
+    pressed_before: bool = False
+    """Ctrl-C came while the message was still on its way."""
+    _detached: bool = False
+    _interrupted: bool = False
+    _ran: bool = False
+    """Whether the stream has shown it running: what it then rests on, this turn has led to."""
+    _told: bool = False
+    """Whether the stream has said how the chat stands now, and not before the last message."""
+
+    async def until(
+        self,
+        until: Literal["settled"] | None,
+        *,
+        after: str | None = None,
+        timeout_s: float | None = None,
+    ) -> Exit:
+        """Follow to the end, or until the user detaches."""
+        self.code = await self._until(until, after, timeout_s)
+        return self.code
+
+    async def _until(
+        self, until: Literal["settled"] | None, after: str | None, timeout_s: float | None
+    ) -> Exit:
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._follow(until, after)
+        except ExceptionGroup as group:
+            self.sink.finish()
+            raise group.exceptions[0] from None
+        except TimeoutError:
+            self.sink.finish()
+            self._keeps_running()
+            return Exit.TIMEOUT
+        self.sink.finish()
+        if Rung.LEAVE in self.climbed:
+            self._keeps_running()
+        elif (self._interrupted or self._is_unanswered()) and not self._says_so():
+            self.sink.note(f"{self.desk.screen.marks.rule} interrupted")
+        if self.climbed:
+            return Exit.DONE if self._detached else Exit.INTERRUPTED
+        return self.ended()
+
+    def ended(self) -> Exit:
+        ending = "interrupted" if self._is_unanswered() else self._ending()
+        return exits.of_turn(self._status(), self.chat.view.error, ending)
+
+    def _ending(self) -> str | None:
+        """How the answer ended, if the history ends with one."""
+        messages = self.chat.view.messages
+        last = messages[-1] if messages else None
+        return None if last is None or last["role"] != "assistant" else last["ending"]
+
+    def _is_unanswered(self) -> bool:
+        return self._ran and exits.rests_unanswered(self._status(), self.chat.view.messages)
+
+    def _says_so(self) -> bool:
+        """Whether the turn has an answer that says that it was interrupted, as it was shown."""
+        for message in reversed(self.chat.view.messages):
+            if message["role"] in {"user", "assistant"}:
+                return message["ending"] == "interrupted"
+        return False
+
+    def _status(self) -> str | None:
+        """As the stream told it; if it had nothing to tell, as it was when we asked."""
+        if self.chat.view.status is not None:
+            return self.chat.view.status["status"]
+        return None if self.chat.known is None else self.chat.known.status
+
+    async def _follow(self, until: Literal["settled"] | None, after: str | None) -> None:
+        with ExitStack() as stack:
+            async with asyncio.TaskGroup() as tasks:
+                reading = tasks.create_task(self._read(until, after), name="reading")
+
+                def climb() -> None:
+                    rung = self.rungs[min(len(self.climbed), len(self.rungs) - 1)]
+                    self.climbed.append(rung)
+                    self._take(rung, reading, tasks, stack)
+
+                stack.enter_context(on_ctrl_c(climb))
+                if self.pressed_before:
+                    climb()
+
+    def _take(
+        self,
+        rung: Rung,
+        reading: asyncio.Task[None],
+        tasks: asyncio.TaskGroup,
+        stack: ExitStack,
+    ) -> None:
+        match rung:
+            case Rung.ASK if self._runs():
+                self.sink.note(
+                    f"The agent keeps running: Ctrl-C again interrupts it, {DETACH_KEY} detaches."
+                )
+                stack.enter_context(on_key(self._key(reading)))
+            case Rung.INTERRUPT:
+                self.sink.note("Interrupting; once more leaves it alone.")
+                tasks.create_task(self._interrupt(), name="interrupting")
+            case _:
+                self.climbed.append(Rung.LEAVE)
+                reading.cancel()
+
+    def _key(self, reading: asyncio.Task[None]) -> Callable[[str], None]:
+        def pressed(key: str) -> None:
+            if key == DETACH_KEY:
+                self._detached = True
+                self.climbed.append(Rung.LEAVE)
+                reading.cancel()
+
+        return pressed
+
+    async def _read(self, until: Literal["settled"] | None, after: str | None) -> None:
+        stream = self.chat.stream(after=after, until=until, on_reconnect=self._reconnected)
+        self._ran = self._status() in RUNS
+        async with aclosing(stream) as events:
+            async for event in events:
+                self._told = self._told or event.kind == "status"
+                self._ran = self._ran or self._status() in RUNS
+                self.sink.event(event)
+
+    async def _interrupt(self) -> None:
+        with suppress(errors.Conflict):  # it ended by itself meanwhile
+            await self.chat.interrupt()
+            self._interrupted = True
+
+    def _reconnected(self) -> None:
+        self.sink.note("reconnected")
+
+    def _runs(self) -> bool:
+        return not self._told or self._status() in RUNS
+
+    def _keeps_running(self) -> None:
+        if self._runs():
+            self.sink.note(f"The agent keeps running: holdfast attach {short(self.chat.id)}")

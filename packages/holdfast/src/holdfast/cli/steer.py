@@ -1,0 +1,99 @@
+"""`holdfast interrupt`, `retry` and `answer`: bring a turn to an end, or on its way."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import orjson
+import typer
+
+from holdfast.cli.desk import at_desk
+from holdfast.cli.exits import Exit, Stop
+from holdfast.cli.options import ChatArgument, Model
+
+if TYPE_CHECKING:
+    from holdfast.cli.desk import Desk
+    from holdfast_client import AsyncChat
+    from holdfast_client.models import AwaitedCall
+
+
+def interrupt(chat: ChatArgument = "@last") -> None:
+    """Stop the turn; the text so far is kept."""
+
+    async def work(desk: "Desk") -> None:
+        await (await desk.chat(chat)).interrupt()
+        desk.screen.note("Interrupted.")
+
+    at_desk(work)
+
+
+def retry(chat: ChatArgument = "@last", *, model: Model = None) -> None:
+    """Retry after a failure, or skip the wait before the next attempt; optionally with another
+    model."""
+
+    async def work(desk: "Desk") -> None:
+        found = await desk.chat(chat)
+        await found.retry(model=model)
+        desk.screen.note(f"It runs again: holdfast attach {found.id}")
+
+    at_desk(work)
+
+
+def answer(
+    chat: ChatArgument,
+    call_id: Annotated[
+        str | None, typer.Argument(metavar="[CALL]", help="Which call; needed if several wait.")
+    ] = None,
+    text: Annotated[
+        str | None, typer.Argument(metavar="[TEXT]", help="The answer; - reads stdin.")
+    ] = None,
+    *,
+    json: Annotated[
+        bool, typer.Option("--json", help="The answer is JSON and not just text.")
+    ] = False,
+) -> None:
+    """Answer a question, or a tool call whose result comes from here; without one, list them."""
+
+    async def work(desk: "Desk") -> Exit | None:
+        found = await desk.chat(chat)
+        if call_id is None:
+            return await _list_awaited(desk, found)
+        call, said = call_id, text
+        if said is None:
+            call, said = (await _the_one(found)).call_id, call_id
+        await found.answer({call: _output(said, is_json=json)})
+        desk.screen.note("Answered; the turn goes on.")
+        return None
+
+    at_desk(work)
+
+
+async def _list_awaited(desk: "Desk", chat: "AsyncChat") -> Exit:
+    info = await chat.info()
+    if info.action_required is None:
+        raise Stop("This chat does not wait for input.", Exit.NOT_FOUND)
+    kind = info.action_required.kind
+    rows = [(call.call_id, kind, call.tool) for call in info.action_required.calls]
+    desk.screen.table(("CALL", "NEEDS", "TOOL"), rows)
+    return Exit.NEEDS_ACTION
+
+
+async def _the_one(chat: "AsyncChat") -> "AwaitedCall":
+    action = (await chat.info()).action_required
+    if action is None:
+        raise Stop("This chat waits for no answer.", Exit.NOT_FOUND)
+    if len(action.calls) != 1:
+        names = ", ".join(call.call_id for call in action.calls)
+        raise Stop(f"Which call? These wait: {names}.", Exit.USAGE)
+    return action.calls[0]
+
+
+def _output(said: str, *, is_json: bool) -> object:
+    if said == "-":
+        from holdfast.cli.said import what_is_said
+
+        said = what_is_said("-")
+    if not is_json:
+        return said
+    try:
+        return orjson.loads(said)
+    except ValueError as error:
+        raise Stop(f"That is not JSON: {error}.", Exit.USAGE) from None

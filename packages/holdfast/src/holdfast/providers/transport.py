@@ -1,0 +1,169 @@
+"""How bytes travel: an aiohttp session per kind of trust, HTTP/1.1, no redirects, no compression.
+
+Addresses that a user may set go through the guarded session. It resolves a name once, refuses it if
+any of its addresses is not public, and connects to an address that was checked; sockets are checked
+again as they are made, because aiohttp does not ask its resolver about IP literals.
+"""
+
+import asyncio
+import socket
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from io import BytesIO
+from typing import Any, Final, TypeAlias, assert_never
+
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
+from yarl import URL
+
+from holdfast.domain.chat import ErrorKind
+from holdfast.providers.errors import ProviderError
+from holdfast.providers.sigv4 import signed_headers
+from holdfast.providers.types import AwsAuth, Endpoint, HeaderAuth, NoAuth, Request
+from holdfast_agent.addresses import is_public
+
+CONNECTIONS_MAX: Final = 2_000
+CONNECT_S: Final = 10.0
+READ_BYTES: Final = 64 * 1024
+PIECE_BYTES: Final = 64 * 1024
+PORTS_ALLOWED: Final = frozenset({443, 8443})
+USER_AGENT: Final = "holdfast"
+
+
+AddressInfo: TypeAlias = tuple[int, int, int, str, tuple[Any, ...]]
+
+
+class AddressRefused(OSError):
+    """An address that a guarded request may not reach."""
+
+
+class GuardedResolver(AbstractResolver):
+    """Gives only names whose every address is public."""
+
+    def __init__(self, inner: AbstractResolver, allowed: Callable[[str], bool] = is_public) -> None:
+        self._inner = inner
+        self._allowed = allowed
+
+    async def resolve(  # pyright: ignore[reportImplicitOverride] - 3.11 cannot say it
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        found = await self._inner.resolve(host, port, family)
+        if not found or not all(self._allowed(address["host"]) for address in found):
+            # The same words whatever was found: no map of our network for free.
+            raise AddressRefused("address not allowed")
+        return found
+
+    async def close(self) -> None:  # pyright: ignore[reportImplicitOverride]
+        await self._inner.close()
+
+
+def guarded_socket(
+    allowed: Callable[[str], bool] = is_public,
+) -> Callable[[AddressInfo], socket.socket]:
+    """A socket factory that looks at the address once more, right before connecting."""
+
+    def make(info: AddressInfo) -> socket.socket:
+        family, kind, proto, _, address = info
+        if not allowed(str(address[0])):
+            raise AddressRefused("address not allowed")
+        return socket.socket(family, kind, proto)
+
+    return make
+
+
+@dataclass(frozen=True, slots=True)
+class Transport:
+    """The sessions, and the time of day (signatures and `Retry-After` dates need it)."""
+
+    open: aiohttp.ClientSession
+    guarded: aiohttp.ClientSession
+    now: Callable[[], datetime]
+
+    async def send(
+        self, request: Request, endpoint: Endpoint, *, silence_s: float
+    ) -> aiohttp.ClientResponse:
+        """POST; the response is open, of any status."""
+        session = self.guarded if endpoint.guarded else self.open
+        url = URL(request.url, encoded=True)
+        if endpoint.guarded:
+            _check_url(url)
+        return await session.post(
+            url,
+            data=_in_pieces(request.body),
+            headers=authorised(request, endpoint, self.now()),
+            allow_redirects=False,
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=silence_s),
+        )
+
+
+def _in_pieces(body: bytes) -> bytes | BytesIO:
+    """What is large, as images are, is sent piece by piece, and others have their turns between
+    them; what is not, in one with its headers."""
+    return body if len(body) <= PIECE_BYTES else BytesIO(body)
+
+
+def _check_url(url: URL) -> None:
+    if url.scheme != "https" or url.port not in PORTS_ALLOWED or url.user or url.password:
+        raise ProviderError(
+            ErrorKind.CONFIG, "only https on ports 443 and 8443, without user", retryable=False
+        )
+
+
+def authorised(request: Request, endpoint: Endpoint, now: datetime) -> Mapping[str, str]:
+    """The request's headers with the endpoint's credential."""
+    headers = {
+        "content-type": "application/json",
+        "accept": "text/event-stream",
+        "accept-encoding": "identity",
+        "user-agent": USER_AGENT,
+        **request.headers,
+    }
+    auth = endpoint.auth
+    match auth:
+        case NoAuth():
+            pass
+        case HeaderAuth(name, secret, prefix):
+            headers[name] = f"{prefix}{secret}"
+        case AwsAuth():
+            headers |= signed_headers(auth, request.url, request.body, now)
+        case _:
+            assert_never(auth)
+    return headers
+
+
+@asynccontextmanager
+async def open_transport(
+    now: Callable[[], datetime],
+    *,
+    connections_max: int = CONNECTIONS_MAX,
+    allowed: Callable[[str], bool] = is_public,
+    resolver: AbstractResolver | None = None,
+) -> AsyncGenerator[Transport]:
+    """The transport of a process: share it, a session costs a TLS context."""
+    inner = resolver or aiohttp.ThreadedResolver()
+    async with (
+        _session(aiohttp.TCPConnector(limit=connections_max)) as plain,
+        _session(
+            aiohttp.TCPConnector(
+                limit=connections_max,
+                resolver=GuardedResolver(inner, allowed),
+                socket_factory=guarded_socket(allowed),
+                use_dns_cache=False,
+            )
+        ) as guarded,
+    ):
+        yield Transport(plain, guarded, now)
+    # aiohttp closes transports in the loop's next round.
+    await asyncio.sleep(0)
+
+
+def _session(connector: aiohttp.TCPConnector) -> aiohttp.ClientSession:
+    return aiohttp.ClientSession(
+        connector=connector,
+        trust_env=False,  # through a proxy from the environment the guard would see nothing
+        auto_decompress=False,  # so that a small body cannot become a large one
+        cookie_jar=aiohttp.DummyCookieJar(),
+        read_bufsize=READ_BYTES,
+    )

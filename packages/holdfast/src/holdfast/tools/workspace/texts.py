@@ -1,0 +1,127 @@
+"""Results as a model reads them: a line that says how it stands, then the text itself.
+
+Plain text and no JSON: a model reads lines, and every escaped line break would cost it tokens.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from holdfast_agent.wire import Entry, Lines, Look, Match, Process, State
+
+
+def outcome(process: Process) -> str:
+    """How a process stands, in a few words."""
+    match process.state:
+        case State.RUNNING:
+            return "running"
+        case State.LOST:
+            return "lost: the workspace's agent restarted while it ran"
+        case State.STOPPED:
+            return "stopped before it was started"
+        case State.ENDED:
+            return _ended(process)
+
+
+def _ended(process: Process) -> str:
+    if process.signal is not None:
+        said = f"ended by signal {process.signal.removeprefix('SIG')}"
+    else:
+        said = f"exit code {process.exit_code}"
+    seconds = _seconds(process.started_at, process.ended_at)
+    took = "" if seconds is None else f" after {_duration(seconds)}"
+    return f"{said}{took}" + (f" ({process.reason})" if process.reason else "")
+
+
+def _seconds(began: datetime | None, ended: datetime | None) -> float | None:
+    return None if began is None or ended is None else (ended - began).total_seconds()
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 10:
+        return f"{max(0.0, seconds):.1f} s"
+    return f"{seconds:.0f} s" if seconds < 600 else f"{seconds / 60:.0f} min"
+
+
+def told(line: str, output: str) -> str:
+    """A line, and the output below it."""
+    return f"{line}\n{output}" if output else f"{line}, no output"
+
+
+def kept(look: Look) -> str:
+    """All of the output that the agent still has, around what it dropped (L105)."""
+    if look.head is None:
+        return gap(look.output.missed) + look.output.text
+    dropped = max(look.output.missed, look.output.begin - look.head.end)
+    return look.head.text + gap(dropped) + look.output.text
+
+
+def gap(missed: int) -> str:
+    return f"\n[… {missed} bytes of output left out here …]\n" if missed > 0 else ""
+
+
+def listed(processes: Iterable[Process]) -> str:
+    lines = [_listed(process) for process in processes]
+    return "\n".join(lines) if lines else "There are no processes."
+
+
+def _listed(process: Process) -> str:
+    command = process.command if len(process.command) <= 200 else f"{process.command[:200]}…"
+    size = _size(process.bytes_written)
+    return f"{process.id}: {outcome(process)}; {size} of output; {shown(command)}"
+
+
+def _size(number: int) -> str:
+    if number < 10_000:
+        return f"{number} bytes"
+    return f"{number / 1000:.0f} kB" if number < 10_000_000 else f"{number / 1e6:.0f} MB"
+
+
+def shown(name: str) -> str:
+    """A name on one line, whatever characters it holds."""
+    plain = all(letter.isprintable() for letter in name)
+    return name if plain else name.encode("unicode_escape").decode("ascii")
+
+
+def lines_of(found: Lines) -> str:
+    head = f"{shown(found.path)}: "
+    if found.lines_total == 0:
+        return head + "empty"
+    last = found.last_line
+    head += f"lines {found.first_line} to {last} of {found.lines_total}"
+    foot = f"\n[more: read_file with first_line={last + 1}]" if found.more else ""
+    return f"{head}\n{found.text}{foot}"
+
+
+def entries(found: Iterable[Entry], *, more: bool) -> str:
+    lines = [_entry(entry) for entry in found]
+    return _many(lines, "Nothing is there.", more=more)
+
+
+def _entry(entry: Entry) -> str:
+    match entry.kind:
+        case "folder":
+            return f"{shown(entry.path)}/"
+        case "file":
+            return f"{shown(entry.path)} ({_size(entry.bytes or 0)})"
+        case _:
+            return f"{shown(entry.path)} ({entry.kind})"
+
+
+def paths(found: Iterable[str], *, more: bool) -> str:
+    return _many([shown(path) for path in found], "No file matches.", more=more)
+
+
+def matches(found: Iterable[Match], *, more: bool) -> str:
+    lines: list[str] = []
+    for match in found:
+        path, first = shown(match.path), match.line - len(match.before)
+        around = [f"{path}-{first + n}- {text}" for n, text in enumerate(match.before)]
+        lines += [*around, f"{path}:{match.line}: {match.text}"]
+        lines += [f"{path}-{match.line + n}- {text}" for n, text in enumerate(match.after, start=1)]
+    return _many(lines, "Nothing matches.", more=more)
+
+
+def _many(lines: list[str], none: str, *, more: bool) -> str:
+    if not lines:
+        return none
+    return "\n".join([*lines, "[there are more: ask for less, or raise limit]"] if more else lines)
