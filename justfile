@@ -174,6 +174,10 @@ requirement *ids:
 bench-gate *options:
     uv run python -m benchmarks.gate {{ options }}
 
+# Pronouns as actors, repeated class names, sizes; writes benchmarks/house.md and .json.
+bench-house:
+    uv run python -m benchmarks.house
+
 # The ledger against pgbench with the same statements; writes benchmarks/ledger.md and .json.
 bench-ledger *options:
     uv run python -m benchmarks.ledger {{ options }}

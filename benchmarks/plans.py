@@ -163,17 +163,9 @@ FACTS: Final[dict[str, Any]] = {
 def statements(size: Size) -> dict[str, tuple[Query, dict[str, Any]]]:
     """Every statement of the hot paths with values such as they meet there."""
     last = size.messages_per_chat
-    facts = FACTS | {
-        "expected_version": last, "history_version": last + 1, "last_seq": last + 2,
-        "m_seq": last + 1, "seqs": [last + 1, last + 2], "roles": ["user", "user"],
-        "endings": ["complete"] * 2, "visibilities": ["both"] * 2, "parts": ["[]"] * 2,
-        "models": [None] * 2, "efforts": [None] * 2, "authors": [None] * 2, "usages": [None] * 2,
-        "costs": [None] * 2, "takeovers": [None] * 2, "hidden_from": 5, "last_seq_before": last,
-    }  # fmt: skip
     one = {"chat_id": CHAT, "bytes_max": PAGE_BYTES_MAX}
-    facts |= {"p_seq": last + 3, "p_queued_id": 1}
-    ring = UUID(int=(0x7000_A000 << 48) + size.users // 2)
-    found: dict[str, tuple[Query, dict[str, Any]]] = {
+    owner = _owner(size, 77)
+    return {
         "load": (store.LOAD, {**one, "target": 3, "client_key": "key"}),
         "load many": (
             store.LOAD_MANY,
@@ -182,10 +174,10 @@ def statements(size: Size) -> dict[str, tuple[Query, dict[str, Any]]]:
         "load past": (store.LOAD_PAST, {**one, "version": 5}),
         "load origin": (store.LOAD_ORIGIN, {**one, "version": last, "upto": last}),
         "fork": (store.FORK, _fork(size)),
-        "stored bytes": (store.STORED_BYTES, {"owner_id": _owner(size, 77)}),
+        "stored bytes": (store.STORED_BYTES, {"owner_id": owner}),
         "find created": (
             store.FIND_CREATED,
-            {"owner_id": _owner(size, 77), "client_key": "key 77"},
+            {"owner_id": owner, "client_key": "key 77"},
         ),
         "page": (history.PAGE, {**one, "before": last, "limit": 50, "as_of": None}),
         "page as of": (history.PAGE, {**one, "before": last, "limit": 50, "as_of": 7}),
@@ -205,6 +197,16 @@ def statements(size: Size) -> dict[str, tuple[Query, dict[str, Any]]]:
         ),
         "older paths": (history.OLDER_PATHS, {**one, "limit": 20}),
         "queued": (history.QUEUED, {"chat_id": RUNNING_CHAT, "queued_id": 1}),
+        **_lease_statements(size),
+        **_commit_statements(size),
+        **identity_statements(ORG, owner, CHAT),
+        **workspace_statements(ORG, owner, CHAT),
+    }  # fmt: skip
+
+
+def _lease_statements(size: Size) -> dict[str, tuple[Query, dict[str, Any]]]:
+    ring = UUID(int=(0x7000_A000 << 48) + size.users // 2)
+    return {
         "heartbeat": (leases.HEARTBEAT, {"worker_id": WORKER, "ttl": timedelta(seconds=10)}),
         "acquire": (
             leases.ACQUIRE,
@@ -233,12 +235,25 @@ def statements(size: Size) -> dict[str, tuple[Query, dict[str, Any]]]:
             {"limit": 100, "reads": READS, "aside_for": leases.ASIDE_FOR},
         ),
     }  # fmt: skip
-    for blocks in store.every_commit():
-        name = " + ".join(["commit", *(block.removeprefix("commit_") for block in blocks)])
-        found[name] = (store.commit_query(*blocks), facts)
-    owner = _owner(size, 77)
-    found |= identity_statements(ORG, owner, CHAT)
-    return found | workspace_statements(ORG, owner, CHAT)
+
+
+def _commit_statements(size: Size) -> dict[str, tuple[Query, dict[str, Any]]]:
+    last = size.messages_per_chat
+    facts = FACTS | {
+        "expected_version": last, "history_version": last + 1, "last_seq": last + 2,
+        "m_seq": last + 1, "seqs": [last + 1, last + 2], "roles": ["user", "user"],
+        "endings": ["complete"] * 2, "visibilities": ["both"] * 2, "parts": ["[]"] * 2,
+        "models": [None] * 2, "efforts": [None] * 2, "authors": [None] * 2, "usages": [None] * 2,
+        "costs": [None] * 2, "takeovers": [None] * 2, "hidden_from": 5, "last_seq_before": last,
+    }  # fmt: skip
+    facts |= {"p_seq": last + 3, "p_queued_id": 1}
+    return {
+        " + ".join(["commit", *(block.removeprefix("commit_") for block in blocks)]): (
+            store.commit_query(*blocks),
+            facts,
+        )
+        for blocks in store.every_commit()
+    }
 
 
 def _fork(size: Size) -> dict[str, Any]:

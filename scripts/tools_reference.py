@@ -12,7 +12,7 @@ from holdfast.tools.workspace.toolbox import offers
 PAGE: Final = "docs/reference/tools.md"
 EFFECTS: Final[Mapping[Effect, str]] = {
     Effect.REPEATABLE: "*Repeatable*: after a crash it is run again.",
-    Effect.KEYED: "*Keyed*: after a crash whoever takes over joins what runs or was done.",
+    Effect.KEYED: "*Keyed*: after a crash the next worker joins the run or takes its result.",
     Effect.ONCE: "*Once*: after a crash it is not run again; its outcome is unknown.",
 }
 TEMPLATE: Final = Template(name="local")

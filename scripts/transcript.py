@@ -140,7 +140,7 @@ def make(place: Place) -> str:
         run.kill()  # whoever watched it has left, too
         run.wait()
     told.printed(f"{shown(ran).rstrip()}…")
-    told.typed("kill -9 %1    # in mid-answer, and whoever watched it has left")
+    told.typed("kill -9 %1    # in mid-answer, and no reader is connected")
     with running(place.server(second)) as server:
         told.typed("holdfast dev &")
         told.printed(greeting(place, wait_for(second, READY, server)).splitlines()[0])

@@ -1,28 +1,32 @@
-"""What prose would lose: sizes, docstrings, where SQL lives, documented settings.
+"""Tidiness: sizes, docstrings, where SQL is, documented settings, current pages.
 
-Each rule looks at one file and returns what it found, as `path:line sentence`. Each is also shown a
-sample that it must object to: a rule that cannot fire keeps nothing tidy.
+Each rule looks at one file and returns what it found, as `path:line sentence`. Each rule also runs
+on a bad sample, which it must report: a rule that never fires checks nothing.
 """
 
 import ast
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from typing import Final, TypeAlias
 
 import pytest
 
+from benchmarks.house import (
+    FILE_LINES_MAX,
+    FUNCTION_LINES_MAX,
+    Source,
+    long_files,
+    long_functions,
+)
 from holdfast.settings import Settings
 from scripts import generate_docs
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-FILE_LINES_MAX: Final = 500
-FUNCTION_LINES_MAX: Final = 60
 ADR_LINES_MAX: Final = 40
 LONG_S: Final = 30
-"""Who sleeps for that long waits to be killed or cancelled."""
+"""A sleep of this length waits to be killed or cancelled."""
 
 SQL: Final = re.compile(
     r"\s*(select\s.*\bfrom\b|select\s+\w+\(|insert\s+into\s|update\s+\S+\s+set\s|delete\s+from\s"
@@ -30,19 +34,6 @@ SQL: Final = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 UNFINISHED: Final = re.compile(r"\b(TODO|FIXME|XXX)\b")
-
-
-@dataclass(frozen=True)
-class Source:
-    path: str
-    text: str
-
-    @cached_property
-    def tree(self) -> ast.Module:
-        return ast.parse(self.text)
-
-    def says(self, line: int, sentence: str) -> str:
-        return f"{self.path}:{line} {sentence}"
 
 
 Rule: TypeAlias = Callable[[Source], Iterator[str]]
@@ -55,21 +46,6 @@ def sources(*folders: str) -> tuple[Source, ...]:
         for folder in folders
         for path in sorted((ROOT / folder).rglob("*.py"))
     )
-
-
-def long_files(source: Source) -> Iterator[str]:
-    lines = len(source.text.splitlines())
-    if lines > FILE_LINES_MAX:
-        yield source.says(lines, f"a file of {lines} lines, {FILE_LINES_MAX} at most")
-
-
-def long_functions(source: Source) -> Iterator[str]:
-    for node in ast.walk(source.tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            lines = (node.end_lineno or node.lineno) - node.lineno + 1
-            if lines > FUNCTION_LINES_MAX:
-                sentence = f"{node.name} has {lines} lines, {FUNCTION_LINES_MAX} at most"
-                yield source.says(node.lineno, sentence)
 
 
 def modules_without_docstring(source: Source) -> Iterator[str]:
@@ -132,7 +108,7 @@ def _is_virtual(path: str) -> bool:
     return conftest.is_file() and "virtual" in conftest.read_text(encoding="utf-8")
 
 
-EVERYWHERE: Final = ("packages", "tests", "scripts")
+EVERYWHERE: Final = ("packages", "tests", "scripts", "benchmarks")
 RULES: Final[Mapping[Rule, tuple[str, ...]]] = {
     long_files: EVERYWHERE,
     long_functions: EVERYWHERE,

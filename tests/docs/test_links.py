@@ -1,4 +1,4 @@
-"""Documents: every link leads somewhere, the index names every page, sentences name the actor."""
+"""Documents: every link leads somewhere, and the index names every page."""
 
 import re
 import subprocess
@@ -13,17 +13,11 @@ from tests.docs.pages import DOCS, ROOT
 CODE = re.compile(r"^ *```.*?^ *```$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#{1,6} (.*)$", re.MULTILINE)
-PRONOUN = re.compile(
-    r"\b(whoever|somebody|nobody|anybody|everybody|someone|anyone|everyone)\b", re.IGNORECASE
-)
 RECORD = re.compile(r"\bADR (\d{4})\b")
 PAGE = re.compile(r"\bdocs/(?:adr|architecture|how-to|reference|tutorial)/[\w.-]+\.md\b")
 MODULE = re.compile(r"`(holdfast(?:\.[a-z_]\w*)+)`")
 AT_THE_TOP = ("README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md")
 INDEXED = ("", "tutorial", "how-to", "reference", "architecture")
-PROSE = ("", "tutorial", "how-to", "architecture", "adr")
-NOT_OURS = frozenset({"promises.md", "prove.md", "state-machine.md"})
-"""Written by a program, or about its words: their sentences stand in `src`."""
 
 
 def documents() -> list[Path]:
@@ -123,14 +117,3 @@ def test_the_index_names_every_page() -> None:
     linked = {link.partition("#")[0] for link in LINK.findall(index.read_text(encoding="utf-8"))}
     listed = {(DOCS / link).resolve() for link in linked}
     assert [page for page in pages(*INDEXED) if page not in {*listed, index}] == []
-
-
-def test_sentences_name_the_actor() -> None:
-    read = [*(ROOT / name for name in AT_THE_TOP), *pages(*PROSE)]
-    found = [
-        f"{path.relative_to(ROOT)}: {word}"
-        for path in read
-        if path.name not in NOT_OURS
-        for word in PRONOUN.findall(without_code(path.read_text(encoding="utf-8")))
-    ]
-    assert not found, "\n".join(("name the actor (the worker, the reader, the user):", *found))

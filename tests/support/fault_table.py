@@ -92,7 +92,7 @@ def _as_scripted(fault: Fault, seen: Seen, script: Content) -> bool:
         case F.BROKEN_ARGUMENTS | F.NON_OBJECT_ARGUMENTS:
             return (final.ending, said, bad) == (Ending.COMPLETE, [*lead, (call[0], {})], 1)
         case F.UNKNOWN_TOOL:
-            unknown = ("no_such_tool", {"why": "nobody offered it"})
+            unknown = ("no_such_tool", {"why": "it was not offered"})
             return (final.ending, said, bad) == (Ending.COMPLETE, [*lead, unknown], 0)
         case F.LENGTH_IN_ARGUMENTS:
             return (final.ending, said, bad) == (Ending.CUT, lead, 0)

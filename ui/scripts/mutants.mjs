@@ -85,7 +85,7 @@ const MUTANTS = [
     STREAM,
   ],
   [
-    "who comes back waits like everybody",
+    "the stream does not reconnect when the browser is online again",
     "log/stream.ts",
     'window.addEventListener("online", this.again);',
     "",
@@ -121,14 +121,14 @@ const MUTANTS = [
     COMPOSER,
   ],
   [
-    "stop is told to nobody",
+    "Stop sends no interrupt",
     "parts/composer/use-stop.ts",
     'if (standing !== "busy") return;',
     "return;",
     COMPOSER,
   ],
   [
-    "a message that could not be taken out is said by nobody",
+    "a failed removal from the queue is not shown",
     "parts/composer/composer.tsx",
     ".catch(() => setFailure(",
     ".catch(() => void String(",

@@ -48,7 +48,7 @@ export const words = {
     archived: "Archived. “Archived chats” in the menu under your name shows it.",
     showArchived: "Archived chats",
     hideArchived: "Back to all chats",
-    noneArchived: "Nothing is archived.",
+    noneArchived: "No archived chats.",
     undo: "Undo",
     settings: "Settings",
     signOut: "Sign out",
@@ -74,7 +74,7 @@ export const words = {
     rename: "Rename this chat",
     hello: "What would you like to work on?",
     helloHint: "Runs on the server. You can close this page and come back any time.",
-    suggestions: "To begin with",
+    suggestions: "Suggestions",
     suggested: [
       {
         title: "What can you do?",
@@ -88,7 +88,7 @@ export const words = {
       },
       {
         title: "Write with me",
-        text: "Help me to write a short announcement. Ask me what it is about.",
+        text: "Help me write a short announcement. Ask me what it is about.",
         needsWorkspace: false,
       },
     ],
@@ -133,7 +133,7 @@ export const words = {
 
   meter: {
     title: "Context",
-    label: (said: string) => `Context: ${said} full. Show what it is made of`,
+    label: (said: string) => `Context: ${said} full. Show details`,
     of: (used: string, window: string) => `${used} of ${window} tokens, as of the last reply`,
     unknown: "Tokens of the last reply. Context size unknown for this model.",
     model: "Model",
@@ -153,8 +153,8 @@ export const words = {
     earlier: "Earlier",
     later: "Later",
     count: (at: number | null, count: number, loading: boolean) => {
-      const found = count === 0 ? (loading ? "" : "nothing") : `${at ?? "–"} of ${count}`;
-      return loading ? `${found} · looking further back…` : found;
+      const found = count === 0 ? (loading ? "" : "no matches") : `${at ?? "–"} of ${count}`;
+      return loading ? `${found} · searching earlier messages…` : found;
     },
   },
 
@@ -168,12 +168,12 @@ export const words = {
     nothing: "nothing repeated",
     attempts: (attempt: number, count: number) =>
       `This is from attempt ${attempt} at this step. ${count === 1 ? "1 worker was" : `${count} workers were`} lost.`,
-    kept: "What was said before is kept, and the answer goes on from there.",
-    anew: "The step was begun anew.",
+    kept: "The text so far is kept, and the answer continues from there.",
+    anew: "The step started again.",
     fate: {
-      joined: "joined by its key, and not run twice",
-      repeated: "run again, because it is repeatable",
-      unknown: "outcome unknown, and not run again",
+      joined: "resumed; not run twice",
+      repeated: "run again; repeating it is safe",
+      unknown: "outcome unknown; not run again",
       not_started: "had not been started",
     } as Readonly<Record<string, string | undefined>>,
   },
@@ -181,7 +181,7 @@ export const words = {
   connection: {
     down: "Reconnecting… your chat continues on the server.",
     offline: "You are offline. Your chat continues on the server.",
-    tries: (count: number) => `try ${count}`,
+    tries: (count: number) => `attempt ${count}`,
     now: "Retry now",
   },
 
@@ -208,8 +208,8 @@ export const words = {
     find: "Find in this chat",
     newChat: "New chat",
     sidebar: "Show or hide chats",
-    composer: "To the message field",
-    help: "This help",
+    composer: "Go to the message field",
+    help: "Show this help",
     send: "Send",
     newline: "New line",
     stop: "Stop, in the message field",
@@ -248,7 +248,7 @@ export const words = {
     windowUnknown: "Unknown",
     noModels: "No model is configured yet. Set HOLDFAST_MODELS on the server.",
     organisation: "Organisation",
-    organisationHint: "Applies to everyone. Leave blank for the server default.",
+    organisationHint: "Applies to the whole organisation. Leave blank for the server default.",
     instructions: "Instructions",
     instructionsHint: "System prompt for all chats",
     stepsMax: "Max steps per turn",

@@ -220,7 +220,7 @@ async def _judge(turns: Turns, chat: Chat, row: Documented) -> str | None:
         return f"{chat.status} instead of idle: {chat.error}"
     messages = await turns.world.read(chat.chat_id)
     if any(m.body.ending is Ending.INTERRUPTED for m in messages):
-        return "an interrupt that nobody asked for"
+        return "an interrupt that was not requested"
     calls = [p for m in messages for p in m.body.parts if isinstance(p, ToolCall)]
     answers = [p for m in messages for p in m.body.parts if isinstance(p, ToolResult)]
     return None if len(calls) == len(answers) else "calls without results"

@@ -115,7 +115,7 @@ def test_a_turn_without_its_answer_is_seen() -> None:
     ("kind", "data", "named"),
     [
         ("error", {"sentence": "The provider is busy."}, "The provider is busy"),
-        ("action_required", {"kind": "approval"}, "waits for somebody"),
+        ("action_required", {"kind": "approval"}, "waits for an approval"),
         ("history_reset", {"from": 1}, "taken back"),
     ],
 )

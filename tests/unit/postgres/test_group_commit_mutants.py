@@ -25,7 +25,7 @@ def _itself(number: object) -> object:
     return number
 
 
-def _tell_nobody(waiting: list[Any], _error: Exception) -> None:
+def _fail_none(waiting: list[Any], _error: Exception) -> None:
     waiting.clear()
 
 
@@ -41,7 +41,7 @@ def _kinds_ignored(lanes: Any, _patch: pytest.MonkeyPatch) -> None:
     _manners(lanes, kind=_always(0))
 
 
-def _a_no_is_everybodys(lanes: Any, _patch: pytest.MonkeyPatch) -> None:
+def _one_refusal_fails_the_batch(lanes: Any, _patch: pytest.MonkeyPatch) -> None:
     _manners(lanes, undone=_always(answer=False))
 
 
@@ -57,7 +57,7 @@ def _any_weight_together(_lanes: Any, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(module, "WEIGHT_MAX", 100 * WEIGHT_MAX)
 
 
-def _lanes_for_everybody(_lanes: Any, patch: pytest.MonkeyPatch) -> None:
+def _no_bound_on_the_lanes(_lanes: Any, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(module, "LANES", 10_000)
 
 
@@ -102,7 +102,7 @@ def _connection_not_told(lanes: Any, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(lanes, "_tell", quietly)
 
 
-def _whoever_left_goes_again(lanes: Any, patch: pytest.MonkeyPatch) -> None:
+def _a_cancelled_commit_is_sent_again(lanes: Any, patch: pytest.MonkeyPatch) -> None:
     async def alone(each: Any) -> None:
         try:
             answer = await lanes._one(None, each.question)
@@ -115,15 +115,15 @@ def _whoever_left_goes_again(lanes: Any, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(lanes, "_alone", alone)
 
 
-def _whoever_left_is_still_asked_for(lanes: Any, patch: pytest.MonkeyPatch) -> None:
-    def everybody() -> list[Any]:
+def _a_cancelled_commit_is_still_sent(lanes: Any, patch: pytest.MonkeyPatch) -> None:
+    def all_waiting() -> list[Any]:
         return [*lanes._waiting.pop(next(iter(lanes._waiting), None), ())]
 
-    patch.setattr(lanes, "_next", everybody)
+    patch.setattr(lanes, "_next", all_waiting)
 
 
-def _no_way_and_nobody_is_told(_lanes: Any, patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(module, "_fail", _tell_nobody)
+def _waiting_commits_are_not_failed(_lanes: Any, patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(module, "_fail", _fail_none)
 
 
 MUTANTS: dict[str, tuple[Callable[[Any, pytest.MonkeyPatch], None], Callable[..., Any]]] = {
@@ -135,8 +135,8 @@ MUTANTS: dict[str, tuple[Callable[[Any, pytest.MonkeyPatch], None], Callable[...
         _kinds_ignored,
         suite.test_kinds_and_the_same_subject_stay_apart_and_in_order,
     ),
-    "a no is everybody's": (
-        _a_no_is_everybodys,
+    "one refusal fails the whole batch": (
+        _one_refusal_fails_the_batch,
         suite.test_a_no_to_one_of_them_is_nobody_elses,
     ),
     "doubt is a no": (
@@ -152,8 +152,8 @@ MUTANTS: dict[str, tuple[Callable[[Any, pytest.MonkeyPatch], None], Callable[...
         suite.test_a_connection_sees_the_error_of_what_went_together,
     ),
     "any weight together": (_any_weight_together, suite.test_what_is_heavy_goes_alone),
-    "lanes for everybody": (
-        _lanes_for_everybody,
+    "no bound on the lanes": (
+        _no_bound_on_the_lanes,
         suite.test_who_waits_for_a_lane_goes_together_and_each_gets_its_own,
     ),
     "stuck lanes count": (
@@ -168,20 +168,20 @@ MUTANTS: dict[str, tuple[Callable[[Any, pytest.MonkeyPatch], None], Callable[...
         _connection_kept_while_others_go,
         suite.test_a_no_is_heard_also_where_there_are_few_connections,
     ),
-    "whoever left goes again": (
-        _whoever_left_goes_again,
+    "a cancelled commit is sent again": (
+        _a_cancelled_commit_is_sent_again,
         suite.test_whoever_left_is_not_tried_again_alone,
     ),
-    "whoever left is still asked for": (
-        _whoever_left_is_still_asked_for,
+    "a cancelled commit is still sent": (
+        _a_cancelled_commit_is_still_sent,
         suite.test_whoever_leaves_takes_nobody_along,
     ),
-    "whoever waited too long is still asked for": (
-        _whoever_left_is_still_asked_for,
+    "a timed-out commit is still sent": (
+        _a_cancelled_commit_is_still_sent,
         suite.test_whoever_waits_too_long_is_told_and_nothing_is_done,
     ),
-    "no way, and nobody is told": (
-        _no_way_and_nobody_is_told,
+    "no connection, and the waiting commits are not failed": (
+        _waiting_commits_are_not_failed,
         suite.test_where_there_is_no_way_whoever_waits_is_told,
     ),
 }

@@ -133,10 +133,10 @@ def test_a_process_that_died_is_counted_logged_and_replaced(
     chat_id = run_virtually(story())
 
     lines = [record.getMessage() for record in caplog.records]
-    first = f"worker: chat {chat_id} was taken over 3 times in a row; it is driven by a process"
-    assert next(line for line in lines if "in a row" in line) == f"{first} of its own"
-    died = f"worker: the process of its own of chat {chat_id} died with -9"
-    assert [line for line in lines if "died" in line] == [died] * 5
+    first = f"worker: chat {chat_id} was taken over 3 times in a row; an isolated process drives it"
+    assert next(line for line in lines if "in a row" in line) == first
+    ended = f"worker: the isolated process of chat {chat_id} ended with code -9"
+    assert [line for line in lines if "ended" in line] == [ended] * 5
 
 
 def test_suspects_are_divided_until_the_one_that_kills_is_alone() -> None:

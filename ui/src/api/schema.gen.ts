@@ -2199,7 +2199,7 @@ export interface components {
         };
         /**
          * Scope
-         * @description What a credential is good for at most; whoever holds it may still be allowed less.
+         * @description The most that a credential allows. The account's role may allow less.
          * @enum {string}
          */
         Scope: "read" | "write" | "admin";

@@ -203,9 +203,9 @@ function usePaths({ log }: OpenChat): readonly OlderPath[] {
   return query.data?.paths ?? NO_PATHS;
 }
 
-const NOBODY: ReadonlyMap<string, string> = new Map();
+const NO_AUTHORS: ReadonlyMap<string, string> = new Map();
 
-/** Names of the others who own or wrote here; nobody is asked for where there are none. */
+/** Names of the other users who own this chat or wrote in it; without any, no request is made. */
 function useAuthors(
   { log }: OpenChat,
   entry: ChatEntry | undefined,
@@ -218,7 +218,7 @@ function useAuthors(
   const enabled = me !== undefined && (wroteToo || isOther(entry?.owner_id));
   const users = useQuery({ ...peopleQuery, enabled }).data?.users;
   return useMemo(() => {
-    if (!enabled || users === undefined) return NOBODY;
+    if (!enabled || users === undefined) return NO_AUTHORS;
     const others = users.filter((user) => user.user_id !== me);
     return new Map(others.map((user) => [user.user_id, user.name]));
   }, [enabled, users, me]);

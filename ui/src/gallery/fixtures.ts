@@ -244,7 +244,7 @@ The clock returned **naive** times, so comparing them with the aware ones from t
 - [x] both use UTC now
 - [ ] the docs still show the old call
 
-> A naive time is a promise that nobody keeps.
+> A naive time is a promise without a clock.
 
 | module | before | after |
 | --- | ---: | ---: |

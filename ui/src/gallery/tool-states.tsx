@@ -236,7 +236,7 @@ function Decisions() {
         action={f.action("approval", trick.id)}
       />
       <Shown
-        name="An approval, for somebody who may only read"
+        name="An approval, view only"
         call={push}
         action={f.action("approval", push.id)}
         mayWrite={false}

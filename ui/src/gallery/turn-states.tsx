@@ -10,10 +10,9 @@ import { Group, State } from "./gallery";
 
 const THOUGHT =
   "The traceback names `Clock.now`. Two callers compare its result with times from the database, which are aware.\n\nSo the fix belongs into the clock, not into its callers.";
-const LONG = Array.from(
-  { length: 30 },
-  (_, at) => `${at + 1}. a line of a very long message that somebody wrote`,
-).join("\n");
+const LONG = Array.from({ length: 30 }, (_, at) => `${at + 1}. a line of a very long message`).join(
+  "\n",
+);
 
 const ASKED = { seq: 1, text: "Why?", model: null };
 
@@ -161,7 +160,7 @@ function Feet() {
       <State name="Stopping">
         <TurnFoot foot={{ ...going, phase: "stopping" }} />
       </State>
-      <State name="Waits for somebody">
+      <State name="Waiting for an approval or an answer">
         <TurnFoot foot={{ ...going, phase: "awaiting", since: f.ago(95) }} />
       </State>
       <State name="Over">
@@ -235,7 +234,7 @@ function Dividers() {
         </State>
       </Stage>
       <Stage mayWrite={false}>
-        <State name="Failed, for somebody who may only read">
+        <State name="Failed, view only">
           <TurnFoot foot={{ is: "failed", error: f.BUSY }} />
         </State>
       </Stage>

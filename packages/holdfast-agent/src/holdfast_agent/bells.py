@@ -2,8 +2,8 @@
 
     await bell.until(lambda: process.ended, within_s=600)
 
-Whoever makes it true rings. Between the last look and the wait there is no `await`: on one loop
-nothing can ring in between, so that no ring is lost (L103).
+The code that makes it true rings. Between the last look and the wait there is no `await`: on one
+loop nothing can ring in between, so that no ring is lost (L103).
 """
 
 import asyncio
@@ -19,7 +19,7 @@ class Bell:
         return len(self._waiting)
 
     def ring(self) -> None:
-        """Everybody who waits now looks again."""
+        """All current waiters look again."""
         for waiter in self._waiting:
             if not waiter.done():
                 waiter.set_result(None)

@@ -43,9 +43,9 @@ def agent(
     tmp_mib_max: flags.TmpMibMax = 1024,
     disk_free_mib_min: flags.DiskFreeMibMin = 1024,
 ) -> None:
-    """Run commands and keep files of one workspace, for the server that asks.
+    """Run the agent of one workspace: it runs commands and serves files for the server.
 
-    Ends with SIGTERM or SIGINT, and its processes with it. It outlives the process that started it.
+    SIGTERM or SIGINT ends it and its processes. It outlives the process that started it.
     """
     # Here, not above: `holdfast --help` need not load a whole server.
     from holdfast_agent.processes import Limits
@@ -112,7 +112,7 @@ def _deaf(number: int, frame: FrameType | None) -> None:
 
 
 def _stand_alone() -> None:
-    """Whoever started it may die, and its terminal may close: an agent outlives its servers."""
+    """Survive the end of the starter and of its terminal: an agent outlives its servers."""
     # A deaf ear, not `SIG_IGN`: what is ignored stays so in every command that is started.
     signal.signal(signal.SIGHUP, _deaf)
     if os.getpgrp() != os.getpid():

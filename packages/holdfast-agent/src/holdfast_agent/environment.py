@@ -46,7 +46,7 @@ def inherited(environment: Mapping[str, str]) -> dict[str, str]:
 def environment(
     base: Mapping[str, str], asked: Mapping[str, str], guard: Mapping[str, str]
 ) -> dict[str, str]:
-    """What is asked for comes last: whoever wants colours may have them. `guard`: of git."""
+    """Requested variables come last and take precedence. `guard`: the settings for git."""
     size = 0
     for name, value in asked.items():
         if not name or "=" in name or "\0" in name or "\0" in value:

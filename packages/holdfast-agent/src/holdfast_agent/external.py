@@ -4,7 +4,7 @@ What is left to do is to end whole trees. Two ways, the first that works here:
 
 - `namespace`: every command in a PID namespace of its own (util-linux's `unshare`), whose first
   process takes all others with it. A shell is that first process, for a command as number 1 would
-  hear no signals. As root nothing else changes; anybody else becomes a user namespace, too, in
+  hear no signals. As root nothing else changes; for other users it is a user namespace, too, in
   which `sudo` does not work.
 - `keeper`: `keeper.py` above every command, which adopts its orphans. Works everywhere, knows no
   limits of its own, and costs a Python start per command.
@@ -99,7 +99,7 @@ class External:
 
         def heard() -> None:
             said = b""
-            with suppress(OSError):  # whoever was there has died
+            with suppress(OSError):  # the other process has died
                 said = ours.recv(4096)
                 if said == b"ready\n":
                     ours.send(b"go\n")

@@ -46,8 +46,8 @@ class Refused(Exception):
 
 @web.middleware
 async def faults_told(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Turns `Refused` into its answer, and whatever nobody foresaw into `failed` with an id that
-    stands in the agent's log beside the traceback."""
+    """Turn `Refused` into its answer, and an unexpected exception into `failed` with an id that the
+    agent's log has beside the traceback."""
     try:
         return await handler(request)
     except Refused as refused:

@@ -52,7 +52,7 @@ class Feeding:
             asyncio.get_running_loop().add_writer(self._fd, self._flush)
             return
         except OSError:
-            # It has closed its end; whoever writes next is told so.
+            # It has closed its end; the next write is refused.
             self.close()
             return
         asyncio.get_running_loop().remove_writer(self._fd)

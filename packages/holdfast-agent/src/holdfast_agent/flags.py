@@ -11,7 +11,7 @@ Root: TypeAlias = Annotated[
 State: TypeAlias = Annotated[
     Path,
     typer.Option(
-        help="Where the agent remembers what it started; not inside the workspace.",
+        help="Folder for the records of started commands; not inside the workspace.",
         envvar="HOLDFAST_AGENT_STATE",
     ),
 ]
@@ -25,33 +25,35 @@ Listen: TypeAlias = Annotated[
 TokenFile: TypeAlias = Annotated[
     Path | None,
     typer.Option(
-        help="A file, readable by you alone, with the token that callers must show.",
+        help="File of mode 0600 with the token that callers must send.",
         envvar="HOLDFAST_AGENT_TOKEN_FILE",
     ),
 ]
 Sandbox: TypeAlias = Annotated[
     Literal["bubblewrap", "external"],
     typer.Option(
-        help="bubblewrap: the agent builds the wall. external: a container or VM is the wall.",
+        help="bubblewrap: the agent builds the sandbox. external: a container or VM is it.",
         envvar="HOLDFAST_AGENT_SANDBOX",
     ),
 ]
 Tree: TypeAlias = Annotated[
     Literal["auto", "namespace", "keeper"],
     typer.Option(
-        help="How a command's processes are kept together in an external sandbox: "
-        "namespace, keeper, or auto: a namespace where the kernel gives one.",
+        help="How the processes of a command are tracked in an external sandbox: namespace, "
+        "keeper, or auto (a namespace where the kernel allows it).",
         envvar="HOLDFAST_AGENT_TREE",
     ),
 ]
 ProcessesMax: TypeAlias = Annotated[
     int,
-    typer.Option(help="How many may run at once.", min=1, envvar="HOLDFAST_AGENT_PROCESSES_MAX"),
+    typer.Option(
+        help="Maximum number of running commands.", min=1, envvar="HOLDFAST_AGENT_PROCESSES_MAX"
+    ),
 ]
 FinishedKept: TypeAlias = Annotated[
     int,
     typer.Option(
-        help="How many of the ended keep their output.",
+        help="Number of ended commands whose output is kept.",
         min=0,
         envvar="HOLDFAST_AGENT_FINISHED_KEPT",
     ),
@@ -77,7 +79,7 @@ PrivateHost: TypeAlias = Annotated[
 Readable: TypeAlias = Annotated[
     list[Path] | None,
     typer.Option(
-        help="A folder beside /usr that commands may read, say /opt/toolchain.",
+        help="A folder outside /usr that commands may read, such as /opt/toolchain.",
         envvar="HOLDFAST_AGENT_READABLE",
     ),
 ]
@@ -86,14 +88,14 @@ Git: TypeAlias = Annotated[
     typer.Option(
         help="guarded: git runs no program that a repository in the workspace names, hooks "
         "included, and commands cannot change hooks and configuration of the workspace's own "
-        "repository. open: git works as it always does.",
+        "repository. open: git is unchanged.",
         envvar="HOLDFAST_AGENT_GIT",
     ),
 ]
 PidsMax: TypeAlias = Annotated[
     int,
     typer.Option(
-        help="How many processes and threads all commands may have together.",
+        help="Maximum number of processes and threads, for all commands together.",
         min=16,
         envvar="HOLDFAST_AGENT_PIDS_MAX",
     ),
@@ -101,7 +103,7 @@ PidsMax: TypeAlias = Annotated[
 MemoryMibMax: TypeAlias = Annotated[
     int,
     typer.Option(
-        help="How much memory all commands may use together, /tmp included.",
+        help="Maximum memory in MiB, for all commands together, /tmp included.",
         min=32,
         envvar="HOLDFAST_AGENT_MEMORY_MIB_MAX",
     ),
@@ -109,7 +111,7 @@ MemoryMibMax: TypeAlias = Annotated[
 CpuShare: TypeAlias = Annotated[
     float,
     typer.Option(
-        help="Beside other workspaces when the machine is busy: 2 gets twice what 1 gets.",
+        help="CPU weight against other workspaces on a busy machine: 2 gets twice as much as 1.",
         min=0.01,
         max=100,
         envvar="HOLDFAST_AGENT_CPU_SHARE",
@@ -118,7 +120,7 @@ CpuShare: TypeAlias = Annotated[
 TmpMibMax: TypeAlias = Annotated[
     int,
     typer.Option(
-        help="How large /tmp, the home folder and /dev/shm of a command may grow, each.",
+        help="Maximum size in MiB of /tmp, the home folder and /dev/shm of a command, each.",
         min=1,
         envvar="HOLDFAST_AGENT_TMP_MIB_MAX",
     ),
@@ -126,7 +128,7 @@ TmpMibMax: TypeAlias = Annotated[
 DiskFreeMibMin: TypeAlias = Annotated[
     int,
     typer.Option(
-        help="With less free space nothing is started, and what writes most is stopped.",
+        help="With less free disk space (MiB) no command starts; the largest writer is stopped.",
         min=0,
         envvar="HOLDFAST_AGENT_DISK_FREE_MIB_MIN",
     ),

@@ -38,7 +38,7 @@ NO_GIT: Final = (
 )
 
 PLAIN: Final[Mapping[str, str]] = {
-    "GIT_ASKPASS": "",  # empty: nobody is asked, whatever core.askPass says
+    "GIT_ASKPASS": "",  # empty: no prompt, whatever core.askPass says
     "GIT_EDITOR": "true",
     "GIT_PAGER": "cat",
     "GIT_PROXY_COMMAND": "",

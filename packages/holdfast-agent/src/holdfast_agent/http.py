@@ -17,7 +17,8 @@ from holdfast_agent.wire import Processes as ProcessList
 BODY_BYTES_MAX: Final = 16 * 1024 * 1024
 WAIT_MAX_S: Final = 24 * 3600.0
 ALIVE_S: Final = 10.0
-"""A blank so often, while somebody waits: no proxy takes the line for dead, no client either."""
+"""Interval of a keep-alive blank during a wait, so that no proxy or client closes the
+connection."""
 JSON: Final = "application/json"
 
 _KEY: Final = TypeAdapter[str](Key)
@@ -89,7 +90,7 @@ class Routes:
             )
             await response.write_eof()
         except ConnectionError:
-            pass  # Whoever asked has gone; whoever comes next asks anew.
+            pass  # The client has gone; the next one asks anew.
         return response
 
     async def _wait(self, entry: Entry, asked: Asked, within_s: float) -> bool:

@@ -2,8 +2,7 @@
 
 One JSON object per line, appended; the last line of a key counts. What is *written* is on the disk
 before anything is started, so that a key is never started twice, however often the agent dies. What
-is *noted* (how it ended) may be lost with the machine: then nobody knows how it ended, and that is
-what will be said.
+is *noted* (how it ended) may be lost with the machine: then the outcome is reported as unknown.
 """
 
 import asyncio

@@ -28,7 +28,7 @@ def main(argv: list[str]) -> int:
     if command == 0:
         _become(argv)
     pidfd = os.pidfd_open(command)
-    # What the command holds must not be held by us, or nobody would ever see its end.
+    # We must not hold the command's pipe, or its reader would never see the end.
     os.close(0)
     os.close(1)
     poll = select.poll()

@@ -1,7 +1,7 @@
 """How a command becomes a process: the seam between the processes and the wall around them.
 
 A launcher turns a command into the words that are executed. It never spawns commands by itself:
-whoever keeps the processes does, always in the same way (`spawned.py`), and kills what came of it.
+`processes.py` does, always in the same way (`spawned.py`), and kills what came of it.
 Helpers of its own that live in a session of their own it starts before the first command, or they
 will be taken for what a command left behind (`trees.py`).
 """

@@ -223,7 +223,7 @@ class Processes:
         assert spawned is not None
         await strangers_gone(self._roots, self._family)
         reason = self._released(name)
-        # First what is told, then the bell: whoever it wakes must find the end.
+        # First the entry, then the bell: a waiter that it wakes must find the end.
         self._running.pop(entry.remembered.name, None)
         spawned.settle()
         assert spawned.end is not None
@@ -253,7 +253,7 @@ class Processes:
         self._finished.append(entry)
         while len(self._finished) > self._ground.limits.finished_kept:
             self._finished.pop(0).spawned = None
-        with suppress(Refused):  # Logged by whoever starts next: to them it matters.
+        with suppress(Refused):  # The next start logs it, where it matters.
             self._journal.note(entry.remembered)
 
     def _remember(self, entry: Entry) -> None:

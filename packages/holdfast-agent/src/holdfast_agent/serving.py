@@ -79,7 +79,7 @@ class Tcp:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentConfig:
     wall: SandboxOptions
-    """With the workspace's folder and the agent's own, whoever builds the wall."""
+    """With the folders of the workspace and of the agent, in either sandbox."""
     listen: Unix | Tcp
     token: str | None = field(default=None, repr=False)
     sandbox: Literal["bubblewrap", "external"] = "bubblewrap"
@@ -220,7 +220,7 @@ def _clear_away(path: Path) -> None:
 
 
 def check_folder(folder: Path) -> None:
-    """Nobody else may put another socket in the place of ours."""
+    """No other user may replace our socket by another one."""
     try:
         found = folder.stat()
     except OSError as error:

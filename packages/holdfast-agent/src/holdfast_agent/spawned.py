@@ -24,7 +24,7 @@ READ_BYTES: Final = 64 * 1024
 BY_SIGNAL: Final = 128
 """And the signal's number: how launchers, like shells, tell that a signal ended it."""
 DRAINED_MAX: Final = 64
-"""Reads after the end: more than a pipe holds, and not for ever if somebody else has its end."""
+"""Reads after the end: more than a pipe holds, and bounded if another process holds its end."""
 PASSES_MAX: Final = 50
 AGAIN_S: Final = 0.02
 KILL_S: Final = 15.0
@@ -89,7 +89,7 @@ class Spawned:
         return True
 
     def settle(self) -> None:
-        """Its whole tree is gone: take what is still in the pipe, and tell everybody."""
+        """Its whole tree is gone: read the rest of the pipe, and wake all waiters."""
         assert self.end is None
         for _ in range(DRAINED_MAX):
             if not self._read():
@@ -175,8 +175,8 @@ class Spawned:
         """What is stopped cannot fork: only so does the walk through a growing tree have an end."""
         frozen: set[tuple[int, int]] = set()
         for _ in range(PASSES_MAX):
-            everyone = [seen for generation in descendants(self.pid) for seen in generation]
-            fresh = [seen for seen in everyone if (seen.pid, seen.born) not in frozen]
+            descending = [seen for generation in descendants(self.pid) for seen in generation]
+            fresh = [seen for seen in descending if (seen.pid, seen.born) not in frozen]
             if not fresh:
                 return
             for seen in fresh:
@@ -200,7 +200,7 @@ def spawn(launch: Launch, *, with_input: bool) -> Spawned:
     try:
         return Spawned(launch, child)
     except OSError as error:
-        # No descriptor is left to watch it with: rather none than one that nobody watches.
+        # No descriptor is left to watch it with: better no command than one that is not watched.
         child.kill()
         child.wait()
         raise OSError(error.errno, f"it was killed at once, {error.strerror}") from error

@@ -1,7 +1,7 @@
 """Process trees as the kernel shows them in /proc: who descends from whom, and signals to them.
 
-A number alone may be somebody else's by the time it is used: every signal goes through a pidfd
-that is opened first and compared with what was seen.
+A process id alone may belong to another process by the time it is used: every signal goes through a
+pidfd that is opened first and compared with what was seen.
 
 The agent adopts what loses its parent (`adopt_orphans`): whatever a launcher leaves behind when it
 dies becomes a child of the agent. Such a *stranger* is told from the agent's own children by its
@@ -52,7 +52,7 @@ def see(pid: int) -> Seen | None:
     return Seen(pid=pid, parent=int(fields[1]), born=int(fields[19]), alive=alive)
 
 
-def everybody() -> Iterator[Seen]:
+def all_processes() -> Iterator[Seen]:
     for name in os.listdir(_PROC):
         if name.isdecimal() and (seen := see(int(name))) is not None:
             yield seen
@@ -61,7 +61,7 @@ def everybody() -> Iterator[Seen]:
 def descendants(root: int) -> list[list[Seen]]:
     """The living below `root`, by generation: its children first."""
     children: dict[int, list[Seen]] = {}
-    for seen in everybody():
+    for seen in all_processes():
         children.setdefault(seen.parent, []).append(seen)
     generations: list[list[Seen]] = []
     generation = children.pop(root, [])
@@ -109,8 +109,8 @@ def strangers(roots: Collection[int], family: Collection[tuple[int, int]]) -> It
 
 def _children() -> set[int]:
     if not (_PROC / f"self/task/{os.getpid()}/children").exists():
-        # A kernel without CONFIG_PROC_CHILDREN: whoever says that we are its parent.
-        return {seen.pid for seen in everybody() if seen.parent == os.getpid()}
+        # A kernel without CONFIG_PROC_CHILDREN: all processes whose parent we are.
+        return {seen.pid for seen in all_processes() if seen.parent == os.getpid()}
     found: set[int] = set()
     # Twice: the kernel may skip one if another ends while the list is read.
     for _ in range(2):

@@ -1,6 +1,6 @@
 """What the server and a workspace agent say to each other: JSON over HTTP, version 1.
 
-The agent outlives the servers that ask it, so whatever is started is named by whoever starts it: a
+The agent outlives the servers that ask it, so the caller names each process that it starts: a
 process has the *key* of the tool call that asked for it, and the same key is the same process for
 ever.
 
@@ -74,14 +74,14 @@ class Start(Said):
     input: Literal["none", "open"] = "none"
     """`open`: the process waits for what `Input` brings."""
     background: bool = False
-    """Nobody waits for it; only kept to be told again."""
+    """No caller waits for it; stored only to be returned again."""
 
 
 class State(StrEnum):
     RUNNING = "running"
     ENDED = "ended"
     LOST = "lost"
-    """Started by an agent that is gone: nobody knows how it ended."""
+    """Started by an agent that is gone: its outcome is unknown."""
     STOPPED = "stopped"
     """Stopped before it was started."""
 
@@ -278,7 +278,7 @@ class Matches(Said):
     """What was left out and why: sentences, or nothing."""
 
 
-# What the workspace says to whoever works in it
+# What the workspace says about itself
 
 
 class Instruction(Said):

@@ -1,7 +1,7 @@
 """Which server, and with which token: arguments, else the environment, else a file of contexts.
 
 The file is `config.toml` in the user's folder for configuration (`HOLDFAST_CONFIG_DIR` names
-another), readable by nobody else:
+another), readable by its owner only:
 
     current = "work"
 
@@ -41,7 +41,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Named servers, and which of them is meant when nobody says."""
+    """Named servers, and which of them is the default."""
 
     contexts: Mapping[str, Target] = field(default_factory=dict[str, Target])
     current: str | None = None

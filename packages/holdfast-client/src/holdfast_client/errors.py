@@ -12,7 +12,7 @@ class HoldfastError(Exception):
 
 
 class NotConfigured(HoldfastError):
-    """Nobody said which server to talk to, or said it in a way that makes no sense."""
+    """No server is configured, or its configuration is wrong."""
 
 
 class Unreachable(HoldfastError):
@@ -82,7 +82,7 @@ class TooMany(ApiError):
 
 
 class Unavailable(ApiError):
-    """503, and what gateways say when nobody is behind them: 502, 504."""
+    """503, and what gateways answer without a server behind them: 502, 504."""
 
 
 _BY_STATUS: Final[Mapping[int, type[ApiError]]] = {

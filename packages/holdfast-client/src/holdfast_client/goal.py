@@ -1,7 +1,7 @@
 """When a stream that is followed until something has come to its end.
 
-A chat may look settled to somebody who is behind: a replica that has not heard yet of the message
-just sent. So what the stream tells counts only from the version on that the chat had when it was
+A chat may look settled on a replica that is behind: one that has not yet heard of the message just
+sent. So what the stream tells counts only from the version on that the chat had when it was
 asked, and only where a commit is told completely: an error follows its status.
 """
 

@@ -291,7 +291,7 @@ class Share(Model):
 
 
 class ModelList(Model):
-    """`windows`: how many tokens each can read; None: nobody has said."""
+    """`windows`: how many tokens each can read; None: unknown."""
 
     models: list[str]
     default: str | None = None

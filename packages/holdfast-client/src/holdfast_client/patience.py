@@ -35,8 +35,8 @@ class Patience:
     def pause_s(self, at_least_s: float | None = None) -> float | None:
         """How long to wait after a failure; None if there is no time for another try.
 
-        Longer with every failure in a row, and never the same for everybody: those that were cut
-        off together must not come back together.
+        Longer with every failure in a row, with jitter: clients that were cut off together must not
+        reconnect together.
         """
         most = min(PAUSE_MAX_S, PAUSE_MIN_S * 2 ** min(self._failures, 16))
         self._failures += 1

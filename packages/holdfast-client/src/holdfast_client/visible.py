@@ -1,4 +1,4 @@
-"""Text that somebody decides about, with everything visible that would otherwise hide or move it.
+"""Text that a user decides about, with everything visible that would otherwise hide or move it.
 
 A command may hold characters that turn the direction of writing, take no room at all, or move the
 cursor: what a person reads is then not what is run.

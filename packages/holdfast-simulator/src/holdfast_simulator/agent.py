@@ -1,4 +1,4 @@
-"""The built-in agent: what the simulator says when nobody scripted it.
+"""The built-in agent: what the simulator answers without a script.
 
 It looks at the tools that are offered, calls the ones that the prompt is about, reads their results
 and answers in prose. Deterministic: its only chance is the seed of the request.

@@ -11,8 +11,8 @@ r"""Directives: what a person writes into a prompt to say how the simulator shal
 
 Quotes inside a text are written `\"`, a line break `\n`: it is a JSON string. Items after `then`
 say what the second reply is (after the tool results), and so on; when they run out, the agent
-answers. `count=3` says `1 2 3`, `count=kelp:3` says `kelp:1 kelp:2 kelp:3`: who reads it can tell
-that no word is missing, doubled or somebody else's.
+answers. `count=3` says `1 2 3`, `count=kelp:3` says `kelp:1 kelp:2 kelp:3`: a reader can check
+that no word is missing, doubled or of another chat.
 """
 
 import re

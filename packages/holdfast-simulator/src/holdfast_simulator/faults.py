@@ -164,7 +164,7 @@ ABOUT: Final[dict[Fault, About]] = {
     F.INVALID_JSON: About(E, "an event in the middle whose data is not JSON; then the rest"),
     F.NOT_AN_OBJECT: About(E, "an event in the middle whose data is a JSON array; then the rest"),
     F.DUPLICATED_EVENTS: About(E, "every delta is sent twice, byte for byte"),
-    F.UNKNOWN_EVENTS: About(E, "events of types that nobody documented, between the others"),
+    F.UNKNOWN_EVENTS: About(E, "events of undocumented types, between the others"),
     F.INTERLEAVED: About(
         E,
         "the deltas of two parallel parts interleaved by index; Gemini has no indices: the "

@@ -126,7 +126,7 @@ def _spoil_calls(reply: Reply, fault: Fault, asked: Asked, chance: Chance) -> Re
         case Fault.NON_OBJECT_ARGUMENTS:
             calls = (replace(call, arguments='["not","an","object"]'),)
         case Fault.UNKNOWN_TOOL:
-            calls = (CallPart(name="no_such_tool", arguments='{"why":"nobody offered it"}'),)
+            calls = (CallPart(name="no_such_tool", arguments='{"why":"it was not offered"}'),)
         case Fault.DUPLICATE_CALL_IDS:
             same = replace(call, call_id=f"call_{chance.word(20)}")
             calls = (same, same)

@@ -1,4 +1,4 @@
-"""JSON values whose shape nobody promised: read them without trusting them.
+"""JSON values of unknown shape: read them without trusting them.
 
 A request body is whatever a client sent. These helpers answer with an empty value of the asked type
 instead of raising, so that every rule can look at every body.

@@ -115,7 +115,7 @@ class Simulator:
                 entry.disconnected_after_s = self._age_s(entry)
                 raise
             except ConnectionError:
-                # Or a write notices it first. Nobody reads this answer; raised, it would be logged.
+                # Or a write notices it first. The client is gone; a raised error would be logged.
                 entry.disconnected_after_s = self._age_s(entry)
                 return web.Response(status=499)
             finally:

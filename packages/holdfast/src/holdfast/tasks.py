@@ -109,7 +109,7 @@ async def _guarded(work: Coroutine[Any, Any, T], name: str) -> T | None:
 
 def end_on_terminate() -> None:
     """The task that calls this is cancelled by SIGTERM, as asyncio has it for Ctrl-C: what takes
-    minutes or hours must leave no servers behind, whoever ends it."""
+    minutes or hours must leave no servers behind, however it ends."""
     task = asyncio.current_task()
     if task is not None and threading.current_thread() is threading.main_thread():
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)

@@ -64,7 +64,7 @@ export function Attachments({ attachments, onRemove, onInline }: AttachmentsProp
             {open.text.length > SHOWN_CHARACTERS && "\n…"}
           </pre>
           <Button look="plain" size="small" onClick={() => onInline(open)}>
-            Put into the text
+            Insert as text
           </Button>
         </div>
       )}

@@ -11,10 +11,7 @@ export function Revealed({ text }: { text: string }) {
           {piece.code === null ? (
             piece.text
           ) : (
-            <mark
-              className="rounded-sm bg-danger px-1 text-danger-fg"
-              title="A character that cannot be seen"
-            >
+            <mark className="rounded-sm bg-danger px-1 text-danger-fg" title="Invisible character">
               {piece.code}
             </mark>
           )}

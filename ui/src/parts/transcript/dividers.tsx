@@ -162,7 +162,7 @@ export function OnItsWay({ sending }: { sending: Sending }) {
               Send again
             </Button>
             <Button look="plain" size="small" onClick={takeBack}>
-              Take back
+              Edit
             </Button>
           </>
         )}

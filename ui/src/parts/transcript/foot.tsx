@@ -323,7 +323,11 @@ function useAttempt() {
     setFailure(null);
     act()
       .catch((problem: unknown) =>
-        setFailure(problem instanceof Error ? problem.message : "That did not work."),
+        setFailure(
+          problem instanceof Error
+            ? problem.message
+            : "The server did not receive this. Try again.",
+        ),
       )
       .finally(() => setBusy(false));
   };

@@ -56,17 +56,17 @@ describe("what the quiet line unfolds to", () => {
   it("says whether the words were kept", () => {
     expect(texts(takeover({ kept: true }))).toEqual([
       "This is from attempt 2 at this step. 1 worker was lost.",
-      "What was said before is kept, and the answer goes on from there.",
+      "The text so far is kept, and the answer continues from there.",
     ]);
-    expect(texts(lost(2, 8)).at(1)).toBe("The step was begun anew.");
+    expect(texts(lost(2, 8)).at(1)).toBe("The step started again.");
   });
 
   it("says what became of each call, each under a key of its own", () => {
     const calls = found("joined", "repeated", "unknown", "not_started");
     expect(texts(takeover({ calls })).slice(1)).toEqual([
-      "tool0: joined by its key, and not run twice",
-      "tool1: run again, because it is repeatable",
-      "tool2: outcome unknown, and not run again",
+      "tool0: resumed; not run twice",
+      "tool1: run again; repeating it is safe",
+      "tool2: outcome unknown; not run again",
       "tool3: had not been started",
     ]);
     const keys = lostDetails(takeover({ calls })).map(({ key }) => key);

@@ -10,8 +10,7 @@ export function EmptyTranscript() {
       <MessageSquareText aria-hidden className="size-6 text-faint" />
       <h2 className="text-title font-semibold">Describe what you want done</h2>
       <p className="max-w-80 text-ui text-muted">
-        It goes on when you close this page. Come back at any time, from anywhere, and it is all
-        here.
+        Runs on the server. You can close this page and come back any time.
       </p>
     </Centre>
   );
@@ -46,9 +45,7 @@ export function AwayTranscript({ children }: { children?: ReactNode }) {
     <Centre>
       <SearchX aria-hidden className="size-6 text-faint" />
       <h2 className="text-title font-semibold">Chat not found</h2>
-      <p className="max-w-80 text-ui text-muted">
-        It does not exist, or it is no longer shared with you. Its owner can tell you which.
-      </p>
+      <p className="max-w-80 text-ui text-muted">It does not exist, or you don’t have access.</p>
       {children}
     </Centre>
   );

@@ -17,7 +17,7 @@ import { versionsBySeq } from "./versions";
 const FindBar = lazy(() => part(() => import("./find-bar")));
 
 export function Transcript(props: TranscriptProps) {
-  const { log, actions, models, mayWrite, paths = [], authors = NOBODY } = props;
+  const { log, actions, models, mayWrite, paths = [], authors = NO_AUTHORS } = props;
   const state = useLog(log, (now) => now.state);
   const items = useItems(log);
   const live = useMemo(() => liveOf(log), [log]);
@@ -84,7 +84,7 @@ export function Transcript(props: TranscriptProps) {
   );
 }
 
-const NOBODY: ReadonlyMap<string, string> = new Map();
+const NO_AUTHORS: ReadonlyMap<string, string> = new Map();
 /** Asked for one key at a time, and always has it. */
 const EVERYTHING = { has: () => true };
 const NOTHING_OPEN: ReadonlySet<string> = new Set();

@@ -170,7 +170,7 @@ function Versions({ message }: { message: Message }) {
         </Button>
       }
     >
-      <MenuLabel>The current version is kept as an older version.</MenuLabel>
+      <MenuLabel>The current version is kept.</MenuLabel>
       {mine.map((path) => (
         <MenuItem
           key={path.version}

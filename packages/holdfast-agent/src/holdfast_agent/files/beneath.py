@@ -4,7 +4,7 @@ Every open starts at the root's descriptor and is resolved by the kernel in one 
 Links are followed as long as they stay inside; an absolute link counts as leaving, wherever it
 points. A file is first opened as a mere place (`O_PATH`), which neither waits for the other end of
 a FIFO nor wakes a device, and for reading only if it is a regular file with one name. A file with
-several names (hard links) may be somebody's outside the workspace, so it is not served.
+several names (hard links) may also be a file outside the workspace, so it is not served.
 """
 
 import errno

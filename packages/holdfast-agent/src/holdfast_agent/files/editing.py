@@ -2,10 +2,10 @@
 
 First everything is read, checked and worked out in memory; whatever does not fit is told, for all
 files at once, and nothing has been written. Then all new files are made beside the old ones, and
-then they are exchanged one after the other. If one turns out to have been changed by somebody else
-since it was read, those already exchanged are put back. What is left is a crash of the agent
-between two exchanges: each file is then whole, but some are old and some new, and files whose names
-begin with `.holdfast-new-` may remain.
+then they are exchanged one after the other. If one turns out to have been changed by another
+program since it was read, those already exchanged are put back. What is left is a crash of the
+agent between two exchanges: each file is then whole, but some are old and some new, and files whose
+names begin with `.holdfast-new-` may remain.
 """
 
 from collections.abc import Sequence
@@ -125,8 +125,8 @@ def _swap_all(plans: Sequence[_Plan], stack: ExitStack) -> None:
                 new.swap(plan.file, plan.old)
             except Moved as moved:
                 message = (
-                    f"`{plan.here.place.shown}` was changed by somebody else at the same moment."
-                    " Nothing was written, in any file. Read it again, then try again."
+                    f"`{plan.here.place.shown}` was changed by another program at the same moment."
+                    " No file was written. Read it again, then try again."
                 )
                 raise Refused(FaultCode.CONFLICT, message) from moved
         undo.pop_all()

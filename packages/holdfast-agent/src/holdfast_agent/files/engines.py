@@ -85,7 +85,7 @@ class Ripgrep:
 
 
 class Standard:
-    """Line by line with `re`. A pattern may take it for ever: whoever calls has a deadline."""
+    """Line by line with `re`. A pattern may take for ever: the caller has a deadline."""
 
     def hits(self, wanted: Wanted, files: Sequence[int]) -> Generator[Hit]:
         text = re.escape(wanted.pattern) if wanted.literal else wanted.pattern

@@ -1,4 +1,4 @@
-"""What the workspace says to whoever works in it: instruction files and skills.
+"""What the workspace tells the model: instruction files and skills.
 
 Instruction files lie at the root. A skill is a folder with a `SKILL.md` that begins with its name
 and what it is for:
@@ -8,7 +8,7 @@ and what it is for:
     description: How to make a release of this project.
     ---
 
-All of it was written by whoever wrote the files there: it is bounded, opened like any other file,
+All of it is untrusted content of the workspace: it is bounded, opened like any other file,
 and what is odd (a link that leads out, a binary, a name that is no name) is passed over.
 """
 

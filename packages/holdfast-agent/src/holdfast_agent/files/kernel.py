@@ -1,7 +1,7 @@
 """Two system calls that the standard library does not have: openat2 and renameat2.
 
 `openat2` resolves a whole path in the kernel under rules that hold for every step of it, also while
-somebody exchanges folders for links. A check before the open cannot do that: the path may be
+a program exchanges folders for links. A check before the open cannot do that: the path may be
 another one by then (reliability.md, F8).
 """
 
@@ -27,7 +27,7 @@ _RENAMEAT2: Final[Mapping[str, int]] = {
     "s390x": 347,
 }
 TRIES_MAX: Final = 1000
-"""The kernel gives up on `..` while anybody renames anything, and asks to be asked again."""
+"""The kernel fails with EAGAIN on `..` while any file is being renamed: try again."""
 _LIBC: Final = ctypes.CDLL(None, use_errno=True)
 _LIBC.syscall.restype = ctypes.c_long
 

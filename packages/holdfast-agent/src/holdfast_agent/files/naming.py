@@ -7,7 +7,7 @@ from typing import Final, Literal, TypeAlias
 
 FOLDER_ENTRIES_MAX: Final = 100_000
 GIT: Final = ".git"
-"""Not walked into: it has thousands of files, and none that anybody looks for."""
+"""Not walked into: it has thousands of files, and none that a search is about."""
 Kind: TypeAlias = Literal["file", "folder", "link", "other"]
 
 

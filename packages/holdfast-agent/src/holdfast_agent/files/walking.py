@@ -81,7 +81,7 @@ class Walk:
 
 def rules_above(root: int, top: str) -> tuple[Rules, ...]:
     """Of the folders from the root to above `top`; none if they would ignore `top` itself, for
-    somebody asks for it by name, and none where the way there is not plain."""
+    the caller asks for it by name, and none where the way there is not plain."""
     steps = [] if top == "." else top.split("/")
     if ".." in steps:
         return ()

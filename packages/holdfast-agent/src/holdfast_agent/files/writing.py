@@ -1,12 +1,12 @@
-"""Write a file so that everybody sees the old one or the new one, whole.
+"""Write a file so that every reader sees the whole old one or the whole new one.
 
 The new file is made beside the old one, in the same folder, and takes its place in one step. Where
 the file system can, the two are *exchanged*: then the old one is at hand, can be held against what
-was read before, and put back if somebody else has changed it meanwhile. A process that keeps the
+was read before, and put back if another program has changed it meanwhile. A process that keeps the
 old file open and writes to it later writes to what is gone; nothing can be done about that.
 
 The last step of the path is never a link: what would be replaced is the link. Mode and owner stay;
-the bits that let a program run as somebody else do not.
+the setuid and setgid bits do not.
 """
 
 import errno
@@ -70,7 +70,9 @@ def write(beneath: Beneath, asked: WriteFile) -> Written:
                 return _write_once(here, asked, data)
             except Moved:  # the diff would be another one, or the file is there only now
                 continue
-    message = f"`{place.shown}` is being changed by somebody else. Nothing was written; try again."
+    message = (
+        f"`{place.shown}` is being changed by another program. Nothing was written; try again."
+    )
     raise Refused(FaultCode.CONFLICT, message)
 
 
@@ -127,7 +129,7 @@ def _make_folders(beneath: Beneath, folder: Place) -> None:
                 above = os.fsencode("/".join(steps[: count - 1]) or ".")
                 descriptor = opened(root, above, os.O_PATH | os.O_DIRECTORY, INSIDE)
                 try:
-                    with suppress(FileExistsError):  # somebody else made it, or it is a dead link
+                    with suppress(FileExistsError):  # another program made it, or it is a dead link
                         os.mkdir(os.fsencode(steps[count - 1]), dir_fd=descriptor)
                 finally:
                     os.close(descriptor)

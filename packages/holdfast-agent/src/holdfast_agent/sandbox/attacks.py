@@ -2,7 +2,7 @@
 
     python -I -S -c "…this file, then attacks_kernel.py…" '{"secret": "/path/outside", …}'
 
-Each attack is harmless even where it succeeds: it opens and does not write, sends to nobody, asks
+Each attack is harmless even where it succeeds: it opens and does not write, sends no data out, asks
 for a right and gives it back. It returns what it got, or None; an error is a wall that held. The
 file knows nothing of Holdfast and needs only Python 3.9 or later, as it may be the system's own.
 """

@@ -2,7 +2,7 @@
 
 The attacks (`attacks.py`) are run as a command like any other, in a workspace made for the purpose,
 against things put there to be found: a secret file, another workspace, a server on the loopback, a
-unix socket, a process. Whatever is found is an escape, and then nothing is run for anybody.
+unix socket, a process. Whatever is found is an escape, and then the agent runs no command.
 """
 
 import ast
@@ -176,7 +176,7 @@ def _why(said: str) -> str:
             f"It says: {last}."
         )
     return (
-        "The self-attack could not be run, so nobody knows whether the wall holds. It needs Python "
+        "The self-attack could not be run, so the sandbox is untested. It needs Python "
         f"3.9 or later that commands can see: install python3. It says: {last}."
     )
 

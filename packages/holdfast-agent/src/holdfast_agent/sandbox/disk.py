@@ -3,7 +3,7 @@
 No quota can be set without rights that we do not want. So: no file above a size (a limit of the
 process), nothing is started below a floor of free space, and while commands run the floor is looked
 at; below it, the command that has written most is stopped. A command that writes little is spared:
-the disk may be full because of somebody else.
+the disk may be full because of another program.
 """
 
 import asyncio

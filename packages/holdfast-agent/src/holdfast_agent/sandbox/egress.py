@@ -2,7 +2,7 @@
 
 It knows CONNECT (for HTTPS and whatever else goes through) and plain `http://` requests. A host is
 compared with the list by name; then *every* address that the name has is checked, and a checked one
-is connected to, so that a name cannot be pointed at somebody's inner network meanwhile. An address
+is connected to, so that a name cannot be pointed at an internal network meanwhile. An address
 instead of a name is never on the list. Each connection has bounds on its bytes and its silence.
 """
 
@@ -29,13 +29,13 @@ _ADDRESSES_TRIED_MAX: Final = 4
 _SILENCE_S: Final = 300.0
 _AT_ONCE_MAX: Final = 128
 _HOSTS_COUNTED_MAX: Final = 200
-_METADATA_V6: Final = "fd00:ec2::254"  # a cloud's, within what is otherwise anybody's own network
+_METADATA_V6: Final = "fd00:ec2::254"  # a cloud's metadata, within the range of private networks
 _USUAL_PORTS: Final = frozenset({80, 443})
 _HOP_BY_HOP: Final = frozenset({"connection", "keep-alive", "te", "upgrade", "host"})
 
 
 class Denied(Exception):
-    """The words are for whoever asked."""
+    """The text is for the client that asked."""
 
     def __init__(self, status: str, words: str) -> None:
         super().__init__(words)
@@ -125,7 +125,7 @@ class EgressProxy:
 
     @contextmanager
     def unwatched(self) -> Generator[None]:
-        """While we attack ourselves: what is denied then is nobody's doing."""
+        """During the self-attack: its denied connections are neither counted nor logged."""
         kept, self.counts, self._tells = self.counts, EgressCounts(), False
         try:
             yield
@@ -143,7 +143,7 @@ class EgressProxy:
         except Denied as denied:
             await _answer(writer, denied)
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            pass  # either side went away, or was silent for too long: there is nobody to tell
+            pass  # either side went away, or was silent for too long: no client is left to answer
         finally:
             self._open.discard(writer)
             writer.close()

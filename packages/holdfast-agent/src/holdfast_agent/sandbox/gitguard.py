@@ -1,11 +1,11 @@
 """A command can commit, but not plant what git would run outside: hooks and configuration.
 
 They are bound read only over themselves, and `.git` is bound, too, as a mount point can be neither
-moved aside nor made anew. Bubblewrap follows links when it binds, so nobody may be able to exchange
-a file for a link between our look and its mount. A guarded command cannot: what it would have to
-exchange is a mount point to it. So the guard is set while all running commands have the same one,
-or there are none. Where an unguarded one runs (it made the repository just now), the guard would
-keep nothing from it that it does not have: the next command is unguarded, too.
+moved aside nor made anew. Bubblewrap follows links when it binds, so no process may be able to
+exchange a file for a link between our look and its mount. A guarded command cannot: what it would
+have to exchange is a mount point to it. So the guard is set while all running commands have the
+same one, or there are none. Where an unguarded one runs (it made the repository just now), the
+guard would keep nothing from it that it does not have: the next command is unguarded, too.
 """
 
 import os
@@ -44,7 +44,7 @@ class GitGuard:
         try:
             if not S_ISDIR(git.lstat().st_mode) or not S_ISREG((git / "config").lstat().st_mode):
                 return ()
-            if not self._running:  # otherwise whoever runs could make a link of what we make
+            if not self._running:  # a running command could replace what we make by a link
                 self._complete(git)
             return tuple(self._identities())
         except OSError:

@@ -43,7 +43,7 @@ def become(uid: int, gid: int) -> None:
     os.setgroups([])
     os.setresgid(gid, gid, gid)
     os.setresuid(uid, uid, uid)
-    # Whoever changes users becomes unreadable to their own kind; then nobody could join us.
+    # After a change of user a process is not dumpable, and no command could join it.
     _checked(_libc().prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0))
 
 

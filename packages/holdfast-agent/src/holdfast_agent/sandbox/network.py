@@ -51,7 +51,7 @@ async def open_network(person: Person) -> AsyncGenerator[Network]:
                 stderr=asyncio.subprocess.DEVNULL,
                 env={},
                 cwd="/",
-                start_new_session=True,  # whoever interrupts the agent's terminal does not mean it
+                start_new_session=True,  # Ctrl-C in the agent's terminal must not end it
             )
         try:
             door = await asyncio.to_thread(_door_from, ours)

@@ -23,7 +23,7 @@ class SandboxOptions:
     """Folders and files beside `/usr` that commands may read, at the same path inside."""
     git: Literal["guarded", "open"] = "guarded"
     """`guarded`: hooks and configuration of the repository in `root` cannot be written, and git
-    runs nothing that a repository brings (`git_env.py`), whoever builds the wall."""
+    runs nothing that a repository brings (`git_env.py`), in either sandbox."""
     pids_max: int = 512
     memory_bytes_max: int = 4 * GIB
     """Of all commands together, with what they keep in `/tmp` and their home."""
@@ -32,7 +32,7 @@ class SandboxOptions:
     tmp_bytes_max: int = 1 * GIB
     file_bytes_max: int = 8 * GIB
     disk_free_bytes_min: int = 1 * GIB
-    """Below this nothing is started, and whoever writes most is stopped."""
+    """Below this no command starts, and the one that writes most is stopped."""
     upload_bytes_max: int = 64 * MIB
     download_bytes_max: int = 1 * GIB
     """Of one connection through the proxy."""

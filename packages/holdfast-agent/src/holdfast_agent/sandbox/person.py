@@ -27,7 +27,8 @@ class Person:
 
 
 def person_for(root: Path) -> Person:
-    """Ourselves; but root lends nobody its name while the folder belongs to an ordinary user."""
+    """Our own user; but an agent that is root runs commands as the folder's owner if that is a
+    user."""
     if os.geteuid() != 0:
         return Person(os.geteuid(), os.getegid())
     owner = root.stat()

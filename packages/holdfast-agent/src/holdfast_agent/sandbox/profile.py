@@ -39,7 +39,7 @@ STUBS: Final[Mapping[str, str]] = {
     "/etc/hosts": "127.0.0.1 localhost workspace\n::1 localhost\n",
     "/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
     "/etc/resolv.conf": "",
-    # A commit needs somebody; whoever configures a name in their repository is asked first.
+    # A commit needs an author; a name in the repository's configuration takes precedence.
     "/etc/gitconfig": (
         "[user]\n\tname = Holdfast\n\temail = holdfast@localhost\n"
         "[safe]\n\tdirectory = *\n[init]\n\tdefaultBranch = main\n"

@@ -80,10 +80,10 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("clone3", errno.ENOSYS),
     Rule("openat2", errno.ENOSYS),
     Rule("clone", errno.EPERM, (Test(0, "has a bit of", (_NAMESPACES,)),)),
-    # Typing into the terminal of whoever started the agent.
+    # Typing into the terminal that started the agent.
     Rule("ioctl", errno.EPERM, (Test(1, "is", (_TIOCSTI,)),)),
     Rule("ioctl", errno.EPERM, (Test(1, "is", (_TIOCLINUX,)),)),
-    # A file that gives its owner's rights to whoever runs it would be found outside later.
+    # A setuid file would be found outside later, and run with its owner's rights.
     Rule("chmod", errno.EPERM, (Test(1, "has a bit of", (_SETS_ID,)),)),
     Rule("fchmod", errno.EPERM, (Test(1, "has a bit of", (_SETS_ID,)),)),
     Rule("fchmodat", errno.EPERM, (Test(2, "has a bit of", (_SETS_ID,)),)),

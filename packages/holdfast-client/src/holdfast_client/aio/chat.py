@@ -128,8 +128,8 @@ class AsyncChat:
         return await self._commit("POST", "decisions", {**body, "reason": reason}, key)
 
     async def call(self, awaited: models.AwaitedCall) -> models.ToolCallPart:
-        """What somebody waits for an answer to, with its arguments. Show them with
-        `holdfast_client.visible`: a model may have written what no eye sees."""
+        """The call that waits for an answer, with its arguments. Show them with
+        `holdfast_client.visible`: a model may have written invisible characters."""
         page = await self.messages(before=awaited.seq + 1, limit=1)
         return next(
             part
@@ -226,8 +226,8 @@ class AsyncChat:
         """Everything after a cursor, each event once; without one: a snapshot first.
 
         Goes on by itself, for ever, whatever breaks, and raises only what trying again cannot mend
-        (401, 403, 404 above all). `until`: end when the chat is settled (idle, failed, or awaiting
-        somebody), idle, or in need of somebody, and all of that was told.
+        (401, 403, 404 above all). `until`: end when the chat is settled (idle, failed or
+        awaiting), idle, or awaiting, after all events up to then.
         """
         self.view = self.view if after is not None and after == self.view.cursor else EMPTY
         following = self._follow(self.view, after, until, Patience(None), transport, on_reconnect)
@@ -250,7 +250,7 @@ class AsyncChat:
         own, patience, answered = toolbox(tools), Patience(timeout_s), set[str]()
         view = self.view
         while True:
-            # Our own calls have to be seen, even by somebody who waits for more than that.
+            # Calls of our own tools must be noticed, even if the caller waits for the end.
             view = await self._reach(view, "settled" if own else for_, patience)
             status = "" if view.status is None else str(view.status["status"])
             reply = reply_of(self.id, view, status)
@@ -338,7 +338,7 @@ class AsyncChat:
             await self.answer(outputs, failed=failed)
         except Conflict as error:
             if error.code not in ("call_not_open", "not_lawful"):
-                raise  # else: somebody else was faster, or interrupted the turn
+                raise  # else: another client was faster, or the turn was interrupted
         return True
 
     async def _arguments(self, reply: Reply, call: models.AwaitedCall) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from holdfast_client.tools import toolbox
 
 
 class AsyncClient:
-    """A server, and somebody's token for it; without arguments: see `holdfast_client.config`.
+    """A server, and a user's token for it; without arguments: see `holdfast_client.config`.
 
     `timeout_s`: how long to go on asking before a call fails. `silence_s`: how long a stream may
     say nothing, not even a ping, before it counts as lost (servers ping every 15 s).
@@ -68,7 +68,7 @@ class AsyncClient:
         return [answers.Template.model_validate(each) for each in found["templates"]]
 
     async def probe(self) -> Probe:
-        """How the server is to be reached, for whoever looks for what is wrong."""
+        """How the server answers, for diagnosis."""
         began = time.monotonic()
         response = await self._http.respond("GET", "version")
         took_s = time.monotonic() - began
@@ -151,7 +151,7 @@ class AsyncChats:
     ) -> Reply:
         """Begin a chat and wait for what comes of it, running `tools` meanwhile.
 
-        Raises `TurnFailed` and `WaitTimeout`. If the turn waits for somebody: `reply.awaiting`.
+        Raises `TurnFailed` and `WaitTimeout`. If the turn waits for input: `reply.awaiting`.
         """
         own = list(tools)
         chat = await self.create(text, model=model, effort=effort, tools=own)
@@ -267,7 +267,7 @@ class AsyncKeys:
         self._http = http
 
     async def list(self, user_id: str | None = None) -> list[answers.Key]:
-        """One's own; an admin who names nobody gets the organisation's."""
+        """Your own keys; without `user_id` an admin gets all keys of the organisation."""
         found = await self._http.get("keys", user_id=user_id)
         return [answers.Key.model_validate(each) for each in found["keys"]]
 

@@ -40,5 +40,5 @@ class AsyncWire:
             return await self._reader.read(65_536)
 
     async def close(self) -> None:
-        """At once: whoever leaves has no use for what is still under way."""
+        """Close at once: the data still on its way is not needed."""
         self._writer.transport.abort()

@@ -38,7 +38,7 @@ class AsyncHttp:
         await self.client.aclose()
 
     def show(self, **credential: str) -> None:
-        """Speak for somebody else from now on, or for nobody."""
+        """Use another credential from now on, or none."""
         self.headers.pop("authorization", None)
         self.headers.pop("cookie", None)
         self.headers.update(credential)

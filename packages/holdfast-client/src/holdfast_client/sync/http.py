@@ -39,7 +39,7 @@ class Http:
         self.client.close()
 
     def show(self, **credential: str) -> None:
-        """Speak for somebody else from now on, or for nobody."""
+        """Use another credential from now on, or none."""
         self.headers.pop("authorization", None)
         self.headers.pop("cookie", None)
         self.headers.update(credential)

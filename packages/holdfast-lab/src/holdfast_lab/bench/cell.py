@@ -27,7 +27,7 @@ PLENTY: Final = "1000000"
 class Process:
     pid: int
     url: str
-    """Empty if it serves nobody."""
+    """Empty if it serves no HTTP."""
     metrics_url: str = ""
 
 

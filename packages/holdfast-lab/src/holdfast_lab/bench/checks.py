@@ -24,7 +24,7 @@ class Doubled(Wrong):
 
 
 class News(Enum):
-    """What an event means to whoever drives the chat."""
+    """What an event means to the client that sends in the chat."""
 
     NOTHING = auto()
     READY = auto()
@@ -72,7 +72,7 @@ class ChatCheck:
             case b"error":
                 raise Wrong(f"the turn failed: {orjson.loads(data)['sentence']}")
             case b"action_required":
-                raise Wrong("the turn waits for somebody")
+                raise Wrong("the turn waits for an approval or an answer")
             case _:
                 pass  # ping, queue, lagged: if it cost a word, the words will tell
         return News.NOTHING
@@ -141,7 +141,7 @@ def expected_text(load: Load, chat: int, turn: int, place: int) -> str | None:
 
 
 def message_text(data: dict[str, Any], role: str) -> str:
-    """Raises `Wrong` if somebody else speaks, or was cut off."""
+    """Raises `Wrong` if the role is another one, or the message was cut off."""
     if data["role"] != role:
         raise Wrong(f"message {data['seq']} is of the {data['role']}, not of the {role}")
     if data["ending"] != "complete":

@@ -20,7 +20,7 @@ now: Final = time.perf_counter
 
 class _Voice:
     """Asks over a connection of its own, and reads what it is told. With every question it sends
-    the talk so far, as whoever speaks to a model must."""
+    the history so far, as every client of a model must."""
 
     __slots__ = ("_asked_s", "_number", "_run", "_said", "_talk", "_told_s", "stream", "turn")
 

@@ -14,7 +14,7 @@ from holdfast_lab.bench.watch import Watched
 STATEMENTS_SHOWN: Final = 12
 WRONG_SHOWN: Final = 20
 BACKGROUND: Final = frozenset({"heartbeat", "heads", "moved", "expired_awaits", "forget_workers"})
-"""Asked by the clock, whether anybody speaks or not."""
+"""Statements that run on a timer, with or without load."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

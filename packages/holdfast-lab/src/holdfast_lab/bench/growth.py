@@ -1,5 +1,5 @@
 """Whether a turn costs more where there are more chats: the same turns of the same people, while
-ever more chats are there and watched in which nobody speaks."""
+ever more silent chats exist and are watched."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

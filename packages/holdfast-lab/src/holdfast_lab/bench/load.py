@@ -12,8 +12,8 @@ PADDING: Final = "lorem ipsum dolor sit amet "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """`chats` × `turns`, all watched. In a storm nobody speaks again before all have been
-    answered, and then everybody does at once."""
+    """`chats` × `turns`, all watched. In a storm all chats send at once, and again after all have
+    been answered."""
 
     chats: int
     turns: int
@@ -28,7 +28,7 @@ class Load:
     """Silence of the model before the first word of an answer."""
     storm: bool = False
     silent: int = 0
-    """Further chats that are watched, and in which nobody speaks."""
+    """Further chats that are watched and silent."""
     spread_s: float = 0.0
     """Over which the first messages go out; 0: all at once."""
 

@@ -81,7 +81,7 @@ class Outcome:
 
 
 class WatchedChat:
-    """One chat: its reader, and whoever speaks in it."""
+    """One chat: its reader, and the client that sends in it."""
 
     __slots__ = ("_run", "_sender", "_spoke_s", "_told_s", "chat_id", "check")
 
@@ -253,7 +253,7 @@ class LoadRun:
 
     async def go(self, in_lull: Callable[[], Coroutine[Any, Any, None]] | None = None) -> None:
         """Until every turn is done, or its chat failed. In a storm, `in_lull` is awaited whenever
-        all have been answered and nobody has spoken again; that time is not counted."""
+        all have been answered and no message was sent again; that time is not counted."""
         self.outcome.began_s = now()
         quiet_s = 0.0
         self._begin()

@@ -242,8 +242,8 @@ def _lines(soak: Soak) -> Iterator[str]:
         )
     if soak.right:
         yield (
-            f"Every answer was told whole to whoever stayed, and all {outcome.histories:,}"
-            f" histories are right: those of vanished readers, too."
+            f"Every connected reader received every answer complete, and all {outcome.histories:,}"
+            f" histories are right, those of disconnected readers included."
         )
     for chat_id, reason in outcome.wrong.items():
         yield f"FAILED: chat {chat_id}: {reason}"

@@ -104,7 +104,8 @@ class VisitRun(LoadRun):
             chat.leave()
 
     def failed(self, chat: WatchedChat, reason: str) -> None:  # pyright: ignore[reportImplicitOverride]
-        """Whoever is given up hears nothing more: it must not vanish or be done a second time."""
+        """A visitor that is given up gets no more events: it must not vanish or be done a second
+        time."""
         assert isinstance(chat, Visitor)
         super().failed(chat, reason)
         chat.leave()

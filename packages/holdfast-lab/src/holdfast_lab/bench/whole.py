@@ -25,7 +25,7 @@ class Asked:
     """None: nothing to compare with."""
     baseline_s: int = 5
     simulator_url: str = ""
-    """Empty where it is somebody else's."""
+    """Empty if the run did not start it."""
     folder: Path | None = None
     """For logs of what a mode starts beside it; None: elsewhere."""
 
@@ -75,7 +75,7 @@ async def run_whole(asked: Asked, telling: Telling) -> Result:
 
 
 async def _alone(asked: Asked) -> float | None:
-    """The median time to the first part where nobody else speaks."""
+    """The median time to the first part without other load."""
     load = replace(asked.load, chats=1, turns=IDLE_TURNS, storm=False)
     run = LoadRun(load, asked.target)
 

@@ -38,7 +38,7 @@ def post(path: str, key: str, body: bytes, idempotency_key: str = "", more: str 
 
 
 class Reader(Protocol):
-    """Whoever reads a stream."""
+    """The reader of a stream."""
 
     def event(self, kind: bytes, data: bytes) -> None: ...
 
@@ -82,7 +82,7 @@ class EventStream(asyncio.Protocol):
 
     def on_body(self, body: bytes) -> None:
         if self.status.result() != OK:
-            return  # whoever opened it says so
+            return  # the code that opened it reports it
         *events, self._rest = (self._rest + body).split(b"\n\n")
         for event in events:
             if self._ended:

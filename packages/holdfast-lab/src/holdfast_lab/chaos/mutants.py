@@ -35,7 +35,7 @@ def with_bodies(query: Any) -> Any:
 
 
 def _bodies_in_facts() -> None:
-    """The facts of a chat hold its whole queue, for whoever asks for them."""
+    """The facts of a chat hold its whole queue, for every reader of them."""
     from holdfast.adapters.postgres import leases, store
 
     leases.ACQUIRE = with_bodies(leases.ACQUIRE)
@@ -44,7 +44,7 @@ def _bodies_in_facts() -> None:
 
 
 def _no_fence() -> None:
-    """A writer proves nothing: whoever was taken over may still commit.
+    """A writer proves nothing: a worker whose chat was taken over may still commit.
 
     Two other walls stand before this one: a commit on an old version fails, and a worker whose
     lease lapsed stops its runners before they reload and try again. The second is taken down, too:
@@ -68,8 +68,8 @@ def _no_fence() -> None:
 
 
 def _no_fence_and_no_look() -> None:
-    """Whoever is cut off stands before one more wall: not answered, it looks whose chat it is
-    before it tries again."""
+    """A worker that is cut off has one more protection: without an answer, it looks whose chat it
+    is before it tries again."""
     from holdfast.turn.turn import Turn
 
     _no_fence()
@@ -85,7 +85,7 @@ def _publish_before_commit() -> None:
 
 
 def _tools_again() -> None:
-    """Whoever takes over runs what it finds, whatever it may do."""
+    """A worker that takes over runs every open call, whatever its effect."""
     from holdfast.turn import driver
 
     plan = driver.plan
@@ -98,7 +98,7 @@ def _tools_again() -> None:
 
 
 def _words_made_anew() -> None:
-    """Whoever takes a reply over asks for all of it again, whatever readers have seen."""
+    """A worker that takes a reply over asks for all of it again, whatever readers have seen."""
     from holdfast.turn.takeover import Takeover
 
     async def nothing(self: Any, turn: Any) -> None:
@@ -108,7 +108,7 @@ def _words_made_anew() -> None:
 
 
 def _forgetful_bus() -> None:
-    """What was said lies in the memory of whoever said it, and nowhere else."""
+    """Live parts are only in the memory of their publisher."""
     from holdfast.adapters.bus.lossy import LossyBus
 
     async def nothing(self: Any, chat_id: Any, episode: Any, after_seq: int = 0) -> Any:
@@ -118,7 +118,7 @@ def _forgetful_bus() -> None:
 
 
 def _subscribe_after_snapshot() -> None:
-    """Whoever begins to watch reads first, and then asks to be told of what follows.
+    """A new reader takes the snapshot first, and subscribes after it.
 
     The poll would find what fell in between, two seconds later: it is taken down, too.
     """
@@ -141,7 +141,7 @@ def _subscribe_after_snapshot() -> None:
 
 
 def _no_resume() -> None:
-    """Whoever comes back begins anew, wherever it was."""
+    """A reader that reconnects begins anew, whatever its cursor."""
     from holdfast.stream.hub import Hub
 
     follow = Hub.follow
@@ -149,7 +149,7 @@ def _no_resume() -> None:
 
 
 def _each_for_itself() -> None:
-    """What a chat stands at is read again for everybody who asks."""
+    """The snapshot of a chat is read again for every reader."""
     from holdfast.stream.feed import Feed
 
     async def anew(self: Any, cursor: Any) -> Any:
@@ -160,7 +160,7 @@ def _each_for_itself() -> None:
 
 
 def _own_clock() -> None:
-    """Whose lease has lapsed is reckoned by the wall clock of whoever asks."""
+    """Whose lease has lapsed is decided by the wall clock of the process that asks."""
     import time
 
     from holdfast.adapters.postgres import leases
@@ -181,7 +181,7 @@ def _own_clock() -> None:
 
 
 def _stopped_on_hand_over() -> None:
-    """Whoever stops waiting for a command ends it, as if that were the same."""
+    """A worker that stops waiting for a command ends it, as if that were the same."""
     from holdfast.domain.chat import OpenCall
     from holdfast.domain.ids import Epoch, Seq
     from holdfast.tools.workspace.toolbox import WorkspaceToolbox
@@ -232,7 +232,7 @@ def _no_tombstone() -> None:
 
 
 def _void_calls_live_on() -> None:
-    """What an edit hid is nobody's business."""
+    """The calls that an edit hid are not stopped."""
     from holdfast.turn.driver import Driver
 
     async def nothing(self: Any, turn: Any) -> None:
@@ -242,7 +242,7 @@ def _void_calls_live_on() -> None:
 
 
 def _heartbeat_in_the_pool() -> None:
-    """A lease waits for a connection like everybody else."""
+    """A heartbeat waits for a connection like every statement."""
     from collections.abc import AsyncGenerator
     from contextlib import asynccontextmanager
 
@@ -290,7 +290,7 @@ def _running_bill() -> None:
 
 
 def _no_hand_over() -> None:
-    """Whoever is asked to leave just goes: its chats wait until its lease lapses."""
+    """A stopping worker ends at once: its chats wait until its lease lapses."""
     from holdfast.worker.lease_scope import Holding
 
     async def asked(self: Any, draining: Any, acquiring: Any) -> None:
@@ -316,7 +316,7 @@ def _all_is_kept_for_readers() -> None:
 
 
 def _unknown_is_tried_again() -> None:
-    """A command of which nobody knows what it did is run once more."""
+    """A command with unknown outcome is run once more."""
     from holdfast.tools.workspace import execute
 
     once = execute._run  # pyright: ignore[reportPrivateUsage]

@@ -265,7 +265,7 @@ async def _agent() -> bool:
 async def _tree() -> bool:
     stops, mutant = stopping.Stops(), "only the first process"
     async with theatre() as stage, commands.place(stage, "postgres", mutant) as scene:
-        scene.kill_agents()  # a sound one; the next is started by somebody with the mutant
+        scene.kill_agents()  # a sound one; the next is started by a server with the mutant
         scene.successor.tell(do="open")
         await stopping.interrupt_tree(scene, "a session of its own", stops)
     return any("alive after" in sentence for sentence in stops.wrong)

@@ -92,7 +92,7 @@ async def _try(attack: Attack, profile: Profile, seed: int, say: Say) -> Tried:
     except CannotTry as why:
         tried = Tried(attack, None, str(why))
     except Exception as error:  # noqa: BLE001 - a chat that hangs is what we look for, too
-        _LOG.exception("%s came to no end", attack.name)
+        _LOG.exception("prove: attack %s raised an exception", attack.name)
         tried = Tried(attack, Found(0, [f"it came to no end: {error!r}"]))
     tried.seconds = time.monotonic() - began_s
     say(f"{attack.name}: {verdict_of(tried)}")
@@ -136,6 +136,6 @@ async def _notice(mutant: Mutant, found: dict[str, bool], say: Say) -> None:
     except CannotTry as why:
         seen = f"not tried ({why})"
     except Exception as error:  # noqa: BLE001 - no proof: the attack must say what broke
-        _LOG.exception("the mutant %s came to no end", mutant.name)
+        _LOG.exception("prove: mutant %s raised an exception", mutant.name)
         found[mutant.name], seen = False, f"NOT NOTICED ({error!r})"
     say(f"without a protection ({mutant.name}): {seen} by {mutant.attack}")

@@ -68,7 +68,7 @@ def prove(
 
 
 def _run(proving: Coroutine[Any, Any, None]) -> None:
-    """To its end, or until somebody ends it: nothing that it started is left behind."""
+    """Run to the end or until a signal; no started process is left behind."""
     from holdfast.cli.exit_codes import Exit
     from holdfast.tasks import end_on_terminate
 

@@ -249,7 +249,7 @@ def _deltas(job: Job, part: Part, call_index: int, at: int) -> Iterator[Frame]:
 
 
 def _pieces(job: Job, field: str, text: str) -> Iterator[Frame]:
-    # An empty text is shown as one empty delta, or nobody would see it.
+    # An empty text is shown as one empty delta, or no client would see it.
     for delta in job.cut(text) or [""]:
         yield Frame(body={field: delta}, mark=Mark.DELTA, tokens=tokens.count(delta))
 

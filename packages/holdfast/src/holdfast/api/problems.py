@@ -126,7 +126,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         429, "Too many of your requests are waiting for the database. Nothing was changed."
     ),
     "list_too_slow": Kind(503, "The list could not be read in time. Ask for a smaller page."),
-    "chat_busy": Kind(503, "Other changes to this chat kept winning. Try again."),
+    "chat_busy": Kind(503, "The chat is being changed by other requests. Try again."),
     "unavailable": Kind(
         503, "Unavailable. A change may have been made: repeat it with the same idempotency key."
     ),
@@ -271,7 +271,7 @@ async def _tell(_connection: HTTPConnection, error: Exception) -> Response:
         raise error  # to the guard
     if isinstance(error, errors.Unavailable) and not isinstance(error, errors.TooManyStatements):
         # Another cause is another line: what an outage repeats must not hide it.
-        said = f"unavailable: {error}"
+        said = f"api: unavailable: {error}"
         _LOG.warning(said, extra={"seldom": said[:CAUSE_CHARS]})
     if isinstance(error, errors.FormatUnknown):
         _LOG.warning("api: a chat cannot be read by this version: %s", error)

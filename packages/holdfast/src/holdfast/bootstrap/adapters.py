@@ -115,7 +115,7 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
     configs = model_configs(settings)  # before anything is opened: what is wrong is said at once
     offered = provisioners(settings)
     if configs:
-        load_prices()  # blocks, while there is nobody yet who could mind
+        load_prices()  # blocks, before any request or turn could wait for it
     async with AsyncExitStack() as stack:
         pool = await stack.enter_async_context(open_pool(url, pool_options(settings)))
         await refuse_behind(pool)

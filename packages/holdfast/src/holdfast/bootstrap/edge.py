@@ -206,7 +206,7 @@ async def open_served(server: Server, settings: Settings) -> AsyncGenerator[Serv
 
 
 async def _forget_expired(credentials: Credentials) -> None:
-    """What has expired lets nobody in; this only takes it off the disk."""
+    """Delete expired credentials. They are refused anyway; this frees disk space."""
     while True:
         try:
             while await credentials.forget_expired(window=THROTTLED_FOR) >= FORGET_AT_ONCE:
@@ -244,8 +244,8 @@ async def create_first_with_key(
 
 
 async def key_of(identity: Identity, *, email: str, password: str, known: str) -> str | None:
-    """The key that is known, if it lets anybody in here; else a new one, of whoever has this
-    password; None if nobody has."""
+    """The known key if it is still valid; otherwise a new key of the user with this password; None
+    if the password is wrong."""
     if known and await identity.gate.authenticate(known) is not None:
         return known
     try:

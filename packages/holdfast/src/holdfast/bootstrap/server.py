@@ -135,8 +135,8 @@ def assemble(
         models=watch.models(adapters.models),
         tools=watch.tools(adapters.tools),
     )
-    places = WorkerPlaces()  # nobody offers any where nobody drives
-    # What is remembered is of use only to who both ends turns and is spoken to.
+    places = WorkerPlaces()  # without a worker in this process it offers none
+    # The caches help only a process that both drives turns and serves requests.
     both = options.serves and options.drives
     resting = Resting() if both else Resting(chats_max=0)
     memory = Memory() if both else Memory(bytes_max=0)

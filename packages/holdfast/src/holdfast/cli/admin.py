@@ -1,4 +1,4 @@
-"""`holdfast admin`: what an operator does to a server, also before anybody can sign in."""
+"""`holdfast admin`: commands of an operator, some of which work before the first account."""
 
 import asyncio
 from typing import Annotated

@@ -43,7 +43,7 @@ def ls(
 
 @keys.command("create", cls=ClientCommand)
 def create(
-    name: Annotated[str, typer.Argument(help="What it is for.")],
+    name: Annotated[str, typer.Argument(help="Name of the key.")],
     *,
     scopes: Annotated[
         list[str] | None,

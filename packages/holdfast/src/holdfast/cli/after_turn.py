@@ -43,7 +43,7 @@ def document(chat: "AsyncChat", code: Exit) -> dict[str, Any]:
 
 
 def final_text(messages: list[dict[str, Any]]) -> str:
-    """The last thing the agent said since somebody spoke."""
+    """The last text of the agent since the last user message."""
     for message in reversed(messages):
         match message["role"]:
             case "assistant" if text := text_of(message["parts"]):

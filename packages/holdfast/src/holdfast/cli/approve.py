@@ -92,9 +92,9 @@ def call_lines(call: "ToolCallPart", deadline: "datetime | None") -> Iterator[st
 
 
 def _ask() -> Verdict | None:
-    """None: neither. Only somebody who has seen the call may answer."""
+    """None: neither. The answer needs a terminal, on which the call was shown."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise Stop("Nobody is here to ask: give --yes or --deny.", Exit.USAGE)
+        raise Stop("stdin is not a terminal: give --yes or --deny.", Exit.USAGE)
     try:
         said: str = typer.prompt(ASK, default="", show_default=False, prompt_suffix="", err=True)
     except typer.Abort:  # Ctrl-C, or the end of the input

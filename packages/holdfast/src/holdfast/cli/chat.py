@@ -1,7 +1,7 @@
 """`holdfast chat`: talk with an agent line by line.
 
 On a terminal lines are edited with prompt_toolkit; from a pipe each line is a message, and the
-first turn that fails or needs somebody ends it.
+first turn that fails or needs input ends the command.
 """
 
 import signal

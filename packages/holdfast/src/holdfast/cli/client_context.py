@@ -136,7 +136,7 @@ def run(
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = Exit.PIPE_CLOSED
     except Exception as error:
-        # A mistake of ours. Whoever runs a command is not who reads tracebacks, unless they ask.
+        # An internal error. The user gets one sentence; HOLDFAST_TRACEBACK shows the traceback.
         if os.getenv("HOLDFAST_TRACEBACK"):
             raise
         code = Exit.FAILED

@@ -21,8 +21,8 @@ def migrate(
         bool,
         typer.Option(
             "--role-settings",
-            help="Also make the timeouts of Holdfast's sessions the defaults of its role in this"
-            " database, for a pooler of transactions.",
+            help="Also set Holdfast's timeouts as defaults of its role in this database, for a"
+            " pooler in transaction mode.",
         ),
     ] = False,
 ) -> None:
@@ -46,7 +46,7 @@ def migrate(
 
 
 def verify() -> None:
-    """Look for rows that break an invariant. Reads every message: not for a busy hour."""
+    """Look for rows that break an invariant. Reads every message: run it when the load is low."""
     violations = asyncio.run(_find_violations())
     for violation in violations:
         typer.echo(f"{violation.chat_id}  {violation.rule}  ({violation.detail})")

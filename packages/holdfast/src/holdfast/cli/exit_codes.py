@@ -1,6 +1,6 @@
 """How a command ends: what each exit code means, and which error leads to which.
 
-Scripts look at the code, people at the one sentence on stderr. Nobody gets a traceback.
+Scripts read the code, users the one sentence on stderr. There is no traceback.
 """
 
 from collections.abc import Mapping, Sequence
@@ -84,7 +84,7 @@ def of_turn(status: str | None, error: dict[str, Any] | None, ending: str | None
 
 
 def rests_unanswered(status: str | None, messages: Sequence[Mapping[str, Any]]) -> bool:
-    """Interrupted before the first word: the turn is over, and somebody's message is last."""
+    """Interrupted before the first word: the turn is over, and the user's message is last."""
     return status == "idle" and bool(messages) and messages[-1]["role"] in {"user", "tool"}
 
 

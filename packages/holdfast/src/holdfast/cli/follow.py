@@ -138,7 +138,7 @@ class Following:
         after: str | None = None,
         timeout_s: float | None = None,
     ) -> Exit:
-        """Follow to the end, or until somebody leaves."""
+        """Follow to the end, or until the user detaches."""
         self.code = await self._until(until, after, timeout_s)
         return self.code
 

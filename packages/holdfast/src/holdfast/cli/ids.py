@@ -1,4 +1,4 @@
-"""Which chat somebody means: the beginning of an id, @last, @pinned/N, or words of a title.
+"""Which chat the user means: the beginning of an id, @last, @pinned/N, or words of a title.
 
 Ids begin with the time, so the beginning that `ls` shows (to the millisecond) is hardly ever that
 of two. A title is only matched on a terminal: a script must not depend on what chats are called.

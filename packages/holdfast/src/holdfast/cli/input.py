@@ -1,4 +1,4 @@
-"""What somebody wants to say: from the command line, stdin and files, put together."""
+"""The user's message, put together from the command line, stdin and files."""
 
 import os
 import stat

@@ -1,8 +1,8 @@
 """What Ctrl-C does while a chat is followed: a ladder, never a surprise.
 
-`run` began the turn, so the first Ctrl-C ends it softly and the second leaves it alone. Whoever is
-only attached is told first that the agent keeps running; the second ends the turn, `d` leaves.
-Without a terminal at stdin nobody can be asked: then the first leaves an attached one at once.
+`run` started the turn, so the first Ctrl-C interrupts it and the second detaches. In `attach` the
+first says that the agent keeps running, the second interrupts the turn, and `d` detaches. Without a
+terminal at stdin there is no prompt: then the first Ctrl-C detaches at once.
 """
 
 import asyncio

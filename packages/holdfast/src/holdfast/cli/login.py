@@ -124,7 +124,9 @@ async def _made_key(url: str, email: str | None, scopes: list[str]) -> str:
     from holdfast_client import AsyncClient
 
     if not sys.stdin.isatty():
-        raise Stop("Nobody is there to type a password: use --token-stdin.", Exit.USAGE)
+        raise Stop(
+            "stdin is not a terminal, so no password can be typed: use --token-stdin.", Exit.USAGE
+        )
     who: str = email or typer.prompt("E-mail", err=True)
     password: str = typer.prompt("Password", hide_input=True, err=True)
     async with AsyncClient(url=url) as client:

@@ -118,7 +118,7 @@ def share(
 
 
 async def find_user(desk: "Desk", who: str) -> str:
-    """The id of whoever has this e-mail address; an id is taken as it is."""
+    """The id of the user with this e-mail address; an id is returned as it is."""
     try:
         return str(UUID(who))
     except ValueError:

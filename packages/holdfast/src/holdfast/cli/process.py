@@ -88,7 +88,7 @@ def stopping_on_signals() -> asyncio.Event:
 
 def _stop(number: int, stopping: asyncio.Event) -> None:
     if stopping.is_set():
-        # Told twice, so somebody is in a hurry. Any process may die at any instant: so may we.
+        # A second signal: end at once. Any process may die at any instant, so this is safe.
         os._exit(EXIT_BY_SIGNAL + number)
     stopping.set()
 

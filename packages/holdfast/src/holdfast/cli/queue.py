@@ -85,7 +85,7 @@ def mv(
 
 @queue.command("rm", cls=ClientCommand)
 def rm(chat: ChatArgument, number: QueuedArgument) -> None:
-    """Delete one."""
+    """Delete a queued message."""
 
     async def work(desk: "Desk") -> None:
         await (await desk.chat(chat)).queue.delete(number)

@@ -33,7 +33,7 @@ class Screen:
 
     @property
     def live(self) -> bool:
-        """Whether somebody sees stdout as it is written."""
+        """Whether stdout is a terminal."""
         return self.out.file.isatty()
 
     @property
@@ -104,7 +104,7 @@ def _console(color: Color, file: TextIO) -> Console:
         return plain(color_system="standard", force_terminal=True, no_color=False)
     console = plain()
     if color == "never" or console.no_color:
-        # Rich's own no_color keeps bold and dim; whoever says NO_COLOR wants no escapes at all.
+        # Rich's own no_color keeps bold and dim; NO_COLOR means no escapes at all.
         return plain(color_system=None)
     return console
 

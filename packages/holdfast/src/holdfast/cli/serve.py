@@ -1,4 +1,4 @@
-"""`holdfast serve`: a process that serves people, and by its role drives turns, too."""
+"""`holdfast serve`: a process that serves the API and the page and, by its role, drives turns."""
 
 import asyncio
 import sys
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 def serve() -> None:
-    """Serve people until told to stop: SIGTERM or SIGINT ends streams with a hint to come again and
-    hands over turns, a second one ends at once.
+    """Serve the API and the page. SIGTERM or SIGINT ends streams with a hint to reconnect and hands
+    over turns; a second signal ends the process at once.
 
-    HOLDFAST_ROLE: `all` drives turns as well, `api` leaves that to workers. Exit codes as those of
-    `holdfast worker`.
+    HOLDFAST_ROLE: `all` also drives turns, `api` leaves them to workers. The exit codes are those
+    of `holdfast worker`.
     """
     # Here, not above: `holdfast --help` need not load a whole server.
     from holdfast.cli.process import run_process

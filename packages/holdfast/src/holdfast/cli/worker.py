@@ -19,10 +19,11 @@ CONNECTIONS_MAX: Final = 3
 def worker(
     only_chat: Annotated[list[UUID] | None, typer.Option(hidden=True)] = None,
 ) -> None:
-    """Drive turns until told to stop: SIGTERM or SIGINT hands over, a second one ends at once.
+    """Drive turns. SIGTERM or SIGINT hands them over to other workers; a second signal ends the
+    process at once.
 
     Exit codes: 0 handed over, 1 cannot work (the reason is on stderr), 2 wrong settings, 128 + the
-    signal's number when ended at once.
+    signal's number after a second signal.
     """
     # Here, not above: `holdfast --help` need not load a whole server.
     from holdfast.cli.process import run_process

@@ -20,7 +20,7 @@ class OrgRole(StrEnum):
 
 
 class Scope(StrEnum):
-    """What a credential is good for at most; whoever holds it may still be allowed less."""
+    """The most that a credential allows. The account's role may allow less."""
 
     READ = "read"
     WRITE = "write"

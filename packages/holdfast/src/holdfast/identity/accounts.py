@@ -50,8 +50,8 @@ class Accounts:
     ) -> User | None:
         """The first organisation and its admin; None if there is any user already.
 
-        Needs no principal: whoever can call it on an empty server is its operator. Of several that
-        ask at once, one succeeds.
+        Needs no principal: only the operator can call it on an empty server. Of several concurrent
+        calls one succeeds.
         """
         user = await self._new_user(
             OrgId(self._chance.new_id()), name, email, OrgRole.ADMIN, password

@@ -1,4 +1,4 @@
-"""Reading the audit log, and seeing whether anybody has tampered with it."""
+"""Reading the audit log, and checking that it was not tampered with."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

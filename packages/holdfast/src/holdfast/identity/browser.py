@@ -20,8 +20,8 @@ COOKIE_ATTRIBUTES: Final[CookieAttributes] = {
     "path": "/",
     "secure": True,
     "httponly": True,
-    # Not "strict": whoever comes back from an identity provider, or follows a link to a chat, is
-    # signed in. What changes anything is guarded by `origin_allowed`.
+    # Not "strict": a user who returns from an identity provider, or follows a link to a chat, is
+    # signed in. Requests that change something are guarded by `origin_allowed`.
     "samesite": "lax",
 }
 

@@ -4,8 +4,8 @@ One statement per credential and `cache_s`, whatever the number of requests; one
 `recheck_s` for all the streams that this process holds open. Together they stay under the 30 s in
 which a revoked credential must stop working everywhere (A3).
 
-No task of its own: whoever needs a fresh answer fetches it, and if it is cancelled the next one in
-line does (L130).
+There is no background task: the caller that needs a fresh answer fetches it, and if that caller is
+cancelled, the next one in line does (L130).
 """
 
 import asyncio
@@ -54,7 +54,7 @@ class GateCounters:
 @dataclass(slots=True)
 class _Watched:
     """A credential under which streams are open: as whom, how long that answer is fresh, when it
-    was last certain, and when somebody last asked."""
+    was last certain, and when it was last asked for."""
 
     principal: Principal | None
     fresh_until: float
@@ -135,9 +135,9 @@ class Gate:
     async def still_valid(self, principal: Principal) -> bool:
         """Whether a stream that was opened as this principal may go on.
 
-        False also if its role or scopes are others now: whoever comes again gets the new ones. Ask
-        every few seconds per stream: it is a statement once per `recheck_s` for all of them.
-        `Unavailable` once nobody could say for `unsure_max_s`.
+        False also if its role or scopes have changed: the client reconnects and gets the new ones.
+        Ask every few seconds per stream: it is a statement once per `recheck_s` for all of them.
+        `Unavailable` after `unsure_max_s` without an answer of the database.
         """
         for _ in range(RECHECKS_MAX):
             watched = self._watch(principal)
@@ -145,7 +145,7 @@ class Gate:
                 return watched.principal == principal
             if await self._recheck(watched):
                 return watched.principal == principal
-        return False  # revoked and revoked again while we asked: whoever may, comes again
+        return False  # revoked twice while we asked: a client with a valid credential reconnects
 
     def _watch(self, principal: Principal) -> _Watched:
         now = asyncio.get_running_loop().time()
@@ -161,7 +161,7 @@ class Gate:
         async with self._checking:
             now = asyncio.get_running_loop().time()
             if now < wanted.fresh_until:
-                return True  # somebody before us in the line asked for everybody
+                return True  # a caller before us in the line has fetched it for all
             self._drop_unasked(now)
             asked, before = dict(self._watched), self._forgotten
             self.counters.rechecks += 1

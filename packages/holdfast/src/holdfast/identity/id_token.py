@@ -2,7 +2,7 @@
 
 The key is chosen here, by its id, and only among keys that can sign: no symmetric ones, so that a
 public key is never taken for a shared secret, and no guess. Only signed tokens are read: a library
-that also decrypts would let whoever sends the token choose how it is checked.
+that also decrypts would let the sender of the token choose how it is checked.
 """
 
 import hmac

@@ -7,7 +7,7 @@ Nonce and PKCE verifier are derived from the cookie's secret: the database holds
 a login could be finished, and a code that was caught is worth nothing in another browser.
 
 An account is found by (issuer, subject) alone. An e-mail address only decides who may have a new
-account; it never opens an old one, for whoever can set an address at the provider would then own
+account; it never opens an old one: a user who can set an address at the provider would then own
 the account of that address here. To join both, sign in first and link.
 """
 
@@ -39,7 +39,7 @@ CODE_CHARS_MAX = 4096
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FirstLogin:
-    """Who gets an account by logging in, and which. No domains: nobody does."""
+    """Which users get an account at their first login. No domains: none."""
 
     org_id: OrgId | None = None
     """None: the only organisation that there is."""
@@ -99,7 +99,7 @@ class OidcLogin:
     async def begin(
         self, *, return_to: str | None = None, link_to: Principal | None = None
     ) -> Begun:
-        """`link_to`: whoever is signed in and wants to log in this way from now on."""
+        """`link_to`: the signed-in user who links this login to the account."""
         metadata = await self._provider.metadata()
         state, cookie = token_of(self._chance.secret()), token_of(self._chance.secret())
         await self._links.begin(
@@ -212,7 +212,7 @@ class OidcLogin:
             detail={"issuer": issuer, "role": new.role.value},
         )
         created = await self._links.create_linked(issuer, claims.subject, new, entry)
-        # None: somebody has the address, or the same person came twice at once.
+        # None: another account has the address, or two logins of one user ran at once.
         user = created or await self._links.linked(issuer, claims.subject)
         if user is None:
             raise OidcRefused("email", "another account has this address; sign in there and link")

@@ -105,7 +105,7 @@ async def change(
     expected: Collection[int] | None = None,
 ) -> Versioned:
     """All of them at once. `models`: those that the server has, its default first; none if this
-    process knows of none. `ChangedMeanwhile` if somebody was faster than who `expected` this."""
+    process knows of none. `ChangedMeanwhile` if another request changed what was `expected`."""
     may = rule_for(who, Action.CHANGE, Kind.SETTINGS)
     if models:
         _check_models(settings, models)

@@ -56,7 +56,7 @@ class Passwords:
         self._room = asyncio.Semaphore(self._options.at_once_max)
 
     async def hash(self, password: str) -> str:
-        """A hash to be kept; refuses what nobody should have as a password."""
+        """The hash to store; refuses weak passwords."""
         password = _normal(password)
         if not self._options.chars_min <= len(password) <= self._options.chars_max:
             raise PasswordRefused(
@@ -71,7 +71,7 @@ class Passwords:
 
     def _check(self, password: str, stored: str | None) -> Checked:
         try:
-            self._hasher.verify(self._nobodys if stored is None else stored, password)
+            self._hasher.verify(self._hash_of_no_account if stored is None else stored, password)
         except (VerificationError, InvalidHashError):
             return Checked(right=False)
         if stored is None:
@@ -91,8 +91,8 @@ class Passwords:
             self._room.release()
 
     @cached_property
-    def _nobodys(self) -> str:
-        return self._hasher.hash("nobody has this password")
+    def _hash_of_no_account(self) -> str:
+        return self._hasher.hash("no account has this password")
 
 
 def _normal(password: str) -> str:

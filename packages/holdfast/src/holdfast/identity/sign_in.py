@@ -75,8 +75,8 @@ class SignIns:
         candidate: Candidate | None = None,
         rehashed: str | None = None,
     ) -> Opened | None:
-        """Sign in somebody who has been identified. Always a new token: one that was planted in
-        the browser before is worth nothing after. None if the account is closed meanwhile."""
+        """Sign in an identified user. Always a new token: one that was planted in the browser
+        before the sign-in stays worthless. None if the account is closed meanwhile."""
         token = token_of(self._chance.secret())
         sign_in_id = SignInId(self._chance.new_id())
         known = visitor.token is not None and is_token(visitor.token)
@@ -143,7 +143,7 @@ class SignIns:
             raise NotFound(Kind.SIGN_IN, sign_in_id)
 
     async def list(self, who: Principal, user_id: UserId | None = None) -> Sequence[SignIn]:
-        """One's own, or (for an admin) somebody else's: those that still hold, newest first."""
+        """Valid sign-ins of the user, or (for an admin) of another user, newest first."""
         may = rule_for(who, Action.READ, Kind.SIGN_IN)
         return await self._credentials.sign_ins(may, user_id or who.user_id)
 
@@ -159,7 +159,7 @@ class PasswordLogin:
     async def sign_in(
         self, email: str, password: str, visitor: Visitor, *, org_id: OrgId | None = None
     ) -> Opened:
-        """`org_id` is needed only by whoever has an account in several organisations.
+        """`org_id` is needed only for a user with accounts in several organisations.
 
         `WrongCredentials` takes as long and says the same whether the account is unknown, has no
         password, is disabled, or the password is wrong.
@@ -168,7 +168,7 @@ class PasswordLogin:
         try:
             email = clean_email(email)
         except FieldRefused:
-            email = ""  # nobody's; goes the whole way like any other
+            email = ""  # of no account; checked like any other, in the same time
         attempt = await self._throttle.count(email, org_id, visitor.address)
         candidate = attempt.candidates[0] if len(attempt.candidates) == 1 else None
         stored = None if candidate is None else candidate.password_hash

@@ -1,4 +1,4 @@
-"""How often somebody may guess: per account and per address, counted in the database for all
+"""Bounds on password guesses: per account and per address, counted in the database for all
 replicas together, and counted before the guess is looked at."""
 
 import hashlib
@@ -30,8 +30,8 @@ class Throttle:
     async def count(self, email: str, org_id: OrgId | None, address: str | None) -> Attempt:
         """Count an attempt and say whom it may be about; raises `Throttled` if it is one too many.
 
-        By e-mail, not by account: an address that nobody has is counted all the same, so that the
-        answer does not tell.
+        By e-mail, not by account: an address without an account is counted all the same, so that
+        the answer does not reveal which accounts exist.
         """
         attempt = await self._credentials.attempt(
             email, org_id, throttle_keys(email, address), self.options.window

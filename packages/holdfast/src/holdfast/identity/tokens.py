@@ -3,7 +3,7 @@
     cookie      43 letters and digits        256 bits
     API key     hf_ · 43 · 6                 256 bits and a checksum: a key that was cut off while
                                              copying is refused without asking the database, and
-                                             whoever scans code for leaked keys can be sure of it
+                                             a scanner for leaked keys can verify a match
 
 Letters and digits only: a double click selects the whole.
 """

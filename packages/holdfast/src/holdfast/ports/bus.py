@@ -1,7 +1,7 @@
 """The bus: hints («chat X reached version N») and live parts (what the model says right now).
 
-Lossy by contract: lose it whole and no message is lost. Whoever reads it treats what it says as a
-rumour: everything may come twice, late or never, and `GAP` says that something may have been
+Lossy by contract: if the bus loses everything, no message is lost. A reader treats each event as a
+rumour: it may come twice, late or never, and `GAP` says that something may have been
 missed. What one publisher says about one chat keeps its order.
 """
 
@@ -56,10 +56,11 @@ class Episode(NamedTuple):
 class Hint:
     """«Chat X reached version N.»
 
-    `runnable`: nobody drives it and somebody should. `worker_id`: who drives it, if somebody else
-    wrote this: that worker is told, too. `listed_for`: whose list shows it otherwise now: so is
-    that user; a hint without a version is told nobody else. `inline`: the commit itself, encoded
-    by whoever publishes; a bus may leave it out, and then the reader reads the truth.
+    `runnable`: the chat has work and no worker drives it. `worker_id`: the worker that drives it,
+    if another process wrote this: that worker gets the hint, too. `listed_for`: the user whose list
+    changed: the watchers of that list get the hint, too; a hint without a version goes only there.
+    `inline`: the commit itself, encoded by the publisher; a bus may leave it out, and then the
+    reader reads the database.
     """
 
     chat_id: ChatId
@@ -109,7 +110,8 @@ class BusCounters:
 
 class Hints(Protocol):
     async def publish(self, hints: Sequence[Hint]) -> None:
-        """Tell whoever follows. Never raises and never waits: what it tells is committed."""
+        """Send the hints to their followers. Never raises and never waits: the change is
+        committed."""
         ...
 
 
@@ -135,8 +137,8 @@ class Bus(Hints, Protocol):
     def subscribe_work(
         self, worker_id: WorkerId
     ) -> AbstractAsyncContextManager[AsyncIterator[Hint | Gap]]:
-        """What a worker must know: hints about every chat that waits for somebody to drive it, and
-        about what others did to the chats that it drives; as `subscribe` gives those of one."""
+        """What a worker must know: hints about every chat that waits for a worker, and about
+        changes by others to the chats that it drives; as `subscribe` gives those of one."""
         ...
 
     def subscribe_lists(
@@ -150,7 +152,7 @@ class Bus(Hints, Protocol):
     ) -> Sequence[LivePart]:
         """The parts of an episode so far, by number, without doubles; empty once they expired.
 
-        Raises `Unavailable`, in bounded time: a successor must be able to tell «nothing was said»
-        from «nobody answered».
+        Raises `Unavailable`, in bounded time: a successor must be able to tell an empty reply
+        from a bus that did not answer.
         """
         ...

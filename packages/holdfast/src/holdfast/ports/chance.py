@@ -6,7 +6,7 @@ from uuid import UUID
 
 class Chance(Protocol):
     def secret(self) -> bytes:
-        """256 bits that nobody can guess."""
+        """256 unguessable bits."""
         ...
 
     def new_id(self) -> UUID:

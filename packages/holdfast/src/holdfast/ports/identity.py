@@ -91,7 +91,7 @@ class Users(Protocol):
     async def create(
         self, user: NewUser, audit: AuditEntry, keyed: Keyed | None = None
     ) -> User | None:
-        """None if the organisation has an account with this e-mail, or if whoever asks has used
+        """None if the organisation has an account with this e-mail, or if the caller has used
         the key before: see `receipt`."""
         ...
 

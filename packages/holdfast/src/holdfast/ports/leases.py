@@ -55,8 +55,8 @@ class Leases(Protocol):
         alone_from: int | None = None,
         only: Sequence[ChatId] | None = None,
     ) -> Acquired:
-        """Own chats that nobody alive does, as they now are: an attempt at their next step is begun
-        where `begun_by_acquiring` says so. No hint was published yet.
+        """Acquire chats that no live worker owns, and return them as they now are: an attempt at
+        their next step is begun where `begun_by_acquiring` says so. No hint was published yet.
 
         `alone_from`: running chats whose takeover would be this one in a row, or a later one, are
         named as suspects instead. A release begins the count anew. `only`: acquire nothing but

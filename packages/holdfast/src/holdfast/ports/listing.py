@@ -1,4 +1,4 @@
-"""Lists of chats, as somebody may see them, and what of a chat is only about lists.
+"""Lists of chats, as a user may see them, and the facts of a chat that only lists need.
 
 Nothing here changes a version: titles, pins, labels and shares are not history (L73).
 """
@@ -17,7 +17,7 @@ from holdfast.domain.policy import Filter
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A chat in a list. `pinned` is the owner's own, and False for everybody else."""
+    """A chat in a list. `pinned` is the owner's own, and False for other users."""
 
     chat_id: ChatId
     org_id: OrgId
@@ -169,7 +169,7 @@ class Listing(Protocol):
     # For those who watch their lists.
 
     async def reached(self) -> Mark:
-        """Where somebody is who reads after this."""
+        """The position of a reader that reads after this call."""
         ...
 
     async def changes(self, may: Filter, since: Mark, *, limit: int) -> ListChanges: ...

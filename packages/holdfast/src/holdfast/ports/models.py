@@ -167,11 +167,11 @@ class ModelStream(Protocol):
 
 class Models(Protocol):
     def stream(self, ask: Ask) -> ModelStream:
-        """Entering and reading it raise `ModelFailed`; a model that nobody knows does so, too."""
+        """Entering and reading it raise `ModelFailed`; so does an unknown model."""
         ...
 
     def cost_micros(self, model: str | None, usage: Usage | None, at: datetime) -> int | None:
-        """None: nobody knows; 0: free."""
+        """None: unknown; 0: free."""
         ...
 
     def context_window(self, model: str | None) -> int | None:

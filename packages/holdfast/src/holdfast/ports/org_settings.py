@@ -1,4 +1,4 @@
-"""What admins set while the server runs: as it is kept, and as everybody else asks for it."""
+"""Settings that admins change at run time: how they are stored, and how other code reads them."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass

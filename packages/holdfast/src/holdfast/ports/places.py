@@ -1,7 +1,7 @@
 """Room for a chat that is acquired by the very commit that makes it runnable.
 
-Offered by the worker of the same process, to whoever commits what a person asked for. No truth
-passes here: who drives a chat is what the database says, and this only spares the way there.
+Offered by the worker of the same process to the code that commits a user's command. The database
+decides which worker drives a chat; this only saves the round trip of an acquire.
 """
 
 from typing import Protocol
@@ -27,18 +27,18 @@ class Place(Protocol):
         ...
 
     def doubt(self, chat: Chat) -> None:
-        """Nobody knows: it may be ours, and nobody drives it."""
+        """The outcome is unknown: the chat may be ours without a runner."""
         ...
 
 
 class Places(Protocol):
     def place(self, chat_id: ChatId) -> Place | None:
-        """None if it is better to let everybody hear of the chat: no room, or others wait."""
+        """None if all workers should hear of the chat: no room here, or other chats wait."""
         ...
 
 
 class NoPlaces:
-    """Nobody drives in this process."""
+    """For a process without a worker."""
 
     def place(self, chat_id: ChatId) -> Place | None:  # noqa: ARG002 - a port's
         return None

@@ -42,7 +42,7 @@ Emit: TypeAlias = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """One run of one call. `again`: it may have been started before, by somebody who died."""
+    """One run of one call. `again`: it may have been started before, by a worker that died."""
 
     chat: Chat
     call: ToolCall
@@ -59,7 +59,7 @@ class ToolOutput:
     value: JsonValue
     failed: bool = False
     unknown: bool = False
-    """Nobody knows whether it took effect: the value says why, and what to do next (X1)."""
+    """It is unknown whether it took effect: the value says why, and what to do next (X1)."""
 
 
 class Toolbox(Protocol):
@@ -84,16 +84,16 @@ class Toolbox(Protocol):
 
     async def run(self, run: Run) -> ToolOutput:
         """Cancellation passes through, and nothing of the run is left in this process when it has
-        passed. What a keyed run has started elsewhere goes on: the worker may only be letting go,
-        and whoever comes next joins it. A fault of the tool is an output that says `failed`; what
-        is raised is our own mistake.
+        passed. What a keyed run has started elsewhere goes on: the worker may only be releasing the
+        chat, and the next one joins the run. A fault of the tool is an output that says `failed`;
+        what is raised is our own mistake.
         """
         ...
 
     async def stop(self, call: OpenCall) -> None:
-        """End whatever the call runs, whoever started it; returns when nothing of it is alive and
-        nothing of it can be started any more (X2). Raises if that is not certain. For a tool that
-        runs in this process there is nothing to do: its cancellation has passed.
+        """End whatever the call runs, whichever worker started it; returns when nothing of it is
+        alive and nothing of it can be started any more (X2). Raises if that is not certain. For a
+        tool that runs in this process there is nothing to do: its cancellation has passed.
         """
         ...
 

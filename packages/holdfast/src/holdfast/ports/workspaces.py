@@ -30,7 +30,7 @@ class NoWorkspace(WorkspaceUnusable):
 
 
 class TooManyWorkspaces(WorkspaceUnusable):
-    """Whoever owns the chat has as many as they may."""
+    """The owner of the chat has reached the limit."""
 
     def __init__(self, owned_max: int) -> None:
         super().__init__(
@@ -102,12 +102,12 @@ class WorkspaceStore(Protocol):
     async def claim(
         self, seen: Workspace, status: WorkspaceStatus, *, lapse: timedelta
     ) -> Workspace | None:
-        """Begin to start, stop or delete it. None also if somebody is at it who gave a sign of life
-        within `lapse`."""
+        """Claim it, to start, stop or delete it. None also if another server has a claim that it
+        renewed within `lapse`."""
         ...
 
     async def renew(self, mine: Workspace) -> bool:
-        """A sign of life of whoever is at it; False if it has passed to others."""
+        """Renew the claim; False if it has passed to another server."""
         ...
 
     async def settle(
@@ -125,13 +125,14 @@ class WorkspaceStore(Protocol):
         ...
 
     async def claim_expired(self, templates: Collection[str], *, limit: int) -> Sequence[Workspace]:
-        """Those whose time is up, for us to stop and for nobody else."""
+        """Claim the workspaces that were idle for too long, for this process to stop."""
         ...
 
     async def claim_abandoned(
         self, templates: Collection[str], *, lapse: timedelta, limit: int
     ) -> Sequence[Workspace]:
-        """Those whose starter or stopper is gone and that nobody took over, for us to stop."""
+        """Claim the workspaces whose claim lapsed and was not taken over, for this process to
+        stop."""
         ...
 
     async def claim_remains(

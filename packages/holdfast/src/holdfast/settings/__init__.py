@@ -1,7 +1,7 @@
 """Every setting, read from the environment here and nowhere else.
 
-`docs/reference/settings.md` is generated from these classes. Nobody below the composition root sees
-them: they become values there. What is wrong with them is said all at once, in sentences.
+`docs/reference/settings.md` is generated from these classes. The composition root turns them into
+values; no other package sees them. All wrong settings are reported at once, a sentence for each.
 """
 
 import re
@@ -118,12 +118,13 @@ class Settings(DatabaseSettings):
     bus_url: Annotated[str, AfterValidator(_known_scheme)] = Field(
         default="",
         repr=False,
-        description="Where hints and live parts travel. Empty: on the database itself; else a"
-        " Redis or Valkey server, as `redis://host:6379/0`. All replicas need the same.",
+        description="The bus for hints and live parts. Empty: the database; otherwise the URL of"
+        " a Redis or Valkey server, such as `redis://host:6379/0`. It must be the"
+        " same for all replicas.",
     )
     bus_prefix: Annotated[str, AfterValidator(_plain_prefix)] = Field(
         default="holdfast",
-        description="Begins every key and channel on Redis, for servers that others use, too.",
+        description="Prefix of every key and channel on Redis.",
     )
 
     # The process.
@@ -135,19 +136,19 @@ class Settings(DatabaseSettings):
     worker_name: str = Field(
         default="",
         max_length=200,
-        description="What operators see this worker as. Empty: the host's name and the process id.",
+        description="Name of this worker. Empty: the host name and the process id.",
     )
     worker_capacity: int = Field(
         default=600,
         ge=1,
         le=10_000,
-        description="Chats that one process drives at once; interrupts come on top.",
+        description="Maximum number of chats driven at once, per process; interrupts not counted.",
     )
     lease_ttl_s: float = Field(
         default=10.0,
         gt=0,
         le=600,
-        description="Seconds without a heartbeat after which a worker's chats pass to others.",
+        description="Seconds without a heartbeat after which a worker's chats are taken over.",
     )
     heartbeat_every_s: float = Field(
         default=3.0, gt=0, description="Seconds between two heartbeats of a worker."
@@ -156,37 +157,43 @@ class Settings(DatabaseSettings):
         default=25.0,
         ge=1,
         le=3600,
-        description="Seconds that a stopping worker waits for its chats to be let go, and for tools"
-        " that must not run twice. Give the process a little more before it is killed.",
+        description="Seconds that a stopping worker may take to release its chats, and to wait"
+        " for tools that must not run twice. Set the kill timeout of the process a"
+        " little higher.",
     )
     finish_replies_s: FinishRepliesSeconds = 20.0
 
     # People.
-    host: str = Field(default="127.0.0.1", description="The address on which people are served.")
+    host: str = Field(default="127.0.0.1", description="Address that the HTTP server listens on.")
     port: int = Field(
-        default=8080, ge=0, le=65535, description="The port on which people are served. 0: any."
+        default=8080,
+        ge=0,
+        le=65535,
+        description="Port that the HTTP server listens on. 0: any free port.",
     )
     origins: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_origins)] = Field(
         default=(),
-        description="Where our own pages come from, as `https://chat.example`, with commas between:"
-        " a browser's sign-in counts for no others. Empty: localhost, on the port.",
+        description="Allowed browser origins, such as `https://chat.example`, separated by"
+        " commas. A cookie of a sign-in is accepted from these origins only. Empty:"
+        " localhost with the port.",
     )
     image_hosts: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_hosts)] = Field(
         default=(),
-        description="Hosts whose pictures the page shows, over HTTPS, as `pictures.example`, with"
-        " commas between. Whoever has one learns who reads a chat, and a model can be talked into"
-        " telling it more. Pictures of all others are links.",
+        description="Hosts from which the page loads images, over HTTPS: names such as"
+        " `pictures.example`, separated by commas. A listed host learns who reads a chat, and a"
+        " prompt injection can make the model send it more. Images on other hosts are shown as"
+        " links.",
     )
     trusted_proxies: str = Field(
         default="127.0.0.1",
-        description="Proxies whose `X-Forwarded-For` is believed: addresses, with commas between.",
+        description="Proxies whose `X-Forwarded-For` is trusted: addresses, comma-separated.",
     )
     stalled_s: float = Field(
         default=60.0,
         ge=1,
         le=3600,
-        description="Seconds after which the connection of a client that takes nothing is ended; it"
-        " may come again and miss nothing. On Linux.",
+        description="Seconds after which the connection of a client that reads nothing is"
+        " closed. The client may reconnect and resume without loss. Linux only.",
     )
     connections_max: ConnectionsMax = 20_000
     connections_per_address_max: ConnectionsPerAddressMax = 1_000
@@ -215,7 +222,10 @@ class Settings(DatabaseSettings):
         description="Identity providers to log in through, as a JSON list; see below.",
     )
     organisation: str = Field(
-        default="Holdfast", min_length=1, max_length=200, description="The first organisation."
+        default="Holdfast",
+        min_length=1,
+        max_length=200,
+        description="Name of the first organisation.",
     )
 
     # Turns and models.
@@ -223,7 +233,7 @@ class Settings(DatabaseSettings):
         default=10,
         ge=1,
         le=10,
-        description="Attempts at one step before its turn fails; takeovers count, too.",
+        description="Maximum number of attempts at one step; each takeover counts as one.",
     )
     steps_max: int = Field(
         default=100,
@@ -232,25 +242,29 @@ class Settings(DatabaseSettings):
         description="Maximum number of model replies after a user message before the turn fails.",
     )
     retry_first_delay_s: float = Field(
-        default=1.0, gt=0, description="Seconds before the second attempt; doubled for each more."
+        default=1.0,
+        gt=0,
+        description="Seconds before the second attempt; doubled for each further one.",
     )
     retry_delay_s_max: float = Field(
-        default=60.0, gt=0, description="The longest wait of our own between two attempts, in s."
+        default=60.0,
+        gt=0,
+        description="Maximum backoff, in seconds; a longer `Retry-After` is respected.",
     )
     first_part_s: float = Field(
         default=60.0,
         gt=0,
-        description="Seconds within which a model must begin to reply; a model may have its own.",
+        description="Seconds until the first part of a reply; a model may override it.",
     )
     silence_s: float = Field(
         default=120.0,
         gt=0,
-        description="Seconds that a model may say nothing at all in mid-reply.",
+        description="Seconds without any data in a reply before the attempt fails.",
     )
     progress_s: float = Field(
         default=300.0,
         gt=0,
-        description="Seconds that a model may send only signs of life in mid-reply.",
+        description="Seconds with only keep-alive events in a reply before the attempt fails.",
     )
     approvals: str = Field(
         default="",
@@ -266,58 +280,58 @@ class Settings(DatabaseSettings):
     )
     models_file: Path | None = Field(
         default=None,
-        description="A file with that list, instead: keys in the environment are easily seen.",
+        description="File with that list; safer for keys than the environment.",
     )
     default_model: str = Field(
         default="",
-        description="The name of the model for chats that name none. Empty: the first.",
+        description="Name of the default model. Empty: the first of the list.",
     )
-    system_prompt: str = Field(
-        default="", description="What every model is told before the history."
-    )
+    system_prompt: str = Field(default="", description="System prompt for all chats.")
 
     # Workspaces.
     templates: tuple[TemplateSettings, ...] = Field(
         default=(),
-        description="The kinds of workspaces that chats may have, as a JSON list; see below. The"
-        " first is the default. Empty: chats have none.",
+        description="Workspace templates, as a JSON list; see below. The first is the default."
+        " Empty: chats have no workspaces.",
     )
-    templates_file: Path | None = Field(default=None, description="A file with that list, instead.")
+    templates_file: Path | None = Field(default=None, description="File with that list.")
     workspaces_folder: Path | None = Field(
         default=None,
-        description="Where the workspaces of `local` templates lie, each in a folder of its own.",
+        description="Folder for the workspaces of `local` templates.",
     )
     workspaces_per_user_max: int = Field(
         default=100,
         ge=1,
         le=1_000_000,
-        description="How many workspaces one user may have, stopped ones included. Beyond it none"
-        " is made (`too_many_workspaces`).",
+        description="Maximum number of workspaces per user, stopped ones included. At the limit"
+        " no workspace is created (`too_many_workspaces`).",
     )
     workspace_secret: Annotated[SecretStr, Field(min_length=32)] | None = Field(
         default=None,
-        description="What the tokens of agents follow from that are reached over a network: 32"
-        " characters or more, the same on all replicas. Needed for `command` templates.",
+        description="Secret from which the tokens of agents reached over a network are derived:"
+        " 32 characters or more, the same on all replicas. Required for `command`"
+        " templates.",
     )
 
     # What operators see.
-    log_level: LogLevel = Field(default="INFO", description="The least that is logged.")
+    log_level: LogLevel = Field(default="INFO", description="Minimum level of the log lines.")
     log_format: Literal["json", "console"] = Field(
-        default="json", description="`json`: an object per line; `console`: for a person's eyes."
+        default="json",
+        description="`json`: one object per line; `console`: plain text for a terminal.",
     )
     metrics_host: str = Field(
-        default="127.0.0.1", description="The address on which a worker serves its metrics."
+        default="127.0.0.1", description="Address that a worker serves its metrics on."
     )
     metrics_port: int = Field(
         default=0,
         ge=0,
         le=65535,
-        description="The port on which a worker serves its metrics, for Prometheus. 0: nowhere.",
+        description="Port that a worker serves its Prometheus metrics on. 0: not served.",
     )
     otlp_endpoint: Annotated[str, AfterValidator(_http)] = Field(
         default="",
-        description="Where traces are sent, as OTLP over HTTP: `http://localhost:4318`. Empty:"
-        " nowhere. Needs `holdfast[otlp]`.",
+        description="Endpoint for traces, OTLP over HTTP: `http://localhost:4318`. Empty: no"
+        " traces. Needs `holdfast[otlp]`.",
     )
 
     @model_validator(mode="after")

@@ -8,18 +8,19 @@ ConnectionsMax: TypeAlias = Annotated[
     int,
     Field(
         ge=0,
-        description="Connections that one process keeps open at once; more are refused with 503."
-        " Keep it below the limit of open files. 0: no bound.",
+        description="Maximum number of open connections per process; further ones are refused"
+        " with 503. Keep it below the limit of open files. 0: no limit.",
     ),
 ]
 ConnectionsPerAddressMax: TypeAlias = Annotated[
     int,
     Field(
         ge=0,
-        description="Connections of one client address (IPv6: one /64 network) to one process;"
-        " more are refused with 429. The address is that of the peer: a proxy in"
-        " `HOLDFAST_TRUSTED_PROXIES` is not bounded, but behind any other proxy set this as high as"
-        " `HOLDFAST_CONNECTIONS_MAX`. 0: no bound.",
+        description="Maximum number of open connections per client address (IPv6: per /64"
+        " network) and process; further ones are refused with 429. The address is"
+        " that of the peer: a proxy in `HOLDFAST_TRUSTED_PROXIES` has no limit;"
+        " behind any other proxy set this as high as `HOLDFAST_CONNECTIONS_MAX`. 0:"
+        " no limit.",
     ),
 ]
 HeadSeconds: TypeAlias = Annotated[
@@ -27,7 +28,7 @@ HeadSeconds: TypeAlias = Annotated[
     Field(
         gt=0,
         le=3600,
-        description="Seconds in which a client must send the request line and all headers; then its"
+        description="Timeout for the request line and all headers, in seconds; then the"
         " connection is closed.",
     ),
 ]

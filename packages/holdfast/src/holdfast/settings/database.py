@@ -13,13 +13,14 @@ class DatabaseSettings(BaseSettings):
     database_url: PostgresDsn = Field(
         default=PostgresDsn("postgresql://127.0.0.1:5432/holdfast"),
         repr=False,
-        description="The PostgreSQL database that holds everything acknowledged. Several hosts,"
-        " with commas between, are tried in order; the one that takes writes is used.",
+        description="The PostgreSQL database that stores everything. Several hosts, separated by"
+        " commas, are tried in order; the primary is used.",
     )
     database_pooler: PoolerMode = Field(
         default="none",
-        description="What `HOLDFAST_DATABASE_URL` leads to: PostgreSQL itself (`none`), or a"
-        " PgBouncer that pools sessions (`session`) or transactions (`transaction`).",
+        description="What `HOLDFAST_DATABASE_URL` points to: PostgreSQL itself (`none`), or a"
+        " PgBouncer in session mode (`session`) or in transaction mode"
+        " (`transaction`).",
     )
     database_direct_url: PostgresDsn | None = Field(
         default=None,
@@ -31,14 +32,15 @@ class DatabaseSettings(BaseSettings):
         default=7,
         ge=2,
         le=200,
-        description="Connections that one replica may hold; a turn needs one for milliseconds."
-        " The bus on PostgreSQL takes two more, a worker's heartbeat one.",
+        description="Maximum size of the connection pool of one replica; a turn uses a"
+        " connection for milliseconds. The bus on PostgreSQL takes two more"
+        " connections, and the heartbeat of a worker one.",
     )
     database_command_timeout_s: float = Field(
         default=10.0,
         gt=0,
-        description="Seconds after which a statement that was not answered counts as unavailable,"
-        " and for which one waits for a connection at most.",
+        description="Timeout of a statement, in seconds, and the longest wait for a connection"
+        " of the pool.",
     )
 
     @property

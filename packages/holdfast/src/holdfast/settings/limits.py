@@ -8,29 +8,33 @@ RatePerSecond: TypeAlias = Annotated[
     float,
     Field(
         gt=0,
-        description="Requests per second that one user may make of one process in the long run.",
+        description="Sustained requests per second, per user and process.",
     ),
 ]
 RateBurst: TypeAlias = Annotated[
-    int, Field(ge=1, description="Requests that one user may make at once.")
+    int, Field(ge=1, description="Largest burst of requests, per user and process.")
 ]
 StrangerRatePerSecond: TypeAlias = Annotated[
     float,
     Field(
         gt=0,
-        description="Requests per second without a credential that holds which one address may"
-        " make of one process in the long run.",
+        description="Sustained unauthenticated requests per second, per client address and"
+        " process.",
     ),
 ]
 StrangerRateBurst: TypeAlias = Annotated[
-    int, Field(ge=1, description="Such requests that one address may make at once.")
+    int,
+    Field(
+        ge=1,
+        description="Largest burst of unauthenticated requests, per client address and process.",
+    ),
 ]
 RequestsMax: TypeAlias = Annotated[
     int,
     Field(
         ge=1,
-        description="Requests that one process works on at once, streams not counted; more are"
-        " told to come again.",
+        description="Maximum number of concurrent requests per process, streams not counted;"
+        " further ones get 503 with `Retry-After`.",
     ),
 ]
 StatementsPerUserMax: TypeAlias = Annotated[
@@ -38,9 +42,9 @@ StatementsPerUserMax: TypeAlias = Annotated[
     Field(
         ge=0,
         le=200,
-        description="Statements of one user that one process makes at once; further ones wait, and"
-        " free connections go round among the users who wait. With it all users together leave two"
-        " connections to the turns. 0: no bound.",
+        description="Maximum number of concurrent statements per user and process; further ones"
+        " wait, and free connections go to the waiting users in turn. All users"
+        " together leave two connections to the turns. 0: no limit.",
     ),
 ]
 ListSeconds: TypeAlias = Annotated[
@@ -48,8 +52,7 @@ ListSeconds: TypeAlias = Annotated[
     Field(
         gt=0,
         le=60,
-        description="Seconds that the database may take for a list of chats or a search in it; then"
-        " the statement is ended (`list_too_slow`).",
+        description="Timeout of a list of chats or a search, in seconds (`list_too_slow`).",
     ),
 ]
 ChatsPerUserMax: TypeAlias = Annotated[
@@ -57,8 +60,8 @@ ChatsPerUserMax: TypeAlias = Annotated[
     Field(
         ge=0,
         le=10_000_000,
-        description="How many chats one user may have, archived ones included. Beyond it none is"
-        " made or forked (`too_many_chats`). 0: no bound.",
+        description="Maximum number of chats per user, archived ones included. At the limit no"
+        " chat is created or forked (`too_many_chats`). 0: no limit.",
     ),
 ]
 BytesPerUserMax: TypeAlias = Annotated[
@@ -66,25 +69,26 @@ BytesPerUserMax: TypeAlias = Annotated[
     Field(
         ge=0,
         le=10**15,
-        description="How many bytes of messages one user may store, those of archived chats"
-        " included. Beyond it nothing is sent, edited, restored, made or forked"
-        " (`too_many_bytes`); a turn that runs goes on to its end. What was stored before the"
-        " upgrade that brought this setting is not counted. 0: no bound.",
+        description="Maximum number of stored bytes of messages per user, archived chats"
+        " included. At the limit nothing is sent, edited, restored, created or forked"
+        " (`too_many_bytes`); a running turn goes on to its end. Messages from before"
+        " the upgrade that added this setting are not counted. 0: no limit.",
     ),
 ]
 StreamsPerUserMax: TypeAlias = Annotated[
     int,
     Field(
         ge=0,
-        description="Streams of one user (of chats and of the list, by SSE or WebSocket) that one"
-        " process keeps open; a further one ends the oldest (`too_many_streams`). 0: no bound.",
+        description="Maximum number of open streams per user and process, of chats and of the"
+        " list, SSE and WebSocket; a further one ends the oldest"
+        " (`too_many_streams`). 0: no limit.",
     ),
 ]
 StreamsPerChatMax: TypeAlias = Annotated[
     int,
     Field(
         ge=0,
-        description="Streams of one user of the same chat, or of the list, that one process keeps"
-        " open; a further one ends the oldest. 0: no bound.",
+        description="Maximum number of open streams per user and process of the same chat, or of"
+        " the list; a further one ends the oldest. 0: no limit.",
     ),
 ]

@@ -23,15 +23,20 @@ class ModelSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
-    name: str = Field(min_length=1, description="What chats call it.")
-    vendor: str = Field(description="Who serves it; a row of providers/endpoints.py.")
-    model: str = Field(default="", description="What its vendor calls it; empty: as `name`.")
-    base_url: str = Field(default="", description="Empty: the vendor's own address.")
-    api_key: SecretStr | None = Field(default=None, description="The vendor's key.")
-    aws: AwsSettings | None = Field(default=None, description="Instead of a key, on Bedrock.")
+    name: str = Field(min_length=1, description="Name of the model in Holdfast.")
+    vendor: str = Field(description="Name of the vendor; a row of providers/endpoints.py.")
+    model: str = Field(
+        default="", description="The vendor's name of the model. Empty: the same as `name`."
+    )
+    base_url: str = Field(default="", description="Base URL of the API. Empty: the vendor's own.")
+    api_key: SecretStr | None = Field(default=None, description="API key of the vendor.")
+    aws: AwsSettings | None = Field(
+        default=None, description="AWS credentials, for Bedrock, instead of a key."
+    )
     values: dict[str, str] = Field(
         default_factory=dict[str, str],
-        description="What the vendor's address leaves open, such as `region` or `resource`.",
+        description="Values for the placeholders of the vendor's address, such as `region` or"
+        " `resource`.",
     )
     first_part_s: float | None = Field(default=None, gt=0, description=_OWN)
     silence_s: float | None = Field(default=None, gt=0, description=_OWN)

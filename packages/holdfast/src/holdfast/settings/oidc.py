@@ -16,17 +16,27 @@ class OidcSettings(BaseModel):
 
     name: str = Field(
         pattern=r"^[a-z0-9][a-z0-9-]{0,39}$",
-        description="Small letters, digits and dashes. The provider must know the callback"
-        " `<first of HOLDFAST_ORIGINS>/api/v1/oidc/<name>/callback`.",
+        description="Lower-case letters, digits and dashes. Register the callback `<first of"
+        " HOLDFAST_ORIGINS>/api/v1/oidc/<name>/callback` at the provider.",
     )
-    title: str = Field(default="", max_length=200, description="For people; empty: as `name`.")
-    issuer: str = Field(description="Its address, as its tokens say it; `http` on localhost only.")
-    client_id: str = Field(min_length=1, description="As whom it knows this server.")
-    client_secret: SecretStr | None = Field(default=None, description="What proves that.")
+    title: str = Field(
+        default="",
+        max_length=200,
+        description="Name on the sign-in page. Empty: the same as `name`.",
+    )
+    issuer: str = Field(
+        description="URL of the issuer, exactly as in its tokens; `http` on localhost only."
+    )
+    client_id: str = Field(
+        min_length=1, description="The client id of this server at the provider."
+    )
+    client_secret: SecretStr | None = Field(
+        default=None, description="The client secret of this server at the provider."
+    )
     email_domains: tuple[str, ...] = Field(
         default=(),
-        description="Domains whose verified addresses get an account at their first login."
-        " Empty: none; only accounts that were linked can log in.",
+        description="Domains whose verified e-mail addresses get an account at their first"
+        " login. Empty: none; only linked accounts can log in.",
     )
     org_id: UUID | None = Field(
         default=None,

@@ -9,8 +9,8 @@ FinishRepliesSeconds: TypeAlias = Annotated[
     Field(
         ge=0,
         le=3600,
-        description="Seconds that a stopping worker lets replies that are under way come to their"
-        " end, before it keeps what was said and another worker goes on from there. At most four"
-        " fifths of `HOLDFAST_DRAIN_S`. 0: replies are handed over at once.",
+        description="Seconds that a stopping worker waits for running replies to end. After that"
+        " it commits the partial replies, and another worker continues them. At most"
+        " four fifths of `HOLDFAST_DRAIN_S`. 0: replies are handed over at once.",
     ),
 ]

@@ -11,43 +11,50 @@ _NAME: str = r"^[a-z0-9][a-z0-9-]{0,39}$"
 class _TemplateSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
-    name: str = Field(pattern=_NAME, description="Small letters, digits and dashes.")
+    name: str = Field(pattern=_NAME, description="Lower-case letters, digits and dashes.")
     description: str = Field(
-        default="", max_length=1_000, description="For people and for models, who choose by it."
+        default="",
+        max_length=1_000,
+        description="Shown to users and to models, which choose a template by it.",
     )
     ttl_s: int = Field(
         default=0,
         ge=0,
         le=366 * 86_400,
-        description="Seconds without activity in the chat after which a workspace is stopped, its"
-        " files kept. 0: never.",
+        description="Seconds without activity in the chat after which its workspace is stopped;"
+        " the files are kept. 0: never.",
     )
     env: dict[str, str] = Field(
         default_factory=dict[str, str],
-        description="The environment of what is started, beside `PATH` and `LANG`; nothing of the"
-        " server's own is passed on.",
+        description="Environment variables of the started programs, in addition to `PATH` and"
+        " `LANG`. The server's own environment is not passed on.",
     )
 
 
 class LocalTemplateSettings(_TemplateSettings):
-    """A folder on this machine, and an agent beside it."""
+    """A folder on the server's machine, with its own agent."""
 
     kind: Literal["local"]
     sandbox: Literal["bubblewrap", "external"] = Field(
         default="bubblewrap",
-        description="What walls the commands in. `external`: nothing of ours; this machine is the"
-        " wall.",
+        description="The sandbox around commands. `external`: none by Holdfast; the machine or"
+        " container is the sandbox.",
     )
     arguments: tuple[str, ...] = Field(
-        default=(), max_length=100, description="Further ones for `holdfast agent`."
+        default=(),
+        max_length=100,
+        description="Further command-line arguments for `holdfast agent`.",
     )
     start_s: float = Field(
-        default=30.0, gt=0, le=3600, description="Seconds until its agent must answer."
+        default=30.0,
+        gt=0,
+        le=3600,
+        description="Timeout of a start, in seconds: the agent must answer by then.",
     )
 
 
 class CommandTemplateSettings(_TemplateSettings):
-    """Programs of the administrator's that start and stop an agent anywhere. Needs
+    """Programs of the administrator that start and stop an agent on any machine. Needs
     `HOLDFAST_WORKSPACE_SECRET`."""
 
     kind: Literal["command"]
@@ -55,16 +62,20 @@ class CommandTemplateSettings(_TemplateSettings):
         description='Starts the agent, if it does not run, and prints `{"address": "http://…"}` as'
         " its last line."
     )
-    stop: Argv = Field(description="Stops the agent, if it runs; the files stay.")
+    stop: Argv = Field(description="Stops the agent, if it runs; the files are kept.")
     status: Argv = Field(
-        description="Prints the same line as `start` if the agent runs; ends with 3 if it does not."
+        description="Prints the same line as `start` if the agent runs; exits with 3 if it does"
+        " not."
     )
-    delete: Argv = Field(description="Removes agent and files, if they are there.")
+    delete: Argv = Field(description="Removes the agent and the files, if they exist.")
     start_s: float = Field(
-        default=120.0, gt=0, le=3600, description="Seconds until its agent must answer."
+        default=120.0,
+        gt=0,
+        le=3600,
+        description="Timeout of a start, in seconds: the agent must answer by then.",
     )
     stop_s: float = Field(
-        default=60.0, gt=0, le=3600, description="Seconds that `stop` and `delete` may take."
+        default=60.0, gt=0, le=3600, description="Timeout of `stop` and `delete`, in seconds."
     )
 
 

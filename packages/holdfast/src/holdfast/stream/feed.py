@@ -336,7 +336,7 @@ class Feed:
             self._from.counters.failed_reads += 1
             self._pause_s = min(max(self._pause_s * 2, options.retry_min_s), options.retry_max_s)
             self._read_again_at = now + self._pause_s
-            _LOG.info("stream: chat %s cannot be read for its readers: %s", self.chat_id, error)
+            _LOG.info("stream: chat %s cannot be read: %s", self.chat_id, error)
 
     async def _refresh(self, *, heard_out: bool = False, anew: bool = False) -> Chat:
         """Bring the feed to what the store says, with one read that all readers share. `anew`: if

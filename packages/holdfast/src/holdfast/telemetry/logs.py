@@ -25,13 +25,13 @@ SECRET_CHARS_MIN: Final = 4
 _TELLTALE: Final = re.compile(
     r"(?i)^(.*[_-])?(password|passwd|secret|token|api[_-]?key|authorization|cookie|credentials?)$"
 )
-"""Names of fields whose values are nobody's business."""
+"""Names of fields whose values are secret."""
 _PATTERNS: Final = (
     (re.compile(r"(?<=://)[^/\s:@]*:[^/\s@]+(?=@)"), HIDDEN),  # user:password@ in an address
     (re.compile(r"(?i)\b(bearer|basic)\s+[\w.~+/=-]{8,}"), rf"\1 {HIDDEN}"),
     (re.compile(r"\b(sk|pk|rk|xoxb|ghp|AKIA|AIza)[-_]?[\w-]{12,}"), HIDDEN),
 )
-"""What looks like a credential, whoever's it is."""
+"""Patterns of credentials, ours and those of providers."""
 
 _QUIET: Final = ("opentelemetry", "urllib3", "asyncio")
 """Loggers of others that are only heard when something is wrong."""

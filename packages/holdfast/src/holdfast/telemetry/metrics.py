@@ -1,7 +1,7 @@
 """Metrics: the table of all there are, and a registry of them for one server.
 
 The parts of a server count in plain numbers, in a dataclass each (`BusCounters`, …). A row names
-the part and the field it is read from; nothing is done until somebody asks. Durations are observed
+the part and the field it is read from; nothing is done until a scrape. Durations are observed
 as they happen. `docs/reference/metrics.md` is generated from the table.
 """
 
@@ -28,7 +28,7 @@ from holdfast.domain.chat import ErrorKind
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-disable_created_metrics()  # a further name for each histogram, which nobody asked for
+disable_created_metrics()  # they add a name per histogram that no dashboard uses
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
 
 
@@ -112,14 +112,14 @@ BACKGROUND_TASKS: Final = (
 
 # Counters that parts of this process keep.
 
-_SENT: Final = "What was sent on the bus."
-_DROPPED: Final = "What the bus could not take: readers find it later, or see no preview."
-_FULL: Final = "Connections refused, by the bound that was reached."
+_SENT: Final = "Hints and live parts sent on the bus."
+_DROPPED: Final = "Hints and live parts dropped before the bus: readers poll, or see no preview."
+_FULL: Final = "Connections refused, by the limit that was reached."
 _TOKENS: Final = "Tokens that providers billed."
 
 METRICS: Final[Sequence[Row]] = (
     # The process.
-    _now("tasks", "loop.tasks", "Tasks of this process's event loop."),
+    _now("tasks", "loop.tasks", "Tasks in the event loop of this process."),
     Row(
         name="holdfast_task_failures_total",
         kind=Kind.COUNTER,
@@ -134,65 +134,99 @@ METRICS: Final[Sequence[Row]] = (
     _count("bus_sent", "bus.sent_parts", _SENT, kind="part"),
     _count("bus_dropped", "bus.dropped_hints", _DROPPED, kind="hint"),
     _count("bus_dropped", "bus.dropped_parts", _DROPPED, kind="part"),
-    _count("bus_reconnects", "bus.reconnects", "Connections to the bus made anew."),
-    _count("bus_lagged", "bus.lagged", "Events that a follower in this process was too slow for."),
+    _count("bus_reconnects", "bus.reconnects", "Reconnections to the bus."),
+    _count(
+        "bus_lagged",
+        "bus.lagged",
+        "Bus events lost because a follower in this process was too slow.",
+    ),
     _now("bus_chats_watched", "bus.watching", "Chats that this process watches on the bus."),
     # The database.
     _now("database_connections", "pool.idle", "Connections of the pool.", state="idle"),
     _now("database_connections", "pool.used", "Connections of the pool.", state="used"),
-    _now("statements_waiting", "shares.waiting", "Statements of people that wait for their turn."),
-    _count("statements_waited", "shares.waited", "Statements of people that had to wait for it."),
+    _now(
+        "statements_waiting",
+        "shares.waiting",
+        "Statements that wait because their user reached the per-user limit.",
+    ),
+    _count(
+        "statements_waited", "shares.waited", "Statements that had to wait for the per-user limit."
+    ),
     _count(
         "statements_refused",
         "shares.refused",
-        "Statements not made: too many of the same person's waited (`too_many_statements`).",
+        "Statements refused: too many of the same user waited (`too_many_statements`).",
     ),
-    _count("lists_too_slow", "lists.too_slow", "Lists and searches ended (`list_too_slow`)."),
-    _count("chats_refused", "quotas.chats_refused", "Chats not made: their owner has too many."),
+    _count(
+        "lists_too_slow", "lists.too_slow", "Lists and searches that timed out (`list_too_slow`)."
+    ),
+    _count("chats_refused", "quotas.chats_refused", "Chats not created: their owner has too many."),
     _count(
         "storage_refused",
         "quotas.storage_refused",
         "Messages and chats not stored: their owner has too many bytes (`too_many_bytes`).",
     ),
-    _now("commits_waiting", "commits.waiting", "Commits that are made as soon as others are done."),
+    _now("commits_waiting", "commits.waiting", "Commits that wait for a free slot."),
     _count(
-        "commits_together", "commits.together", "Commits that shared a transaction with others."
+        "commits_together",
+        "commits.together",
+        "Commits sent in one transaction with others (group commit).",
     ),
-    _count("commits_apart", "commits.apart", "Of these, made once more alone: one was refused."),
-    # What is remembered where one process serves and drives; bounded.
-    _now("remembered_chats", "remembered.chats", "Chats at rest whose next message needs no load."),
+    _count(
+        "commits_apart",
+        "commits.apart",
+        "Of these, retried alone because one commit of the group was refused.",
+    ),
+    # The caches of a process that both serves and drives; bounded.
+    _now(
+        "remembered_chats",
+        "remembered.chats",
+        "Idle chats in the cache: their next message needs no load.",
+    ),
     _now(
         "remembered_histories_bytes",
         "remembered.bytes",
-        "About what the histories weigh that the next turn need not read.",
+        "Approximate size of the cached histories, in bytes.",
     ),
     # The worker.
     _now("worker_chats_driven", "worker.driven", "Chats that this worker drives."),
     _now("worker_capacity", "server.capacity", "Chats that this worker may drive at once."),
     _count("worker_acquired", "worker.acquired", "Chats acquired."),
-    _count("worker_taken", "worker.taken", "Of these, by the very commit that made them runnable."),
+    _count(
+        "worker_taken",
+        "worker.taken",
+        "Of these, acquired by the commit that made the chat runnable.",
+    ),
     _count(
         "worker_taken_in_doubt",
         "worker.taken_in_doubt",
-        "Such commits whose answer got lost; the chats were released.",
+        "Such commits without an answer; the worker released the chats.",
     ),
-    _count("worker_released", "worker.released", "Chats given back."),
-    _count("worker_lost", "worker.lost", "Chats that passed on while they were driven."),
-    _count("worker_crashed", "worker.crashed", "Chats whose driver failed by a fault of ours."),
-    _count("worker_stuck", "worker.stuck", "Runners that did not end after they were cancelled."),
-    _count("worker_acquires", "worker.acquires", "Times this worker looked for chats."),
-    _count("worker_acquires_failed", "worker.acquires_failed", "Of these, without an answer."),
-    _count("worker_syncs", "worker.syncs", "Times it looked for what hints had lost."),
+    _count("worker_released", "worker.released", "Chats released."),
+    _count(
+        "worker_lost",
+        "worker.lost",
+        "Chats that another worker took over while this one drove them.",
+    ),
+    _count("worker_crashed", "worker.crashed", "Chats whose driver failed with an internal error."),
+    _count("worker_stuck", "worker.stuck", "Runners that did not end after their cancellation."),
+    _count("worker_acquires", "worker.acquires", "Queries for runnable chats."),
+    _count("worker_acquires_failed", "worker.acquires_failed", "Of these, failed or not answered."),
+    _count("worker_syncs", "worker.syncs", "Queries for changes whose hints were lost."),
     _count(
         "chats_set_aside",
         "worker.set_aside",
         "Chats set aside: this version cannot read them, and leaves them to a newer one.",
     ),
-    _count("worker_expired", "worker.expired", "Waits ended because their deadline had passed."),
-    _count("worker_forgotten", "worker.forgotten", "Dead workers removed."),
+    _count("worker_expired", "worker.expired", "Approvals and results whose deadline passed."),
+    _count("worker_forgotten", "worker.forgotten", "Rows of dead workers removed."),
     _count("worker_heartbeats", "worker.heartbeats", "Heartbeats that were answered."),
-    _count("worker_heartbeats_failed", "worker.heartbeats_failed", "Heartbeats that were not."),
-    _count("worker_leases", "worker.leases", "Times this worker began, or began anew."),
+    _count(
+        "worker_heartbeats_failed", "worker.heartbeats_failed", "Heartbeats that were not answered."
+    ),
+    _count(
+        "worker_leases", "worker.leases", "Leases begun: one at the start, and one after each loss."
+    ),
     _count("worker_lease_losses", "worker.lease_losses", "Leases lost: not renewed in time."),
     _count(
         "worker_leases_given_up",
@@ -202,107 +236,161 @@ METRICS: Final[Sequence[Row]] = (
     _count(
         "worker_alone_started",
         "worker.alone_started",
-        "Processes started for chats that were taken over from dead workers three times in a row.",
+        "Isolated processes started for chats that lost three workers in a row.",
     ),
     _count("worker_alone_died", "worker.alone_died", "Of these, killed or ended by an error."),
     # Turns.
-    _count("turns", "turn.turns", "Turns that ended here."),
+    _count("turns", "turn.turns", "Turns that ended in this process."),
     _count("turn_steps", "turn.steps", "Steps committed."),
     _count("turn_attempts", "turn.attempts", "Attempts at a reply."),
-    _count("turn_retries", "turn.retries", "Attempts that failed and are made again."),
+    _count("turn_retries", "turn.retries", "Attempts that failed and are retried."),
     Row(
         name="holdfast_turn_failures_total",
         kind=Kind.COUNTER,
-        help="Turns that failed, by why.",
+        help="Turns that failed, by kind of error.",
         part="turn",
         field="failures",
         by="kind",
         among=tuple(ErrorKind),
     ),
-    _count("turn_bugs", "turn.bugs", "Steps that ended in a fault of ours."),
-    _count("turn_interrupts", "turn.interrupts", "Turns that people ended early."),
-    _count("turn_handovers", "turn.handovers", "Chats let go in mid-step, for another worker."),
+    _count("turn_bugs", "turn.bugs", "Steps that ended with an internal error."),
+    _count("turn_interrupts", "turn.interrupts", "Turns that users interrupted."),
+    _count(
+        "turn_handovers",
+        "turn.handovers",
+        "Chats released in the middle of a step, for another worker.",
+    ),
     _count(
         "turn_continued",
         "turn.continued",
-        "Replies of dead workers that were kept and gone on from.",
+        "Partial replies of dead workers that were kept and continued.",
     ),
-    _count("turn_overtaken", "turn.overtaken", "Steps dropped because of an edit."),
+    _count("turn_overtaken", "turn.overtaken", "Steps discarded because the chat was edited."),
     _count(
         "turn_uncertain_commits",
         "turn.uncertain_commits",
-        "Commits of which the database did not say whether they happened.",
+        "Commits without an answer of the database: the outcome was looked up.",
     ),
-    _count("turn_live_parts", "turn.live_parts", "Live parts said."),
+    _count("turn_live_parts", "turn.live_parts", "Live parts published."),
     _count(
         "turn_partials_missed",
         "turn.partials_missed",
-        "Interrupts for which the bus could not tell what had been said.",
+        "Interrupts whose partial reply could not be read from the bus.",
     ),
     _count("turn_compactions", "turn.compactions", "Compactions committed."),
     _count("turn_tokens", "turn.input_tokens", _TOKENS, direction="input"),
     _count("turn_tokens", "turn.output_tokens", _TOKENS, direction="output"),
     _count("tool_runs", "turn.tool_runs", "Tool calls run."),
-    _count("tool_failures", "turn.tool_failures", "Results that say that the tool failed."),
-    _count("tool_bugs", "turn.tool_bugs", "Runs that ended in a fault of the tool's code."),
-    _count("tool_deadlines", "turn.tool_deadlines", "Runs ended at their deadline."),
-    _count("tool_stuck", "turn.tools_stuck", "Runs that outlived their cancellation."),
+    _count("tool_failures", "turn.tool_failures", "Tool results that report a failure."),
+    _count(
+        "tool_bugs", "turn.tool_bugs", "Tool runs that ended with an exception in the tool's code."
+    ),
+    _count("tool_deadlines", "turn.tool_deadlines", "Tool runs ended at their deadline."),
+    _count(
+        "tool_stuck", "turn.tools_stuck", "Tool runs that did not end after their cancellation."
+    ),
     _count(
         "tool_unknown_outcomes",
         "turn.unknown_outcomes",
-        "Calls that a dead worker may have run, and that must not be run twice.",
+        "Calls with unknown outcome: a dead worker may have run them, and they are not repeated.",
     ),
-    _count("tool_cut_outputs", "turn.cut_outputs", "Results cut to fit the model's window."),
+    _count(
+        "tool_cut_outputs", "turn.cut_outputs", "Tool results truncated to fit the context window."
+    ),
     # Readers.
-    _now("stream_readers", "stream.readers", "Readers that follow a chat here."),
+    _now("stream_readers", "stream.readers", "Readers that follow a chat in this process."),
     _now("stream_chats_followed", "stream.feeds", "Chats with readers in this process."),
-    _count("stream_events", "stream.events", "Events given to readers; each counts."),
-    _count("stream_commits", "stream.commits", "Commits taken from hints, without a read."),
+    _count(
+        "stream_events",
+        "stream.events",
+        "Events sent to readers: an event to ten readers counts ten times.",
+    ),
+    _count(
+        "stream_commits",
+        "stream.commits",
+        "Commits delivered from hints, without a read of the database.",
+    ),
     _count("stream_reads", "stream.reads", "Reads of the database for readers of streams."),
     _count("stream_live_reads", "stream.live_reads", "Reads of the bus's live log."),
-    _count("stream_snapshots", "stream.snapshots", "Snapshots given to readers."),
-    _count("stream_lagged", "stream.lagged", "Readers told that they were too slow."),
-    _count("stream_gaps", "stream.gaps", "Gaps that the bus told of."),
-    _count("stream_polls", "stream.polls", "Times all followed chats were looked at."),
+    _count("stream_snapshots", "stream.snapshots", "Snapshots sent to readers."),
+    _count(
+        "stream_lagged",
+        "stream.lagged",
+        "Times a reader was too slow and had to resume (`lagged`).",
+    ),
+    _count("stream_gaps", "stream.gaps", "Gaps that the bus reported."),
+    _count("stream_polls", "stream.polls", "Polls of all followed chats."),
     _count(
         "stream_found_by_poll",
         "stream.found_by_poll",
-        "Chats that this look found ahead of what the bus had told.",
+        "Chats with changes that a poll found before a hint.",
     ),
-    _count("stream_failed_reads", "stream.failed_reads", "Reads that were not answered."),
-    # Who watches their lists.
-    _now("watch_watchers", "watch.watchers", "Lists of chats that are watched here."),
-    _count("watch_events", "watch.events", "Events given to those who watch a list."),
+    _count("stream_failed_reads", "stream.failed_reads", "Reads that failed or were not answered."),
+    # Watched lists.
+    _now("watch_watchers", "watch.watchers", "Chat lists watched in this process."),
+    _count("watch_events", "watch.events", "Events sent to watchers of lists."),
     _count("watch_reads", "watch.reads", "Reads of the database because a list changed."),
-    _count("watch_snapshots", "watch.snapshots", "Snapshots given to those who watch a list."),
-    _count("watch_polls", "watch.polls", "Times all watched lists were looked at."),
-    _count("watch_failed_reads", "watch.failed_reads", "Of both, without an answer."),
-    _now("streams_open", "places.open", "Streams of people that are open here."),
-    _count("streams_ended", "places.ended", "Streams ended because their reader opened too many."),
+    _count("watch_snapshots", "watch.snapshots", "Snapshots sent to watchers of lists."),
+    _count("watch_polls", "watch.polls", "Polls of all watched lists."),
+    _count(
+        "watch_failed_reads",
+        "watch.failed_reads",
+        "Reads and polls that failed or were not answered.",
+    ),
+    _now("streams_open", "places.open", "Streams open in this process."),
+    _count("streams_ended", "places.ended", "Streams ended because their user opened too many."),
     # Connections of clients.
-    _now("http_connections", "http.open", "Connections of clients that are open here."),
+    _now("http_connections", "http.open", "Client connections open in this process."),
     _count("http_connections_refused", "http.refused_process", _FULL, bound="process"),
     _count("http_connections_refused", "http.refused_address", _FULL, bound="address"),
     _count("http_heads_refused", "http.heads_refused", "Requests whose headers were too large."),
-    _count("http_silent", "http.silent", "Connections closed: no whole request came in time."),
+    _count(
+        "http_silent",
+        "http.silent",
+        "Connections closed because no complete request arrived in time.",
+    ),
     # Workspaces.
-    _now("workspace_work", "workspaces.under_way", "Workspaces started or stopped here now."),
-    _count("workspace_starts", "workspaces.starts", "Starts that ended here."),
+    _now(
+        "workspace_work",
+        "workspaces.under_way",
+        "Workspaces that this process is starting or stopping.",
+    ),
+    _count(
+        "workspace_starts", "workspaces.starts", "Starts of workspaces that ended in this process."
+    ),
     _count("workspace_starts_failed", "workspaces.starts_failed", "Of these, failed."),
-    _count("workspace_stops", "workspaces.stops", "Stops that ended here."),
+    _count(
+        "workspace_stops", "workspaces.stops", "Stops of workspaces that ended in this process."
+    ),
     _count("workspace_stops_failed", "workspaces.stops_failed", "Of these, failed."),
     _count("workspace_deletions", "workspaces.deletions", "Workspaces removed."),
-    _count("workspace_expired", "workspaces.expired", "Stopped because they lay idle."),
-    _count("workspace_repairs", "workspaces.repairs", "Agents that were gone, started anew."),
-    _count("workspace_passed_on", "workspaces.passed_on", "Work that others took over."),
-    _count("workspace_refused", "workspaces.refused", "Not made: their owner has too many."),
+    _count("workspace_expired", "workspaces.expired", "Workspaces stopped because they were idle."),
+    _count(
+        "workspace_repairs",
+        "workspaces.repairs",
+        "Workspace agents that did not answer and were restarted.",
+    ),
+    _count(
+        "workspace_passed_on",
+        "workspaces.passed_on",
+        "Starts and stops that another server took over.",
+    ),
+    _count(
+        "workspace_refused",
+        "workspaces.refused",
+        "Workspaces not created: their owner has too many.",
+    ),
     # How long things take.
-    _times(COMMIT_S, "A commit, from deciding to the database's word.", _FAST),
-    _times(FIRST_PART_S, "From asking a model to the first part of its reply.", _SLOW),
-    _times(REPLY_S, "From asking a model to the end of its reply, or of the attempt.", _SLOW),
+    _times(
+        COMMIT_S, "Duration of a commit, from the decision to the answer of the database.", _FAST
+    ),
+    _times(FIRST_PART_S, "From the request to a model to the first part of its reply.", _SLOW),
+    _times(
+        REPLY_S, "From the request to a model to the end of its reply or of the attempt.", _SLOW
+    ),
     _times(WORKSPACE_START_S, "From the claim of a workspace until its agent answers.", _SLOW),
-    _times(TOOL_S, "One run of one tool call.", _SLOW),
-    _times(DRIVE_S, "From acquiring a chat until it is let go.", _SLOW),
+    _times(TOOL_S, "Duration of one run of a tool call.", _SLOW),
+    _times(DRIVE_S, "From the acquisition of a chat to its release.", _SLOW),
 )
 
 Numbers: TypeAlias = Mapping[str, float | Mapping[str, float]]
@@ -351,7 +439,7 @@ class Metrics:
         """On HTTP, from a thread of its own: to be asked while the loop is busy is the point."""
         handler = MetricsHandler.factory(self._registry)
         server = ThreadingHTTPServer((host, port), handler)
-        # Polled often: whoever stops it waits for that long.
+        # A short interval: it bounds how long a stop waits.
         serving = Thread(target=server.serve_forever, args=(0.05,), name="metrics", daemon=True)
         serving.start()
         try:

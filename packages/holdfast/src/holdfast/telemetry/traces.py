@@ -1,7 +1,7 @@
 """Traces: where the spans of this process go; nowhere, unless an endpoint is set.
 
-Whoever has something to trace asks `opentelemetry.trace` for a tracer, which does nothing until a
-provider is set here. Only this file knows the SDK.
+Code that traces asks `opentelemetry.trace` for a tracer, which does nothing until a provider is set
+here. Only this file knows the SDK.
 """
 
 from collections.abc import Generator

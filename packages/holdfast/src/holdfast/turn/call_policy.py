@@ -19,8 +19,8 @@ from holdfast.turn.step_policy import Rules
 MALFORMED: Final = "Not run: the arguments of this call were not a JSON object. They were: {raw}"
 RAW_BYTES_MAX: Final = 2000
 CHANGED: Final = (
-    "Not run: {tool} is no longer the tool that was approved. Call it again if it is still needed,"
-    " and somebody can decide anew."
+    "Not run: {tool} is no longer the tool that was approved. Call it again if it is still needed:"
+    " the new call is put to a decision again."
 )
 
 

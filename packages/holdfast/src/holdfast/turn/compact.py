@@ -8,7 +8,7 @@ from holdfast.domain.parts import Part, Text
 
 INSTRUCTION: Final = """\
 This chat is about to be continued without what was said so far: only your next message will be \
-left of it. Write down everything that whoever continues must know, in these sections:
+left of it. Write down everything that is needed to continue, in these sections:
 
 1. Asked: what the user wants, with the last request word for word.
 2. Done: what has been finished, with names, paths, numbers and decisions.

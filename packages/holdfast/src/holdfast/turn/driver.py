@@ -241,7 +241,7 @@ class Driver:
         try:
             toolbox = await self._toolbox(turn)
         except Exception:
-            log.exception("tools: a toolbox failed to open")
+            log.exception("tools: toolbox of chat %s failed to open", turn.chat.chat_id)
             self.counters.tool_bugs += 1
             return
         await self._runs.stop(turn, toolbox, calls)
@@ -295,7 +295,9 @@ class Driver:
             try:
                 opened.sections = tuple(await toolbox.sections())
             except Exception:
-                log.exception("tools: a toolbox failed to describe itself")
+                log.exception(
+                    "tools: toolbox of chat %s failed to describe itself", turn.chat.chat_id
+                )
                 self.counters.tool_bugs += 1
         return toolbox
 

@@ -51,7 +51,7 @@ def apply(turn: Turn, nudged: Nudged) -> None:
     if nudged.leaving:
         return
     if nudged.chat is None or not turn.holds(nudged.chat):
-        raise FenceStale(f"chat {turn.chat.chat_id} is driven by somebody else")
+        raise FenceStale(f"chat {turn.chat.chat_id} is driven by another worker")
     turn.take(nudged.chat)
 
 

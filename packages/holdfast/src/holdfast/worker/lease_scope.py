@@ -146,7 +146,10 @@ class Holding:
             async with asyncio.timeout(options.statement_timeout_s):
                 await self._releases.done()
         except TimeoutError:
-            _LOG.warning("worker: %d chats could not be released one by one", len(self._releases))
+            _LOG.warning(
+                "worker: %d chats were not released in time; the end of the lease releases them",
+                len(self._releases),
+            )
         left = len(self._runners.chats)
         _LOG.info(
             "worker: handed over",
@@ -162,7 +165,7 @@ class Holding:
         if lost:
             self._tenure.counters.lease_losses += 1
             _LOG.error(
-                "worker: %s lost its lease; %d chats are dropped",
+                "worker: %s lost its lease; it stops driving %d chats",
                 self._tenure.worker_id,
                 len(known),
             )

@@ -151,8 +151,8 @@ class Quarantine:
         if self._in_vain < IN_VAIN_MAX:
             return False
         _LOG.error(
-            "worker: processes of their own do not work here; chats that were taken over often are"
-            " acquired as all others for %d s",
+            "worker: isolated processes end before they acquire a chat; chats that were taken over"
+            " often are driven by ordinary workers for %d s",
             CLOSED_S,
         )
         self._in_vain, self._closed_until_s = 0, now_s() + CLOSED_S
@@ -161,11 +161,10 @@ class Quarantine:
     def _begin(self, suspects: Sequence[Suspect]) -> None:
         for each in suspects[:TOLD_MAX]:
             _LOG.warning(
-                "worker: chat %s was taken over %d times in a row; it is driven by a process of its"
-                " own%s",
+                "worker: chat %s was taken over %d times in a row; an isolated process drives it%s",
                 each.chat_id,
                 each.takeovers,
-                "" if len(suspects) == 1 else f", with {len(suspects) - 1} like it",
+                "" if len(suspects) == 1 else f", with {len(suspects) - 1} such chats",
             )
         for each in suspects:
             self._tried[each.chat_id] = each.takeovers
@@ -186,7 +185,7 @@ class Quarantine:
             process = await self._start(chat_ids)
         except OSError as error:
             self._counters.alone_died += 1
-            log_failure(_LOG, "worker: a process of its own could not be started", error)
+            log_failure(_LOG, "worker: an isolated process could not be started", error)
             return
         self._processes[process] = None
         try:
@@ -201,7 +200,7 @@ class Quarantine:
         if code != 0:
             self._counters.alone_died += 1
             _LOG.warning(
-                "worker: the process of its own of chat %s died with %d",
+                "worker: the isolated process of chat %s ended with code %d",
                 ", ".join(str(each) for each in chat_ids[:TOLD_MAX]),
                 code,
             )

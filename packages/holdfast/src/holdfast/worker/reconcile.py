@@ -48,7 +48,10 @@ class Sync:
         async with tenure.giving_back():
             released = await tenure.leases.release_all_but(tenure.worker_id, self._runners.kept)
         if released:
-            _LOG.warning("worker: released %d chats whose acquire was not answered", len(released))
+            _LOG.warning(
+                "worker: released %d chats that were acquired without an answer",
+                len(released),
+            )
             tenure.counters.released += len(released)
 
 
@@ -109,7 +112,7 @@ class Sweeper:
         except ChatError as refused:
             self._refuse(chat_id)
             # The call was answered, or another worker was first.
-            _LOG.info("worker: call did not expire: %s", refused)
+            _LOG.info("worker: overdue call has already ended: %s", refused)
         except FormatUnknown as error:
             async with self._tenure.owning:
                 await set_aside(self._tenure, [Unreadable(chat_id, str(error))])

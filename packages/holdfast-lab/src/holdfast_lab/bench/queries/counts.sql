@@ -4,7 +4,7 @@
 create extension if not exists pg_stat_statements
 
 -- statements --
--- Not by user: whoever drives and whoever reads is the same one here.
+-- Not by user: workers and replicas use the same one here.
 select s.query, s.calls, s.total_exec_time as ms
 from pg_stat_statements as s
 inner join pg_database as d on d.oid = s.dbid

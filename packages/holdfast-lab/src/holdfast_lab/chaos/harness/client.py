@@ -1,4 +1,4 @@
-"""Somebody who talks to a replica over HTTP, as a program or a browser does."""
+"""A client that talks to a replica over HTTP, as a program or a browser does."""
 
 import asyncio
 import io
@@ -33,7 +33,7 @@ class Answer:
 
 @dataclass
 class Client:
-    """Somebody with a credential, or nobody, at one replica."""
+    """A client with a credential, or without one, at one replica."""
 
     http: aiohttp.ClientSession
     url: str
@@ -140,12 +140,12 @@ async def add_member(
     admin: Client, name: str, scopes: tuple[str, ...] = ("read", "write")
 ) -> Client:
     """A new member of the admin's organisation, with a key."""
-    email, nobody = f"{name.lower()}@acme.example", admin.as_(None)
+    email, anonymous = f"{name.lower()}@acme.example", admin.as_(None)
     made = await admin.post("users", {"name": name, "email": email, "password": PASSWORD})
     assert made.status == 201, made.raw
-    login = await nobody.post("sign-ins", {"email": email, "password": PASSWORD})
+    login = await anonymous.post("sign-ins", {"email": email, "password": PASSWORD})
     cookie = login.headers["set-cookie"].split(";")[0]
-    key = await nobody.post(
+    key = await anonymous.post(
         "keys",
         {"name": "key", "scopes": list(scopes)},
         cookie=cookie,

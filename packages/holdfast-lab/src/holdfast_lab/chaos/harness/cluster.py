@@ -27,7 +27,7 @@ from holdfast_lab.chaos.harness.simulator import simulator_process
 
 WAIT_S = 120.0
 NOT_YET = 0
-"""No pid: a signal to it would be one to everybody in our own group."""
+"""No pid: a signal to it would go to our whole process group."""
 
 
 @dataclass
@@ -179,7 +179,7 @@ class Theatre:
             if actor.writer is not None:
                 actor.writer.close()
         # Kept, they would make every crash that follows take longer to recover from.
-        with suppress(OSError, asyncpg.PostgresError):  # somebody else has stopped the server
+        with suppress(OSError, asyncpg.PostgresError):  # another test has stopped the server
             for name in self._databases:
                 await self._house.execute(f"drop database {name} with (force)")
 

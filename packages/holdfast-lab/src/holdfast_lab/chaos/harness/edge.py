@@ -36,6 +36,6 @@ async def open_edge(hub: Hub, host: str) -> asyncio.Server:
                 writer.close()
 
     server = await asyncio.start_server(serve, host, 0)
-    for each in server.sockets:  # whoever is accepted inherits it
+    for each in server.sockets:  # accepted connections inherit it
         each.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, KERNEL_BYTES)
     return server

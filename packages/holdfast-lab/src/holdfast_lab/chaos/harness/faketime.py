@@ -30,7 +30,7 @@ class WallClock:
     path: Path
 
     def set(self, ahead_s: float) -> None:
-        # In one step: whoever reads half a line has no clock at all.
+        # In one step: a process that reads half a line has no clock at all.
         fresh = self.path.with_suffix(".new")
         fresh.write_text(f"{ahead_s:+.3f}\n")
         fresh.replace(self.path)

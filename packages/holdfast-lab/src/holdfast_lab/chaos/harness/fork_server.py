@@ -16,7 +16,7 @@ from holdfast_lab.chaos.harness import process as actor
 
 
 def main() -> None:
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the dead
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # no process waits for its children
     for line in sys.stdin.buffer:
         part: dict[str, Any] = orjson.loads(line)
         pid = os.fork()

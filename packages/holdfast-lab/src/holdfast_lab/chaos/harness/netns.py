@@ -93,7 +93,7 @@ async def an_island(number: int) -> AsyncGenerator[Island]:
 
 async def _until_apart(pid: int) -> None:
     async with asyncio.timeout(APART_S):
-        while _network_of(pid) == _network_of(os.getpid()):  # noqa: ASYNC110 - nobody tells us
+        while _network_of(pid) == _network_of(os.getpid()):  # noqa: ASYNC110 - there is no event for it
             await asyncio.sleep(0.005)
 
 

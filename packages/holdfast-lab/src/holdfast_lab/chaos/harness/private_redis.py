@@ -183,7 +183,7 @@ def a_node(folder: Path) -> PrivateRedis:
         "--cluster-enabled": "yes",
         "--cluster-port": str(quiet_port()),
         "--cluster-node-timeout": "1000",
-        # Else a node that has given its slots away turns into somebody's replica.
+        # Else a node that has given its slots away turns into a replica.
         "--cluster-allow-replica-migration": "no",
     }
     return PrivateRedis(

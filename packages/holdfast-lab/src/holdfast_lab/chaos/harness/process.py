@@ -123,10 +123,10 @@ async def _obey(hear: asyncio.StreamReader, probes: Probes, hub: Hub | None) -> 
                 case "weigh":
                     probes.tell({"said": "weighs", "rss_kb": _rss_kb()})
                 case "tally":
-                    assert hub is not None, "whoever drives has no readers"
+                    assert hub is not None, "a worker process has no readers"
                     counted = hub.counters
                     probes.tell({"said": "tally", "reads": counted.reads, "polls": counted.polls})
                 case _:
                     raise AssertionError(order)
-    # Whoever tells us what to do is gone: so are we.
+    # The controlling process is gone: end, too.
     signal.raise_signal(signal.SIGKILL)

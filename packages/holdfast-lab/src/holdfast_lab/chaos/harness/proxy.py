@@ -42,7 +42,7 @@ class Line:
             end.transport.abort()
 
     def hang_up(self) -> None:
-        """As `cut`, and on whoever calls until it is mended."""
+        """As `cut`, and refuse new connections until it is mended."""
         self._refuses = True
         self.cut()
 
@@ -51,7 +51,7 @@ class Line:
         self._answers_left = answer_bytes
 
     def stall(self) -> None:
-        """A black hole: who calls is heard by nobody, and nobody is told so."""
+        """A black hole: connections are accepted and never answered."""
         self._passes.clear()
 
     def mend(self) -> None:
@@ -133,7 +133,7 @@ async def a_line(to: str | int, host: str = HERE, port: int = 0) -> AsyncGenerat
 
 @asynccontextmanager
 async def listening(serve: Serve, host: str = HERE, port: int = 0) -> AsyncGenerator[int]:
-    """At the port that is told; whoever is served then is hung up on afterwards."""
+    """Listens at the port that it yields; open connections are closed at the end."""
     running: set[asyncio.Task[None]] = set()
 
     async def served(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -52,7 +52,7 @@ async def open_door(settings: dict[str, Any], around: Around = as_they_are) -> A
         first = await create_first_with_key(
             identity, organisation="Acme", email=ADMIN_EMAIL, password=PASSWORD, name="Ada"
         )
-        assert first is not None, "somebody was here before"
+        assert first is not None, "the database already has an account"
         admin = Client(http, served.url).as_(first.key.secret)
         yield Door(server, identity, admin, str(given.database_url))
         served.drain()

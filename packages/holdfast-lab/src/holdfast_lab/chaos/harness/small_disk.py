@@ -1,4 +1,4 @@
-"""A filesystem that is small enough to be filled, without filling anybody else's."""
+"""A filesystem that is small enough to be filled, without filling the machine's own."""
 
 import ctypes
 import os
@@ -47,5 +47,5 @@ def small_disk(folder: Path, size_mb: int) -> Generator[SmallDisk]:
     try:
         yield SmallDisk(folder)
     finally:
-        # Detached: whoever still has a file open in it keeps that until it ends.
+        # Detached: a process with an open file in it keeps that until it ends.
         libc.umount2(str(folder).encode(), MNT_DETACH)

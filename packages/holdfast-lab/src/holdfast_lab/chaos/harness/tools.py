@@ -55,7 +55,7 @@ class Testing(Functions):
         await self._happen(run)
         run.emit("hanging\n")
         await asyncio.Event().wait()
-        raise AssertionError("nobody sets this event")
+        raise AssertionError("this event is never set")
 
     async def _flood(self, run: Run) -> ToolOutput:
         """More than any model could bear to read."""

@@ -1,4 +1,4 @@
-"""`holdfast bench`, as it is asked for. Heavy imports stand in functions: see `cli/app.py`."""
+"""The command `holdfast bench`. Heavy imports are inside functions: see `cli/app.py`."""
 
 from dataclasses import replace
 from functools import partial
@@ -8,7 +8,7 @@ from typing import Annotated, Final, TypeAlias
 import typer
 
 LOAD: Final = partial(typer.Option, rich_help_panel="Load")
-SETUP: Final = partial(typer.Option, rich_help_panel="What is measured")
+SETUP: Final = partial(typer.Option, rich_help_panel="Setup")
 REPORT: Final = partial(typer.Option, rich_help_panel="Report")
 
 Chats: TypeAlias = Annotated[int, LOAD(min=1, help="Chats, each with its own reader.")]
@@ -22,31 +22,35 @@ Storm: TypeAlias = Annotated[
 ]
 Words: TypeAlias = Annotated[int, LOAD(min=1, help="Words of each answer.")]
 Rate: TypeAlias = Annotated[float, LOAD(min=0, help="Words per second of an answer; 0: at once.")]
-Think: TypeAlias = Annotated[
-    float, LOAD(min=0, help="Seconds for which a model is silent before it answers.")
-]
+Think: TypeAlias = Annotated[float, LOAD(min=0, help="Seconds before the first word of an answer.")]
 ToolCalls: TypeAlias = Annotated[int, LOAD(min=0, help="Tool calls of each turn.")]
 Payload: TypeAlias = Annotated[
     int, LOAD(min=0, max=500_000, help="Bytes of padding in each message.")
 ]
 Connections: TypeAlias = Annotated[
-    int, LOAD(min=1, help="Over which messages are sent to each replica.")
+    int, LOAD(min=1, help="Connections to each replica for sending messages.")
 ]
-Patience: TypeAlias = Annotated[float, LOAD(min=1, help="Seconds in which something must happen.")]
-Replicas: TypeAlias = Annotated[int, SETUP(min=1, help="Processes that serve people.")]
+Patience: TypeAlias = Annotated[float, LOAD(min=1, help="Timeout of each wait, in seconds.")]
+Replicas: TypeAlias = Annotated[int, SETUP(min=1, help="Processes that serve HTTP.")]
 Workers: TypeAlias = Annotated[
-    int, SETUP(min=0, help="Processes that drive turns; 0: the replicas do.")
+    int, SETUP(min=0, help="Worker processes; 0: the replicas drive turns.")
 ]
-Bus: TypeAlias = Annotated[str, SETUP(help="A Redis server; else PostgreSQL.")]
+Bus: TypeAlias = Annotated[
+    str, SETUP(help="URL of a Redis server (default: the bus on PostgreSQL).")
+]
 Baseline: TypeAlias = Annotated[
-    int, SETUP(min=0, help="Seconds of pgbench; 0: nothing to compare with.")
+    int, SETUP(min=0, help="Seconds of pgbench, for comparison; 0: none.")
 ]
 Urls: TypeAlias = Annotated[
     list[str] | None,
-    SETUP(help="A running server instead, by replica; its model must be the simulator."),
+    SETUP(help="Measure this running server, once per replica; its model must be the simulator."),
 ]
-Key: TypeAlias = Annotated[str, SETUP(envvar="HOLDFAST_TOKEN", help="For that server.")]
-Model: TypeAlias = Annotated[str | None, SETUP(help="Of that server; else its default.")]
+Key: TypeAlias = Annotated[
+    str, SETUP(envvar="HOLDFAST_TOKEN", help="API key for the server of --url.")
+]
+Model: TypeAlias = Annotated[
+    str | None, SETUP(help="Model of the server of --url (default: its default model).")
+]
 Json: TypeAlias = Annotated[Path | None, REPORT(help="Write the figures here.")]
 Html: TypeAlias = Annotated[Path | None, REPORT(help="Write a page with plots here.")]
 
@@ -74,14 +78,14 @@ def bench(
     json: Json = None,
     html: Html = None,
 ) -> None:
-    """Measure: chats that are all watched, against the simulator, over HTTP as people use it.
+    """Measure turns over HTTP, against the simulator, with a reader for each chat.
 
-    Starts a PostgreSQL server, replicas, workers and a simulator of its own and removes them
-    afterwards, unless --url names a server. Every word of every answer is numbered and checked, and
-    so is every history at the end.
+    Starts its own PostgreSQL server, replicas, workers and simulator and removes them afterwards,
+    unless --url names a server. Every word of every answer is numbered and checked, and so is every
+    history at the end.
 
-    Exit codes: 0 all was right, 1 something was lost, doubled or out of order, or it could not be
-    measured, 2 wrong usage.
+    Exit codes: 0 every check passed, 1 a word was lost, doubled or out of order, or the measurement
+    failed, 2 wrong usage.
     """
     if context.invoked_subcommand is not None:
         _refuse_options(context)
@@ -112,7 +116,7 @@ def bench(
 
 
 def _refuse_options(context: typer.Context) -> None:
-    """Those of `bench` itself mean nothing to its modes."""
+    """Refuse options of `bench` itself before the name of a mode."""
     for name in context.params:
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":

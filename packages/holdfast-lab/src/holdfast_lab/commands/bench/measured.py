@@ -40,7 +40,7 @@ POSTGRES: Final = {
     "max_wal_size": "4GB",
     "max_connections": "200",
 }
-"""As anybody would set it who has this load; durable, as always."""
+"""The usual settings for this load; commits are durable, as always."""
 COUNTING: Final = "pg_stat_statements"
 
 
@@ -142,7 +142,7 @@ async def _first_key(url: str) -> str:
             identity,
             organisation="Bench",
             email=EMAIL,
-            password="nobody else comes here",  # noqa: S106 - a server that lives for minutes
+            password="used by this run only",  # noqa: S106 - a server that lives for minutes
             name="Bench",
         )
     assert first is not None, "the database is new"

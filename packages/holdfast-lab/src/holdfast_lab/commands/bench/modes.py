@@ -1,4 +1,4 @@
-"""`holdfast bench latency`, `idle`, `growth`, `soak`: what else is measured, as it is asked for."""
+"""The commands `holdfast bench latency`, `idle`, `growth` and `soak`."""
 
 from typing import Annotated, Final, TypeAlias
 
@@ -7,18 +7,22 @@ import typer
 from holdfast_lab.commands.bench import command as given
 
 SIZES: Final = (100, 1_000, 10_000)
-Streams: TypeAlias = Annotated[int, given.LOAD(min=1, help="Answers at the same time.")]
+Streams: TypeAlias = Annotated[int, given.LOAD(min=1, help="Number of concurrent answers.")]
 Long: TypeAlias = Annotated[int, given.LOAD(min=2, help="Words of each answer.")]
 Pace: TypeAlias = Annotated[float, given.LOAD(min=1, help="Words per second of an answer.")]
-Rounds: TypeAlias = Annotated[int, given.LOAD(min=1, help="Each way is measured so often.")]
+Rounds: TypeAlias = Annotated[
+    int, given.LOAD(min=1, help="Number of rounds, directly and through the server.")
+]
 Several: TypeAlias = Annotated[int, given.LOAD(min=2, help="Turns of each stream in a round.")]
-Readers: TypeAlias = Annotated[int, given.LOAD(min=2, help="Each of a chat of its own.")]
-Rest: TypeAlias = Annotated[float, given.LOAD(min=0, help="Seconds before they are weighed.")]
-Minutes: TypeAlias = Annotated[float, given.LOAD(min=0.05, help="In which people come.")]
-PerMinute: TypeAlias = Annotated[float, given.LOAD(min=1, help="Chats that are begun.")]
-Sample: TypeAlias = Annotated[float, given.LOAD(min=0.2, help="Seconds from sample to sample.")]
+Readers: TypeAlias = Annotated[
+    int, given.LOAD(min=2, help="Number of readers, each of its own chat.")
+]
+Rest: TypeAlias = Annotated[float, given.LOAD(min=0, help="Seconds before memory is measured.")]
+Minutes: TypeAlias = Annotated[float, given.LOAD(min=0.05, help="Length of the run, in minutes.")]
+PerMinute: TypeAlias = Annotated[float, given.LOAD(min=1, help="Chats started per minute.")]
+Sample: TypeAlias = Annotated[float, given.LOAD(min=0.2, help="Seconds between samples.")]
 Sizes: TypeAlias = Annotated[
-    list[int] | None, given.LOAD("--size", min=1, help="Chats in all; again for each size.")
+    list[int] | None, given.LOAD("--size", min=1, help="Number of chats; repeat it for each size.")
 ]
 Speakers: TypeAlias = Annotated[int, given.LOAD(min=1, help="Chats that send messages.")]
 
@@ -38,8 +42,8 @@ def latency(
 ) -> None:
     """Measure what Holdfast adds to an answer.
 
-    The same client asks the simulator itself and through a server, in turns: the time to the first
-    part and from part to part. Every word is checked on both ways.
+    The same client asks the simulator directly and through a server, alternately, and measures the
+    time to the first part and between parts. Every word is checked in both cases.
     """
     from holdfast_lab.bench.latency import measure_latency
     from holdfast_lab.bench.load import Load
@@ -59,10 +63,10 @@ def idle(
     json: given.Json = None,
     html: given.Html = None,
 ) -> None:
-    """Measure what readers cost that only wait.
+    """Measure the memory of idle readers.
 
-    Memory of the server's process for each, beside that of a bare app on the same HTTP server that
-    holds as many; then, how soon a message reaches one of them.
+    Compares the memory of the server's process per reader with that of a bare app on the same HTTP
+    server, and measures how soon a message reaches a reader.
     """
     from holdfast_lab.bench.idle import measure_idle
     from holdfast_lab.bench.load import Load
@@ -83,10 +87,10 @@ def growth(
     json: given.Json = None,
     html: given.Html = None,
 ) -> None:
-    """Measure whether a turn costs more where there are more chats (100, 1,000, 10,000).
+    """Measure whether a turn costs more with more chats (100, 1,000, 10,000).
 
-    The same people speak as often while ever more chats are there and watched: CPU and statements
-    per turn, memory of the server per chat.
+    The same chats send messages at the same rate while more chats exist and are watched. Measures
+    CPU and statements per turn, and memory of the server per chat.
     """
     from holdfast_lab.bench.growth import measure_growth
     from holdfast_lab.bench.load import Load
@@ -113,14 +117,14 @@ def soak(
     json: given.Json = None,
     html: given.Html = None,
 ) -> None:
-    """Measure what grows in the long run; nothing should.
+    """Look for leaks: check that nothing grows during a long run.
 
-    People begin chats, watch and speak, and half of them vanish in the middle of an answer. Memory,
-    tasks, files, connections and what the bus keeps are weighed now and then; after a third of the
-    time a line through the samples must not rise; of memory, once what is remembered is full. Every
-    answer is checked, and every history at the end, of those who vanished, too.
+    Clients start chats, send messages and read; half of the readers disconnect in the middle of an
+    answer. Memory, tasks, open files, connections and the entries of the bus are sampled. After a
+    third of the time a line fitted to the samples must not rise; for memory, after the caches are
+    full. Every answer is checked, and every history at the end.
 
-    Exit codes: 0 all was right and nothing grows, 1 else, 2 wrong usage.
+    Exit codes: 0 every check passed and nothing grows, 1 otherwise, 2 wrong usage.
     """
     from holdfast_lab.bench.load import Load
     from holdfast_lab.bench.soak import measure_soak

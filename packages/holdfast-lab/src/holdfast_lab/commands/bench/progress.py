@@ -1,4 +1,4 @@
-"""How a run goes: a bar with live figures on a terminal, nothing where nobody looks."""
+"""Progress of a run: a bar with live figures on a terminal, no output elsewhere."""
 
 import time
 from typing import Final, Self
@@ -16,7 +16,7 @@ from holdfast_lab.bench.whole import Telling
 
 REFRESHES_PER_S: Final = 2
 RECENT: Final = 500
-"""Turns that the figures shown are of."""
+"""Number of the latest turns that the shown figures cover."""
 
 
 class Progress:

@@ -14,7 +14,7 @@ Deliver: TypeAlias = Callable[[Topic, News], None]
 
 class Sender(Protocol):
     async def send(self, batch: Sequence[Item]) -> None:
-        """Keep and tell, in this order. An empty batch only asks whether anybody is there."""
+        """Store the batch, then publish it. An empty batch only checks the connection."""
         ...
 
 

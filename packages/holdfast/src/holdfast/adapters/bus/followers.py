@@ -116,8 +116,8 @@ class Watches:
                             continue
                         if watch.settling is not None:
                             await watch.settling.wait()
-            # From here on a late confirmation is a gap: between this line and that one things may
-            # be published that nobody delivers, while the reader already reads the truth.
+            # From here on a late confirmation is a gap: until it comes, published events are not
+            # delivered, while the reader already reads the database.
             follower.entered = True
             yield follower
         finally:

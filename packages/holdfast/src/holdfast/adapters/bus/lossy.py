@@ -61,7 +61,7 @@ class LossyBus:
         traceback: TracebackType | None,
     ) -> None:
         try:
-            # A hand-over says its last words here. With the engine away nobody would hear them.
+            # A hand-over sends its last parts here. Without a connection they would be lost.
             if self._sending and kind is None:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(self._options.drain_s):

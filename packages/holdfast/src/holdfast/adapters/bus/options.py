@@ -9,8 +9,7 @@ class BusOptions:
     """What is said within a tick goes out together; after a silence the first goes at once. Hints
     and the first part of an episode end a tick early."""
     rest: float = 3.0
-    """How many times as long as a batch took nothing is sent after it, whoever is in a hurry; if
-    it was one of a crowd."""
+    """Pause after a large batch, urgent items included, as a multiple of the time it took."""
     crowd: int = 8
     """Hints and first parts in one batch, from which on the next ones had better share one, too."""
     buffered_max: int = 50_000
@@ -43,7 +42,7 @@ class BusOptions:
         assert self.live_ttl_s > 0
 
     def rest_after(self, took_s: float, urgent: int) -> float:
-        """How long nothing is sent after a batch with so many that somebody waits for. In
-        proportion to what it cost: an engine that is busy gets fewer, larger batches. And to the
-        crowd: who comes alone among hundreds of streams waits for nobody."""
+        """The pause after a batch with this many urgent items. In proportion to the time it took: a
+        busy engine gets fewer, larger batches. And to the number of urgent items: a single one
+        among hundreds of streams does not wait."""
         return min(took_s * self.rest * min(1.0, urgent / self.crowd), self.tick_s)

@@ -1,7 +1,7 @@
 """What waits to be sent: bounded, the oldest dropped first, and every drop counted.
 
-The oldest, because whoever follows wants to know what is said now; what came before is a gap in the
-numbers that a reader sees, and the truth is elsewhere.
+The oldest are dropped, because a follower wants the newest. A reader sees the dropped parts as a
+gap in the numbers, and the database has the truth.
 """
 
 import asyncio
@@ -26,8 +26,8 @@ def weight(item: Item) -> int:
 
 
 def is_urgent(item: Item) -> bool:
-    """A hint makes somebody begin, and a first part is what people wait for; what follows it is
-    read no faster than it comes."""
+    """A hint starts a worker, and a user waits for the first part; later parts are read no faster
+    than they arrive."""
     return not isinstance(item, LivePart) or item.seq == 1
 
 
@@ -125,7 +125,7 @@ class Outbox:
         return batch
 
     async def lull(self, *, at_least_s: float, at_most_s: float) -> None:
-        """While more comes that can go out together; less long if somebody waits for it."""
+        """Wait while more items arrive for the same batch; end early for an urgent item."""
         await asyncio.sleep(at_least_s)
         with suppress(TimeoutError):
             async with asyncio.timeout(at_most_s - at_least_s):

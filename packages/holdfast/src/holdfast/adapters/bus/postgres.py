@@ -256,14 +256,14 @@ class PostgresReceiver:
 
 
 async def _may_empty(connection: Connection) -> bool:
-    """Whether our role may empty the live log. If not, an operator is told what to do: to try it
-    all the same would cost the connection each time."""
+    """Whether our role may truncate the live log. If not, the log tells the operator what to do:
+    each attempt to truncate it would cost the connection."""
     (row,) = await _fetch(connection, MAY_EMPTY)
     if not row["may_empty"]:
         _LOG.warning(
-            "the database role %s may not empty the live log, which grows without end; let the"
-            " owner of the tables run: grant truncate on live_parts_0, live_parts_1, live_parts_2"
-            " to %s",
+            "bus: the database role %s lacks TRUNCATE on the live log, which grows without bound;"
+            " as the owner of the tables, run: grant truncate on live_parts_0, live_parts_1,"
+            " live_parts_2 to %s",
             row["role"],
             row["role"],
             extra={"seldom": "may not empty"},

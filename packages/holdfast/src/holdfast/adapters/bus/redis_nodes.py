@@ -42,7 +42,7 @@ class Verbs:
 
 
 PLAIN: Final = Verbs("PUBLISH", "SUBSCRIBE", "UNSUBSCRIBE")
-# Within a cluster PUBLISH goes to every node, whoever follows; these stay with the chat's own.
+# In a cluster PUBLISH goes to every node, with or without followers; these stay on the chat's node.
 SHARDED: Final = Verbs("SPUBLISH", "SSUBSCRIBE", "SUNSUBSCRIBE")
 
 

@@ -67,7 +67,7 @@ class HttpFetching:
 
     async def _body(self, response: aiohttp.ClientResponse) -> bytes:
         if response.headers.get("content-encoding", "identity") != "identity":
-            raise ValueError("a compressed answer that nobody asked for")
+            raise ValueError("an answer with a content encoding that was not requested")
         body = bytearray()
         async for piece in response.content.iter_any():
             body += piece

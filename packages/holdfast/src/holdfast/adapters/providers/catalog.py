@@ -1,6 +1,6 @@
 """What we know of models: by family, because vendors put dates, prefixes and regions around names.
 
-A model that nobody has described gets cautious facts: no thinking, no known context window (which
+An unlisted model gets cautious facts: no thinking, no known context window (which
 switches automatic compaction off, L23).
 """
 

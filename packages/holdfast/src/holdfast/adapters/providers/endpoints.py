@@ -98,7 +98,7 @@ VENDORS: Final[Mapping[str, Vendor]] = {
             base_url="https://{resource}.openai.azure.com/openai/v1",
             auth="api-key",
             prices="azure",
-            dialect="responses:azure",  # ciphertext is for whoever made it
+            dialect="responses:azure",  # only the endpoint that made ciphertext reads it
         ),
         Vendor(
             name="bedrock-openai",

@@ -44,7 +44,7 @@ _PASSING: Final = frozenset(
         ErrorKind.UNKNOWN,
     }
 )
-"""What may pass by itself; the rest needs somebody to change something."""
+"""Errors that may pass by themselves; the others need a change by a user or an operator."""
 
 
 class ProviderError(ModelFailed):

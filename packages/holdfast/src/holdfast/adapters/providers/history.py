@@ -3,8 +3,8 @@
 - What only people may see is left out, and so are blank text and sources (L28).
 - Reasoning and provider-executed parts of another dialect are dropped; ours come back by themselves
   when the chat returns to it, because the stored history keeps them (L37).
-- Every local call is answered once, in call order, before anybody speaks again; what has no call is
-  dropped, what has no result gets one that says so (L31).
+- Every local call is answered once, in call order, before the next message; a result without a call
+  is dropped, a call without a result gets one that says so (L31).
 - Provider-executed results sit right behind their call (L30).
 - Call ids are fit for every provider and do not repeat in the prompt (L34).
 
@@ -168,7 +168,7 @@ class _Assembly:
                 self._results.setdefault(part.call_id, part)
 
     def _close(self) -> None:
-        """Answer what is open, before anybody else speaks."""
+        """Answer the open calls before the next message."""
         if not self._open:
             return
         answered: list[ToolResult] = []

@@ -78,7 +78,7 @@ class ConfiguredModels:
 
 class ConfiguredStream:
     """One attempt. A setting that the provider rejects is left out, and the call repeated (L41):
-    nothing was said yet, so that nobody sees a difference."""
+    no part was received yet, so readers see no difference."""
 
     def __init__(self, transport: Transport, config: ModelConfig | None, ask: Ask) -> None:
         self._transport = transport

@@ -1,4 +1,4 @@
-"""What an attempt cost, in whole micro-dollars, rounded up once. None: nobody knows; 0: free.
+"""What an attempt cost, in whole micro-dollars, rounded up once. None: unknown; 0: free.
 
 Prices come from the list in `genai-prices`, offline, unless the operator's own table names the
 model. Dollars per million tokens are micro-dollars per token, so the arithmetic is exact.
@@ -71,8 +71,8 @@ def cost_micros(
 
 
 def load_prices() -> None:
-    """Read the list now. Whoever asks it first waits for that, a quarter of a second of work; in a
-    worker all chats would wait with it, and a SIGTERM, too."""
+    """Read the list now. Otherwise the first caller waits for it, a quarter of a second; in a
+    worker all chats would wait with it, and so would a SIGTERM."""
     _listed(Usage(input=1), "anthropic/claude", datetime(2026, 1, 1, tzinfo=UTC))
 
 

@@ -152,7 +152,7 @@ class Command:
 
 
 async def run(argv: tuple[str, ...], env: Mapping[str, str]) -> Ran:
-    """To its end, in a group of its own. Whoever stops waiting ends the whole group."""
+    """Run to the end, in a process group of its own. A caller that is cancelled ends the group."""
     async with _pipe() as out, _pipe() as err:
         process = await asyncio.create_subprocess_exec(
             *argv,
@@ -203,7 +203,7 @@ class _Tail(asyncio.Protocol):
 
 @asynccontextmanager
 async def _pipe() -> AsyncGenerator[_Tail]:
-    """Closed at the end, whoever still holds the other end of it."""
+    """A pipe, closed at the end even if another process still holds its other end."""
     read_fd, write_fd = os.pipe()
     tail = _Tail(write_fd)
     transport, _ = await asyncio.get_running_loop().connect_read_pipe(

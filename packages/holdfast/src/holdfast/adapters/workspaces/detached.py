@@ -1,7 +1,7 @@
 """A process that outlives us: started in a session of its own, found again by its number.
 
-A number alone is not believed: after a while it may be anybody's. It is kept together with the
-moment at which the kernel says that the process began. On Linux.
+A process id alone is not trusted: after a while another process may have it. It is kept together
+with the moment at which the kernel says that the process began. On Linux.
 """
 
 import os
@@ -83,7 +83,7 @@ def end(process: Detached, *, within_s: float) -> bool:
     except ProcessLookupError:
         return True
     try:
-        # By the handle: after this look its number cannot become somebody else's.
+        # By the handle: after this look its number cannot pass to another process.
         for number, patience_s in ((signal.SIGTERM, within_s), (signal.SIGKILL, within_s)):
             if not process.is_alive:
                 return True
@@ -105,7 +105,7 @@ def _has_ended(handle: int, within_s: float) -> bool:
 
 
 def shorten(log: Path) -> None:
-    """A log that has grown too long begins anew; whoever appends to it goes on."""
+    """Truncate a log that has grown too long; processes that append to it go on."""
     with suppress(FileNotFoundError):
         if log.stat().st_size > LOG_BYTES_MAX:
             os.truncate(log, 0)

@@ -1,5 +1,5 @@
-"""Removing a folder that somebody else filled: no link is followed, and no depth, mode or number of
-what is in it stops us."""
+"""Removing a folder with untrusted content: no link is followed, and no depth, mode or number of
+files stops it."""
 
 import os
 import stat
@@ -33,7 +33,7 @@ def remove(parent: Path, name: str) -> None:
             os.close(pit_fd)
         os.rmdir(pit, dir_fd=top)
     except FileNotFoundError:
-        pass  # somebody else removes the same
+        pass  # another process removes the same folder
     finally:
         os.close(top)
 

@@ -1,11 +1,11 @@
-"""The keeper: one workspace per chat, whoever asks for it, on however many replicas.
+"""The keeper: one workspace per chat, for all callers on all replicas.
 
     create, start → STARTING → RUNNING → (stop, time is up) STOPPING → STOPPED → …
                        └→ FAILED                                └→ FAILED
 
-The row decides. Whoever brings it to STARTING, STOPPING or DELETED does the work, in a task of this
-process that no caller can cancel, and gives signs of life meanwhile; all others wait for the row to
-settle. Silent for `lapse_s` by the database's clock, the work passes to whoever wants it next.
+The row decides. The server that brings it to STARTING, STOPPING or DELETED does the work, in a task
+that no caller can cancel, and renews its claim; all others wait for the row to settle. A claim that
+is not renewed for `lapse_s` by the database's clock passes to the next server that asks.
 """
 
 import asyncio
@@ -108,7 +108,7 @@ class Keeper:
 
     async def create(self, chat: Chat, template: str | None = None, *, ttl_s: int = 0) -> Workspace:
         async def add() -> Workspace | None:
-            """None: somebody was faster."""
+            """None: another request was faster."""
             offered = self._offered(template)
             new = Workspace(
                 workspace_id=self._new_id(),
@@ -190,7 +190,7 @@ class Keeper:
             return
         stops_in = timedelta(seconds=self._ttl_s(due))
         if not await self._store.touch(due.workspace_id, stops_in=stops_in):
-            self._know(chat_id, None)  # stopped elsewhere: until somebody looks it up again
+            self._know(chat_id, None)  # stopped elsewhere; the next caller looks it up again
 
     async def sweep(self) -> int:
         """Stop what lies idle, finish what others began, remove what is left of deleted ones."""
@@ -222,7 +222,7 @@ class Keeper:
         while await looks.again():
             seen = await self.of_chat(chat_id) or await add()
             if seen is None:
-                waited = True  # for whoever was faster: what comes of it is our answer, too
+                waited = True  # for the server that was faster: its outcome is our answer, too
                 continue
             match seen.status:
                 case WorkspaceStatus.RUNNING:
@@ -255,7 +255,7 @@ class Keeper:
             address = await provisioner.find(seen)
         except ProvisionFailed as error:
             raise WorkspaceUnusable(
-                f"Nobody can say whether the workspace runs: {error} Try again in a moment."
+                f"Cannot determine whether the workspace runs: {error} Try again in a moment."
             ) from error
         if address is not None and await about(address, provisioner.token(seen)) is not None:
             if address == seen.address:
@@ -341,7 +341,7 @@ async def _none_there() -> NoReturn:
 
 
 def _why(failed: Workspace) -> str:
-    return failed.error or "The workspace failed, and nobody knows why. Start it again."
+    return failed.error or "The workspace failed; no reason is known. Start it again."
 
 
 @asynccontextmanager

@@ -11,12 +11,13 @@ from holdfast.domain.workspaces import Workspace
 class _Seen:
     workspace: Workspace
     every_s: float | None
-    """None: it stops at no time, and needs nobody to keep it alive."""
+    """None: it never stops as idle, and needs no touch."""
     touch_at: float
 
 
 class Known:
-    """Chats with a workspace, as far as somebody asked here; others cost nothing (L110)."""
+    """Chats with a workspace, as far as this process was asked for them; others cost nothing
+    (L110)."""
 
     def __init__(self, known_max: int, touch_every_s: float) -> None:
         self._known_max = known_max

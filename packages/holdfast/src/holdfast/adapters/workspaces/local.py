@@ -5,7 +5,7 @@
                   agent.sock    where it listens
                   agent.json    which process it is
                   agent.log
-                  lock          held by whoever starts, stops or removes it
+                  lock          held by the server that starts, stops or removes it
 
 The lock is the kernel's and is let go of however its holder ends. Inside it one looks first at what
 is there, so that a server that comes second finds the first one's agent instead of starting one.
@@ -258,7 +258,7 @@ def _told(done: str) -> Generator[None]:
     try:
         yield
     except TimeoutError:
-        raise  # of whoever waits for us, not of the system
+        raise  # the caller's timeout, not the system's
     except OSError as error:
         what = error.strerror or type(error).__name__
         raise ProvisionFailed(

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeeperOptions:
     lapse_s: float = 15.0
-    """Whoever starts or stops a workspace and gives no sign of life for so long is overtaken."""
+    """Seconds after which a claim to start or stop a workspace passes to another server."""
     renew_every_s: float = 4.0
     abandoned_s: float = 60.0
-    """After so long the sweep takes over what nobody waits for."""
+    """Seconds after which the sweep takes over work that no caller waits for."""
     sweep_every_s: float = 15.0
     swept_max: int = 50
     """Workspaces claimed by one sweep."""
@@ -24,7 +24,7 @@ class KeeperOptions:
     owned_max: int = 100
     """Workspaces that one user may have."""
     patience_s: float = 30.0
-    """How much longer than a start may take anybody waits for one."""
+    """Seconds that a caller waits for a start beyond the timeout of the start itself."""
 
     def __post_init__(self) -> None:
         assert self.renew_every_s * 3 < self.lapse_s, "two lost signs of life are survived"

@@ -1,4 +1,4 @@
-"""The work on workspaces under way in this process: a task each, whoever asked for it.
+"""The work on workspaces in this process: one task each, shared by all that wait for it.
 
 A task belongs to the process and not to its caller: who is interrupted while a workspace starts
 leaves it starting. As long as it works it renews its claim on the row. Once it cannot, it stops: by
@@ -102,11 +102,11 @@ class Work:
         try:
             await work()
         except Unavailable as error:
-            # What was done is not written down. It lapses, and whoever comes next does it again.
-            _LOG.warning("workspaces: %s: %s", mine.workspace_id, error)
-        except Exception:  # noqa: BLE001 - told to whoever waits, and to the log
+            # The outcome is not stored. The claim lapses, and the next server repeats the work.
+            _LOG.warning("workspaces: %s could not be recorded: %s", mine.workspace_id, error)
+        except Exception:  # noqa: BLE001 - stored for the waiting callers, and logged
             _LOG.exception("workspaces: %s: internal error", mine.workspace_id)
-            said = "Something unforeseen happened; it stands in the server's log. Start it again."
+            said = "An internal error; the server's log has the details. Start it again."
             with suppress(Unavailable):
                 await self._store.settle(mine, WorkspaceStatus.FAILED, error=said)
 
@@ -117,7 +117,12 @@ class Work:
         if outcome is not None:
             self._count(mine, outcome, asyncio.get_running_loop().time() - began_s)
             if outcome.error is not None:
-                _LOG.warning("workspaces: %s %s: %s", mine.workspace_id, mine.status, outcome.error)
+                _LOG.warning(
+                    "workspaces: %s failed while %s: %s",
+                    mine.workspace_id,
+                    mine.status,
+                    outcome.error,
+                )
             settled = await self._store.settle(
                 mine,
                 outcome.status,
@@ -178,7 +183,9 @@ class Work:
             try:
                 held = await self._store.renew(mine)
             except Unavailable as error:
-                _LOG.warning("workspaces: %s does not answer: %s", mine.workspace_id, error)
+                _LOG.warning(
+                    "workspaces: claim on %s could not be renewed: %s", mine.workspace_id, error
+                )
                 continue
             if lease.expired():
                 return
@@ -186,7 +193,7 @@ class Work:
             lease.reschedule(asked_at + self._options.lapse_s if held else loop.time())
 
     async def _undo(self, mine: Workspace, provisioner: Provisioner) -> None:
-        """Whoever took it over may have stopped or deleted it before we came to start it."""
+        """The server that took it over may have stopped or deleted it before we started it."""
         now = await self._store.find(mine.workspace_id)
         try:
             if now is None or now.status is WorkspaceStatus.DELETED:

@@ -9,8 +9,8 @@ NAME: Final = "dev"
 
 
 def remember(url: str, key: str) -> str:
-    """Write it down, and make it the current one if there is none yet: whoever is signed in at
-    another server must not talk to this one unasked. What must be said before a command works."""
+    """Save the context, and make it the current one if there is none: a user who is signed in at
+    another server must not be switched silently. Returns what to type before a command works."""
     try:
         known = read_config()
         current = known.current if known.current in known.contexts else NAME

@@ -15,7 +15,7 @@ import platformdirs
 from holdfast.domain.errors import HoldfastError
 
 AS_ROOT: Final = Path("/var/lib/holdfast")
-"""Where others may enter: PostgreSQL does not run as root, and nobody else enters root's home."""
+"""Other users may enter it: PostgreSQL does not run as root, and root's home is closed."""
 EMAIL: Final = "admin@localhost.localdomain"
 PASSWORD_BYTES: Final = 18
 

@@ -135,8 +135,8 @@ def _own_workspaces(settings: Settings, folder: Folder) -> list[Path]:
 
 @asynccontextmanager
 async def _agents_ended(folders: Sequence[Path]) -> AsyncGenerator[None]:
-    """Agents outlive servers, but whoever ends a trial wants nothing left of it. After a fault of
-    ours they go on, and the next start finds them."""
+    """End the agents, which outlive servers: a stopped trial leaves no process behind. After an
+    internal error they go on, and the next start finds them."""
     yield
     for folder in folders:
         try:

@@ -1,8 +1,8 @@
-"""A PostgreSQL server of our own, in a folder of ours, that nobody else can reach.
+"""A private PostgreSQL server, in a folder that only its owner can reach.
 
-It hears only on a socket inside its data folder, which only its owner may enter. It is no child of
-ours, so that Ctrl-C in a terminal does not end it before us: we stop it when we end, and whoever
-starts next stops what a killed one left behind.
+It listens only on a socket inside its data folder, which only its owner may enter. It is not a
+child process, so that Ctrl-C in a terminal does not end it before us: we stop it when we end, and
+the next start stops a server that a killed one left behind.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ SOCKET_PATH_BYTES_MAX: Final = 103
 """As long as the path of a socket may be on macOS; Linux takes four more."""
 COMMAND_S: Final = 120
 ACCOUNTS: Final = ("postgres", "nobody")
-"""As whom it runs where we are root, which PostgreSQL refuses to be."""
+"""Accounts to run it as when we are root: PostgreSQL refuses to run as root."""
 MAY_ENTER: Final = ("/bin/sh", "-c", 'test -x "$0"')
 LOG: Final = "server.log"
 LOG_LINES_TOLD: Final = 5
@@ -96,7 +96,7 @@ class PrivatePostgres:
 
     def answers(self) -> bool:
         """Whether a server is there. Its pid file cannot say: after a crash of the machine that
-        number may be anybody's."""
+        number may belong to any process."""
         with socket.socket(socket.AF_UNIX) as probe:
             try:
                 probe.connect(str(self.socket))
@@ -171,7 +171,7 @@ def _check_reach(server: PrivatePostgres) -> None:
         if account and _finished((*MAY_ENTER, str(place)), account).returncode:
             raise PostgresFailed(
                 f"PostgreSQL does not run as root, so it would run as {account.name!r}, who may not"
-                f" enter {place}. Give a folder that everybody may enter with --data, such as"
+                f" enter {place}. Give a folder that all users may enter with --data, such as"
                 " /var/lib/holdfast, or start `holdfast dev` as another user."
             )
 

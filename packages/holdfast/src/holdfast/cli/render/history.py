@@ -56,7 +56,7 @@ def _part(part: Data) -> Iterator[str]:
 
 
 def _result(said: str, text: str) -> Iterator[str]:
-    """What a tool wrote in lines stays in lines: a diff on one line can be read by nobody."""
+    """Keep the line breaks of a tool's output: a diff on one line is unreadable."""
     lines = text.splitlines()
     if len(lines) < 2:
         yield f"{said} {_code(text)}"

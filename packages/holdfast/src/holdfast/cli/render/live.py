@@ -333,7 +333,7 @@ def _is_kept(message: Data) -> bool:
 
 
 def asked_for(action: Data, chat: str) -> Iterator[str]:
-    """What somebody has to do before the turn can go on, and with which command."""
+    """What the user has to do before the turn can continue, and with which command."""
     for call in action["calls"]:
         call_id, tool = call["call_id"], call["tool"]
         match action["kind"]:

@@ -3,7 +3,7 @@
 toolbox.py    which tools there are; a turn's toolbox; what may be stopped
 binding.py    the workspace of a turn: resolved once, repaired once
 offer.py      what makes a tool: arguments with their descriptions, help text, effect
-execute.py    a command, started once whoever asks, watched while it runs
+execute.py    a command, started once for all callers, watched while it runs
 processes.py  what goes on after its call
 files.py      read, write, edit, list, find, search
 places.py     create, start and stop the workspace; read a skill

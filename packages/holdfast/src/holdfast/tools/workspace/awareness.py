@@ -2,7 +2,7 @@
 
 The same for a whole turn and, while nothing changes, for all of them: no times, no counts, nothing
 that would spoil a provider's cache. What the workspace says of itself is bounded and marked as its
-own words: whoever put a file there is neither the user nor the operator.
+own words: a file there may be written by neither the user nor the operator.
 """
 
 from collections.abc import Sequence
@@ -63,7 +63,7 @@ def without(workspace: Workspace | None, templates: Sequence[Template]) -> str:
         case WorkspaceStatus.RUNNING:
             said = OUT_OF_REACH
         case WorkspaceStatus.FAILED:
-            said = FAILED.format(error=workspace.error or "nobody said why.")
+            said = FAILED.format(error=workspace.error or "no reason is known.")
         case _:
             said = STOPPED
     return f"{HEAD}\n\n{said}"

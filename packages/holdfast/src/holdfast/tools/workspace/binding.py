@@ -1,7 +1,8 @@
 """The workspace of a chat, for one turn: resolved once, when first needed, and kept (L109).
 
-An agent that cannot be reached where it was is looked for again, once for whoever noticed, and
-asked once more. Only what may safely be asked twice goes through `use`; the rest through `once`.
+An agent that does not answer at its address is looked for again, once for all callers that noticed,
+and asked once more. Only what may safely be asked twice goes through `use`; the rest through
+`once`.
 """
 
 import asyncio
@@ -76,7 +77,9 @@ class Binding:
         try:
             return await ask(agent)
         except AgentGone as gone:
-            _LOG.info("tools: agent of workspace %s is gone: %s", workspace.workspace_id, gone)
+            _LOG.info(
+                "tools: agent of workspace %s does not answer: %s", workspace.workspace_id, gone
+            )
         agent = await self._repaired(workspace)
         try:
             return await ask(agent)
@@ -95,14 +98,14 @@ class Binding:
         return about
 
     async def once(self, ask: Ask[R]) -> R:
-        """Ask what must not be asked twice. Raises `AgentGone` where nobody knows what came of it,
+        """Ask what must not be asked twice. Raises `AgentGone` where the outcome is unknown,
         but not because the agent had moved: whether it is there is asked first."""
         await self.use(lambda agent: agent.about())
         _, agent = await self._resolved()
         return await ask(agent)
 
     async def change(self, doing: Callable[[], Awaitable[Workspace]]) -> Workspace:
-        """Create, start or stop it: whoever asks for the agent meanwhile waits for the outcome."""
+        """Create, start or stop it; other callers of the agent wait for the outcome."""
         async with self._lock:
             self._bound = self.place = None
             workspace = await doing()
@@ -154,10 +157,12 @@ class Binding:
         try:
             await self.workspaces.touch(self.chat.chat_id)
         except Unavailable as error:
-            _LOG.warning("tools: a workspace could not be kept alive: %s", error)
+            _LOG.warning(
+                "tools: workspace of chat %s may stop as idle: %s", self.chat.chat_id, error
+            )
 
 
 def _why_not(workspace: Workspace) -> str:
     if workspace.status is WorkspaceStatus.FAILED:
-        return FAILED.format(error=workspace.error or "nobody said why.")
+        return FAILED.format(error=workspace.error or "no reason is known.")
     return NOT_RUNNING.get(workspace.status, NONE_YET)

@@ -52,9 +52,9 @@ class Execute(Arguments):
     command: str = Field(
         min_length=1,
         max_length=256 * 1024,
-        description="What to run, one line or several, by `sh -c`. Nobody answers questions: pass "
-        "flags such as `-y`. Ending in `&` is the same as background=true. Longer than 120 KiB: "
-        "write a file and run that.",
+        description="What to run, one line or several, by `sh -c`. The command has no terminal and "
+        "cannot ask questions: pass flags such as `-y`. Ending in `&` is the same as "
+        "background=true. Longer than 120 KiB: write a file and run that.",
     )
     cwd: str = Field(
         default="",
@@ -103,7 +103,7 @@ class _Forgotten(Exception):
 
 @dataclass(slots=True)
 class _Begun:
-    """Whether somebody may have started it: this server, or one before it."""
+    """Whether it may have been started: by this server, or by one before it."""
 
     maybe: bool
 

@@ -1,7 +1,7 @@
 """Files of the workspace.
 
-A write is *keyed* by what it writes: whoever takes over looks whether the file says it already, and
-does not write it over what somebody else may have put there meanwhile. An edit is *once*: applied a
+A write is *keyed* by what it writes: the next worker checks whether the file has this content, and
+does not overwrite what another program may have written meanwhile. An edit is *once*: applied a
 second time it may fit again, and do its work twice.
 """
 
@@ -73,8 +73,8 @@ async def _written(binding: Binding, wanted: WriteFile) -> ToolOutput:
 
 
 async def _written_before(binding: Binding, asked: Write) -> ToolOutput:
-    """After a crash: the file itself tells whether it was written. Where there is none, nothing of
-    anybody's can be lost by writing it now."""
+    """After a crash: the file itself tells whether it was written. Where there is none, writing it
+    now loses no data."""
     try:
         wanted = ReadFile(path=asked.path, lines_max=LINES_MAX)
         found = await binding.use(lambda agent: agent.read(wanted))

@@ -17,7 +17,8 @@ WRONG_MAX: Final = 5
 
 
 class Arguments(BaseModel):
-    """Frozen; what it does not know is refused: a flag that is ignored misleads whoever set it."""
+    """Frozen; unknown arguments are refused: a flag that is ignored misleads the model that set
+    it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

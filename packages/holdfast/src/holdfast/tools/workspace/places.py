@@ -115,7 +115,7 @@ def places(templates: Sequence[Template]) -> tuple[Offer[Any], ...]:
         offer(
             "stop_workspace",
             """Stop this chat's workspace: its processes end, its files are kept. Needed only to
-            start it afresh; it stops by itself when nobody uses it.""",
+            start it afresh; an idle workspace stops by itself.""",
             Nothing,
             _stop,
             effect=Effect.REPEATABLE,

@@ -77,7 +77,7 @@ def _size(number: int) -> str:
 
 
 def shown(name: str) -> str:
-    """A name on one line, whatever somebody put into it."""
+    """A name on one line, whatever characters it holds."""
     plain = all(letter.isprintable() for letter in name)
     return name if plain else name.encode("unicode_escape").decode("ascii")
 

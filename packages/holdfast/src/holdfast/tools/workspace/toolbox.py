@@ -94,8 +94,8 @@ class WorkspaceToolbox:
             return ToolOutput(NO_DATABASE, failed=True, unknown=doubtful)
 
     async def stop(self, call: OpenCall) -> None:
-        """Only a command runs on without us. One that the agent never heard of it refuses from now
-        on: whoever was about to ask for it was frozen, or is slow."""
+        """Only a command runs on without us. The agent refuses a command that it does not know
+        from now on: a frozen or slow worker may still be about to start it."""
         if call.tool != EXECUTE.spec.name:
             return
         workspace = await self._binding.found()

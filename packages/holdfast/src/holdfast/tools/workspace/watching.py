@@ -2,7 +2,7 @@
 
 No polling: the agent answers when there is output, or when the process has ended. A process that
 writes all the time is asked at most so often, and each pause ends at once if it ends. Whatever
-breaks while waiting, the process goes on: whoever is asked next knows how it stands (L101).
+breaks while waiting, the process goes on: the next request gets its state (L101).
 """
 
 import asyncio

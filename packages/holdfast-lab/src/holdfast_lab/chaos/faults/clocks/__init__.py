@@ -1,1 +1,1 @@
-"""Clocks that jump and drift under whoever drives."""
+"""Clocks that jump and drift under a worker."""

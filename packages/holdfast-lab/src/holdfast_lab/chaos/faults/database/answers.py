@@ -1,4 +1,4 @@
-"""The answer to a commit gets lost on its way: what was asked is done, and nobody knows.
+"""The answer to a commit gets lost on its way: the commit is done, and the caller does not know.
 
 People ask again with the same key, workers look what became of it. Nothing may happen twice.
 """

@@ -1,6 +1,6 @@
-"""A mutant: whoever sends is answered at once, and what was sent is committed a while later.
+"""A mutant: the sender is answered at once, and the message is committed a while later.
 
-As long as nothing breaks nobody can tell: who asks for the chat meanwhile waits for the commit. If
+As long as nothing breaks no client can tell: a reader of the chat waits for the commit. If
 the database goes away before it, the message goes with it, as an open transaction would.
 """
 
@@ -34,7 +34,7 @@ class _Behind(Hopeful):
     @override
     async def load(self, chat_id: ChatId, asking: Asking = JUST_THE_CHAT) -> Loaded | None:
         if (answered := self.waiting.pop(chat_id, None)) is not None:
-            with suppress(Unavailable):  # nobody is left to be told
+            with suppress(Unavailable):  # no caller is left to be told
                 await self._commit_late(*answered)
         return await self.inner.load(chat_id, asking)
 

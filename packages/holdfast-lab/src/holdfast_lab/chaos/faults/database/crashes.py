@@ -1,7 +1,7 @@
 """PostgreSQL is stopped as a crash would stop it, again and again, while people talk.
 
-Whoever was told that a message is taken finds it afterwards, once and in its place; whoever was
-told nothing asks again with the same key.
+A client whose message was accepted finds it afterwards, once and in its place; a client without an
+answer asks again with the same key.
 """
 
 import asyncio

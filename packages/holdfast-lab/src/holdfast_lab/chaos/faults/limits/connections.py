@@ -1,8 +1,8 @@
 """The connections of the database are used up by others while people talk.
 
 Either strangers hold a lock that every statement of ours waits for, so that a replica's whole pool
-waits; or they take every connection that the server has, ours too. Whoever asks meanwhile is told
-within a bound; a worker whose pool waits keeps its lease, by a connection of its own; and
+waits; or they take every connection that the server has, ours too. A client that asks meanwhile is
+answered within a bound; a worker whose pool waits keeps its lease, by a connection of its own; and
 afterwards everything is given back.
 """
 
@@ -30,7 +30,7 @@ STATEMENT_S: Final = 1.0
 WAITS_S_MAX: Final = 2 * (STATEMENT_S + STATEMENT_S) + 1.5
 """For a connection and for the statement, to know who asks and to answer; and a busy machine."""
 LOCKED_S: Final = 6.5
-"""Longer than a lease (4 s) and than anybody may wait."""
+"""Longer than a lease (4 s) and than a request may wait."""
 CUT_OFF: Final = """
     select pg_terminate_backend(pid) from pg_stat_activity
     where backend_type = 'client backend' and application_name <> ''
@@ -63,7 +63,7 @@ class Strangers:
         first = await asyncpg.connect(self.url)
         self.seats.append(first)
         await self._sit_down()
-        # They go one by one, and whoever sees a seat free first has it: also one of ours, again.
+        # They connect one by one, and the first to see a free connection gets it: also one of ours.
         ends_s = time.monotonic() + SITTING_S
         while time.monotonic() < ends_s:
             await first.execute(CUT_OFF)
@@ -119,7 +119,7 @@ async def _once(strangers: Strangers, what: str, crowd: Crowd, found: Found) -> 
 
 
 async def _until_refused(crowd: Crowd, before: int) -> None:
-    """For a moment at least, and until somebody has been told so."""
+    """For a moment at least, and until a request has been refused."""
     await asyncio.sleep(TAKEN_S)
     with suppress(TimeoutError):
         async with asyncio.timeout(SETTLED_S):

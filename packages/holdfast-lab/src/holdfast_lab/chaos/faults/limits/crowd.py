@@ -1,7 +1,7 @@
 """People who talk over HTTP while something runs out, and what each was told.
 
 Who is refused asks again with the same key, as a client does. A refusal is one that says so: 503,
-with a code and a sentence; and nobody waits longer for it than the bound.
+with a code and a sentence; and no client waits longer for it than the bound.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ class Talk:
 class Crowd:
     door: Door
     waits_s_max: float
-    """How long anybody may wait for an answer, good or bad."""
+    """The longest wait for an answer, good or bad."""
     talks: list[Talk] = field(default_factory=list[Talk])
     refused: int = 0
     longest_s: float = 0.0
@@ -58,7 +58,7 @@ class Crowd:
 
     @asynccontextmanager
     async def talking(self, chats: int) -> AsyncGenerator[None]:
-        """So many of them, until the block ends and everybody has been answered."""
+        """So many chats talk until the block ends and all are answered."""
         async with asyncio.TaskGroup() as tasks:
             for _ in range(chats):
                 talk = Talk(await self.door.admin.new_chat())
@@ -122,7 +122,7 @@ class Crowd:
         return None
 
     async def refused_within(self, within_s: float) -> bool:
-        """Whether anybody is refused from now on."""
+        """Whether a request is refused from now on."""
         before = self.refused
         return await _soon(lambda: self.refused > before, within_s)
 

@@ -13,7 +13,7 @@ ODD: Final[Mapping[Fault, str]] = {
     F.EMPTY_REPLY: "the provider declared a good end and said nothing; the caller sees no parts",
     F.BROKEN_ARGUMENTS: "the call is in `malformed`: answered, never run",
     F.NON_OBJECT_ARGUMENTS: "the call is in `malformed`: answered, never run",
-    F.UNKNOWN_TOOL: "the call as it was made; whoever runs tools refuses it",
+    F.UNKNOWN_TOOL: "the call as it was made; the turn refuses it: no such tool is offered",
     F.DUPLICATE_CALL_IDS: "two calls with two ids: the second got a new one",
     F.LENGTH_IN_ARGUMENTS: "the ending is `cut`, and the half call is left out",
 }

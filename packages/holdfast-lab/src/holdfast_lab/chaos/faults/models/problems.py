@@ -89,7 +89,7 @@ def end_problems(account: Account) -> Iterator[str]:
         if chat.status is not Status.IDLE or errors:
             yield f"{chat.status}, {chat.error}, {errors}"
         if any(body.ending is Ending.INTERRUPTED for body in spoken):
-            yield "an interrupt that nobody asked for"
+            yield "an interrupt that was not requested"
         said = [p.text for p in spoken[-1].parts if isinstance(p, Text)] if spoken else []
         if row.fault not in ODD and "Dry." not in said:
             yield f"the last word is {said}"

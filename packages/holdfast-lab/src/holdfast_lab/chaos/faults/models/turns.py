@@ -27,7 +27,7 @@ ATTEMPTS_MAX: Final = 3
 DELAY_S_MAX: Final = 0.4
 HURRIED: Final = {"first_part_s": 1.5, "silence_s": 1.5, "progress_s": 1.5}
 LONG_S: Final = 2.0
-"""A wait long enough for somebody to come in the middle of it."""
+"""A wait long enough for an interrupt in the middle of it."""
 SLOW: Final = (Fault.DRIP, Fault.HUGE_EVENT)
 """Slow and right, or long before it is wrong: no deadline is to come first."""
 OPTIONS: Final = {
@@ -151,7 +151,7 @@ async def play(server: Server, account: Account) -> ChatId:
     row, hub = account.row, server.hub
     assert hub is not None
     model = f"{row.wire} slowly" if row.fault in SLOW else row.wire
-    # Without a message nobody drives it: the reader is there before the first word.
+    # Without a message no worker drives it: the reader is there before the first word.
     chat_id = (await create(server.ledger, server.adapters.ids, ACTOR)).chat.chat_id
     async with asyncio.timeout(TURN_S), hub.follow(chat_id, None) as events:
         account.take(await anext(events))

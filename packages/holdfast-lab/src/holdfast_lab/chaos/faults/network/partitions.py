@@ -76,7 +76,7 @@ async def cut_off(order: Order) -> Found:
 
 
 async def cut_off_unfenced(order: Order) -> Found:
-    """The mutant: whoever was cut off may write when it is back."""
+    """The mutant: a worker that was cut off may write when it is back."""
     async with (
         theatre(database=many_connections(EVERYWHERE)) as stage,
         _shore(stage, 0, Sum(), "no fence, cut off") as shore,

@@ -1,7 +1,7 @@
-"""Everybody is cut off at once and back at once, again and again.
+"""All readers are cut off at once and back at once, again and again.
 
 What is asked: every word once all the same, few reads of the database for so many that come back,
-and somebody on the same replica who has nothing to do with it and waits no longer than before.
+and an unrelated reader on the same replica, who waits no longer than before.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ READERS: Final = 200
 STORMS_MIN: Final = 3
 CHATS: Final = 25
 SAYS: Final = "words=20 | rate=30"
-"""Said while everybody comes back, and slowly enough for so many to hear."""
+"""Said while all readers reconnect, and slowly enough for so many."""
 BACK_S: Final = 0.2
 """All of them, within so much."""
 COMMITS: Final = 4
@@ -35,8 +35,8 @@ COMMITS: Final = 4
 READS_MAX: Final = 1 + COMMITS * CHATS / READERS
 """Of the database, for each that comes back: one for what it missed; and where the chat stands,
 once for all its readers after every commit that is made while they come."""
-NOBODY: Final = 1
-"""A port at which nobody listens."""
+CLOSED_PORT: Final = 1
+"""A port without a listener."""
 SETTLE_S: Final = 60.0
 ASKED: Final = "words=8 | rate=80"
 CALM_ROUNDS: Final = 2
@@ -55,14 +55,14 @@ class Crowd:
     readers: list[SocketReader] = field(default_factory=list[SocketReader])
     storms: int = 0
     shut: bool = False
-    """Whoever of the crowd knocks is not let in."""
+    """A reader of the crowd that connects is refused."""
 
     @property
     def port(self) -> int:
         return port_of(self.place.replicas[0])
 
     def door(self) -> list[int]:
-        return [NOBODY] if self.shut else [self.port]
+        return [CLOSED_PORT] if self.shut else [self.port]
 
     def reader(self, chat_id: ChatId, seen: Watching | None = None) -> SocketReader:
         return SocketReader(
@@ -90,7 +90,7 @@ class Crowd:
             await reader.seen.until(lambda r=reader: r.events > 0, SETTLE_S)
 
     async def storm(self) -> None:
-        """Everybody at once. Before they are back, something is said and stored in every chat, so
+        """All readers at once. Before they are back, something is said and stored in every chat, so
         that each has missed something. The next one waits until all is answered: what is said to
         a chat at work is stored later."""
         self.shut = True
@@ -117,7 +117,7 @@ async def storm(order: Order) -> Found:
 
 
 async def storm_on(place: Cell, storms: int, order: Order, found: Found) -> None:
-    """Measured on somebody who only looks on: before, and while it storms."""
+    """Measured on a reader that stays connected: before, and during the storms."""
     crowd = Crowd(place, random.Random(order.seed + found.count))
     bystander = crowd.reader(await _quiet_chat(place))
     async with asyncio.TaskGroup() as tasks:
@@ -173,7 +173,7 @@ async def _reads(place: Cell) -> int:
 
 
 async def _settle(crowd: Crowd) -> list[str]:
-    """Everybody knows what is stored, and was told every part of it once."""
+    """Every reader knows what is stored, and received every part of it once."""
     wrong: list[str] = []
     for chat_id in crowd.chats:
         await crowd.place.until_idle(chat_id)

@@ -1,7 +1,8 @@
 """Bad lines: between servers and their database, servers and their bus, readers and servers.
 
 Each is slow for a while, cut into slices, dead in silence, or cut in the middle of an answer. None
-of it lasts as long as a lease: nobody may lose one over it, and nobody may notice more than a wait.
+of it lasts as long as a lease: no worker may lose one over it, and no reader may notice more than a
+wait.
 """
 
 import asyncio
@@ -31,7 +32,7 @@ BLOWS_MAX: Final = 40
 BLOW_S: Final = 0.8
 REST_S: Final = 0.2
 SLOW_S: Final = 0.2
-"""Either way: a database so far off must cost nobody a lease (LV2)."""
+"""Either way: a database so far off must cost no worker its lease (LV2)."""
 SLICE_BYTES: Final = 7
 ANSWER_BYTES: Final = 2_000
 """A cut falls somewhere in so much of what is answered."""
@@ -88,7 +89,7 @@ async def trouble_on(
 
 @asynccontextmanager
 async def _bad_lines(place: Cell) -> AsyncGenerator[Lines]:
-    """Everybody of the cell behind them: who sends, who drives, who is read from, who reads."""
+    """All processes of the cell behind them: sender, workers, replicas and readers."""
     database_url, bus_url = place.settings["database_url"], place.settings.get("bus_url")
     async with a_line(database_url) as database, a_line(bus_url or database_url) as bus:
         place.settings |= {**USUAL, "database_url": database.instead_of(database_url)}

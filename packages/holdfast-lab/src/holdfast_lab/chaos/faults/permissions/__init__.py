@@ -1,1 +1,1 @@
-"""What is not yours: every route, tried by everybody who has no business there."""
+"""What is not yours: every route, tried by every actor that has no right to it."""

@@ -1,4 +1,4 @@
-"""Every route × every actor: nobody gets at what is not theirs, or learns that it is there (A1)."""
+"""Every route × every actor: no actor reads what is not theirs, or learns that it exists (A1)."""
 
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import asynccontextmanager
@@ -68,7 +68,7 @@ UNSCOPED: Final = {"GET /chats", "GET /me", "GET /users", "GET /keys", "GET /sig
     "GET /watch",
     "WEBSOCKET /watch/socket",
 }
-"""Without an id in them: everybody may ask, and gets what is theirs."""
+"""Without an id in them: every user may ask, and gets what is theirs."""
 ADMINS_ONLY: Final = {"GET /oversight/chats", "GET /audit", "POST /users", "GET /metrics"} | {
     "GET /settings",
     "PUT /settings",
@@ -88,13 +88,13 @@ class Scene:
 
 async def set_scene(admin: Client, keys: ApiKeys, database_url: str) -> Scene:
     """An admin with a chat, a colleague, a key and a sign-in; and seven who want them."""
-    nobody = admin.as_(None)
+    anonymous = admin.as_(None)
     chat_id = await admin.new_chat('[[sim: say "canary-words"]]')
     await admin.until(chat_id, "idle")
     await admin.ask("PUT", f"chats/{chat_id}/title", {"title": "canary-title"})
     victim = await admin.post("users", {"name": "Victim", "email": "victim@acme.example"})
     login = {"email": ADMIN_EMAIL, "password": PASSWORD}
-    assert (await nobody.post("sign-ins", login, origin=OUR_ORIGIN)).status == 201
+    assert (await anonymous.post("sign-ins", login, origin=OUR_ORIGIN)).status == 201
     sign_in = (await admin.get("sign-ins")).json["sign_ins"][0]["sign_in_id"]
     spare = await admin.post("keys", {"name": "canary-key"})
     ids = {
@@ -114,7 +114,7 @@ async def set_scene(admin: Client, keys: ApiKeys, database_url: str) -> Scene:
         "expired": await _expired_key(admin, database_url),
         "revoked": await _revoked_key(admin),
         "reader": admin.as_((await _new_key(admin, "read"))["secret"]),
-        "nobody": nobody,
+        "anonymous": anonymous,
         "garbage": admin.as_("hf_garbage"),
     }
     return Scene(admin, ids, actors, {"colleague": inside, "foreign admin": outside})
@@ -204,7 +204,7 @@ def expected(actor: str, name: str, method: str, path: str) -> set[int]:
     """The statuses that an actor may be told on a route."""
     if (method, path) in ANONYMOUS:
         return {404} if "{provider}" in path else {200, 401}
-    if actor in ("nobody", "expired", "revoked", "garbage"):
+    if actor in ("anonymous", "expired", "revoked", "garbage"):
         return {401}
     if name in KEYS_DO_NOT:
         return {403}
@@ -223,7 +223,7 @@ def expected(actor: str, name: str, method: str, path: str) -> set[int]:
 
 
 async def trespass(scene: Scene) -> Found:
-    """Everybody tries everything; nothing may come of it."""
+    """Every actor tries every route; nothing may come of it."""
     found, before = Found(0), await state_of(scene)
     for actor, client in scene.actors.items():
         for method, path in ROUTES:
@@ -239,7 +239,7 @@ async def trespass(scene: Scene) -> Found:
             found.count += 1
             found.violations += [f"{actor} on {name} {sentence}" for sentence in wrong]
     if await state_of(scene) != before:
-        found.violations.append("somebody changed what is not theirs")
+        found.violations.append("an actor changed what it may not change")
     return found
 
 

@@ -9,17 +9,17 @@ from holdfast.domain.policy import Principal
 from holdfast_lab.chaos.mutants import instead_of
 
 
-def _anybody(*_: Any) -> bool:
+def _always_true(*_: Any) -> bool:
     return True
 
 
-def _whoever_asks(*_: Any) -> None:
+def _never_refuses(*_: Any) -> None:
     pass
 
 
 UNGUARDED: Final[Mapping[str, tuple[Any, str, Any]]] = {
-    "everybody is an admin": (Principal, "is_admin", property(_anybody)),
-    "who drives is not asked": (ledger, "_check_right", _whoever_asks),
+    "every member is an admin": (Principal, "is_admin", property(_always_true)),
+    "who drives is not asked": (ledger, "_check_right", _never_refuses),
 }
 
 

@@ -53,7 +53,7 @@ class Writable(Breached):
 
 
 class OpenGit(Breached):
-    """Nobody guards the repository."""
+    """The repository is not guarded."""
 
     @override
     def wall(self, ground: Ground, key: str, hand: Hand) -> Iterator[str]:

@@ -15,8 +15,8 @@ from holdfast_agent.sandbox.bubblewrap import Bubblewrap, Ground
 from holdfast_agent.sandbox.opening import open_bubblewrap
 from holdfast_agent.sandbox.options import SandboxOptions
 
-SOMEBODY: Final = 61234
-"""Whom root lends commands to; anybody else runs them under their own name."""
+ORDINARY_USER: Final = 61234
+"""The user that commands run as under root; other users run them as themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Ran:
 
 @contextmanager
 def workspace() -> Generator[Path]:
-    """Not below pytest's own folder, which nobody but its owner may enter."""
+    """Not below pytest's own folder, which only its owner may enter."""
     folder = Path(tempfile.mkdtemp(prefix="holdfast-test-"))
     try:
         folder.chmod(0o755)
@@ -44,7 +44,7 @@ def workspace() -> Generator[Path]:
 def give(path: Path) -> None:
     if os.geteuid() == 0:
         for each in (path, *path.rglob("*")):
-            os.chown(each, SOMEBODY, SOMEBODY, follow_symlinks=False)
+            os.chown(each, ORDINARY_USER, ORDINARY_USER, follow_symlinks=False)
 
 
 def options_for(root: Path, **changes: Any) -> SandboxOptions:

@@ -63,7 +63,7 @@ class Plan:
     words: int = 120
     words_per_s: int = 150
     catch_up_s: float = 10.0
-    """For everybody to know everything once nothing more is said."""
+    """For every reader to catch up after the last commit."""
 
 
 class Engine(Protocol):
@@ -131,7 +131,7 @@ class Tally:
 
 @dataclass
 class Cell:
-    """A database, a bus, replicas with readers, workers, and somebody who sends."""
+    """A database, a bus, replicas with readers, workers, and a client that sends."""
 
     theatre: Theatre
     settings: dict[str, Any]
@@ -197,7 +197,7 @@ async def cell(
     mutant: str | None = None,
     around: Around = as_they_are,
 ) -> AsyncGenerator[Cell]:
-    """`around`: what stands around the adapters of whoever sends."""
+    """`around`: what wraps the adapters of the sender."""
     url = await theatre.new_database()
     async with private_redis() as redis:
         settings = settings_for(theatre, url, bus, **QUICK)
@@ -335,7 +335,7 @@ class Run:
                 await act()
 
     async def _settle(self) -> Tally:
-        """Everybody catches up; then what each knows is compared with what is stored."""
+        """All readers catch up; then their views are compared with what is stored."""
         tally = Tally(turns=self.turns, readers=len(self.readers))
         stored = {chat_id: await self.place.told(chat_id) for chat_id in self.chats}
         tally.messages = sum(map(len, stored.values()))

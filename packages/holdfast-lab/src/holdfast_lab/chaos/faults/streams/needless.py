@@ -160,7 +160,7 @@ async def restarted(show: Play) -> None:
 
 @asynccontextmanager
 async def absent(place: Cell) -> AsyncGenerator[None]:
-    """The engine is not there at all, or nobody gets a connection that lasts."""
+    """The engine is not there at all, or no connection to it lasts."""
     engine = place.engine
     if isinstance(engine, RedisEngine):
         await engine.server.stop()
@@ -197,7 +197,7 @@ async def _stopped(engine: RedisEngine) -> AsyncGenerator[None]:
 
 @asynccontextmanager
 async def _locked(place: Cell) -> AsyncGenerator[None]:
-    """Nobody reads or writes the live log. Notes are sent in the same statement: none of them."""
+    """The live log is locked. Notes are sent in the same statement: none is sent."""
     assert isinstance(place.engine, PostgresEngine)
     connection = await asyncpg.connect(place.engine.url)
     try:
@@ -210,7 +210,7 @@ async def _locked(place: Cell) -> AsyncGenerator[None]:
 
 
 async def _cut_off(place: Cell) -> None:
-    """Every connection of the bus, and of nobody else."""
+    """Cut every connection of the bus, and no other."""
     assert isinstance(place.engine, PostgresEngine)
     connection = await asyncpg.connect(place.engine.url)
     try:

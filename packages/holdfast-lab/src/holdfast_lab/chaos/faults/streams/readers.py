@@ -15,7 +15,7 @@ from holdfast_lab.chaos.faults.workers.watching import Watching
 
 READ_MAX = 8_192
 WHOLE = 2**31
-"""The place in a commit of somebody who knows all of it."""
+"""The position in a commit of a reader that has all of it."""
 
 
 @dataclass

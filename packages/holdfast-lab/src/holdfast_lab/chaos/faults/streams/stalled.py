@@ -21,7 +21,7 @@ SAYS = "words=6000 | deltas=24 | rate=12000"
 """A long reply in parts of two kilobytes. Not all at once: after a burst the replica would have so
 much memory to spare that whatever stalls seems to cost nothing."""
 WINDOW_BYTES = 4_096
-"""What the kernel takes for somebody who does not read."""
+"""The kernel's buffer for a client that does not read."""
 
 STALLED_ALONE, STALLED_CROWD = 12, 45
 ROUNDS = 5
@@ -52,7 +52,7 @@ class Phase:
 class Cost:
     kb_each: float
     without_s: float
-    """How long a round took while everybody read."""
+    """Seconds of a round while all clients read."""
     with_s: float
     wrong: tuple[str, ...]
 

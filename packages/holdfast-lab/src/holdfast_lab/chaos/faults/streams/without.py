@@ -1,5 +1,5 @@
-"""The bus is emptied, paused, restarted and taken away: what is stored is the same, and nobody
-waits longer for it than for the next poll."""
+"""The bus is emptied, paused, restarted and taken away: what is stored is the same, and no
+reader waits longer for it than for the next poll."""
 
 import asyncio
 import math

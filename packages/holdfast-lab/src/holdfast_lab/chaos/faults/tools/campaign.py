@@ -11,7 +11,7 @@ from holdfast_lab.chaos.faults.tools.trials import Blow, Place, Verdict, Wall, p
 from holdfast_lab.chaos.harness.cluster import Theatre, theatre
 
 BOUNDARIES = 44
-"""About as many as a turn with one command has; a number beyond its end strikes nobody."""
+"""About as many as a turn with one command has; a number beyond its end has no effect."""
 STEPS_S = (0.05, 1.0)
 """Commands that have ended when their server's successor comes, and such that still run."""
 BLOWS: list[Blow] = ["kill", "kill", "kill", "term"]

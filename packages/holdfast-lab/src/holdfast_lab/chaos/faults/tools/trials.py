@@ -1,7 +1,7 @@
 """Commands of a real workspace while servers and agents die around them.
 
 A chat has a workspace with an agent process of its own. Each trial is a turn in it: the model runs
-one command that leaves a line for every step it does, somebody is struck at a boundary, and then
+one command that leaves a line for every step it does, a process is struck at a boundary, and then
 the file and the history are compared with what the command should have done.
 """
 
@@ -59,7 +59,8 @@ class Verdict:
 
 @dataclass
 class Place:
-    """A chat with a workspace, somebody to send and watch, and a successor in the wings."""
+    """A chat with a workspace, a client that sends and watches, and a worker that waits to take
+    over."""
 
     theatre: Theatre
     settings: dict[str, Any]
@@ -223,7 +224,7 @@ def _check_effect(done: list[str], wanted: list[str], verdict: Verdict) -> None:
         if done != wanted[: len(done)]:
             verdict.wrong.append(f"done out of order: {done}")
     elif verdict.unknown:
-        verdict.wrong.append("nobody knows what a command did whose agent lived")
+        verdict.wrong.append("the outcome of a command is unknown although its agent lived")
     elif done != wanted:
         verdict.wrong.append(f"not done to its end: {done}")
 

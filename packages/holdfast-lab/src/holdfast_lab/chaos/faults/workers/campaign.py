@@ -15,7 +15,7 @@ from holdfast_lab.chaos.faults.workers.trials import Blow, BusKind, Scene, Verdi
 from holdfast_lab.chaos.harness.cluster import Theatre
 
 BOUNDARIES = 60
-"""About as many as a turn of the trial has; a number beyond its end strikes nobody."""
+"""About as many as a turn of the trial has; a number beyond its end has no effect."""
 
 
 def _quietly(_said: str) -> None:

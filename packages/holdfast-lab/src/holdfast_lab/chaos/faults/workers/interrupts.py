@@ -34,7 +34,7 @@ AFTER = f'What now? [[sim: say "{words("n", 5)}" | rate=400]]'
 
 @dataclass
 class Sweep:
-    """How much was shown before somebody was told that it stops, and how much of it is gone."""
+    """How much was shown before the stop was acknowledged, and how much of it is gone."""
 
     chats: int = 0
     bytes_shown: int = 0

@@ -35,11 +35,11 @@ SETTLE_S = 120.0
 PATIENT = PoolOptions(
     connections_min=1, connections_max=2, connect_timeout_s=60.0, command_timeout_s=60.0
 )
-"""Ours, to look: that we are busy is nobody's broken promise."""
+"""For our own checks: a busy test machine breaks no promise."""
 ACTS: Final[Mapping[Blow, str]] = {"term": "tell", "cut": "hold"}
 """What a worker does at its boundary, where it is not what becomes of it."""
 ZOMBIE_S: Final[Mapping[Blow, float]] = {"freeze": 0.5, "cut": 1.5}
-"""Whoever was cut off has connections to make."""
+"""A worker that was cut off must reconnect first."""
 TOOLS = ("record_once", "record_keyed", "record_repeatable")
 
 
@@ -83,7 +83,8 @@ class Elsewhere:
 
 @dataclass
 class Scene:
-    """A database of its own, with somebody to send and watch, and a successor in the wings."""
+    """A database of its own, a client that sends and watches, and a worker that waits to take
+    over."""
 
     theatre: Theatre
     settings: dict[str, Any]
@@ -260,8 +261,8 @@ async def _take_over(
 
 
 async def _is_taken_over(scene: Scene, chat_id: ChatId, victim: Actor) -> bool:
-    """It was, or it will be. Whoever is struck after its last commit, or finishes before it goes,
-    leaves nothing behind. The database knows: what the successor says may be heard too late.
+    """It was, or it will be. A worker that is struck after its last commit, or finishes before it
+    goes, leaves nothing behind. The database knows: what the successor says may be heard too late.
 
     A follow-up that came when the first turn was over is a turn of its own, and the victim's, too.
     """

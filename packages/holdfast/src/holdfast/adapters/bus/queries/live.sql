@@ -1,7 +1,7 @@
 -- The live log: three slots of time, written in turn.
 
 -- flush --
--- One statement and so one transaction per tick: nobody is told of a part that cannot be read (R4).
+-- One statement and so one transaction per tick: no note names a part that cannot be read yet (R4).
 with kept as (
     insert into live_parts (slot, chat_id, history_version, attempt, history_stamp, seq, payload)
     select

@@ -68,17 +68,17 @@ where status = 'idle' and (
     worker_id is not null or queue_length > 0 or open_calls <> '[]' or owes_reply
 )
 union all
-select id, 'S3: an owner where nobody drives', status from watched
+select id, 'S3: a worker owns a chat that needs none', status from watched
 where worker_id is not null and status not in ('running', 'interrupting')
 union all
-select id, 'S12: archived and not at rest', status from watched
+select id, 'S12: archived, but neither idle nor failed', status from watched
 where archived_at is not null and status not in ('idle', 'failed')
 union all
 select id, 'S3: queue_length is not the length of the queue', queue_length::text
 from watched as c
 where queue_length <> (select count(*) from waiting as q where q.chat_id = c.id)
 union all
-select chat_id, 'S10: two queued messages in one place', position::text
+select chat_id, 'S10: two queued messages at one position', position::text
 from waiting
 group by chat_id, position
 having count(*) > 1

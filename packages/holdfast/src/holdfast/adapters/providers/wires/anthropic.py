@@ -440,7 +440,7 @@ def _or(value: int | None, old: int) -> int:
 
 def _came_twice(pieces: list[str], block: Object) -> bool:
     """Whether thinking is surely not what was signed: every delta of it, or the signature, came
-    twice. Deltas have no number, and nobody thinks every word twice."""
+    twice. Deltas have no number, and a model does not think every word twice."""
     firsts, seconds = pieces[::2], pieces[1::2]
     signature: str = block.get("signature") or ""
     half = len(signature) // 2

@@ -280,7 +280,7 @@ class GeminiDecoder:
     def _part(self, part: Object, events: list[Event]) -> None:
         signature = part.get("thoughtSignature")
         if signature and signature in self._signatures:
-            # No two are alike: somebody on the way sent this twice, and a call would run twice.
+            # Signatures are unique: a proxy sent this part twice, and a call would run twice.
             raise protocol("a part that came twice", retryable=True)
         self._signatures.add(signature)
         if "functionCall" in part:

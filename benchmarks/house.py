@@ -1,0 +1,322 @@
+"""`just bench-house`: how plain and how even the tree is, counted; writes house.json and house.md.
+
+Pronouns as actors, class names defined twice, long functions and files, the parameters of the
+ledger, the share of the largest package. Each count is a small function, which `tests/architecture`
+uses too. `*_before` keys are the same counts at `BEFORE`, the commit whose review began this work.
+"""
+
+import ast
+import io
+import re
+import subprocess
+import tarfile
+import tempfile
+import tokenize
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from benchmarks.report import stamp, write_json, write_page
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+BEFORE: Final = "751d277"
+
+# Where the Python packages are: patterns below the root of a tree, today's layout and the next.
+PACKAGES: Final = ("src/holdfast", "packages/*/src/*")
+SERVER: Final = "holdfast"
+NOT_SERVER: Final = frozenset({"prove", "bench", "simulator", "agent", "sdk"})
+OTHER_PYTHON: Final = ("tests", "scripts", "benchmarks")
+DOCUMENTS: Final = ("*.md", "changes/*.md", "docs/**/*.md", "docs/reference/openapi.json")
+RECORDS: Final = "docs/adr/"
+PAGE_CODE: Final = ("ui/src/**/*.ts", "ui/src/**/*.tsx")
+QUERIES: Final = ("src/holdfast/**/queries/*.sql", "packages/*/src/**/queries/*.sql")
+LEDGER: Final = "chats/ledger.py"
+
+FILE_LINES_MAX: Final = 500
+FUNCTION_LINES_MAX: Final = 60
+
+PRONOUN: Final = re.compile(
+    r"\b(whoever|somebody|someone|nobody|anybody|anyone|everybody|everyone)\b", re.IGNORECASE
+)
+CLASS: Final = re.compile(r"^ *class (\w+)[(:]", re.MULTILINE)
+SQL_TEXT: Final = re.compile(r"'[^'\n]* [^'\n]*'")
+INLINE_CODE: Final = re.compile(r"`[^`\n]+`")
+TYPESCRIPT: Final = re.compile(
+    r"""(?P<comment>//[^\n]*|/\*.*?\*/)|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`""",
+    re.DOTALL,
+)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A Python file; `path` is relative to the root of its tree."""
+
+    path: str
+    text: str
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.text)
+
+    @cached_property
+    def lines(self) -> int:
+        return len(self.text.splitlines())
+
+    @cached_property
+    def distribution(self) -> str:
+        """`holdfast` for packages/holdfast/src/holdfast/adapters/postgres/store.py."""
+        return self._below_src[0]
+
+    @cached_property
+    def package(self) -> str:
+        """`db` for packages/holdfast/src/holdfast/adapters/postgres/store.py, `sse` for packages/holdfast-client/src/holdfast_client/sse.py."""
+        return self._below_src[1]
+
+    @property
+    def _below_src(self) -> tuple[str, ...]:
+        parts = Path(self.path).with_suffix("").parts
+        return parts[parts.index("src") + 1 :]
+
+    def says(self, line: int, sentence: str) -> str:
+        return f"{self.path}:{line} {sentence}"
+
+
+class Tree:
+    """The files of one checkout."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    @cached_property
+    def packages(self) -> list[Source]:
+        """The Python files that are shipped."""
+        folders = [path for each in PACKAGES for path in sorted(self._root.glob(each))]
+        return [source for folder in folders for source in self._python(folder)]
+
+    @cached_property
+    def server(self) -> dict[str, list[Source]]:
+        """The Python files of the server, by package."""
+        by_package: dict[str, list[Source]] = defaultdict(list)
+        for source in self.packages:
+            if source.distribution == SERVER and source.package not in NOT_SERVER:
+                by_package[source.package].append(source)
+        return by_package
+
+    @cached_property
+    def python(self) -> list[Source]:
+        """Every Python file: the packages, and what tests, measures and generates."""
+        others = [self._python(self._root / folder) for folder in OTHER_PYTHON]
+        return [*self.packages, *(source for folder in others for source in folder)]
+
+    def texts(self, *patterns: str) -> Iterator[tuple[str, str]]:
+        """Path and text of the files that match."""
+        for pattern in patterns:
+            for path in sorted(self._root.glob(pattern)):
+                yield path.relative_to(self._root).as_posix(), path.read_text(encoding="utf-8")
+
+    def _python(self, folder: Path) -> list[Source]:
+        return [
+            Source(path.relative_to(self._root).as_posix(), path.read_text(encoding="utf-8"))
+            for path in sorted(folder.rglob("*.py"))
+        ]
+
+
+# --- pronouns as actors -----------------------------------------------------------------------
+
+
+def pronouns(path: str, text: str, first_line: int = 1) -> Iterator[str]:
+    """One finding per pronoun, as `path:line the line's text`."""
+    for number, line in enumerate(text.splitlines(), start=first_line):
+        for _ in PRONOUN.finditer(line):
+            yield f"{path}:{number} {line.strip()}"
+
+
+def public_pronouns(tree: Tree) -> Iterator[str]:
+    """In what users, operators and contributors read: documents, the page, and all texts that the
+    packages print, log or return."""
+    for path, text in tree.texts(*DOCUMENTS):
+        if not path.startswith(RECORDS):
+            yield from pronouns(path, INLINE_CODE.sub("", text))
+    for path, text in tree.texts(*PAGE_CODE):
+        if ".test." not in path and ".gen." not in path:
+            yield from pronouns(path, without_typescript_comments(text))
+    for path, text in tree.texts(*QUERIES):
+        for found in SQL_TEXT.finditer(text):
+            yield from pronouns(path, found[0], 1 + text.count("\n", 0, found.start()))
+    for source in tree.packages:
+        yield from text_pronouns(source)
+
+
+def record_pronouns(tree: Tree) -> Iterator[str]:
+    """In the decision records."""
+    for path, text in tree.texts(f"{RECORDS}*.md"):
+        yield from pronouns(path, INLINE_CODE.sub("", text))
+
+
+def text_pronouns(source: Source) -> Iterator[str]:
+    """In the strings that a file uses. A string of one word is a name (the account `nobody`)."""
+    if not PRONOUN.search(source.text):
+        return
+    prose = {node.value for node in ast.walk(source.tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(source.tree):
+        match node:
+            case ast.Constant(value=str(text)) if node not in prose and " " in text.strip():
+                yield from pronouns(source.path, text, node.lineno)
+            case _:
+                pass
+
+
+def prose_pronouns(source: Source) -> Iterator[str]:
+    """In the comments and docstrings of a file; a string that stands alone is a docstring."""
+    if not PRONOUN.search(source.text):
+        return
+    for node in ast.walk(source.tree):
+        match node:
+            case ast.Expr(value=ast.Constant(value=str(text))):
+                yield from pronouns(source.path, text, node.lineno)
+            case _:
+                pass
+    for token in tokenize.generate_tokens(io.StringIO(source.text).readline):
+        if token.type == tokenize.COMMENT:
+            yield from pronouns(source.path, token.string, token.start[0])
+
+
+def without_typescript_comments(text: str) -> str:
+    """The text with its comments blanked; lines keep their numbers."""
+
+    def blanked(found: re.Match[str]) -> str:
+        comment = found["comment"]
+        return found[0] if comment is None else "\n" * comment.count("\n")
+
+    return TYPESCRIPT.sub(blanked, text)
+
+
+# --- names and sizes --------------------------------------------------------------------------
+
+
+def class_names_twice(sources: Iterable[Source]) -> dict[str, list[str]]:
+    """Class names that more than one module defines, with those modules."""
+    modules: dict[str, set[str]] = defaultdict(set)
+    for source in sources:
+        for name in CLASS.findall(source.text):
+            modules[name].add(source.path)
+    return {name: sorted(paths) for name, paths in sorted(modules.items()) if len(paths) > 1}
+
+
+def long_files(source: Source) -> Iterator[str]:
+    if source.lines > FILE_LINES_MAX:
+        sentence = f"a file of {source.lines} lines, {FILE_LINES_MAX} at most"
+        yield source.says(source.lines, sentence)
+
+
+def long_functions(source: Source) -> Iterator[str]:
+    if source.lines <= FUNCTION_LINES_MAX:
+        return
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            lines = (node.end_lineno or node.lineno) - node.lineno + 1
+            if lines > FUNCTION_LINES_MAX:
+                sentence = f"{node.name} has {lines} lines, {FUNCTION_LINES_MAX} at most"
+                yield source.says(node.lineno, sentence)
+
+
+def parameters_max(sources: Iterable[Source]) -> int:
+    """The largest number of parameters of a function, `self` and `cls` not counted."""
+    return max(
+        sum(
+            each.arg not in ("self", "cls")
+            for each in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+        )
+        for source in sources
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
+
+
+def package_shares(tree: Tree) -> Counter[str]:
+    """Each package's lines as a share of the server's, the largest first."""
+    lines = {name: sum(each.lines for each in files) for name, files in tree.server.items()}
+    return Counter({name: count / sum(lines.values()) for name, count in lines.items()})
+
+
+# --- the figures ------------------------------------------------------------------------------
+
+
+def figures(tree: Tree) -> dict[str, float | int | str]:
+    server = [source for package in tree.server.values() for source in package]
+    (largest, share), *_ = package_shares(tree).most_common(1)
+    return {
+        "pronoun_subjects_public": sum(1 for _ in public_pronouns(tree)),
+        "pronoun_subjects_adr": sum(1 for _ in record_pronouns(tree)),
+        "pronoun_subjects_src": sum(1 for each in tree.packages for _ in prose_pronouns(each)),
+        "class_names_twice_in_server": len(class_names_twice(server)),
+        "functions_over_60_lines": sum(1 for each in tree.python for _ in long_functions(each)),
+        "files_over_500_lines": sum(1 for each in tree.python for _ in long_files(each)),
+        "ledger_parameters_max": parameters_max(
+            each for each in server if each.path.endswith(f"/{LEDGER}")
+        ),
+        "packages_share_max": round(share, 3),
+        "packages_share_max_package": largest,
+    }
+
+
+def figures_at(commit: str) -> dict[str, float | int | str]:
+    """The same counts of an earlier commit, each key with `_before` at its end."""
+    archive = subprocess.run(
+        ["git", "archive", commit], cwd=ROOT, capture_output=True, check=True
+    ).stdout
+    with tempfile.TemporaryDirectory(prefix="holdfast-house-") as folder:
+        with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+            files.extractall(folder, filter="data")
+        return {f"{key}_before": value for key, value in figures(Tree(Path(folder))).items()}
+
+
+MEANINGS: Final = {
+    "pronoun_subjects_public": "pronouns as actors in texts that people read: documents, API, CLI, "
+    "page, settings, metrics, logs",
+    "pronoun_subjects_adr": "pronouns as actors in decision records",
+    "pronoun_subjects_src": "pronouns as actors in comments and docstrings of the packages",
+    "class_names_twice_in_server": "class names that more than one module of the server defines",
+    "functions_over_60_lines": f"functions over {FUNCTION_LINES_MAX} lines",
+    "files_over_500_lines": f"files over {FILE_LINES_MAX} lines",
+    "ledger_parameters_max": "most parameters of a function in `chats/ledger.py`",
+    "packages_share_max": "share of the largest package in the lines of the server",
+    "packages_share_max_package": "that package",
+}
+
+
+def page(flat: dict[str, float | int | str]) -> str:
+    rows = [
+        f"| {meaning} | {flat[f'{key}_before']} | {flat[key]} |"
+        for key, meaning in MEANINGS.items()
+    ]
+    return "\n".join(
+        (
+            "# The tree, counted",
+            "",
+            f"{stamp()} Written by `just bench-house`. *Before* is commit {BEFORE}.",
+            "",
+            "| count | before | now |",
+            "|---|---|---|",
+            *rows,
+            "",
+            "The pronouns are whoever, somebody, someone, nobody, anybody, anyone, everybody and",
+            "everyone. `tests/architecture` keeps the counts of pronouns, class names, functions",
+            "and files from rising.",
+            "",
+        )
+    )
+
+
+def main() -> None:
+    flat = {**figures_at(BEFORE), **figures(Tree(ROOT)), "before_commit": BEFORE}
+    write_json("house", flat)
+    write_page("house", page(flat))
+    print(page(flat))
+
+
+if __name__ == "__main__":
+    main()
