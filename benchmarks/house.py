@@ -45,7 +45,7 @@ CLASS: Final = re.compile(r"^ *class (\w+)[(:]", re.MULTILINE)
 SQL_TEXT: Final = re.compile(r"'[^'\n]* [^'\n]*'")
 INLINE_CODE: Final = re.compile(r"`[^`\n]+`")
 TYPESCRIPT: Final = re.compile(
-    r"""(?P<comment>//[^\n]*|/\*.*?\*/)|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`""",
+        """`postgres` for adapters/postgres/store.py, `sse` for holdfast_client/sse.py."""
     re.DOTALL,
 )
 
@@ -72,7 +72,7 @@ class Source:
 
     @cached_property
     def package(self) -> str:
-        """`db` for packages/holdfast/src/holdfast/adapters/postgres/store.py, `sse` for packages/holdfast-client/src/holdfast_client/sse.py."""
+        """`postgres` for adapters/postgres/store.py, `sse` for holdfast_client/sse.py."""
         return self._below_src[1]
 
     @property

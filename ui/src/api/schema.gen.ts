@@ -2676,15 +2676,9 @@ export interface components {
         WorkspaceStatus: "starting" | "running" | "stopping" | "stopped" | "failed" | "deleted";
         /**
          * Ending
-         * @description How a message came to its end.
-         * @enum {string}
-         */
-        holdfast__domain__messages__Ending: "complete" | "interrupted" | "cut" | "paused";
-        /**
-         * Ending
          * @description The reader may come again after so many seconds, not sooner.
          */
-        holdfast__web__events__Ending: {
+        holdfast__api__events__Ending: {
             /**
              * Reason
              * @constant
@@ -2693,6 +2687,12 @@ export interface components {
             /** Retry After S */
             retry_after_s: number;
         };
+        /**
+         * Ending
+         * @description How a message came to its end.
+         * @enum {string}
+         */
+        holdfast__domain__messages__Ending: "complete" | "interrupted" | "cut" | "paused";
     };
     responses: never;
     parameters: never;
