@@ -45,7 +45,7 @@ CLASS: Final = re.compile(r"^ *class (\w+)[(:]", re.MULTILINE)
 SQL_TEXT: Final = re.compile(r"'[^'\n]* [^'\n]*'")
 INLINE_CODE: Final = re.compile(r"`[^`\n]+`")
 TYPESCRIPT: Final = re.compile(
-        """`postgres` for adapters/postgres/store.py, `sse` for holdfast_client/sse.py."""
+    r"""(?P<comment>//[^\n]*|/\*.*?\*/)|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`""",
     re.DOTALL,
 )
 
@@ -73,7 +73,8 @@ class Source:
     @cached_property
     def package(self) -> str:
         """`postgres` for adapters/postgres/store.py, `sse` for holdfast_client/sse.py."""
-        return self._below_src[1]
+        below = self._below_src
+        return below[2] if below[1] == "adapters" and len(below) > 2 else below[1]
 
     @property
     def _below_src(self) -> tuple[str, ...]:
