@@ -14,10 +14,11 @@ from holdfast.adapters.postgres.leases import (
     OWNERS_VISITED_MIN,
     SUSPECTS_MAX,
 )
+from holdfast.adapters.postgres.numbers import SEQ_MAX
 from holdfast.adapters.postgres.pool import Pool
 from holdfast.adapters.postgres.queries import Query
-from holdfast.adapters.postgres.rows import Row
-from holdfast.adapters.postgres.store import LOAD, SEQ_MAX, commit_query
+from holdfast.adapters.postgres.rows import RowLike
+from holdfast.adapters.postgres.store import LOAD, commit_query
 from holdfast.domain.format import READS
 from holdfast.ports.history import PAGE_BYTES_MAX
 from holdfast.worker.quarantine import QUARANTINE_AFTER
@@ -39,7 +40,7 @@ COMMON: Final[dict[str, Any]] = {
 }  # fmt: skip
 
 
-async def _fetch(pool: Pool, query: Query, values: dict[str, Any]) -> Row | None:
+async def _fetch(pool: Pool, query: Query, values: dict[str, Any]) -> RowLike | None:
     return await pool.fetchrow(query.text, *query.values(values))
 
 

@@ -44,6 +44,8 @@ PRONOUN: Final = re.compile(
 CLASS: Final = re.compile(r"^ *class (\w+)[(:]", re.MULTILINE)
 SQL_TEXT: Final = re.compile(r"'[^'\n]* [^'\n]*'")
 INLINE_CODE: Final = re.compile(r"`[^`\n]+`")
+CONTRACT: Final = ("/api/events.py", "/api/requests.py", "/api/responses.py")
+"""Modules whose class names are those of the OpenAPI document."""
 TYPESCRIPT: Final = re.compile(
     r"""(?P<comment>//[^\n]*|/\*.*?\*/)|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`""",
     re.DOTALL,
@@ -73,8 +75,8 @@ class Source:
     @cached_property
     def package(self) -> str:
         """`postgres` for adapters/postgres/store.py, `sse` for holdfast_client/sse.py."""
-        below = self._below_src
-        return below[2] if below[1] == "adapters" and len(below) > 2 else below[1]
+        _, *below = self._below_src
+        return below[1] if below[0] == "adapters" and len(below) > 1 else below[0]
 
     @property
     def _below_src(self) -> tuple[str, ...]:
@@ -199,9 +201,12 @@ def without_typescript_comments(text: str) -> str:
 
 
 def class_names_twice(sources: Iterable[Source]) -> dict[str, list[str]]:
-    """Class names that more than one module defines, with those modules."""
+    """Class names that more than one module defines, with those modules. Names of the contract do
+    not count: `responses.Chat` is the chat as the OpenAPI document has it."""
     modules: dict[str, set[str]] = defaultdict(set)
     for source in sources:
+        if source.path.endswith(CONTRACT):
+            continue
         for name in CLASS.findall(source.text):
             modules[name].add(source.path)
     return {name: sorted(paths) for name, paths in sorted(modules.items()) if len(paths) > 1}

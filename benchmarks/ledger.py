@@ -36,7 +36,7 @@ from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId, ClientKey
 from holdfast.domain.messages import MessageBody, Role
 from holdfast.domain.parts import Text
-from holdfast.ports.store import Keyed
+from holdfast.ports.store import IdempotencyKey
 from holdfast_lab.bench import pgbench
 from holdfast_lab.bench.engine import ORG, NoHints, chat_id, owner, prepare, worker_id
 from holdfast_lab.bench.processes import server_cpu_s
@@ -82,7 +82,7 @@ async def turns(bench: Bench, client: int, until: float, counts: list[int]) -> N
     while time.monotonic() < until:
         number += 1
         target = chat_id(client, number % pgbench.CHATS_PER_CLIENT)
-        keyed = Keyed(ClientKey(f"p{dice.getrandbits(60)}"), b"\x00\x11\x22\x33")
+        keyed = IdempotencyKey(ClientKey(f"p{dice.getrandbits(60)}"), b"\x00\x11\x22\x33")
         await send(bench.ledger, actor, target, SAID, keyed=keyed)
         ring = UUID(int=dice.getrandbits(128))
         for chat in (await bench.leases.acquire(worker_id(client), limit=1, ring_start=ring)).chats:

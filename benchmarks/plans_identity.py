@@ -9,7 +9,7 @@ from uuid import UUID
 from holdfast.adapters.postgres import audit, credentials, listing, oidc
 from holdfast.adapters.postgres.policy import filtered, listed
 from holdfast.adapters.postgres.queries import Query
-from holdfast.domain.policy import POLICY, Action, Condition, Kind
+from holdfast.domain.policy import POLICY, Action, Condition, TargetKind
 
 IDENTITY_TABLES: Final = (
     *("users", "sign_ins", "api_keys", "oidc_identities", "oidc_states", "login_throttles"),
@@ -98,7 +98,7 @@ def identity_statements(
     owner = values | {"token_hash": hashed[::-1], "secret_hash": hashed[::-1]}
     found["open sign-in"] = (audit.audited("open_sign_in_begin"), owner)
     found["create key"] = (audit.audited("create_key_begin"), owner)
-    found["pin"] = (_one(Action.CHANGE, Kind.CHAT, "pin_begin", "changed_entry_end"), pins)
+    found["pin"] = (_one(Action.CHANGE, TargetKind.CHAT, "pin_begin", "changed_entry_end"), pins)
     return {f"identity: {name}": pair for name, pair in found.items()}
 
 
@@ -132,31 +132,38 @@ def _plain() -> Iterator[tuple[str, Query]]:
 def _allowed() -> Iterator[tuple[str, Query]]:
     """By the rule that each is asked under."""
     for action, kind, begin, *end in (
-        (Action.READ, Kind.CHAT, "find_entry_begin", "entry_end"),
-        (Action.READ, Kind.CHAT, "watch_begin", "watch_end"),
-        (Action.CHANGE, Kind.CHAT, "rename_begin", "changed_entry_end"),
-        (Action.CHANGE, Kind.CHAT, "label_begin", "changed_entry_end"),
-        (Action.READ, Kind.CHAT, "mark_read_begin", "mark_read_end"),
-        (Action.SHARE, Kind.CHAT, "shares_begin", "shares_end"),
-        (Action.SHARE, Kind.CHAT, "share_begin", "share_end", "audit_append", "audit_select"),
-        (Action.SHARE, Kind.CHAT, "unshare_begin", "unshare_end", "audit_append", "audit_select"),
-        (Action.READ, Kind.USER, "find_user_begin"),
-        (Action.READ, Kind.USER, "page_of_users_begin", "page_of_users_end"),
-        (Action.READ, Kind.API_KEY, "api_keys_begin", "api_keys_end"),
-        (Action.READ, Kind.SIGN_IN, "sign_ins_begin", "sign_ins_end"),
-        (Action.READ, Kind.AUDIT, "audit_newest_begin", "audit_newest_end"),
+        (Action.READ, TargetKind.CHAT, "find_entry_begin", "entry_end"),
+        (Action.READ, TargetKind.CHAT, "watch_begin", "watch_end"),
+        (Action.CHANGE, TargetKind.CHAT, "rename_begin", "changed_entry_end"),
+        (Action.CHANGE, TargetKind.CHAT, "label_begin", "changed_entry_end"),
+        (Action.READ, TargetKind.CHAT, "mark_read_begin", "mark_read_end"),
+        (Action.SHARE, TargetKind.CHAT, "shares_begin", "shares_end"),
+        (Action.SHARE, TargetKind.CHAT, "share_begin", "share_end", "audit_append", "audit_select"),
+        (
+            Action.SHARE,
+            TargetKind.CHAT,
+            "unshare_begin",
+            "unshare_end",
+            "audit_append",
+            "audit_select",
+        ),
+        (Action.READ, TargetKind.USER, "find_user_begin"),
+        (Action.READ, TargetKind.USER, "page_of_users_begin", "page_of_users_end"),
+        (Action.READ, TargetKind.API_KEY, "api_keys_begin", "api_keys_end"),
+        (Action.READ, TargetKind.SIGN_IN, "sign_ins_begin", "sign_ins_end"),
+        (Action.READ, TargetKind.AUDIT, "audit_newest_begin", "audit_newest_end"),
     ):
         yield begin.removesuffix("_begin").replace("_", " "), _one(action, kind, begin, *end)
     for action, kind, begin, end in (
-        (Action.ADMINISTER, Kind.USER, "set_password_begin", "set_password_end"),
-        (Action.ADMINISTER, Kind.USER, "set_role_begin", "changed_user_end"),
-        (Action.ADMINISTER, Kind.USER, "set_disabled_begin", "changed_user_end"),
-        (Action.CHANGE, Kind.SIGN_IN, "revoke_sign_in_begin", "revoke_sign_in_end"),
-        (Action.CHANGE, Kind.API_KEY, "revoke_key_begin", "revoke_key_end"),
+        (Action.ADMINISTER, TargetKind.USER, "set_password_begin", "set_password_end"),
+        (Action.ADMINISTER, TargetKind.USER, "set_role_begin", "changed_user_end"),
+        (Action.ADMINISTER, TargetKind.USER, "set_disabled_begin", "changed_user_end"),
+        (Action.CHANGE, TargetKind.SIGN_IN, "revoke_sign_in_begin", "revoke_sign_in_end"),
+        (Action.CHANGE, TargetKind.API_KEY, "revoke_key_begin", "revoke_key_end"),
     ):
         query = audit.audited_if(kind, POLICY[action, kind], begin, end)
         yield begin.removesuffix("_begin").replace("_", " "), query
 
 
-def _one(action: Action, kind: Kind, begin: str, *end: str) -> Query:
+def _one(action: Action, kind: TargetKind, begin: str, *end: str) -> Query:
     return filtered(kind, POLICY[action, kind], begin, *end)

@@ -33,7 +33,7 @@ from pydantic_ai.tools import ToolDefinition
 
 from holdfast.adapters.providers.catalog import facts_of
 from holdfast.adapters.providers.endpoints import VENDORS, endpoint_of
-from holdfast.adapters.providers.stream import Deadlines, ModelStream
+from holdfast.adapters.providers.stream import Deadlines, ProviderStream
 from holdfast.adapters.providers.transport import Transport, authorised, open_transport
 from holdfast.adapters.providers.types import Call, Endpoint, Object, Tool
 from holdfast.adapters.providers.wires import WIRES
@@ -321,7 +321,7 @@ async def open_clients(url: str) -> AsyncGenerator[Clients]:
 
         def our_client(endpoint: Endpoint) -> Streaming:
             async def stream(prompt: Prompt, heard: Heard) -> None:
-                async with ModelStream(transport, endpoint, prompt.call) as events:
+                async with ProviderStream(transport, endpoint, prompt.call) as events:
                     async for event in events:
                         if type(event) is TextDelta:
                             heard.add(event.text)
@@ -408,8 +408,8 @@ async def _reply(transport: Transport, url: str, wire: str, directive: str) -> M
 
 async def _heard_by_us(
     transport: Transport, url: str, wire: str, history: list[MessageBody]
-) -> ModelStream:
-    async with ModelStream(transport, endpoint_at(url, wire), call_of(wire, history)) as stream:
+) -> ProviderStream:
+    async with ProviderStream(transport, endpoint_at(url, wire), call_of(wire, history)) as stream:
         async for _ in stream:
             pass
     return stream

@@ -25,7 +25,7 @@ from holdfast.domain.commands import Command, FromPeople, FromWorker
 from holdfast.domain.transitions import TRANSITIONS
 from holdfast.settings import ModelSettings, OidcSettings, Settings, env_name
 from holdfast.settings.templates import CommandTemplateSettings, LocalTemplateSettings
-from holdfast.telemetry.metrics import METRICS, Row
+from holdfast.telemetry.metrics import METRICS, MetricRow
 from scripts import (
     cli_reference,
     generate_sync,
@@ -220,7 +220,7 @@ def metrics() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _labels(rows: Sequence[Row]) -> str:
+def _labels(rows: Sequence[MetricRow]) -> str:
     fixed = [f"{key}={value}" for row in rows for key, value in (row.labels or {}).items()]
     return ", ".join([f"`{each}`" for each in fixed] or [f"`{row.by}`" for row in rows if row.by])
 

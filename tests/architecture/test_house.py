@@ -11,18 +11,6 @@ from benchmarks.house import Source, Tree
 PRONOUNS_IN_SOURCE_MAX: Final = 0
 """In comments and docstrings. Lower it after a file was rewritten; never raise it."""
 
-CLASS_NAMES_TWICE: Final = frozenset(
-    {
-        "AuditEntry", "Chat", "Create", "Ending", "Expected", "File", "Follower",
-        "InheritedCall", "Kind", "Live", "LiveOptions", "LivePart", "MadeKey", "Message",
-        "ModelStream", "Models", "Moved", "NewKey", "NewUser", "Nothing", "OlderPath", "Opened",
-        "Page", "Place", "Prompt", "QueuedMessage", "Ran", "Reading", "Reply", "Retry", "Role",
-        "Row", "Rule", "Said", "Settings", "Share", "Shares", "SignIn", "Stop", "Taken", "Takeover",
-        "Template", "Told", "Tool", "User", "Workspace", "_Reader", "_Wanted", "_Watch", "_Watched",
-    }
-)  # fmt: skip
-"""Class names that two modules of the server still define. Remove names; never add one."""
-
 HINT: Final = "name the actor with a word of docs/glossary.md (the worker, the reader, the client):"
 
 
@@ -54,9 +42,7 @@ def test_a_class_name_is_defined_once_in_the_server(tree: Tree) -> None:
         source for sources in tree.server.values() for source in sources
     )
 
-    assert {name: twice[name] for name in twice if name not in CLASS_NAMES_TWICE} == {}
-    defined_once = CLASS_NAMES_TWICE - twice.keys()
-    assert not defined_once, f"remove from CLASS_NAMES_TWICE: {sorted(defined_once)}"
+    assert twice == {}
 
 
 def test_the_tree_is_found(tree: Tree) -> None:

@@ -13,7 +13,7 @@ from holdfast.domain.errors import KeyReused
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import NO_STAMP, ChatId, ClientKey, QueuedId, Version, VersionStamp
 from holdfast.domain.outcome import Answer
-from holdfast.ports.store import Asking, Keyed, Receipt
+from holdfast.ports.store import IdempotencyKey, LoadQuery, Receipt
 from tests.requirements import requirement
 from tests.support.builders import a_tool, user
 from tests.support.world import ACTOR, World, keyed_by
@@ -22,7 +22,7 @@ KEYED = keyed_by("k", "body")
 
 
 async def receipt(world: World, chat_id: ChatId) -> Receipt | None:
-    loaded = await world.store.load(chat_id, Asking(key=KEYED.key))
+    loaded = await world.store.load(chat_id, LoadQuery(key=KEYED.key))
     assert loaded is not None
     return loaded.receipt
 
@@ -70,7 +70,7 @@ async def test_keep_receipt_leaves_the_receipt_of_a_used_key(world: World) -> No
     first = Answer(version=chat.version)
     assert await world.store.keep_receipt(chat.chat_id, KEYED, first, chat.stamp)
 
-    other = Keyed(ClientKey("k"), b"another body")
+    other = IdempotencyKey(ClientKey("k"), b"another body")
     assert not await world.store.keep_receipt(chat.chat_id, other, first, chat.stamp)
 
     assert await receipt(world, chat.chat_id) == Receipt(KEYED.digest, first)

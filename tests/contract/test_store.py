@@ -42,8 +42,8 @@ from holdfast.domain.ids import (
 )
 from holdfast.domain.messages import Ending, Role
 from holdfast.domain.parts import Need, Text, ToolResult
-from holdfast.ports.history import Page
-from holdfast.ports.store import Asking
+from holdfast.ports.history import HistoryPage
+from holdfast.ports.store import LoadQuery
 from tests.requirements import requirement
 from tests.support.builders import (
     NOW,
@@ -451,11 +451,11 @@ async def test_chats_that_are_loaded_in_the_same_instant_do_not_mix(world: World
     await world.do(chats[1].chat_id, SendMessage(user("once")), key="k1")
     nobody = ChatId(UUID(int=7))
     asked = [
-        (chats[0].chat_id, Asking(key=ClientKey("k1"))),
-        (chats[1].chat_id, Asking(key=ClientKey("k1"))),
-        (nobody, Asking(target=Seq(1))),
-        (chats[2].chat_id, Asking(target=Seq(1))),
-        (chats[1].chat_id, Asking(target=Seq(9))),
+        (chats[0].chat_id, LoadQuery(key=ClientKey("k1"))),
+        (chats[1].chat_id, LoadQuery(key=ClientKey("k1"))),
+        (nobody, LoadQuery(target=Seq(1))),
+        (chats[2].chat_id, LoadQuery(target=Seq(1))),
+        (chats[1].chat_id, LoadQuery(target=Seq(9))),
     ]
 
     found = await asyncio.gather(*(world.store.load(*each) for each in asked))
@@ -485,7 +485,7 @@ async def test_histories_that_are_read_in_the_same_instant_do_not_mix(world: Wor
         (ChatId(UUID(int=7)), 10, Version(3)),
     ]
 
-    async def page(chat_id: ChatId, limit: int, as_of: Version) -> Page:
+    async def page(chat_id: ChatId, limit: int, as_of: Version) -> HistoryPage:
         return await world.history.page(chat_id, limit=limit, as_of=as_of)
 
     found = await asyncio.gather(*(page(*each) for each in asked))

@@ -19,12 +19,12 @@ from holdfast.domain.driving import taken_by
 from holdfast.domain.ids import CallId, ClientKey, Epoch, WorkerId
 from holdfast.domain.outcome import Outcome
 from holdfast.domain.parts import Need
-from holdfast.ports.store import Keyed
+from holdfast.ports.store import IdempotencyKey
 from tests.requirements import requirement
 from tests.support.builders import ORG, OWNER, asks, reply, result, user
 from tests.support.world import World
 
-KEYED = Keyed(ClientKey("once"), b"digest")
+KEYED = IdempotencyKey(ClientKey("once"), b"digest")
 
 
 async def at_rest(world: World) -> Chat:

@@ -143,7 +143,7 @@ def test_names_in_them_lead_somewhere() -> None:
 def test_the_images_are_of_this_version() -> None:
     version = next(
         line.split('"')[1]
-        for line in (ROOT / "pyproject.toml").read_text().splitlines()
+        for line in (ROOT / "packages" / "holdfast" / "pyproject.toml").read_text().splitlines()
         if line.startswith("version = ")
     )
     images = {container["image"] for _, container in containers()}

@@ -6,7 +6,15 @@ from holdfast.domain.errors import Unavailable
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId, ClientKey, UserId, VersionStamp
 from holdfast.domain.outcome import Answer, Outcome
-from holdfast.ports.store import JUST_THE_CHAT, Asking, Created, Keyed, Loaded, Stamp, Store
+from holdfast.ports.store import (
+    JUST_THE_CHAT,
+    Created,
+    IdempotencyKey,
+    Loaded,
+    LoadQuery,
+    Stamp,
+    Store,
+)
 
 Fault = Literal["none", "not executed", "executed, answer lost"]
 
@@ -18,17 +26,17 @@ class FaultyStore:
         self._store = store
         self.next_fault: Fault = "none"
 
-    async def load(self, chat_id: ChatId, asking: Asking = JUST_THE_CHAT) -> Loaded | None:
+    async def load(self, chat_id: ChatId, asking: LoadQuery = JUST_THE_CHAT) -> Loaded | None:
         return await self._store.load(chat_id, asking)
 
-    async def create(self, outcome: Outcome, keyed: Keyed | None = None) -> Stamp | None:
+    async def create(self, outcome: Outcome, keyed: IdempotencyKey | None = None) -> Stamp | None:
         return await self._store.create(outcome, keyed)
 
     async def find_created(self, owner_id: UserId, key: ClientKey) -> Created | None:
         return await self._store.find_created(owner_id, key)
 
     async def keep_receipt(
-        self, chat_id: ChatId, keyed: Keyed, answer: Answer, stamp: VersionStamp
+        self, chat_id: ChatId, keyed: IdempotencyKey, answer: Answer, stamp: VersionStamp
     ) -> bool:
         fault, self.next_fault = self.next_fault, "none"
         if fault == "not executed":
@@ -39,7 +47,7 @@ class FaultyStore:
         return kept
 
     async def commit(
-        self, outcome: Outcome, *, fence: Fence | None = None, keyed: Keyed | None = None
+        self, outcome: Outcome, *, fence: Fence | None = None, keyed: IdempotencyKey | None = None
     ) -> Stamp | None:
         fault, self.next_fault = self.next_fault, "none"
         if fault == "not executed":

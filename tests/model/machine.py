@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from holdfast.chats.answer import submit_results
-from holdfast.chats.idle_cache import Resting
+from holdfast.chats.idle_cache import IdleCache
 from holdfast.chats.ledger import Commit, Ledger
 from holdfast.chats.outputs import bytes_max
 from holdfast.domain import commands as c
@@ -99,7 +99,7 @@ class ChatMachine(RuleBasedStateMachine):
     async def begin(self) -> None:
         world = self.world
         self.store = FaultyStore(world.store)
-        world.ledger = Ledger(self.store, world.hints, world.clock, resting=Resting())
+        world.ledger = Ledger(self.store, world.hints, world.clock, resting=IdleCache())
         self.chats = [(await world.create(user("first"))).chat_id for _ in range(2)]
         await self.add_worker()
 

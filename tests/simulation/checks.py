@@ -16,7 +16,7 @@ from holdfast.domain.messages import Message, Role
 from holdfast.domain.outcome import Outcome
 from holdfast.domain.parts import Text, ToolResult
 from holdfast.ports.bus import Episode
-from holdfast.ports.store import Keyed, Stamp
+from holdfast.ports.store import IdempotencyKey, Stamp
 from tests.simulation.store import OpenStore, WatchedBus
 from tests.support.order import check_order
 from tests.support.stage import valid
@@ -37,7 +37,7 @@ class FencedStore:
         return getattr(self._store, name)
 
     async def commit(
-        self, outcome: Outcome, *, fence: Fence | None = None, keyed: Keyed | None = None
+        self, outcome: Outcome, *, fence: Fence | None = None, keyed: IdempotencyKey | None = None
     ) -> Stamp | None:
         record = self._store.record(outcome.before.chat_id)
         owner = record.chat.worker_id, record.chat.epoch

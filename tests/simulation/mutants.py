@@ -15,7 +15,7 @@ from holdfast.stream.hub import Hub
 from holdfast.turn import driver
 from holdfast.worker import acquirer
 from holdfast.worker.heartbeat import Lease
-from holdfast.worker.local_dispatch import TakenPlace
+from holdfast.worker.local_dispatch import TakenSlot
 from holdfast_lab.chaos.hasty import hasty_try
 from tests.support.fake_store import FakeStore
 
@@ -130,10 +130,10 @@ def _parts_in_memory() -> list[Patch]:
 def _taken_in_doubt_and_kept() -> list[Patch]:
     """A chat is ours by a commit whose answer got lost, and nobody looks after it."""
 
-    def forget(place: TakenPlace, _chat: object) -> None:
+    def forget(place: TakenSlot, _chat: object) -> None:
         place.leave()
 
-    return [(TakenPlace, "doubt", forget)]
+    return [(TakenSlot, "doubt", forget)]
 
 
 MUTANTS: Mapping[str, Callable[[], list[Patch]]] = {

@@ -23,7 +23,7 @@ from holdfast.domain.errors import ChatBusy, ChatError, Unavailable
 from holdfast.domain.events import EventKind
 from holdfast.domain.ids import ChatId, ClientKey
 from holdfast.domain.messages import Role
-from holdfast.ports.store import Keyed
+from holdfast.ports.store import IdempotencyKey
 from holdfast.stream.cursor import Cursor
 from holdfast.stream.events import StreamEvent
 from holdfast_client.view import EMPTY, ChatView, WireEvent, reduce
@@ -90,7 +90,7 @@ class Person:
         """Until somebody says yes or no; the same key each time."""
         world = self.world
         text = _text(command)
-        keyed = Keyed(ClientKey(f"key{world.next_number()}"), repr(command).encode())
+        keyed = IdempotencyKey(ClientKey(f"key{world.next_number()}"), repr(command).encode())
         self.removes |= isinstance(command, EditMessage | TakeQueued | DeleteQueued)
         if text:
             self.doubtful.add(text)

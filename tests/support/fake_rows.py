@@ -6,7 +6,7 @@ from holdfast.domain.chat import Chat, Origin, Past, Target
 from holdfast.domain.events import is_shown
 from holdfast.domain.ids import NO_STAMP, ClientKey, QueuedId, Seq, Version, VersionStamp
 from holdfast.domain.messages import Message, MessageBody, Role
-from holdfast.ports.store import Keyed, Receipt, Upto
+from holdfast.ports.store import IdempotencyKey, Receipt, Upto
 
 
 @dataclass
@@ -19,7 +19,7 @@ class Record:
     queued: dict[QueuedId, MessageBody] = field(default_factory=dict[QueuedId, MessageBody])
     receipts: dict[ClientKey, Receipt] = field(default_factory=dict[ClientKey, Receipt])
     promoted: set[QueuedId] = field(default_factory=set[QueuedId])
-    created_by: Keyed | None = None
+    created_by: IdempotencyKey | None = None
     set_aside: bool = False
     takeovers: int = 0
     histories: dict[Version, VersionStamp] = field(default_factory=dict[Version, VersionStamp])

@@ -23,11 +23,19 @@ from holdfast.domain.ids import (
     differ,
 )
 from holdfast.domain.messages import Message, MessageBody, Role
-from holdfast.domain.outcome import Answer, Appended, Outcome, Taken
+from holdfast.domain.outcome import Answer, Appended, ForkedHistory, Outcome
 from holdfast.ports.clock import Clock
-from holdfast.ports.history import PAGE_BYTES_MAX, Changes, Head, OlderPath, Page
+from holdfast.ports.history import PAGE_BYTES_MAX, Changes, Head, HistoryPage, OlderPath
 from holdfast.ports.leases import Acquired, Suspect, Unreadable
-from holdfast.ports.store import JUST_THE_CHAT, Asking, Created, Keyed, Loaded, Receipt, Stamp
+from holdfast.ports.store import (
+    JUST_THE_CHAT,
+    Created,
+    IdempotencyKey,
+    Loaded,
+    LoadQuery,
+    Receipt,
+    Stamp,
+)
 from tests.support.fake_rows import Record, origin_of, past_of, shown_of, target_of
 from tests.support.suspects import is_asked_for, is_suspect
 
@@ -45,7 +53,7 @@ class FakeStore:
 
     # Store.
 
-    async def load(self, chat_id: ChatId, asking: Asking = JUST_THE_CHAT) -> Loaded | None:
+    async def load(self, chat_id: ChatId, asking: LoadQuery = JUST_THE_CHAT) -> Loaded | None:
         record = self._records.get(chat_id)
         if record is None:
             return None
@@ -57,7 +65,7 @@ class FakeStore:
         )
         return Loaded(facts, None if asking.key is None else record.receipts.get(asking.key))
 
-    async def create(self, outcome: Outcome, keyed: Keyed | None = None) -> Stamp | None:
+    async def create(self, outcome: Outcome, keyed: IdempotencyKey | None = None) -> Stamp | None:
         chat = outcome.chat
         if keyed is not None and await self.find_created(chat.owner_id, keyed.key) is not None:
             return None
@@ -75,7 +83,7 @@ class FakeStore:
         return None
 
     async def commit(
-        self, outcome: Outcome, *, fence: Fence | None = None, keyed: Keyed | None = None
+        self, outcome: Outcome, *, fence: Fence | None = None, keyed: IdempotencyKey | None = None
     ) -> Stamp | None:
         record = self._records.get(outcome.before.chat_id)
         before = outcome.before
@@ -98,7 +106,7 @@ class FakeStore:
         return self._apply(record, outcome)
 
     async def keep_receipt(
-        self, chat_id: ChatId, keyed: Keyed, answer: Answer, stamp: VersionStamp
+        self, chat_id: ChatId, keyed: IdempotencyKey, answer: Answer, stamp: VersionStamp
     ) -> bool:
         record = self._records.get(chat_id)
         if record is None or keyed.key in record.receipts:
@@ -156,7 +164,7 @@ class FakeStore:
             for m in record.messages
         ]
 
-    def _taken(self, taken: Taken, chat: Chat, stamp: Stamp) -> list[Message]:
+    def _taken(self, taken: ForkedHistory, chat: Chat, stamp: Stamp) -> list[Message]:
         path = shown_of(self._records[taken.chat_id], taken.version, taken.upto)
         return [
             replace(
@@ -199,14 +207,14 @@ class FakeStore:
         before: Seq | None = None,
         as_of: Version | None = None,
         bytes_max: int = PAGE_BYTES_MAX,
-    ) -> Page:
+    ) -> HistoryPage:
         record = self._records.get(chat_id)
         known = [] if record is None else record.as_of(as_of)
         history = [m for m in known if before is None or m.seq < before]
         met = history[-limit:]
         messages = _within(met[::-1], bytes_max)[::-1]
         more = len(messages) < len(met) or (len(messages) == limit and messages[0].seq > 1)
-        return Page(tuple(messages), messages[0].seq if more else None)
+        return HistoryPage(tuple(messages), messages[0].seq if more else None)
 
     async def changes_since(
         self,

@@ -25,7 +25,7 @@ from holdfast.identity.accounts import Accounts
 from holdfast.identity.gate import Gate, GateOptions
 from holdfast.identity.keys import ApiKeys, MadeKey
 from holdfast.identity.passwords import PasswordOptions, Passwords
-from holdfast.identity.sign_in import Opened, PasswordLogin, SignInOptions, SignIns, Visitor
+from holdfast.identity.sign_in import OpenedSignIn, PasswordLogin, SignInOptions, SignIns, Visitor
 from holdfast.identity.throttle import Throttle, ThrottleOptions
 from holdfast_lab.chaos.harness.client import PASSWORD as PASSWORD
 from tests.support.database import cloned_pool
@@ -119,7 +119,9 @@ class Realm:
         )
         return user, await self.signed_in(email)
 
-    async def opened(self, email: str, password: str = PASSWORD, visitor: Visitor = HERE) -> Opened:
+    async def opened(
+        self, email: str, password: str = PASSWORD, visitor: Visitor = HERE
+    ) -> OpenedSignIn:
         return await self.login.sign_in(email, password, visitor)
 
     async def signed_in(self, email: str) -> Principal:

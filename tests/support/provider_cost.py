@@ -12,7 +12,7 @@ import aiohttp
 from holdfast.adapters.providers.catalog import facts_of
 from holdfast.adapters.providers.endpoints import VENDORS
 from holdfast.adapters.providers.prices import cost_micros
-from holdfast.adapters.providers.stream import Deadlines, ModelStream
+from holdfast.adapters.providers.stream import Deadlines, ProviderStream
 from holdfast.adapters.providers.transport import Transport, open_transport
 from holdfast.adapters.providers.types import CachePolicy, Call, ProviderTool
 from holdfast.domain.messages import Ending, MessageBody
@@ -169,7 +169,7 @@ def _plan(chance: Random, talks: list[Talk], number: int) -> Plan:
     return Plan(talk=talk, prompt=prompt, directive=directive, searches="search" in directive)
 
 
-async def _turn(transport: Transport, url: str, plan: Plan) -> tuple[ModelStream, str | None]:
+async def _turn(transport: Transport, url: str, plan: Plan) -> tuple[ProviderStream, str | None]:
     talk = plan.talk
     talk.history.append(user(f"{plan.prompt} [[sim: {plan.directive}]]"))
     facts = facts_of(VENDORS[f"simulator-{talk.wire}"], talk.model)
@@ -183,7 +183,7 @@ async def _turn(transport: Transport, url: str, plan: Plan) -> tuple[ModelStream
         cache=talk.cache,
         extra={"stream_options": CONTINUOUS} if plan.continuous else {},
     )
-    stream = ModelStream(transport, endpoint_at(url, talk.wire), call, DEADLINES)
+    stream = ProviderStream(transport, endpoint_at(url, talk.wire), call, DEADLINES)
     deltas = 0
     async with asyncio.timeout(60), stream:
         async for event in stream:
@@ -194,7 +194,7 @@ async def _turn(transport: Transport, url: str, plan: Plan) -> tuple[ModelStream
     return stream, facts.price_id
 
 
-def _remember(talk: Talk, stream: ModelStream) -> None:
+def _remember(talk: Talk, stream: ProviderStream) -> None:
     """What a runner would commit: the reply, or what there is of it, and the results."""
     final = stream.final
     ending = final.ending if final else Ending.INTERRUPTED
@@ -209,7 +209,7 @@ def _remember(talk: Talk, stream: ModelStream) -> None:
 async def run(turns: int = 1_000, seed: int = 3) -> Bill:
     chance = Random(seed)
     talks = [_talk(chance, number) for number in range(CHATS)]
-    done: list[tuple[Plan, ModelStream, str | None]] = []
+    done: list[tuple[Plan, ProviderStream, str | None]] = []
     async with (
         simulator_process() as url,
         open_transport(lambda: AT) as transport,
@@ -229,7 +229,7 @@ async def run(turns: int = 1_000, seed: int = 3) -> Bill:
     return Bill(attempts=[_attempt(*one, entry) for one, entry in pairs], billing=billing)
 
 
-def _attempt(plan: Plan, stream: ModelStream, price_id: str | None, entry: Any) -> Attempt:
+def _attempt(plan: Plan, stream: ProviderStream, price_id: str | None, entry: Any) -> Attempt:
     billed: dict[str, int] = entry["usage"]
     return Attempt(
         wire=plan.talk.wire,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from holdfast.adapters.providers.errors import ProviderError
-from holdfast.adapters.providers.stream import Deadlines, ModelStream
+from holdfast.adapters.providers.stream import Deadlines, ProviderStream
 from holdfast.adapters.providers.transport import Transport, open_transport
 from holdfast.domain.parts import Part
 from holdfast.ports import models
@@ -112,7 +112,7 @@ async def attempt(transport: Transport, url: str, wire: str, fault: Fault | None
     deadlines = PATIENT if fault in (Fault.DRIP, Fault.HUGE_EVENT) else DEADLINES
     # The same prompt for every fault: the simulator then gives the same ids and signatures.
     call = call_for(wire, [user(PROMPT)])
-    stream = ModelStream(transport, endpoint_at(url, wire, **directed), call, deadlines)
+    stream = ProviderStream(transport, endpoint_at(url, wire, **directed), call, deadlines)
     loop = asyncio.get_running_loop()
     began_s = loop.time()
     error: ProviderError | None = None

@@ -22,8 +22,16 @@ from holdfast.domain.ids import (
 from holdfast.domain.messages import MessageBody
 from holdfast.domain.outcome import Answer, Outcome
 from holdfast.ports.bus import Bus, BusCounters, Episode, Gap, Hint, LivePart, News
-from holdfast.ports.history import PAGE_BYTES_MAX, Changes, Head, History, OlderPath, Page
-from holdfast.ports.store import JUST_THE_CHAT, Asking, Created, Keyed, Loaded, Stamp, Store
+from holdfast.ports.history import PAGE_BYTES_MAX, Changes, Head, History, HistoryPage, OlderPath
+from holdfast.ports.store import (
+    JUST_THE_CHAT,
+    Created,
+    IdempotencyKey,
+    Loaded,
+    LoadQuery,
+    Stamp,
+    Store,
+)
 
 
 class WatchedStore:
@@ -45,7 +53,7 @@ class WatchedStore:
         if self.away:
             raise Unavailable("the test took the store away")
 
-    async def load(self, chat_id: ChatId, asking: Asking = JUST_THE_CHAT) -> Loaded | None:
+    async def load(self, chat_id: ChatId, asking: LoadQuery = JUST_THE_CHAT) -> Loaded | None:
         self._read()
         loaded = await self._store.load(chat_id, asking)
         if self.after_load is not None:
@@ -53,19 +61,19 @@ class WatchedStore:
             await hook()
         return loaded
 
-    async def create(self, outcome: Outcome, keyed: Keyed | None = None) -> Stamp | None:
+    async def create(self, outcome: Outcome, keyed: IdempotencyKey | None = None) -> Stamp | None:
         return await self._store.create(outcome, keyed)
 
     async def find_created(self, owner_id: UserId, key: ClientKey) -> Created | None:
         return await self._store.find_created(owner_id, key)
 
     async def keep_receipt(
-        self, chat_id: ChatId, keyed: Keyed, answer: Answer, stamp: VersionStamp
+        self, chat_id: ChatId, keyed: IdempotencyKey, answer: Answer, stamp: VersionStamp
     ) -> bool:
         return await self._store.keep_receipt(chat_id, keyed, answer, stamp)
 
     async def commit(
-        self, outcome: Outcome, *, fence: Fence | None = None, keyed: Keyed | None = None
+        self, outcome: Outcome, *, fence: Fence | None = None, keyed: IdempotencyKey | None = None
     ) -> Stamp | None:
         return await self._store.commit(outcome, fence=fence, keyed=keyed)
 
@@ -77,7 +85,7 @@ class WatchedStore:
         before: Seq | None = None,
         as_of: Version | None = None,
         bytes_max: int = PAGE_BYTES_MAX,
-    ) -> Page:
+    ) -> HistoryPage:
         self._read()
         return await self._history.page(
             chat_id, limit=limit, before=before, as_of=as_of, bytes_max=bytes_max

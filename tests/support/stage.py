@@ -20,13 +20,13 @@ from holdfast.domain.outcome import Outcome
 from holdfast.domain.parts import Need, Part, Reasoning, Text, ToolCall, ToolResult
 from holdfast.ports.bus import Episode
 from holdfast.ports.models import Models
-from holdfast.ports.store import JUST_THE_CHAT, Asking, Keyed, Loaded, Stamp, Store
+from holdfast.ports.store import JUST_THE_CHAT, IdempotencyKey, Loaded, LoadQuery, Stamp, Store
 from holdfast.ports.tools import Effect, Run, ToolOutput, Tools, ToolSpec
 from holdfast.tools.toolbox import Function, Functions
 from holdfast.turn.driver import Driver
-from holdfast.turn.interrupts import Nudges
+from holdfast.turn.interrupts import Interrupts
 from holdfast.turn.options import LiveOptions, ToolOptions, TurnOptions
-from holdfast.turn.reading import Reading
+from holdfast.turn.reading import TurnReader
 from holdfast.turn.retry import RetryPolicy
 from tests.support.builders import user
 from tests.support.fake_bus import FakeBusServer
@@ -70,11 +70,11 @@ class TroubledStore:
             raise Unavailable("unconfirmed")
         return result
 
-    async def load(self, chat_id: ChatId, asking: Asking = JUST_THE_CHAT) -> Loaded | None:
+    async def load(self, chat_id: ChatId, asking: LoadQuery = JUST_THE_CHAT) -> Loaded | None:
         return await self._fare("load", lambda: self._inner.load(chat_id, asking))
 
     async def commit(
-        self, outcome: Outcome, *, fence: Fence | None = None, keyed: Keyed | None = None
+        self, outcome: Outcome, *, fence: Fence | None = None, keyed: IdempotencyKey | None = None
     ) -> Stamp | None:
         return await self._fare(
             "commit", lambda: self._inner.commit(outcome, fence=fence, keyed=keyed)
@@ -103,7 +103,7 @@ class Stage:
     def __post_init__(self) -> None:
         store: Any = self.store
         ledger = Ledger(store, self.bus, self.world.clock)
-        reading = Reading(store, store)
+        reading = TurnReader(store, store)
         self.driver = Driver(
             ledger,
             reading,
@@ -131,9 +131,9 @@ class Stage:
     def counters(self) -> Any:
         return self.driver.counters
 
-    async def drive(self, chat: Chat, nudges: Nudges | None = None) -> Chat:
+    async def drive(self, chat: Chat, nudges: Interrupts | None = None) -> Chat:
         async with asyncio.timeout(HANG_S):
-            return await self.driver.drive(chat, nudges or Nudges(chat))
+            return await self.driver.drive(chat, nudges or Interrupts(chat))
 
     async def turn(self, *messages: MessageBody) -> Chat:
         """A chat with these messages, acquired and driven until it rests."""
@@ -178,7 +178,7 @@ class Stage:
         """Somebody else gets in right before our nth commit."""
         self.store.before[number] = doing
 
-    async def interrupt(self, chat: Chat, nudges: Nudges, *commands: Command) -> Chat:
+    async def interrupt(self, chat: Chat, nudges: Interrupts, *commands: Command) -> Chat:
         """As a person, heard by the driver at once."""
         commit = await self.world.do(chat.chat_id, *(commands or (Interrupt(),)))
         nudges.hear(commit.chat.version, commit.chat.history_version, commit.chat.status)
@@ -200,9 +200,11 @@ async def staged(
 
 
 @asynccontextmanager
-async def driving(stage: Stage, chat: Chat) -> AsyncGenerator[tuple[asyncio.Task[Chat], Nudges]]:
+async def driving(
+    stage: Stage, chat: Chat
+) -> AsyncGenerator[tuple[asyncio.Task[Chat], Interrupts]]:
     """A drive under way."""
-    nudges = Nudges(chat)
+    nudges = Interrupts(chat)
     async with asyncio.TaskGroup() as group:
         yield group.create_task(stage.drive(chat, nudges)), nudges
 

@@ -20,9 +20,9 @@ from holdfast.ports.models import Ask, ModelStream
 from holdfast.ports.tools import Tools
 from holdfast.tools.builtin import Builtin
 from holdfast.turn.driver import Driver
-from holdfast.turn.interrupts import Nudges
+from holdfast.turn.interrupts import Interrupts
 from holdfast.turn.options import TurnOptions
-from holdfast.turn.reading import Reading
+from holdfast.turn.reading import TurnReader
 from holdfast.turn.retry import RetryPolicy
 from tests.support.builders import ORG, OWNER
 from tests.support.database import add_user, temporary_database
@@ -77,7 +77,7 @@ class Turns:
         store = self.world.store
         return Driver(
             Ledger(store, self.bus, self.clock),
-            Reading(store, self.world.history),
+            TurnReader(store, self.world.history),
             self.bus,
             FirstReply(directed, models),
             tools or Builtin(self.clock),
@@ -98,7 +98,7 @@ class Turns:
     async def turn(self, *messages: MessageBody, driver: Driver | None = None) -> Chat:
         chat = await self.world.running(*messages)
         async with asyncio.timeout(HANG_S):
-            return await (driver or self.driver).drive(chat, Nudges(chat))
+            return await (driver or self.driver).drive(chat, Interrupts(chat))
 
     async def said(self, chat: Chat) -> list[str]:
         return [told(message.body) for message in await self.world.read(chat.chat_id)]

@@ -23,12 +23,12 @@ from holdfast.ports.bus import Bus, Hints
 from holdfast.ports.clock import Clock
 from holdfast.ports.history import History
 from holdfast.ports.leases import Acquired, Leases, Unreadable
-from holdfast.ports.places import Places
+from holdfast.ports.places import WorkerSlots
 from holdfast.ports.store import Store
-from holdfast.turn.interrupts import Nudges
+from holdfast.turn.interrupts import Interrupts
 from holdfast.worker.health import CommitHealth
 from holdfast.worker.heartbeat import Beside, Heartbeat, in_own_thread, on_this_loop
-from holdfast.worker.local_dispatch import WorkerPlaces
+from holdfast.worker.local_dispatch import LocalDispatch
 from holdfast.worker.options import LeaseTimings, WorkerOptions
 from holdfast.worker.quarantine import StartAlone
 from holdfast.worker.runners import Drive
@@ -168,7 +168,7 @@ class Script:
     ended: list[tuple[float, ChatId]] = field(default_factory=list[tuple[float, ChatId]])
     most: int = 0
 
-    async def drive(self, chat: Chat, nudges: Nudges) -> Chat:
+    async def drive(self, chat: Chat, nudges: Interrupts) -> Chat:
         now = asyncio.get_running_loop().time
         self.started.append((now(), chat))
         self.driving[chat.chat_id] = chat
@@ -180,7 +180,7 @@ class Script:
             if self.driving.get(chat.chat_id) is chat:
                 del self.driving[chat.chat_id]
 
-    async def work(self, chat: Chat, nudges: Nudges) -> Chat:
+    async def work(self, chat: Chat, nudges: Interrupts) -> Chat:
         if chat.status is not Status.INTERRUPTING:
             try:
                 async with asyncio.timeout(self.length_s):
@@ -197,7 +197,7 @@ class Script:
             return await self.commit(chat, latest, FinishInterrupt())
         return await self.commit(chat, latest, CommitStep((reply(),)), FinishTurn())
 
-    async def _goes_on(self, chat: Chat, nudges: Nudges) -> bool:
+    async def _goes_on(self, chat: Chat, nudges: Interrupts) -> bool:
         if nudges.leaving:
             return False
         loaded = await self.store.load(chat.chat_id)
@@ -274,7 +274,7 @@ class Cell:
                 yield line
 
         async with self.buses.open() as bus:
-            places = WorkerPlaces()
+            places = LocalDispatch()
             ledger = self._ledger(bus, places)
             script = Script(self.store, ledger, length_s)
             worker = Worker(
@@ -290,7 +290,7 @@ class Cell:
             async with worker:
                 yield Replica(worker, line, bus, script)
 
-    def _ledger(self, hints: Hints, places: Places | None = None) -> Ledger:
+    def _ledger(self, hints: Hints, places: WorkerSlots | None = None) -> Ledger:
         return Ledger(self.store, hints, self.clock, places, random_bits=self.stamps.getrandbits)
 
     async def send(

@@ -12,7 +12,7 @@ from holdfast.adapters.postgres.leases import PostgresLeases
 from holdfast.adapters.postgres.pool import Pool
 from holdfast.adapters.postgres.store import PostgresStore
 from holdfast.adapters.postgres.verify import verify
-from holdfast.chats.idle_cache import Resting
+from holdfast.chats.idle_cache import IdleCache
 from holdfast.chats.ledger import Commit, Ledger
 from holdfast.domain.chat import Chat
 from holdfast.domain.commands import Command, Create
@@ -21,7 +21,7 @@ from holdfast.domain.ids import ChatId, ClientKey, OrgId, UserId, WorkerId
 from holdfast.domain.messages import Message, MessageBody
 from holdfast.ports.history import History
 from holdfast.ports.leases import Leases
-from holdfast.ports.store import Keyed, Store
+from holdfast.ports.store import IdempotencyKey, Store
 from holdfast_lab.chaos.harness.people import ACTOR as ACTOR
 from tests.support.builders import ORG, OWNER
 from tests.support.database import add_user
@@ -94,7 +94,7 @@ class World:
     ids: SeededIds = field(default_factory=SeededIds)
 
     def __post_init__(self) -> None:
-        self.ledger = Ledger(self.store, self.hints, self.clock, resting=Resting())
+        self.ledger = Ledger(self.store, self.hints, self.clock, resting=IdleCache())
 
     async def create(self, *messages: MessageBody, owner: UserId = OWNER, org: OrgId = ORG) -> Chat:
         chat = Chat(chat_id=self.ids.new_chat_id(), org_id=org, owner_id=owner)
@@ -140,8 +140,8 @@ class World:
         return loaded.facts.chat
 
 
-def keyed_by(key: str, body: object) -> Keyed:
-    return Keyed(ClientKey(key), repr(body).encode())
+def keyed_by(key: str, body: object) -> IdempotencyKey:
+    return IdempotencyKey(ClientKey(key), repr(body).encode())
 
 
 def fake_world() -> World:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from holdfast.settings import Role, Settings, WrongSettings, read_settings
+from holdfast.settings import ProcessRole, Settings, WrongSettings, read_settings
 
 CANARY = "canary-4711"
 LOCAL = '{"kind": "local", "name": "a"}'
@@ -98,7 +98,7 @@ def test_everything_wrong_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> No
 def test_nothing_need_be_set_and_what_is_empty_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
     in_environment(monkeypatch, MODELS_FILE="", DRAIN_S="", ROLE="")
     assert read_settings() == Settings()
-    assert read_settings(role=Role.API).role is Role.API
+    assert read_settings(role=ProcessRole.API).role is ProcessRole.API
 
 
 def test_models_come_from_a_file_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from holdfast.adapters.postgres.listing import PostgresListing
 from holdfast.chats import listing
-from holdfast.chats.publishing_listing import ToldListing
+from holdfast.chats.publishing_listing import PublishingListing
 from holdfast.chats.send import send
 from holdfast.chats.steer import archive
 from holdfast.domain.chat import Status
@@ -13,7 +13,7 @@ from holdfast.domain.denials import FieldRefused, NotAllowed, NotFound
 from holdfast.domain.errors import ChangedMeanwhile, ChatNotFound, TooSlow
 from holdfast.domain.ids import ChatId, Seq
 from holdfast.domain.policy import Action, Principal, Scope
-from holdfast.ports.listing import Entry, Wanted
+from holdfast.ports.listing import Entry, ListFilter
 from tests.requirements import requirement
 from tests.support.builders import reply, user
 from tests.support.doubles import KeptHints
@@ -21,7 +21,7 @@ from tests.support.identity import Realm, principal
 from tests.support.world import postgres_world
 
 
-async def ids(realm: Realm, who: Principal, wanted: Wanted | None = None) -> list[ChatId]:
+async def ids(realm: Realm, who: Principal, wanted: ListFilter | None = None) -> list[ChatId]:
     return [e.chat_id for e in (await listing.page(realm.listing, who, wanted)).entries]
 
 
@@ -46,8 +46,8 @@ async def test_one_sees_ones_own_and_what_is_shared_and_nothing_else(
     assert await ids(realm, admin) == [private, mine]
     assert await ids(realm, bob) == [his, mine]
     assert await ids(realm, other) == [foreign]
-    assert await ids(realm, bob, Wanted(whose="own")) == [his]
-    assert await ids(realm, bob, Wanted(whose="shared")) == [mine]
+    assert await ids(realm, bob, ListFilter(whose="own")) == [his]
+    assert await ids(realm, bob, ListFilter(whose="shared")) == [mine]
     assert [s.user_id for s in await listing.shares(realm.listing, admin, mine)] == [bob.user_id]
 
     await listing.unshare(realm.listing, realm.clock, admin, mine, bob.user_id)
@@ -103,7 +103,7 @@ async def test_who_saw_an_older_entry_is_told_so_and_changes_nothing(
     chat_id = await realm.chat(admin)
     seen = (await listing.find(realm.listing, admin, chat_id)).listed
     hints = KeptHints()
-    told = ToldListing(realm.listing, hints)
+    told = PublishingListing(realm.listing, hints)
     await listing.rename(realm.listing, admin, chat_id, "renamed meanwhile")
 
     for late in (
@@ -177,8 +177,8 @@ async def test_the_order_is_by_when_a_person_last_spoke(realm: Realm, admin: Pri
     after = (await listing.find(realm.listing, admin, first)).touched_at
     assert after > before
     assert await ids(realm, admin) == [first]
-    assert await ids(realm, admin, Wanted(archived=True)) == [second]
-    assert await ids(realm, admin, Wanted(archived=None)) == [first, second]
+    assert await ids(realm, admin, ListFilter(archived=True)) == [second]
+    assert await ids(realm, admin, ListFilter(archived=None)) == [first, second]
 
 
 async def test_only_what_a_person_says_touches_a_chat(realm: Realm, admin: Principal) -> None:
@@ -202,14 +202,14 @@ async def test_wanted_chats_are_found_by_status_label_and_title(
     )
     await listing.rename(realm.listing, admin, named, "100% of Ärger_s")
     await listing.label(realm.listing, admin, plain, ["work", "urgent"])
-    assert await ids(realm, admin, Wanted(statuses=frozenset({Status.RUNNING}))) == [running]
-    assert await ids(realm, admin, Wanted(label="urgent")) == [plain]
-    assert await ids(realm, admin, Wanted(label="urg")) == []
+    assert await ids(realm, admin, ListFilter(statuses=frozenset({Status.RUNNING}))) == [running]
+    assert await ids(realm, admin, ListFilter(label="urgent")) == [plain]
+    assert await ids(realm, admin, ListFilter(label="urg")) == []
     for text in ("100%", "ÄRGER", "r_s", "% OF"):
-        assert await ids(realm, admin, Wanted(title_has=text)) == [named], text
-    assert await ids(realm, admin, Wanted(title_has="r%s")) == [], "no wildcards"
+        assert await ids(realm, admin, ListFilter(title_has=text)) == [named], text
+    assert await ids(realm, admin, ListFilter(title_has="r%s")) == [], "no wildcards"
     with pytest.raises(FieldRefused):
-        await ids(realm, admin, Wanted(title_has="x" * 300))
+        await ids(realm, admin, ListFilter(title_has="x" * 300))
 
 
 @requirement("L93")
@@ -270,7 +270,7 @@ async def test_pins_come_first_and_once(realm: Realm, admin: Principal) -> None:
     assert second.after is None
 
     await listing.pin(realm.listing, admin, chats[3], pinned=False)
-    assert await ids(realm, admin, Wanted(pinned=True)) == [chats[0]]
+    assert await ids(realm, admin, ListFilter(pinned=True)) == [chats[0]]
 
 
 async def test_bounds_of_pins_labels_and_titles(
@@ -319,7 +319,7 @@ async def test_an_admin_oversees_chats_but_not_what_they_say(
     await realm.chat(await realm.another_org())
     await listing.rename(realm.listing, bob, his, "secret plan")
     await listing.label(realm.listing, bob, his, ["secret"])
-    page = await listing.oversee(realm.listing, admin, Wanted(title_has="nothing"), limit=1)
+    page = await listing.oversee(realm.listing, admin, ListFilter(title_has="nothing"), limit=1)
     assert [entry.chat_id for entry in page.entries] == [mine]
     page = await listing.oversee(realm.listing, admin, limit=1, after=page.after)
     (entry,) = page.entries
@@ -343,10 +343,14 @@ async def test_a_key_that_may_only_read_drives_nothing(realm: Realm, admin: Prin
 
 @pytest.mark.parametrize(
     "wanted",
-    [Wanted(title_has="needle"), Wanted(label="needle"), Wanted(statuses=frozenset(Status))],
+    [
+        ListFilter(title_has="needle"),
+        ListFilter(label="needle"),
+        ListFilter(statuses=frozenset(Status)),
+    ],
 )
 async def test_a_search_looks_at_so_many_chats_and_goes_on_after_them(
-    realm: Realm, admin: Principal, wanted: Wanted
+    realm: Realm, admin: Principal, wanted: ListFilter
 ) -> None:
     """A word that is nowhere must not read all of somebody's chats at once; what is further back is
     found by the next page."""
@@ -354,7 +358,7 @@ async def test_a_search_looks_at_so_many_chats_and_goes_on_after_them(
     await listing.rename(realm.listing, admin, first, "the needle")
     await listing.label(realm.listing, admin, first, ["needle"])
     hay = [await realm.chat(admin) for _ in range(7)]
-    told = ToldListing(realm.listing, KeptHints())
+    told = PublishingListing(realm.listing, KeptHints())
     found, after, pages = list[ChatId](), None, 0
     while pages == 0 or after is not None:
         page = await listing.page(told, admin, wanted, limit=5, after=after, looks_max=2)
@@ -373,7 +377,7 @@ async def test_what_is_shared_is_searched_whole_and_a_list_is_no_search(
     for chat_id in chats:
         await listing.rename(realm.listing, admin, chat_id, "the needle")
         await listing.share(realm.listing, realm.clock, admin, chat_id, bob.user_id)
-    shared = Wanted(title_has="needle", whose="shared")
+    shared = ListFilter(title_has="needle", whose="shared")
     page = await listing.page(realm.listing, bob, shared, looks_max=2)
     assert (len(page.entries), page.after) == (5, None)
     page = await listing.page(realm.listing, admin, looks_max=2)

@@ -11,12 +11,12 @@ from holdfast.adapters.postgres.policy import actor_parameters
 from holdfast.adapters.postgres.queries import load_query
 from holdfast.adapters.postgres.store import fetch_rows
 from holdfast.chats import listing
-from holdfast.chats.publishing_listing import ToldListing
+from holdfast.chats.publishing_listing import PublishingListing
 from holdfast.chats.steer import archive, unarchive
 from holdfast.domain.commands import SendMessage
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.ids import ChatId, Seq
-from holdfast.domain.policy import Action, Filter, Kind, Principal, rule_for
+from holdfast.domain.policy import Action, Filter, Principal, TargetKind, rule_for
 from holdfast.ports.listing import ListChanges, Mark
 from holdfast.stream.list_watcher import PING, Watcher, parse_mark
 from holdfast.stream.options import WatchCounters, WatchOptions
@@ -52,7 +52,7 @@ def ids(told: list[tuple[str, Any]]) -> list[tuple[str, str]]:
 
 
 async def changes(realm: Realm, who: Principal, since: Mark) -> ListChanges:
-    may = rule_for(who, Action.READ, Kind.CHAT)
+    may = rule_for(who, Action.READ, TargetKind.CHAT)
     return await realm.listing.changes(may, since, limit=100)
 
 
@@ -223,7 +223,7 @@ async def test_verbs_about_lists_tell_whose_list_they_changed(
     _, bob = await realm.add(admin, "Bob")
     chat_id = await realm.chat(admin)
     hints = KeptHints()
-    told = ToldListing(realm.listing, hints)
+    told = PublishingListing(realm.listing, hints)
     clock = realm.clock
 
     await listing.rename(told, admin, chat_id, "A name")
@@ -236,7 +236,10 @@ async def test_verbs_about_lists_tell_whose_list_they_changed(
     await listing.unshare(told, clock, admin, chat_id, bob.user_id)
     await listing.unshare(told, clock, admin, chat_id, bob.user_id)  # nothing to do
     nobody = principal(admin.org_id, bob.user_id)
-    assert await told.mark_read(rule_for(nobody, Action.READ, Kind.CHAT), chat_id, Seq(1)) is None
+    assert (
+        await told.mark_read(rule_for(nobody, Action.READ, TargetKind.CHAT), chat_id, Seq(1))
+        is None
+    )
 
     assert {hint.chat_id for hint in hints.published} == {chat_id}
     assert {hint.version for hint in hints.published} == {0}, "readers of the chat are told nothing"
@@ -248,7 +251,9 @@ async def test_verbs_about_lists_tell_whose_list_they_changed(
     assert (await listing.page(told, admin)).entries[0].title == "A name"
     assert await told.reached() > 0
     assert (await told.changed_for({b: Mark(1)}))[1] == {b}
-    assert (await told.changes(rule_for(admin, Action.READ, Kind.CHAT), Mark(1), limit=5)).entries
+    assert (
+        await told.changes(rule_for(admin, Action.READ, TargetKind.CHAT), Mark(1), limit=5)
+    ).entries
 
 
 class Unfiltered(PostgresListing):

@@ -10,14 +10,14 @@ import pytest
 from holdfast.adapters.postgres.store import PostgresStore
 from holdfast.chats import listing
 from holdfast.chats.ledger import Ledger
-from holdfast.chats.publishing_listing import ToldListing
+from holdfast.chats.publishing_listing import PublishingListing
 from holdfast.domain.commands import SendMessage
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.policy import Principal
 from holdfast.ports.bus import Bus
 from holdfast.ports.listing import Mark
 from holdfast.stream.list_watcher import Watcher, WatchKind
-from holdfast.stream.list_watchers import Watching
+from holdfast.stream.list_watchers import ListWatchers
 from holdfast.stream.options import WatchOptions
 from tests.support.builders import user
 from tests.support.buses import until
@@ -34,11 +34,11 @@ class Wired:
     realm: Realm
     server: FakeBusServer
     bus: Bus
-    watching: Watching
+    watching: ListWatchers
 
     @property
-    def told(self) -> ToldListing:
-        return ToldListing(self.realm.listing, self.bus)
+    def told(self) -> PublishingListing:
+        return PublishingListing(self.realm.listing, self.bus)
 
 
 @asynccontextmanager
@@ -46,7 +46,7 @@ async def wired(realm: Realm) -> AsyncGenerator[Wired]:
     server = FakeBusServer()
     async with (
         server.open() as bus,
-        Watching(realm.listing, bus, NEVER_POLLS) as watching,
+        ListWatchers(realm.listing, bus, NEVER_POLLS) as watching,
     ):
         yield Wired(realm, server, bus, watching)
 

@@ -22,30 +22,30 @@ from holdfast.domain.ids import OrgId, UserId
 from holdfast.domain.policy import (
     EVERY_SCOPE,
     POLICY,
+    AccessRule,
     Action,
     Condition,
-    Kind,
     OrgRole,
     Principal,
     Resource,
-    Rule,
     Scope,
+    TargetKind,
     allows,
     rule_for,
 )
-from holdfast.ports.listing import Wanted
+from holdfast.ports.listing import ListFilter
 from tests.requirements import requirement
 from tests.support.database import cloned_pool
 from tests.support.identity import principal
 
-ROWS: dict[Kind, str] = {
-    Kind.CHAT: "select c.id from chats as c where c.org_id = :org_id",
-    Kind.USER: "select u.id from users as u where u.org_id = :org_id",
-    Kind.API_KEY: "select k.id from api_keys as k where k.org_id = :org_id",
-    Kind.SIGN_IN: "select s.id from sign_ins as s inner join users as u on u.id = s.user_id"
+ROWS: dict[TargetKind, str] = {
+    TargetKind.CHAT: "select c.id from chats as c where c.org_id = :org_id",
+    TargetKind.USER: "select u.id from users as u where u.org_id = :org_id",
+    TargetKind.API_KEY: "select k.id from api_keys as k where k.org_id = :org_id",
+    TargetKind.SIGN_IN: "select s.id from sign_ins as s inner join users as u on u.id = s.user_id"
     " where u.org_id = :org_id",
-    Kind.AUDIT: "select l.org_id as id from audit_heads as l where l.org_id = :org_id",
-    Kind.SETTINGS: "select o.org_id as id from org_settings as o where o.org_id = :org_id",
+    TargetKind.AUDIT: "select l.org_id as id from audit_heads as l where l.org_id = :org_id",
+    TargetKind.SETTINGS: "select o.org_id as id from org_settings as o where o.org_id = :org_id",
 }
 ORGS, USERS, CHATS = 3, 8, 48
 CASES_MIN = 10_000  # per example
@@ -56,7 +56,7 @@ class Population:
     """Everybody and everything, as rows and as what the policy looks at."""
 
     people: list[Principal]
-    resources: dict[Kind, dict[UUID, Resource]]
+    resources: dict[TargetKind, dict[UUID, Resource]]
 
 
 def populate(random: Random, admins: float, shared: float) -> Population:
@@ -74,7 +74,7 @@ def populate(random: Random, admins: float, shared: float) -> Population:
         for _ in range(USERS)
     ]
 
-    def owned(kind: Kind, number: int) -> dict[UUID, Resource]:
+    def owned(kind: TargetKind, number: int) -> dict[UUID, Resource]:
         owners = [random.choice(people) for _ in range(number)]
         return {
             new(): Resource(kind=kind, org_id=owner.org_id, owner_id=owner.user_id)
@@ -83,7 +83,7 @@ def populate(random: Random, admins: float, shared: float) -> Population:
 
     chats = {
         chat_id: Resource(
-            kind=Kind.CHAT,
+            kind=TargetKind.CHAT,
             org_id=chat.org_id,
             owner_id=chat.owner_id,
             shared_with=frozenset(
@@ -94,24 +94,24 @@ def populate(random: Random, admins: float, shared: float) -> Population:
                 and random.random() < shared
             ),
         )
-        for chat_id, chat in owned(Kind.CHAT, CHATS).items()
+        for chat_id, chat in owned(TargetKind.CHAT, CHATS).items()
     }
     users: dict[UUID, Resource] = {
-        who.user_id: Resource(kind=Kind.USER, org_id=who.org_id, owner_id=who.user_id)
+        who.user_id: Resource(kind=TargetKind.USER, org_id=who.org_id, owner_id=who.user_id)
         for who in people
     }
     return Population(
         people,
         {
-            Kind.CHAT: chats,
-            Kind.USER: users,
-            Kind.API_KEY: owned(Kind.API_KEY, 24),
-            Kind.SIGN_IN: owned(Kind.SIGN_IN, 24),
-            Kind.AUDIT: dict[UUID, Resource](
-                {org: Resource(kind=Kind.AUDIT, org_id=org) for org in orgs}
+            TargetKind.CHAT: chats,
+            TargetKind.USER: users,
+            TargetKind.API_KEY: owned(TargetKind.API_KEY, 24),
+            TargetKind.SIGN_IN: owned(TargetKind.SIGN_IN, 24),
+            TargetKind.AUDIT: dict[UUID, Resource](
+                {org: Resource(kind=TargetKind.AUDIT, org_id=org) for org in orgs}
             ),
-            Kind.SETTINGS: dict[UUID, Resource](
-                {org: Resource(kind=Kind.SETTINGS, org_id=org) for org in orgs}
+            TargetKind.SETTINGS: dict[UUID, Resource](
+                {org: Resource(kind=TargetKind.SETTINGS, org_id=org) for org in orgs}
             ),
         },
     )
@@ -120,7 +120,7 @@ def populate(random: Random, admins: float, shared: float) -> Population:
 async def write(pool: Pool, all_of: Population) -> None:
     rows = all_of.resources
     many = pool.executemany
-    orgs = [(org,) for org in rows[Kind.AUDIT]]
+    orgs = [(org,) for org in rows[TargetKind.AUDIT]]
     await many("insert into organisations (id, name) values ($1, 'org')", orgs)
     await many("insert into audit_heads (org_id, seq, hash) values ($1, 0, '')", orgs)
     await many("insert into org_settings (org_id, version, said) values ($1, 1, '{}')", orgs)
@@ -133,35 +133,35 @@ async def write(pool: Pool, all_of: Population) -> None:
         " last_seq, last_queued_id, queue_length, owes_reply, compactable, compaction_requested,"
         " open_calls, epoch, attempt, attempts_forgiven)"
         " values ($1, $2, $3, 'idle', 1, 0, 0, 0, 0, 0, false, false, false, '[]', 0, 0, 0)",
-        [(chat_id, chat.org_id, chat.owner_id) for chat_id, chat in rows[Kind.CHAT].items()],
+        [(chat_id, chat.org_id, chat.owner_id) for chat_id, chat in rows[TargetKind.CHAT].items()],
     )
     await many(
         "insert into chat_shares (chat_id, user_id, org_id, shared_by) values ($1, $2, $3, $4)",
         [
             (chat_id, user_id, chat.org_id, chat.owner_id)
-            for chat_id, chat in rows[Kind.CHAT].items()
+            for chat_id, chat in rows[TargetKind.CHAT].items()
             for user_id in chat.shared_with
         ],
     )
     await many(
         "insert into api_keys (id, org_id, user_id, name, prefix, secret_hash, scopes)"
         " values ($1, $2, $3, '', '', sha256($1::uuid::text::bytea), '{read}')",
-        [(key_id, key.org_id, key.owner_id) for key_id, key in rows[Kind.API_KEY].items()],
+        [(key_id, key.org_id, key.owner_id) for key_id, key in rows[TargetKind.API_KEY].items()],
     )
     await many(
         "insert into sign_ins (id, user_id, token_hash, method, expires_at)"
         " values ($1, $2, sha256($1::uuid::text::bytea), 'password', now() + interval '1 day')",
-        [(sign_in_id, s.owner_id) for sign_in_id, s in rows[Kind.SIGN_IN].items()],
+        [(sign_in_id, s.owner_id) for sign_in_id, s in rows[TargetKind.SIGN_IN].items()],
     )
 
 
-def query_of(kind: Kind, rule: Rule) -> Query:
+def query_of(kind: TargetKind, rule: AccessRule) -> Query:
     conditions = [BLOCKS[kind, condition] for condition in rule.any_of]
     allowed = load_query("allow_open", *conditions, "allow_close").source
     return Query.compile(f"{ROWS[kind]}\n{allowed}")  # pyright: ignore[reportArgumentType]
 
 
-async def by_sql(pool: Pool, who: Principal, action: Action, kind: Kind) -> set[UUID]:
+async def by_sql(pool: Pool, who: Principal, action: Action, kind: TargetKind) -> set[UUID]:
     try:
         may = rule_for(who, action, kind)
     except NotAllowed:
@@ -172,10 +172,10 @@ async def by_sql(pool: Pool, who: Principal, action: Action, kind: Kind) -> set[
 
 async def listed_by_sql(pool: Pool, who: Principal, action: Action) -> set[UUID]:
     try:
-        may = rule_for(who, action, Kind.CHAT)
+        may = rule_for(who, action, TargetKind.CHAT)
     except NotAllowed:
         return set()
-    entries = await PostgresListing(pool).page(may, Wanted(archived=None), limit=10_000)
+    entries = await PostgresListing(pool).page(may, ListFilter(archived=None), limit=10_000)
     assert len({entry.chat_id for entry in entries}) == len(entries)
     return {entry.chat_id for entry in entries}
 
@@ -190,7 +190,7 @@ async def compare(template: str, all_of: Population) -> int:
             allowed = {r for r, resource in resources.items() if allows(who, action, resource)}
             assert await by_sql(pool, who, action, kind) == allowed, (who, action, kind)
             cases += len(resources)
-            if kind is Kind.CHAT and action in {Action.READ, Action.OVERSEE}:
+            if kind is TargetKind.CHAT and action in {Action.READ, Action.OVERSEE}:
                 assert await listed_by_sql(pool, who, action) == allowed, (who, action)
     return cases
 
@@ -220,7 +220,7 @@ async def test_a_filter_that_forgets_the_organisation_is_seen(
     template: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(
-        ROWS, Kind.CHAT, "select c.id from chats as c where :org_id::uuid = :org_id"
+        ROWS, TargetKind.CHAT, "select c.id from chats as c where :org_id::uuid = :org_id"
     )
     with pytest.raises(AssertionError):
         await compare(template, populate(Random(1), 0.5, 0.3))
@@ -231,7 +231,7 @@ async def test_a_filter_with_another_condition_is_seen(
     template: str, monkeypatch: pytest.MonkeyPatch, condition: Condition
 ) -> None:
     blocks: Any = BLOCKS
-    monkeypatch.setitem(blocks, (Kind.CHAT, condition), "allow_user_same_org")
+    monkeypatch.setitem(blocks, (TargetKind.CHAT, condition), "allow_user_same_org")
     with pytest.raises(AssertionError):
         await compare(template, populate(Random(1), 0.5, 0.3))
 
@@ -239,14 +239,16 @@ async def test_a_filter_with_another_condition_is_seen(
 def test_every_condition_of_every_rule_has_its_block() -> None:
     needed = {(kind, condition) for (_, kind), rule in POLICY.items() for condition in rule.any_of}
     assert needed == set(BLOCKS)
-    listable = {c for (_, k), r in POLICY.items() if k is Kind.CHAT for c in r.any_of}
+    listable = {c for (_, k), r in POLICY.items() if k is TargetKind.CHAT for c in r.any_of}
     assert listable == set(BRANCHES)
 
 
 @requirement("L128")
 def test_only_the_owner_makes_a_model_run() -> None:
     org, owner, other = OrgId(UUID(int=1)), UserId(UUID(int=2)), UserId(UUID(int=3))
-    chat = Resource(kind=Kind.CHAT, org_id=org, owner_id=owner, shared_with=frozenset({other}))
+    chat = Resource(
+        kind=TargetKind.CHAT, org_id=org, owner_id=owner, shared_with=frozenset({other})
+    )
     assert allows(principal(org, owner), Action.DRIVE, chat)
     for role in OrgRole:
         assert not allows(principal(org, other, role), Action.DRIVE, chat)
@@ -261,12 +263,14 @@ def test_what_can_hold_for_nothing_is_refused_before_anything_is_looked_up() -> 
     org, user = OrgId(UUID(int=1)), UserId(UUID(int=2))
     member = principal(org, user)
     for action, kind in (
-        (Action.READ, Kind.AUDIT),
-        (Action.OVERSEE, Kind.CHAT),
-        (Action.ADMINISTER, Kind.CHAT),
+        (Action.READ, TargetKind.AUDIT),
+        (Action.OVERSEE, TargetKind.CHAT),
+        (Action.ADMINISTER, TargetKind.CHAT),
     ):
         with pytest.raises(NotAllowed):
             rule_for(member, action, kind)
     with pytest.raises(NotAllowed):
-        rule_for(principal(org, user, scopes=frozenset({Scope.READ})), Action.DRIVE, Kind.CHAT)
-    assert rule_for(member, Action.READ, Kind.CHAT)[0] is member
+        rule_for(
+            principal(org, user, scopes=frozenset({Scope.READ})), Action.DRIVE, TargetKind.CHAT
+        )
+    assert rule_for(member, Action.READ, TargetKind.CHAT)[0] is member

@@ -15,7 +15,7 @@ from holdfast.domain.decide import decide
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.ids import ClientKey, Version
 from holdfast.domain.outcome import Outcome
-from holdfast.ports.store import Keyed, Stamp
+from holdfast.ports.store import IdempotencyKey, Stamp
 from tests.requirements import requirement
 from tests.support.builders import ORG, OWNER, user
 from tests.support.database import add_user, temporary_database
@@ -85,8 +85,8 @@ async def test_a_key_that_was_used_before_refuses_nobody_else(world: World) -> N
     assert (await world.load(used.chat_id)).version == chats[7].version, "not even a part of it"
 
 
-def _keyed(number: int) -> Keyed:
-    return Keyed(ClientKey(f"key {number}"), b"digest")
+def _keyed(number: int) -> IdempotencyKey:
+    return IdempotencyKey(ClientKey(f"key {number}"), b"digest")
 
 
 @requirement("R3")

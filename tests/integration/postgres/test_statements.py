@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 from holdfast.adapters.postgres.pool import PoolOptions, open_pool
-from holdfast.chats.idle_cache import Resting
+from holdfast.chats.idle_cache import IdleCache
 from holdfast.chats.ledger import Ledger
 from holdfast.domain.commands import (
     CommitStep,
@@ -133,7 +133,7 @@ async def test_a_whole_turn_with_watching_nobody_costs_three(tapped_world: Tappe
 async def test_a_turn_that_is_taken_costs_two(tapped_world: Tapped) -> None:
     world = tapped_world.world
     worker = await world.a_worker()
-    places, resting = AlwaysRoom(worker), Resting()
+    places, resting = AlwaysRoom(worker), IdleCache()
     world.ledger = Ledger(world.store, world.hints, world.clock, places, resting)
     chat = await world.create()
     before = tapped_world.tap.statements

@@ -8,7 +8,7 @@ import pytest
 import pytest_asyncio
 
 from holdfast.adapters.providers.prices import cost_micros
-from holdfast.adapters.providers.stream import ModelStream
+from holdfast.adapters.providers.stream import ProviderStream
 from holdfast.adapters.providers.transport import open_transport
 from holdfast.ports.models import TextDelta, Usage
 from holdfast_lab.chaos.harness.simulator import simulator_process
@@ -106,7 +106,7 @@ async def test_what_is_said_while_we_hang_up_is_billed_and_not_known(after: int)
         seen = 0
         async with (
             asyncio.timeout(30),
-            ModelStream(transport, endpoint_at(url, "gemini"), call) as s,
+            ProviderStream(transport, endpoint_at(url, "gemini"), call) as s,
         ):
             async for event in s:
                 seen += isinstance(event, TextDelta)

@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 
 from holdfast.adapters.providers.errors import ProviderError
-from holdfast.adapters.providers.stream import ModelStream
+from holdfast.adapters.providers.stream import ProviderStream
 from holdfast.adapters.providers.transport import open_transport
 from holdfast.domain.chat import ErrorKind
 from holdfast_lab.chaos.faults.models.outcomes import ODD, RACING
@@ -182,12 +182,12 @@ async def test_a_rejected_temperature_is_left_out_and_the_call_goes_through(wire
         endpoint = endpoint_at(url, wire, x_sim_fault="temperature-rejected", x_sim_times="1")
         call = call_for(wire, [user(PROMPT)], temperature=0.5)
         with pytest.raises(ProviderError) as refused:
-            async with ModelStream(transport, endpoint, call, DEADLINES):
+            async with ProviderStream(transport, endpoint, call, DEADLINES):
                 pass
         assert refused.value.rejected == "temperature"
 
         again = call_for(wire, [user(PROMPT)], temperature=None)
-        async with ModelStream(transport, endpoint, again, DEADLINES) as stream:
+        async with ProviderStream(transport, endpoint, again, DEADLINES) as stream:
             async for _ in stream:
                 pass
     assert stream.final is not None

@@ -9,7 +9,7 @@ import pytest
 
 from holdfast.adapters.providers import stream as stream_module
 from holdfast.adapters.providers.errors import ProviderError
-from holdfast.adapters.providers.stream import ModelStream
+from holdfast.adapters.providers.stream import ProviderStream
 from holdfast.adapters.providers.transport import Transport
 from holdfast.domain.chat import ErrorKind
 from holdfast_agent.addresses import is_public
@@ -25,7 +25,7 @@ HANG_S = 6.0
 
 def end_not_required(patch: pytest.MonkeyPatch) -> None:
     """Whatever came before the connection ended is taken for the reply (P1)."""
-    patch.setattr(ModelStream, "_finish", half_finish())
+    patch.setattr(ProviderStream, "_finish", half_finish())
 
 
 def no_silence_deadline(patch: pytest.MonkeyPatch) -> None:
@@ -40,12 +40,12 @@ def no_silence_deadline(patch: pytest.MonkeyPatch) -> None:
 
 def no_progress_deadline(patch: pytest.MonkeyPatch) -> None:
     """Pings keep a dead stream alive."""
-    intact: Any = ModelStream._check_clocks  # pyright: ignore[reportPrivateUsage]
+    intact: Any = ProviderStream._check_clocks  # pyright: ignore[reportPrivateUsage]
 
-    def lenient(self: ModelStream, *, progressed: bool) -> None:
+    def lenient(self: ProviderStream, *, progressed: bool) -> None:
         intact(self, progressed=True)
 
-    patch.setattr(ModelStream, "_check_clocks", lenient)
+    patch.setattr(ProviderStream, "_check_clocks", lenient)
 
 
 def redirects_followed(patch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from holdfast.adapters.providers import stream as stream_module
 from holdfast.adapters.providers.errors import ProviderError
-from holdfast.adapters.providers.stream import Deadlines, ModelStream
+from holdfast.adapters.providers.stream import Deadlines, ProviderStream
 from holdfast.adapters.providers.transport import Transport, open_transport
 from holdfast.adapters.providers.types import Endpoint, HeaderAuth
 from holdfast.domain.chat import ErrorKind
@@ -51,7 +51,7 @@ class Seen:
         self.events: list[Event] = []
         self.parts: tuple[Part, ...] = ()
         self.error: ProviderError | None = None
-        self.stream: ModelStream | None = None
+        self.stream: ProviderStream | None = None
 
 
 @asynccontextmanager
@@ -68,7 +68,7 @@ async def attempt(
 ) -> Seen:
     seen = Seen()
     call = call_for(endpoint.wire, [user("Hi")])
-    stream = seen.stream = ModelStream(opened, endpoint, call, deadlines, **options)
+    stream = seen.stream = ProviderStream(opened, endpoint, call, deadlines, **options)
     try:
         async with asyncio.timeout(SAFE_S), stream:
             async for event in stream:
@@ -369,7 +369,7 @@ async def test_a_large_prompt_is_sent_whole() -> None:
     large = "x" * 3_000_000
     async with serving(begun(MORE + FINISH + DONE)) as server, transport() as opened:
         call = call_for("chat", [user(large)])
-        async with asyncio.timeout(SAFE_S), ModelStream(opened, at(server), call) as stream:
+        async with asyncio.timeout(SAFE_S), ProviderStream(opened, at(server), call) as stream:
             assert [event async for event in stream]
     assert orjson.loads(server.requests[0].body)["messages"][0]["content"] == large
 
@@ -414,7 +414,7 @@ async def test_a_cancelled_reader_closes_the_socket_at_once() -> None:
 
 async def test_a_reader_that_leaves_early_closes_the_socket_and_keeps_the_partial() -> None:
     async with serving(begun(then="hang")) as server, transport() as opened:
-        stream = ModelStream(opened, at(server), call_for("chat", [user("Hi")]))
+        stream = ProviderStream(opened, at(server), call_for("chat", [user("Hi")]))
         async with stream:
             async for _ in stream:
                 break
@@ -429,7 +429,7 @@ async def test_a_slow_reader_is_not_cancelled_by_our_clocks() -> None:
     go_on = asyncio.Event()
     async with serving(begun(MORE, FINISH + DONE)) as server, transport() as opened:
         short = Deadlines(silence_s=1.0, progress_s=0.3, tail_s=0.1)
-        stream = ModelStream(opened, at(server), call_for("chat", [user("Hi")]), short)
+        stream = ProviderStream(opened, at(server), call_for("chat", [user("Hi")]), short)
         # Real time: the reader pauses for longer than the deadlines.
         asyncio.get_running_loop().call_later(1.2, go_on.set)
         async with asyncio.timeout(SAFE_S), stream:

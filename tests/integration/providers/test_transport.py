@@ -10,7 +10,7 @@ import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from holdfast.adapters.providers.errors import ProviderError
-from holdfast.adapters.providers.stream import Deadlines, ModelStream
+from holdfast.adapters.providers.stream import Deadlines, ProviderStream
 from holdfast.adapters.providers.transport import (
     AddressRefused,
     GuardedResolver,
@@ -59,7 +59,7 @@ class Names(AbstractResolver):
 async def refused(url: str, names: Names | None = None) -> ProviderError:
     endpoint = endpoint_for("chat", base_url=url, guarded=True)
     async with open_transport(lambda: NOW, resolver=names) as transport:
-        stream = ModelStream(transport, endpoint, call_for("chat", [user("Hi")]), Deadlines())
+        stream = ProviderStream(transport, endpoint, call_for("chat", [user("Hi")]), Deadlines())
         with pytest.raises(ProviderError) as caught:
             async with asyncio.timeout(60), stream:
                 pass
@@ -144,7 +144,7 @@ async def test_proxies_of_the_environment_are_ignored(monkeypatch: pytest.Monkey
         monkeypatch.setenv(name, "http://127.0.0.1:1")
     async with serving(handle) as server, open_transport(lambda: NOW) as transport:
         endpoint = endpoint_for("chat", base_url=server.url)
-        stream = ModelStream(transport, endpoint, call_for("chat", [user("Hi")]))
+        stream = ProviderStream(transport, endpoint, call_for("chat", [user("Hi")]))
         async with asyncio.timeout(60), stream:
             events = [event async for event in stream]
         assert events
@@ -159,7 +159,7 @@ async def test_many_streams_share_the_transport_and_leave_nothing() -> None:
         endpoint = endpoint_for("chat", base_url=server.url)
 
         async def one() -> None:
-            stream = ModelStream(transport, endpoint, call_for("chat", [user("Hi")]))
+            stream = ProviderStream(transport, endpoint, call_for("chat", [user("Hi")]))
             async with stream:
                 async for _ in stream:
                     pass

@@ -21,7 +21,15 @@ from holdfast.domain.ids import ChatId, ClientKey, UserId, VersionStamp
 from holdfast.domain.messages import Role
 from holdfast.domain.outcome import Answer, Outcome
 from holdfast.domain.parts import Text, ToolResult
-from holdfast.ports.store import JUST_THE_CHAT, Asking, Created, Keyed, Loaded, Stamp, Store
+from holdfast.ports.store import (
+    JUST_THE_CHAT,
+    Created,
+    IdempotencyKey,
+    Loaded,
+    LoadQuery,
+    Stamp,
+    Store,
+)
 from holdfast.settings import WrongSettings, read_settings
 from holdfast_lab.chaos.harness.private_redis import private_redis
 from tests.support.builders import user
@@ -84,22 +92,22 @@ class CountedCommits:
         self._store = store
         self.commits = 0
 
-    async def load(self, chat_id: ChatId, asking: Asking = JUST_THE_CHAT) -> Loaded | None:
+    async def load(self, chat_id: ChatId, asking: LoadQuery = JUST_THE_CHAT) -> Loaded | None:
         return await self._store.load(chat_id, asking)
 
-    async def create(self, outcome: Outcome, keyed: Keyed | None = None) -> Stamp | None:
+    async def create(self, outcome: Outcome, keyed: IdempotencyKey | None = None) -> Stamp | None:
         return await self._store.create(outcome, keyed)
 
     async def find_created(self, owner_id: UserId, key: ClientKey) -> Created | None:
         return await self._store.find_created(owner_id, key)
 
     async def keep_receipt(
-        self, chat_id: ChatId, keyed: Keyed, answer: Answer, stamp: VersionStamp
+        self, chat_id: ChatId, keyed: IdempotencyKey, answer: Answer, stamp: VersionStamp
     ) -> bool:
         return await self._store.keep_receipt(chat_id, keyed, answer, stamp)
 
     async def commit(
-        self, outcome: Outcome, *, fence: Fence | None = None, keyed: Keyed | None = None
+        self, outcome: Outcome, *, fence: Fence | None = None, keyed: IdempotencyKey | None = None
     ) -> Stamp | None:
         self.commits += 1
         return await self._store.commit(outcome, fence=fence, keyed=keyed)

@@ -20,7 +20,7 @@ from holdfast.bootstrap import Adapters, Server
 from holdfast.domain.chat import Status
 from holdfast.ports.models import Ask, Models, ModelStream, Usage
 from holdfast.telemetry.logs import logging_to
-from holdfast.telemetry.metrics import METRICS, Kind
+from holdfast.telemetry.metrics import METRICS, MetricKind
 from tests.support.builders import user
 from tests.support.buses import until
 from tests.support.replica import API_KEY, Replicas, ask, at_rest
@@ -93,7 +93,7 @@ async def test_every_metric_is_there_after_a_server_ran(cell: Replicas) -> None:
     assert types == {row.name: row.kind.value for row in OURS}
     assert text.count("# HELP holdfast_") == len(types)
     for row in OURS:
-        name = f"{row.name}_count" if row.kind is Kind.HISTOGRAM else row.name
+        name = f"{row.name}_count" if row.kind is MetricKind.HISTOGRAM else row.name
         labels = dict(row.labels or {})
         samples = re.findall(rf"(?m)^{name}(?:{{([^}}]*)}})? (\S+)$", text)
         assert samples, row.name

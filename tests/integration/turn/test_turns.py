@@ -21,7 +21,7 @@ from holdfast.domain.messages import Ending, Role
 from holdfast.domain.parts import Reasoning, Text, ToolCall, ToolResult
 from holdfast.ports.models import Usage
 from holdfast.turn.driver import Driver
-from holdfast.turn.interrupts import Nudges
+from holdfast.turn.interrupts import Interrupts
 from holdfast.turn.prompt import GO_ON
 from holdfast_lab.chaos.faults.models.documented import Documented, documented
 from holdfast_lab.chaos.harness.simulator import simulator_process
@@ -82,7 +82,7 @@ async def test_a_real_stream_is_handed_over_and_gone_on_with(turns: Turns, wire:
     words = " ".join(["one", *("more" for _ in range(40))])
     prompt = f'Go. [[sim: think "Well then." | say "{words}" | rate=20]]'
     chat = await turns.world.running(user(prompt, model=wire))
-    nudges = Nudges(chat)
+    nudges = Interrupts(chat)
     async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         task = group.create_task(turns.driver.drive(chat, nudges))
         async with turns.bus.subscribe(chat.chat_id) as news:
@@ -97,7 +97,7 @@ async def test_a_real_stream_is_handed_over_and_gone_on_with(turns: Turns, wire:
 
     await turns.world.leases.release(let_go.worker_id, [chat.chat_id])
     (found,) = await turns.world.acquire(await turns.world.a_worker())
-    ended = await turns.process().drive(found, Nudges(found))
+    ended = await turns.process().drive(found, Interrupts(found))
     assert ended.status is Status.IDLE, ended.error
     assert await turns.world.violations([chat.chat_id]) == []
 
@@ -108,7 +108,7 @@ async def test_an_interrupt_of_a_real_stream_keeps_what_was_shown(turns: Turns, 
     words = " ".join(["one two", *("more" for _ in range(1_000))])
     prompt = f'Go. [[sim: think "Well then." | say "{words}" | rate=20]]'
     chat = await turns.world.running(user(prompt, model=wire))
-    nudges = Nudges(chat)
+    nudges = Interrupts(chat)
     shown = b""
     async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         task = group.create_task(turns.driver.drive(chat, nudges))
@@ -136,7 +136,7 @@ async def test_a_single_step_turn_costs_three_statements_here(turns: Turns) -> N
     worker_id = await turns.world.a_worker()
     before = turns.tap.statements
     (found,) = await turns.world.acquire(worker_id)
-    ended = await turns.driver.drive(found, Nudges(found))
+    ended = await turns.driver.drive(found, Interrupts(found))
 
     assert ended.status is Status.IDLE
     assert ended.chat_id == chat.chat_id
@@ -155,7 +155,7 @@ async def test_a_turn_whose_history_cannot_be_read_does_not_fail(
     monkeypatch.setattr(PostgresHistory, "page", unreadable)
     chat = await turns.world.running(user("hello"))
     with pytest.raises(FormatUnknown):
-        await turns.driver.drive(chat, Nudges(chat))
+        await turns.driver.drive(chat, Interrupts(chat))
     assert await turns.world.load(chat.chat_id) == chat
 
 
@@ -179,7 +179,7 @@ async def test_every_fault_ends_a_turn_in_its_documented_state(turns: Turns, wir
     async def one(chat: Chat) -> None:
         row = asked[chat.chat_id]
         async with room:
-            ended = await _directed(turns, row.fault).drive(chat, Nudges(chat))
+            ended = await _directed(turns, row.fault).drive(chat, Interrupts(chat))
         problem = await _judge(turns, ended, row)
         if problem:
             wrong.append(f"{row.fault}: {problem}")

@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.adapters.postgres.pool import Pool
 from holdfast.domain.ids import UserId
-from holdfast.worker.fair_start import Ring
+from holdfast.worker.fair_start import FairStart
 from holdfast.worker.lease_context import chance_uuid
 from tests.support.builders import user
 from tests.support.world import postgres_world
@@ -40,7 +40,7 @@ async def acquires_until_all_had_a_turn(
 
 
 async def test_every_owner_gets_a_turn(pool: Pool) -> None:
-    ring = Ring(random.Random(1).random)
+    ring = FairStart(random.Random(1).random)
 
     assert await acquires_until_all_had_a_turn(pool, ring.start, ring.met) < 10 * OWNERS
 

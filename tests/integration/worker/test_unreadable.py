@@ -12,7 +12,7 @@ from holdfast.domain.commands import Await, CommitStep, SendMessage
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.ids import CallId, ChatId
 from holdfast.domain.parts import Need
-from holdfast.turn.interrupts import Nudges
+from holdfast.turn.interrupts import Interrupts
 from holdfast.worker import reconcile as sync
 from holdfast.worker.options import WorkerOptions
 from tests.requirements import requirement
@@ -63,7 +63,7 @@ async def test_one_unreadable_chat_beside_healthy_ones(place: Place, table: str)
         await cell.do(poison.chat_id, SendMessage(user("queued")), silently=True)
     await sql.execute(f"update {table} set format = 2 where chat_id = $1", poison.chat_id)
 
-    async def drive(chat: Chat, nudges: Nudges) -> Chat:
+    async def drive(chat: Chat, nudges: Interrupts) -> Chat:
         await cell.history.page(chat.chat_id, limit=10, as_of=chat.version)
         return await one.script.drive(chat, nudges)
 
@@ -102,7 +102,7 @@ async def test_a_sweep_goes_on_past_a_chat_that_fails(
 ) -> None:
     cell, sql = place.cell, place.sql
 
-    async def drive(chat: Chat, nudges: Nudges) -> Chat:
+    async def drive(chat: Chat, nudges: Interrupts) -> Chat:
         if chat.epoch > 1:
             return await one.script.drive(chat, nudges)
         step = CommitStep((asks("c1", needs=Need.ANSWER),))

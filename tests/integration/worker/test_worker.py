@@ -14,7 +14,7 @@ import pytest
 from holdfast.domain.chat import Chat
 from holdfast.domain.commands import CommitStep, FinishTurn, Interrupt
 from holdfast.domain.errors import FenceStale
-from holdfast.turn.interrupts import Nudges
+from holdfast.turn.interrupts import Interrupts
 from holdfast.worker.heartbeat import Beside, on_this_loop
 from holdfast.worker.options import LeaseTimings, WorkerOptions
 from tests.requirements import requirement
@@ -118,7 +118,7 @@ async def test_capacity_holds_while_several_acquire_at_once(cell: Cell) -> None:
 
 @requirement("L55")
 async def test_a_driver_that_fails_does_not_kill_the_worker(cell: Cell) -> None:
-    async def drive(chat: Chat, nudges: Nudges) -> Chat:
+    async def drive(chat: Chat, nudges: Interrupts) -> Chat:
         if chat.epoch == 1:
             raise RuntimeError("panic")
         return await one.script.drive(chat, nudges)
@@ -137,7 +137,7 @@ async def test_a_frozen_worker_is_fenced_and_its_late_commits_are_refused(cell: 
     zombies: list[Chat] = []
     heirs: list[Replica] = []
 
-    async def drive(chat: Chat, nudges: Nudges) -> Chat:
+    async def drive(chat: Chat, nudges: Interrupts) -> Chat:
         driven.append(chat)
         try:
             await asyncio.sleep(600)

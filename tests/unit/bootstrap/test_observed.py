@@ -7,7 +7,7 @@ import pytest
 from holdfast.bootstrap.observed import ObservedModels, ObservedStream, observed_drive
 from holdfast.domain.chat import Chat, Status
 from holdfast.ports.models import Ask, TextDelta
-from holdfast.turn.interrupts import Nudges
+from holdfast.turn.interrupts import Interrupts
 from tests.support.builders import CHAT, a_chat, user
 from tests.support.scripted import Failed, Hold, ScriptedModels, ScriptedStream, says
 from tests.support.virtual import run_virtually
@@ -78,7 +78,7 @@ def test_driving_is_timed_however_it_ends(fails: bool) -> None:
     took: list[float] = []
     chat = a_chat(Status.RUNNING)
 
-    async def drive(chat: Chat, nudges: Nudges) -> Chat:
+    async def drive(chat: Chat, nudges: Interrupts) -> Chat:
         await asyncio.sleep(3)
         assert not fails
         return chat
@@ -86,9 +86,9 @@ def test_driving_is_timed_however_it_ends(fails: bool) -> None:
     async def story() -> None:
         if fails:
             with pytest.raises(AssertionError):
-                await observed_drive(drive, took.append)(chat, Nudges(chat))
+                await observed_drive(drive, took.append)(chat, Interrupts(chat))
         else:
-            assert await observed_drive(drive, took.append)(chat, Nudges(chat)) is chat
+            assert await observed_drive(drive, took.append)(chat, Interrupts(chat)) is chat
 
     run_virtually(story())
     assert took == [3.0]

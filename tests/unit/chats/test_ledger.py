@@ -14,7 +14,7 @@ from holdfast.domain.errors import ChangedMeanwhile, ChatBusy
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId, ClientKey, UserId, Version, VersionStamp
 from holdfast.domain.outcome import Answer, Outcome
-from holdfast.ports.store import Created, Keyed, Stamp
+from holdfast.ports.store import Created, IdempotencyKey, Stamp
 from tests.support.builders import NOW, ORG, OWNER, a_tool, user
 from tests.support.doubles import HandClock, KeptHints, SeededIds
 from tests.support.fake_store import FakeStore
@@ -35,7 +35,7 @@ class Contended(FakeStore):
         self.committed: list[Outcome] = []
 
     @override
-    async def create(self, outcome: Outcome, keyed: Keyed | None = None) -> Stamp | None:
+    async def create(self, outcome: Outcome, keyed: IdempotencyKey | None = None) -> Stamp | None:
         return None if self.gone else await super().create(outcome, keyed)
 
     @override
@@ -44,7 +44,7 @@ class Contended(FakeStore):
 
     @override
     async def keep_receipt(
-        self, chat_id: ChatId, keyed: Keyed, answer: Answer, stamp: VersionStamp
+        self, chat_id: ChatId, keyed: IdempotencyKey, answer: Answer, stamp: VersionStamp
     ) -> bool:
         hook, self.before_receipt = self.before_receipt, None
         if hook is not None:
@@ -53,7 +53,7 @@ class Contended(FakeStore):
 
     @override
     async def commit(
-        self, outcome: Outcome, *, fence: Fence | None = None, keyed: Keyed | None = None
+        self, outcome: Outcome, *, fence: Fence | None = None, keyed: IdempotencyKey | None = None
     ) -> Stamp | None:
         if self.losses:
             self.losses -= 1

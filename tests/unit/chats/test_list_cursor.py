@@ -7,7 +7,7 @@ import pytest
 
 from holdfast.chats.listing import decode_cursor, encode_cursor
 from holdfast.domain.denials import FieldRefused
-from holdfast.ports.listing import Place
+from holdfast.ports.listing import ListPosition
 from tests.support.builders import CHAT
 
 
@@ -16,7 +16,7 @@ def cursor_of(said: str) -> str:
 
 
 def test_a_cursor_comes_back() -> None:
-    place = Place(datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=UTC), CHAT)
+    place = ListPosition(datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=UTC), CHAT)
     assert decode_cursor(encode_cursor(place)) == place
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 from typing_extensions import override
 
-from holdfast.chats.idle_cache import Resting
+from holdfast.chats.idle_cache import IdleCache
 from holdfast.chats.ledger import Ledger
 from holdfast.domain.chat import Chat, Status
 from holdfast.domain.commands import Archive, CommitStep, Create, FinishTurn, SendMessage, Unarchive
@@ -15,7 +15,7 @@ from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId
 from holdfast.domain.messages import Role
 from holdfast.domain.outcome import Outcome
-from holdfast.ports.store import JUST_THE_CHAT, Asking, Keyed, Loaded, Stamp
+from holdfast.ports.store import JUST_THE_CHAT, IdempotencyKey, Loaded, LoadQuery, Stamp
 from tests.support.builders import OWNER, a_chat, a_tool, open_call, reply, user
 from tests.support.doubles import AlwaysRoom, HandClock, KeptHints, SeededIds
 from tests.support.fake_store import FakeStore
@@ -34,19 +34,19 @@ class Unsure(FakeStore):
     full = False
 
     @override
-    async def load(self, chat_id: ChatId, asking: Asking = JUST_THE_CHAT) -> Loaded | None:
+    async def load(self, chat_id: ChatId, asking: LoadQuery = JUST_THE_CHAT) -> Loaded | None:
         self.loads += 1
         return await super().load(chat_id, asking)
 
     @override
-    async def create(self, outcome: Outcome, keyed: Keyed | None = None) -> Stamp | None:
+    async def create(self, outcome: Outcome, keyed: IdempotencyKey | None = None) -> Stamp | None:
         if self.full:
             raise TooManyChats(1)
         return await self._unsurely(await super().create(outcome, keyed))
 
     @override
     async def commit(
-        self, outcome: Outcome, *, fence: Fence | None = None, keyed: Keyed | None = None
+        self, outcome: Outcome, *, fence: Fence | None = None, keyed: IdempotencyKey | None = None
     ) -> Stamp | None:
         if self.full:
             raise TooManyBytes(1)
@@ -91,7 +91,7 @@ async def a_desk() -> Desk:
     store, hints = Unsure(HandClock()), KeptHints()
     room = AlwaysRoom(SeededIds(5).new_worker_id())
     await store.join(room.worker_id, name="here", ttl=TTL)
-    return Desk(store, hints, room, Ledger(store, hints, HandClock(), room, Resting()))
+    return Desk(store, hints, room, Ledger(store, hints, HandClock(), room, IdleCache()))
 
 
 async def test_what_is_made_and_what_is_said_are_taken_at_once() -> None:
@@ -214,7 +214,7 @@ async def test_a_repeat_is_known_though_nothing_was_loaded() -> None:
 
 
 def test_only_what_is_small_and_at_rest_is_remembered() -> None:
-    resting = Resting()
+    resting = IdleCache()
     for chat in (
         a_chat(Status.RUNNING),
         a_chat(Status.INTERRUPTING),
@@ -231,7 +231,7 @@ def test_only_what_is_small_and_at_rest_is_remembered() -> None:
 
 
 def test_who_has_been_silent_longest_is_forgotten_first() -> None:
-    resting, ids = Resting(chats_max=2), SeededIds()
+    resting, ids = IdleCache(chats_max=2), SeededIds()
     chats = [a_chat(chat_id=ids.new_chat_id()) for _ in range(3)]
     resting.note(chats[0])
     resting.note(chats[1])

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.cli.render.live import Ink, Live, LiveOptions
+from holdfast.cli.render.live import Ink, LiveRenderer, LiveRendererOptions
 from holdfast.cli.render.takeover import takeover_line
 from holdfast.cli.render.text import ASCII
 from tests.requirements import requirement
@@ -58,12 +58,12 @@ def written(inks: list[Ink], to: str | None = None) -> str:
     return "".join(ink.text for ink in inks if to in (None, ink.to))
 
 
-def fed(live: Live, *events: tuple[str, dict[str, Any]]) -> list[Ink]:
+def fed(live: LiveRenderer, *events: tuple[str, dict[str, Any]]) -> list[Ink]:
     return [ink for kind, data in events for ink in live.feed(kind, data)] + live.finish()
 
 
 def test_text_is_written_as_it_comes_and_not_again_when_it_is_committed() -> None:
-    live = Live()
+    live = LiveRenderer()
 
     assert live.feed("part", part(1, delta("Hel"))) == [Ink("answer", "Hel")]
     assert live.feed("part", part(2, delta("lo"))) == [Ink("answer", "lo")]
@@ -74,7 +74,7 @@ def test_text_is_written_as_it_comes_and_not_again_when_it_is_committed() -> Non
 
 def test_what_was_not_told_live_is_written_with_the_commit() -> None:
     inks = fed(
-        Live(),
+        LiveRenderer(),
         ("part", part(1, delta("Hel"))),
         ("message", message(2, "assistant", text("Hello there"))),
     )
@@ -84,7 +84,7 @@ def test_what_was_not_told_live_is_written_with_the_commit() -> None:
 
 def test_a_commit_that_says_something_else_is_written_whole() -> None:
     inks = fed(
-        Live(),
+        LiveRenderer(),
         ("part", part(1, delta("Hullo"))),
         ("message", message(2, "assistant", text("Hello"))),
     )
@@ -93,7 +93,7 @@ def test_a_commit_that_says_something_else_is_written_whole() -> None:
 
 
 def test_without_a_terminal_only_what_is_committed_is_written() -> None:
-    live = Live(LiveOptions(live=False))
+    live = LiveRenderer(LiveRendererOptions(live=False))
 
     inks = fed(
         live,
@@ -108,7 +108,7 @@ def test_without_a_terminal_only_what_is_committed_is_written() -> None:
 
 def test_an_abandoned_attempt_is_said_to_be_void() -> None:
     inks = fed(
-        Live(),
+        LiveRenderer(),
         ("part", part(1, delta("Hel"))),
         ("preview_reset", {"attempt": 2}),
         ("part", part(1, delta("Hello"), attempt=2)),
@@ -120,7 +120,7 @@ def test_an_abandoned_attempt_is_said_to_be_void() -> None:
 
 
 def test_a_call_and_its_result_stand_on_one_line() -> None:
-    live = Live()
+    live = LiveRenderer()
     asked = message(2, "assistant", call("c1", zone="Oslo"))
 
     first = live.feed("message", asked)
@@ -132,7 +132,7 @@ def test_a_call_and_its_result_stand_on_one_line() -> None:
 
 def test_parallel_calls_have_a_line_each_and_so_have_their_results() -> None:
     inks = fed(
-        Live(),
+        LiveRenderer(),
         ("message", message(2, "assistant", call("c1"), call("c2"))),
         ("message", message(3, "tool", result("c1", 1), result("c2", "no", failed=True))),
     )
@@ -142,7 +142,7 @@ def test_parallel_calls_have_a_line_each_and_so_have_their_results() -> None:
 
 def test_a_slow_call_tells_how_long_it_took() -> None:
     inks = fed(
-        Live(),
+        LiveRenderer(),
         ("message", message(2, "assistant", call("c1"))),
         ("message", message(3, "tool", result("c1", 1), created_at=LATER)),
     )
@@ -152,7 +152,7 @@ def test_a_slow_call_tells_how_long_it_took() -> None:
 
 @pytest.mark.parametrize("width", [20, 40, 80])
 def test_lines_of_calls_and_reasoning_fit_the_width(width: int) -> None:
-    live = Live(LiveOptions(width=width))
+    live = LiveRenderer(LiveRendererOptions(width=width))
     inks = fed(
         live,
         *(("part", part(n, delta("thinking on and on ", kind="reasoning"))) for n in range(1, 20)),
@@ -167,7 +167,7 @@ def test_lines_of_calls_and_reasoning_fit_the_width(width: int) -> None:
 
 
 def test_reasoning_is_written_as_it_comes_on_one_line_and_no_further() -> None:
-    live = Live(LiveOptions(width=20))
+    live = LiveRenderer(LiveRendererOptions(width=20))
 
     seen = [
         written(live.feed("part", part(n, delta(said, kind="reasoning"))))
@@ -180,7 +180,7 @@ def test_reasoning_is_written_as_it_comes_on_one_line_and_no_further() -> None:
 def test_reasoning_that_was_shown_live_is_not_shown_again() -> None:
     thought = {"kind": "reasoning", "text": "hm", "finished_at": None}
     inks = fed(
-        Live(),
+        LiveRenderer(),
         ("part", part(1, delta("hm", kind="reasoning"), delta("Yes", index=1))),
         ("message", message(2, "assistant", thought, text("Yes"))),
     )
@@ -189,7 +189,7 @@ def test_reasoning_that_was_shown_live_is_not_shown_again() -> None:
 
 
 def test_of_a_snapshot_only_the_tail_is_shown() -> None:
-    live = Live(LiveOptions(tail=2))
+    live = LiveRenderer(LiveRendererOptions(tail=2))
     inks = fed(
         live,
         ("history_reset", {"from": 1, "older": 7}),
@@ -202,7 +202,7 @@ def test_of_a_snapshot_only_the_tail_is_shown() -> None:
 
 
 def test_a_second_snapshot_repeats_no_message() -> None:
-    live = Live()
+    live = LiveRenderer()
     snapshot = [
         ("history_reset", {"from": 1, "older": None}),
         ("message", message(1, "user", text("hi"))),
@@ -219,7 +219,7 @@ def test_a_second_snapshot_repeats_no_message() -> None:
 @requirement("L146")
 def test_snapshot_with_other_messages_of_the_same_number_is_written() -> None:
     """A failover lost what was written; the numbers came again."""
-    live = Live(LiveOptions(marks=ASCII))
+    live = LiveRenderer(LiveRendererOptions(marks=ASCII))
     fed(
         live,
         ("message", message(1, "user", text("hi"))),
@@ -240,7 +240,7 @@ def test_snapshot_with_other_messages_of_the_same_number_is_written() -> None:
 
 
 def test_an_edit_shows_what_is_said_instead() -> None:
-    live = Live()
+    live = LiveRenderer()
     fed(live, ("message", message(1, "user", text("hi"))))
 
     inks = fed(
@@ -254,7 +254,7 @@ def test_an_edit_shows_what_is_said_instead() -> None:
 
 
 def test_ones_own_words_are_not_echoed() -> None:
-    live = Live()
+    live = LiveRenderer()
     live.own(1)
 
     assert fed(live, ("message", message(1, "user", text("hi")))) == []
@@ -262,7 +262,7 @@ def test_ones_own_words_are_not_echoed() -> None:
 
 def test_nothing_that_a_model_says_can_move_the_cursor() -> None:
     evil = "a\x1b[2Jb\x1b]0;owned\x07c\x9b1md\re"
-    live = Live()
+    live = LiveRenderer()
     inks = fed(
         live,
         ("part", part(1, delta(evil))),
@@ -277,7 +277,7 @@ def test_nothing_that_a_model_says_can_move_the_cursor() -> None:
 
 
 def test_a_pipe_gets_every_byte_of_an_answer() -> None:
-    live = Live(LiveOptions(live=False))
+    live = LiveRenderer(LiveRendererOptions(live=False))
 
     inks = fed(live, ("message", message(2, "assistant", text("a\x1b[1m\r\nb"))))
 
@@ -285,7 +285,7 @@ def test_a_pipe_gets_every_byte_of_an_answer() -> None:
 
 
 def test_troubles_are_told_in_a_line_each() -> None:
-    live = Live(LiveOptions(marks=ASCII, chat="0197"))
+    live = LiveRenderer(LiveRendererOptions(marks=ASCII, chat="0197"))
     error = {"sentence": "The provider is busy."}
     action = {"kind": "approval", "calls": [{"call_id": "c1", "tool": "rm", "seq": 2}]}
     asked = {"kind": "answer", "calls": [{"call_id": "c2", "tool": "ask", "seq": 2}]}
@@ -315,7 +315,7 @@ def test_troubles_are_told_in_a_line_each() -> None:
 def test_an_answer_that_was_interrupted_says_so() -> None:
     cut = message(2, "assistant", text("Hel"), ending="interrupted")
 
-    assert written(fed(Live(), ("message", cut))) == "Hel\n— interrupted\n"
+    assert written(fed(LiveRenderer(), ("message", cut))) == "Hel\n— interrupted\n"
 
 
 # A worker was lost.
@@ -356,7 +356,9 @@ def test_the_quiet_line_stands_between_what_is_kept_and_what_is_continued() -> N
     kept = message(2, "assistant", text("so far"), ending="cut", takeover=takeover(kept=True))
     rest = message(3, "assistant", text("and on"))
 
-    inks = fed(Live(), ("part", part(1, delta("so "))), ("message", kept), ("message", rest))
+    inks = fed(
+        LiveRenderer(), ("part", part(1, delta("so "))), ("message", kept), ("message", rest)
+    )
 
     assert written(inks) == f"so far\n{QUIET}\nand on\n"
     assert [ink.style for ink in inks if "worker lost" in ink.text] == ["dim"]
@@ -365,14 +367,14 @@ def test_the_quiet_line_stands_between_what_is_kept_and_what_is_continued() -> N
 def test_the_quiet_line_stands_before_an_answer_that_was_begun_anew() -> None:
     anew = message(2, "assistant", text("anew"), takeover=takeover())
 
-    assert written(fed(Live(), ("message", anew))) == f"{QUIET}anew\n"
-    live = fed(Live(), ("part", part(1, delta("an"))), ("message", anew))
+    assert written(fed(LiveRenderer(), ("message", anew))) == f"{QUIET}anew\n"
+    live = fed(LiveRenderer(), ("part", part(1, delta("an"))), ("message", anew))
     assert written(live) == f"anew\n{QUIET}", "what was written is not taken back"
 
 
 @pytest.mark.parametrize("is_live", [True, False])
 def test_the_quiet_line_stands_behind_the_results_of_tools(is_live: bool) -> None:
-    live = Live(LiveOptions(live=is_live))
+    live = LiveRenderer(LiveRendererOptions(live=is_live))
 
     inks = fed(
         live,

@@ -39,7 +39,7 @@ def a_message(body: MessageBody, seq: int = 1) -> Message:
     return Message(seq=Seq(seq), body=body, revision=Version(6), epoch=Epoch(1), created_at=NOW)
 
 
-def kinds(told: list[events.Told]) -> list[tuple[str, int]]:
+def kinds(told: list[events.ReaderEvent]) -> list[tuple[str, int]]:
     return [(event.kind.value, event.place) for event in told]
 
 

@@ -6,13 +6,13 @@ import pytest
 
 from holdfast.domain.denials import NotAllowed
 from holdfast.domain.ids import OrgId, UserId
-from holdfast.domain.policy import Action, Kind, OrgRole, Resource, Scope, allows, rule_for
+from holdfast.domain.policy import Action, OrgRole, Resource, Scope, TargetKind, allows, rule_for
 from tests.support.builders import ORG, OWNER
 from tests.support.identity import principal
 
 OTHER = UserId(UUID(int=5))
 ELSEWHERE = OrgId(UUID(int=6))
-CHAT = Resource(kind=Kind.CHAT, org_id=ORG, owner_id=OWNER, shared_with=frozenset({OTHER}))
+CHAT = Resource(kind=TargetKind.CHAT, org_id=ORG, owner_id=OWNER, shared_with=frozenset({OTHER}))
 OWN, READER = principal(ORG, OWNER), principal(ORG, OTHER)
 STRANGER = principal(ORG, UserId(UUID(int=8)))
 ADMIN = principal(ORG, STRANGER.user_id, OrgRole.ADMIN)
@@ -27,7 +27,7 @@ def test_a_chat_is_its_owners_and_to_be_read_by_those_it_is_shared_with() -> Non
 
 
 def test_people_of_one_organisation_see_each_other_and_nobody_beyond() -> None:
-    user = Resource(kind=Kind.USER, org_id=ORG, owner_id=OTHER)
+    user = Resource(kind=TargetKind.USER, org_id=ORG, owner_id=OTHER)
     assert allows(STRANGER, Action.READ, user)
     assert not allows(principal(ELSEWHERE, OTHER), Action.READ, user)
     assert allows(READER, Action.CHANGE, user)
@@ -39,13 +39,13 @@ def test_a_credential_is_good_for_its_scopes_only() -> None:
     assert allows(reads, Action.READ, CHAT)
     assert not allows(reads, Action.DRIVE, CHAT)
     with pytest.raises(NotAllowed, match="lacks the scope write"):
-        rule_for(reads, Action.DRIVE, Kind.CHAT)
+        rule_for(reads, Action.DRIVE, TargetKind.CHAT)
 
 
 def test_what_no_rule_allows_nobody_may() -> None:
-    assert not allows(ADMIN, Action.DRIVE, Resource(kind=Kind.AUDIT, org_id=ORG))
+    assert not allows(ADMIN, Action.DRIVE, Resource(kind=TargetKind.AUDIT, org_id=ORG))
     with pytest.raises(NotAllowed, match="no role may drive a audit"):
-        rule_for(ADMIN, Action.DRIVE, Kind.AUDIT)
+        rule_for(ADMIN, Action.DRIVE, TargetKind.AUDIT)
     with pytest.raises(NotAllowed, match="only an admin"):
-        rule_for(OWN, Action.READ, Kind.AUDIT)
-    assert rule_for(ADMIN, Action.READ, Kind.AUDIT)[0] is ADMIN
+        rule_for(OWN, Action.READ, TargetKind.AUDIT)
+    assert rule_for(ADMIN, Action.READ, TargetKind.AUDIT)[0] is ADMIN

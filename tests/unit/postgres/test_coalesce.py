@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from holdfast.adapters.postgres.coalesce import TOGETHER_MAX, Together
+from holdfast.adapters.postgres.coalesce import TOGETHER_MAX, Coalescer
 from holdfast.domain.errors import FormatUnknown, Unavailable
 from tests.requirements import requirement
 
@@ -44,12 +44,12 @@ def database() -> Database:
 
 
 @pytest.fixture
-def together(database: Database) -> Together[int, int]:
-    return Together(database.one, database.many)
+def together(database: Database) -> Coalescer[int, int]:
+    return Coalescer(database.one, database.many)
 
 
 async def test_whoever_is_alone_asks_alone(
-    database: Database, together: Together[int, int]
+    database: Database, together: Coalescer[int, int]
 ) -> None:
     assert await together.ask(1) == 10
     assert await together.ask(2) == 20
@@ -57,14 +57,14 @@ async def test_whoever_is_alone_asks_alone(
 
 
 async def test_a_crowd_is_one_statement_and_each_gets_its_own(
-    database: Database, together: Together[int, int]
+    database: Database, together: Coalescer[int, int]
 ) -> None:
     assert await asyncio.gather(*map(together.ask, (3, 1, 2, 1))) == [30, 10, 20, 10]
     assert database.statements == [[3, 1, 2, 1]]
 
 
 async def test_who_comes_while_others_wait_for_their_answer_is_not_kept(
-    database: Database, together: Together[int, int]
+    database: Database, together: Coalescer[int, int]
 ) -> None:
     database.open.clear()
     first = asyncio.gather(together.ask(1), together.ask(2))
@@ -78,7 +78,7 @@ async def test_who_comes_while_others_wait_for_their_answer_is_not_kept(
 
 
 async def test_a_crowd_beyond_measure_is_several_statements(
-    database: Database, together: Together[int, int]
+    database: Database, together: Coalescer[int, int]
 ) -> None:
     numbers = range(2 * TOGETHER_MAX + 5)
     assert await asyncio.gather(*map(together.ask, numbers)) == [10 * each for each in numbers]
@@ -86,7 +86,7 @@ async def test_a_crowd_beyond_measure_is_several_statements(
 
 
 async def test_what_fails_fails_for_all_of_them_and_for_nobody_later(
-    database: Database, together: Together[int, int]
+    database: Database, together: Coalescer[int, int]
 ) -> None:
     database.refuses = True
     found = await asyncio.gather(*map(together.ask, (1, 2, 3)), return_exceptions=True)
@@ -98,7 +98,7 @@ async def test_what_fails_fails_for_all_of_them_and_for_nobody_later(
 @requirement("L137")
 @pytest.mark.parametrize("unreadable", [1, 3])
 async def test_an_unreadable_row_refuses_only_its_own_caller(
-    database: Database, together: Together[int, int], unreadable: int
+    database: Database, together: Coalescer[int, int], unreadable: int
 ) -> None:
     """Whether its caller asked for the others or was asked for."""
     database.unreadable = unreadable
@@ -110,7 +110,7 @@ async def test_an_unreadable_row_refuses_only_its_own_caller(
 
 
 async def test_who_asked_alone_is_refused_once(
-    database: Database, together: Together[int, int]
+    database: Database, together: Coalescer[int, int]
 ) -> None:
     database.unreadable = 1
     with pytest.raises(FormatUnknown):
@@ -120,7 +120,7 @@ async def test_who_asked_alone_is_refused_once(
 
 @pytest.mark.parametrize("rounds", [0, 1, 3])
 async def test_whoever_leaves_takes_nobody_along(
-    database: Database, together: Together[int, int], rounds: int
+    database: Database, together: Coalescer[int, int], rounds: int
 ) -> None:
     """Before it asked for the others, in that very moment, and while it waits for the answer."""
     database.open.clear()
@@ -135,7 +135,9 @@ async def test_whoever_leaves_takes_nobody_along(
     assert found[1:] == [20, 30]
 
 
-async def test_one_of_the_crowd_may_leave(database: Database, together: Together[int, int]) -> None:
+async def test_one_of_the_crowd_may_leave(
+    database: Database, together: Coalescer[int, int]
+) -> None:
     database.open.clear()
     tasks = [asyncio.ensure_future(together.ask(number)) for number in (1, 2, 3)]
     await database.asked.wait()

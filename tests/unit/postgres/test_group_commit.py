@@ -12,9 +12,9 @@ from holdfast.adapters.postgres.group_commit import (
     STUCK_S,
     TOGETHER_MAX,
     WEIGHT_MAX,
-    LaneCounters,
-    Lanes,
-    Manners,
+    BatchPolicy,
+    GroupCommit,
+    GroupCommitCounters,
 )
 from holdfast.domain.errors import Unavailable
 from tests.support.virtual import virtual_runner as virtual_runner
@@ -68,35 +68,35 @@ def database() -> Database:
 
 
 @pytest.fixture
-def lanes(database: Database) -> Lanes[None, int, int]:
+def lanes(database: Database) -> GroupCommit[None, int, int]:
     return lanes_to(database)
 
 
-def lanes_to(database: Database) -> Lanes[None, int, int]:
+def lanes_to(database: Database) -> GroupCommit[None, int, int]:
     """Even and odd numbers do not go together, nor do two with the same last two digits."""
-    manners: Manners[int] = Manners(
+    manners: BatchPolicy[int] = BatchPolicy(
         kind=lambda number: number % 2,
         subject=lambda number: number % 100,
         weight=lambda number: WEIGHT_MAX if number in HEAVY else 1,
         undone=lambda error: isinstance(error, RefusedError),
     )
-    return Lanes(database.enter, database.one, database.many, manners, wait_s=10.0)
+    return GroupCommit(database.enter, database.one, database.many, manners, wait_s=10.0)
 
 
-async def asked(lanes: Lanes[None, int, int], *numbers: int) -> "list[asyncio.Task[int]]":
+async def asked(lanes: GroupCommit[None, int, int], *numbers: int) -> "list[asyncio.Task[int]]":
     tasks = [asyncio.create_task(lanes.ask(number)) for number in numbers]
     await asyncio.sleep(0)
     return tasks
 
 
-async def crowd(lanes: Lanes[None, int, int], *numbers: int) -> "list[asyncio.Task[int]]":
+async def crowd(lanes: GroupCommit[None, int, int], *numbers: int) -> "list[asyncio.Task[int]]":
     """Those before whom all lanes are taken, by numbers that nobody else has."""
     await asked(lanes, *(1001 + 2 * lane for lane in range(LANES)))
     return await asked(lanes, *numbers)
 
 
 async def test_on_a_calm_server_each_goes_at_once_and_alone(
-    database: Database, lanes: Lanes[None, int, int]
+    database: Database, lanes: GroupCommit[None, int, int]
 ) -> None:
     tasks = await asked(lanes, *range(LANES))
     assert database.statements == [[number] for number in range(LANES)]
@@ -105,7 +105,7 @@ async def test_on_a_calm_server_each_goes_at_once_and_alone(
 
 
 async def test_a_connection_sees_the_error_of_what_went_together(
-    database: Database, lanes: Lanes[None, int, int]
+    database: Database, lanes: GroupCommit[None, int, int]
 ) -> None:
     first = await crowd(lanes, 6, 4, 8)
     database.away = True
@@ -117,19 +117,19 @@ async def test_a_connection_sees_the_error_of_what_went_together(
 
 
 async def test_who_waits_for_a_lane_goes_together_and_each_gets_its_own(
-    database: Database, lanes: Lanes[None, int, int]
+    database: Database, lanes: GroupCommit[None, int, int]
 ) -> None:
     tasks = await crowd(lanes, 6, 4, 8)
     assert len(database.statements) == LANES
-    assert lanes.counters == LaneCounters(waiting=3)
+    assert lanes.counters == GroupCommitCounters(waiting=3)
     database.gate.set()
     assert await asyncio.gather(*tasks) == [60, 40, 80]
     assert database.statements[LANES:] == [[6, 4, 8]]
-    assert lanes.counters == LaneCounters(together=3)
+    assert lanes.counters == GroupCommitCounters(together=3)
 
 
 async def test_no_more_go_together_than_the_first_can_wait_for(
-    database: Database, lanes: Lanes[None, int, int]
+    database: Database, lanes: GroupCommit[None, int, int]
 ) -> None:
     numbers = [*range(0, 4 * TOGETHER_MAX, 2)]
     tasks = await crowd(lanes, *numbers)
@@ -139,7 +139,7 @@ async def test_no_more_go_together_than_the_first_can_wait_for(
 
 
 async def test_kinds_and_the_same_subject_stay_apart_and_in_order(
-    database: Database, lanes: Lanes[None, int, int]
+    database: Database, lanes: GroupCommit[None, int, int]
 ) -> None:
     tasks = await crowd(lanes, 2, 3, 102, 4, 202)
     database.gate.set()
@@ -149,7 +149,7 @@ async def test_kinds_and_the_same_subject_stay_apart_and_in_order(
 
 
 async def test_a_no_to_one_of_them_is_nobody_elses(
-    database: Database, lanes: Lanes[None, int, int]
+    database: Database, lanes: GroupCommit[None, int, int]
 ) -> None:
     database.refused = {4}
     tasks = await crowd(lanes, 2, 4, 6)
@@ -158,11 +158,11 @@ async def test_a_no_to_one_of_them_is_nobody_elses(
     assert (two, six) == (20, 60)
     assert isinstance(four, RefusedError)
     assert sorted(number for number in database.stored if number < 1000) == [2, 6]
-    assert lanes.counters == LaneCounters(together=3, apart=3)
+    assert lanes.counters == GroupCommitCounters(together=3, apart=3)
 
 
 async def test_where_nobody_knows_everybody_hears_so_and_nothing_is_tried_again(
-    database: Database, lanes: Lanes[None, int, int]
+    database: Database, lanes: GroupCommit[None, int, int]
 ) -> None:
     tasks = await crowd(lanes, 2, 4)
     database.away = True
@@ -173,7 +173,7 @@ async def test_where_nobody_knows_everybody_hears_so_and_nothing_is_tried_again(
 
 
 async def test_whoever_leaves_takes_nobody_along(
-    database: Database, lanes: Lanes[None, int, int]
+    database: Database, lanes: GroupCommit[None, int, int]
 ) -> None:
     two, four, six = await crowd(lanes, 2, 4, 6)
     two.cancel()
@@ -196,7 +196,7 @@ async def test_whoever_leaves_takes_nobody_along(
 
 
 async def test_lanes_that_nobody_gives_back_do_not_slow_the_others(
-    database: Database, lanes: Lanes[None, int, int]
+    database: Database, lanes: GroupCommit[None, int, int]
 ) -> None:
     stuck = await asked(lanes, *(1001 + 2 * lane for lane in range(LANES)))
     locked, database.gate = database.gate, asyncio.Event()
@@ -212,7 +212,9 @@ async def test_lanes_that_nobody_gives_back_do_not_slow_the_others(
     assert await asyncio.gather(*stuck) == [10010, 10030, 10050]
 
 
-async def test_what_is_heavy_goes_alone(database: Database, lanes: Lanes[None, int, int]) -> None:
+async def test_what_is_heavy_goes_alone(
+    database: Database, lanes: GroupCommit[None, int, int]
+) -> None:
     tasks = await crowd(lanes, 2, 4, 208, 310, 6)
     database.gate.set()
     await asyncio.gather(*tasks)
@@ -220,7 +222,7 @@ async def test_what_is_heavy_goes_alone(database: Database, lanes: Lanes[None, i
 
 
 async def test_a_no_is_heard_also_where_there_are_few_connections(
-    database: Database, lanes: Lanes[None, int, int]
+    database: Database, lanes: GroupCommit[None, int, int]
 ) -> None:
     """Whoever goes again alone needs one, and nobody keeps another one meanwhile."""
     database.refused = {4}
@@ -233,7 +235,7 @@ async def test_a_no_is_heard_also_where_there_are_few_connections(
 
 
 async def test_whoever_left_is_not_tried_again_alone(
-    database: Database, lanes: Lanes[None, int, int]
+    database: Database, lanes: GroupCommit[None, int, int]
 ) -> None:
     database.refused = {4}
     two, four, six = await crowd(lanes, 2, 4, 6)
@@ -251,7 +253,7 @@ async def test_whoever_left_is_not_tried_again_alone(
 
 
 async def test_where_there_is_no_way_whoever_waits_is_told(
-    database: Database, lanes: Lanes[None, int, int], monkeypatch: pytest.MonkeyPatch
+    database: Database, lanes: GroupCommit[None, int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tasks = await crowd(lanes, 2, 4)
 
@@ -267,7 +269,7 @@ async def test_where_there_is_no_way_whoever_waits_is_told(
 
 
 async def test_whoever_waits_too_long_is_told_and_nothing_is_done(
-    database: Database, lanes: Lanes[None, int, int], monkeypatch: pytest.MonkeyPatch
+    database: Database, lanes: GroupCommit[None, int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lanes, "_wait_s", 0.0)
     (task,) = await crowd(lanes, 2)

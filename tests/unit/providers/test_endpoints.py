@@ -9,7 +9,7 @@ import pytest
 from holdfast.adapters.providers.endpoints import VENDORS, AwsKeys, Vendor, endpoint_of
 from holdfast.adapters.providers.errors import incomplete
 from holdfast.adapters.providers.history import prompt_of
-from holdfast.adapters.providers.reply import Reply, Slot
+from holdfast.adapters.providers.reply import ReplyBuilder, Slot
 from holdfast.adapters.providers.shaping import encode
 from holdfast.adapters.providers.transport import authorised
 from holdfast.adapters.providers.types import (
@@ -152,7 +152,7 @@ class EchoWire:
 
 class EchoDecoder:
     def __init__(self) -> None:
-        self._reply = Reply()
+        self._reply = ReplyBuilder()
         self._slot: Slot | None = None
         self.usage = Usage()
         self.ended = self.closed = self.counted = False

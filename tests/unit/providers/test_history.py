@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from holdfast.adapters.providers.history import (
     CONTINUE,
     LOST,
-    Answered,
-    Asked,
     Entry,
-    Said,
+    ModelEntry,
+    ResultsEntry,
+    UserEntry,
     prompt_of,
 )
 from holdfast.domain.ids import CallId
@@ -47,12 +47,12 @@ def entries(*history: MessageBody, dialect: str = "anthropic") -> list[Entry]:
 
 
 def texts(entry: Entry) -> list[str]:
-    assert isinstance(entry, (Said, Asked))
+    assert isinstance(entry, (ModelEntry, UserEntry))
     return [part.text for part in entry.parts if isinstance(part, Text)]
 
 
 def answered(entry: Entry) -> list[tuple[str, Any, bool]]:
-    assert isinstance(entry, Answered)
+    assert isinstance(entry, ResultsEntry)
     return [(result.call_id, result.output, result.failed) for result in entry.results]
 
 
@@ -88,7 +88,7 @@ def test_a_call_without_a_result_gets_one_that_says_so() -> None:
 def test_a_result_without_a_call_is_dropped() -> None:
     history = (user("Hi"), results(tool_result("ghost")), assistant(Text("Yes")), user("Well?"))
 
-    assert [type(entry) for entry in entries(*history)] == [Asked, Said, Asked]
+    assert [type(entry) for entry in entries(*history)] == [UserEntry, ModelEntry, UserEntry]
 
 
 @pytest.mark.requirement("L31")
@@ -115,7 +115,7 @@ def test_provider_executed_results_sit_right_behind_their_call() -> None:
 
     entry = entries(user("Hi"), said, results(tool_result("a")))[1]
 
-    assert isinstance(entry, Said)
+    assert isinstance(entry, ModelEntry)
     assert entry.parts[:3] == [Text("Look"), search, found]
     assert [type(part) for part in entry.parts] == [Text, ToolCall, ToolResult, ToolCall]
 
@@ -132,17 +132,17 @@ def test_half_of_a_provider_executed_pair_is_dropped_unless_the_provider_is_stil
     )
 
     cut = entries(user("Hi"), assistant(Text("Look"), search, orphan), user("Well?"))[1]
-    assert isinstance(cut, Said)
+    assert isinstance(cut, ModelEntry)
     assert cut.parts == [Text("Look")]
 
     paused = assistant(Text("Look"), search, ending=Ending.PAUSED)
     waiting = entries(user("Hi"), paused)
-    assert isinstance(waiting[-1], Said)  # the same messages again, nothing added
+    assert isinstance(waiting[-1], ModelEntry)  # the same messages again, nothing added
     assert waiting[-1].parts == [Text("Look"), search]
 
     joined = entries(user("Hi"), paused, assistant(found, Text("There.")), user("Thanks"))
-    assert [type(entry) for entry in joined] == [Asked, Said, Asked]
-    assert isinstance(joined[1], Said)
+    assert [type(entry) for entry in joined] == [UserEntry, ModelEntry, UserEntry]
+    assert isinstance(joined[1], ModelEntry)
     assert joined[1].parts == [Text("Look"), search, found, Text("There.")]
 
 
@@ -159,7 +159,7 @@ def test_foreign_reasoning_sources_and_provider_parts_are_dropped() -> None:
 
     entry = entries(user("Hi"), said, user("Well?"))[1]
 
-    assert isinstance(entry, Said)
+    assert isinstance(entry, ModelEntry)
     assert [type(part) for part in entry.parts] == [Text]
 
 
@@ -170,7 +170,7 @@ def test_signed_or_redacted_thinking_is_kept_even_when_it_is_empty() -> None:
 
     entry = entries(user("Hi"), assistant(signed, redacted, Text("Yes")), user("Well?"))[1]
 
-    assert isinstance(entry, Said)
+    assert isinstance(entry, ModelEntry)
     assert entry.parts[:2] == [signed, redacted]
 
 
@@ -179,7 +179,7 @@ def test_reasoning_that_led_nowhere_is_not_sent() -> None:
 
     said = entries(user("Hi"), assistant(signed, ending=Ending.INTERRUPTED), user("Well?"))
 
-    assert [type(entry) for entry in said] == [Asked]
+    assert [type(entry) for entry in said] == [UserEntry]
     assert texts(said[0]) == ["Hi", "Well?"]
 
 
@@ -221,7 +221,13 @@ def test_a_reply_that_was_cut_is_continued_by_asking_and_stays_so_in_later_promp
 
     assert texts(first[-1]) == [CONTINUE]
     assert later[: len(first)] == first
-    assert [type(entry) for entry in later] == [Asked, Said, Asked, Said, Asked]
+    assert [type(entry) for entry in later] == [
+        UserEntry,
+        ModelEntry,
+        UserEntry,
+        ModelEntry,
+        UserEntry,
+    ]
 
 
 def test_every_prompt_begins_with_the_user() -> None:
@@ -241,9 +247,9 @@ def test_call_ids_are_fit_and_do_not_repeat_in_a_prompt(wire: str) -> None:
 
     body = str(body_of(call_for(wire, history), endpoint_for(wire)))
     prompt = prompt_of(history, (), wire)
-    said = [part for e in prompt.entries if isinstance(e, Said) for part in e.parts]
+    said = [part for e in prompt.entries if isinstance(e, ModelEntry) for part in e.parts]
     ids: list[str] = [part.call_id for part in said if isinstance(part, ToolCall)]
-    answers = [r.call_id for e in prompt.entries if isinstance(e, Answered) for r in e.results]
+    answers = [r.call_id for e in prompt.entries if isinstance(e, ResultsEntry) for r in e.results]
 
     assert len(ids) == len(set(ids)) == 6
     assert ids == answers
@@ -280,15 +286,15 @@ def test_whatever_happened_every_call_is_answered_once_before_anybody_speaks(
 
     for before, after in zip(said, [*said[1:], None][: len(said)], strict=True):
         calls: list[ToolCall] = []
-        if isinstance(before, Said):
+        if isinstance(before, ModelEntry):
             calls = [part for part in before.parts if isinstance(part, ToolCall)]
         if calls:
-            assert isinstance(after, Answered)
+            assert isinstance(after, ResultsEntry)
             assert [c.call_id for c in calls] == [r.call_id for r in after.results]
         else:
-            assert not isinstance(after, Answered)
+            assert not isinstance(after, ResultsEntry)
         assert type(before) is not type(after)
-    assert not said or isinstance(said[0], Asked)
-    assert not said or not isinstance(said[-1], Said)
+    assert not said or isinstance(said[0], UserEntry)
+    assert not said or not isinstance(said[-1], ModelEntry)
     for wire in WIRE_NAMES:
         next_request(wire, history)

@@ -11,7 +11,7 @@ from holdfast.domain.events import EventKind
 from holdfast.domain.ids import Epoch, Seq, Version, VersionStamp
 from holdfast.domain.messages import Message, MessageBody, Visibility
 from holdfast.ports.bus import Episode, Hint
-from holdfast.ports.history import Changes, Page
+from holdfast.ports.history import Changes, HistoryPage
 from holdfast.stream import bundle as bundles
 from holdfast.stream.bundle import Bundle
 from tests.requirements import requirement
@@ -85,7 +85,7 @@ def test_every_event_names_the_stamp_of_the_history_as_of_its_version() -> None:
     chat = at(9, stamp=VersionStamp(91), history_stamp=VersionStamp(81))
 
     missed = bundles.of_changes(chat, Version(6), None, changes(*written, hidden_from=2))
-    snapshot = bundles.of_snapshot(chat, Page(written, None), BIG)
+    snapshot = bundles.of_snapshot(chat, HistoryPage(written, None), BIG)
     nothing = bundles.of_changes(chat, Version(9), None, changes(hidden_from=2))
 
     reset_and_messages = [(7, 71), (7, 71), (8, 81)]
@@ -128,7 +128,7 @@ def test_the_queue_is_told_to_who_has_not_seen_it(
 
 @requirement("R8")
 def test_a_snapshot_resets_and_tells_the_end_of_the_history() -> None:
-    page = Page((message(1, 7, system()), message(2, 7), message(3, 9)), None)
+    page = HistoryPage((message(1, 7, system()), message(2, 7), message(3, 9)), None)
 
     snapshot = bundles.of_snapshot(at(9), page, BIG)
 
@@ -139,7 +139,7 @@ def test_a_snapshot_resets_and_tells_the_end_of_the_history() -> None:
 
 
 def test_a_snapshot_that_may_begin_inside_a_commit_names_no_places_there() -> None:
-    page = Page((message(5, 7), message(6, 7), message(7, 8)), Seq(5))
+    page = HistoryPage((message(5, 7), message(6, 7), message(7, 8)), Seq(5))
 
     snapshot = bundles.of_snapshot(at(8), page, BIG)
 
@@ -148,12 +148,12 @@ def test_a_snapshot_that_may_begin_inside_a_commit_names_no_places_there() -> No
         *(("message", 7, None), ("message", 7, None), ("message", 8, 1)),
     ]
     assert orjson.loads(snapshot.events[0].data) == {"from": 1, "older": 5}
-    all_in_one = bundles.of_snapshot(at(7), Page(page.messages[:2], Seq(5)), BIG)
+    all_in_one = bundles.of_snapshot(at(7), HistoryPage(page.messages[:2], Seq(5)), BIG)
     assert {place for *_, place in places(all_in_one)} == {None}
 
 
 def test_a_snapshot_is_bounded_in_bytes_but_holds_the_newest_message() -> None:
-    page = Page(tuple(message(n, n, reply("x" * 1_000)) for n in range(1, 6)), None)
+    page = HistoryPage(tuple(message(n, n, reply("x" * 1_000)) for n in range(1, 6)), None)
 
     some = bundles.of_snapshot(at(9), page, 3_000)
     one = bundles.of_snapshot(at(9), page, 10)

@@ -14,8 +14,8 @@ from holdfast.domain.commands import CommitStep, FinishTurn, SendMessage
 from holdfast.domain.errors import ChatTooNew, FormatUnknown, Unavailable
 from holdfast.domain.events import EventKind
 from holdfast.domain.ids import ChatId, Seq, Version, VersionStamp
-from holdfast.ports.history import PAGE_BYTES_MAX, Page
-from holdfast.ports.store import JUST_THE_CHAT, Asking, Loaded
+from holdfast.ports.history import PAGE_BYTES_MAX, HistoryPage
+from holdfast.ports.store import JUST_THE_CHAT, Loaded, LoadQuery
 from holdfast.stream.events import StreamEvent
 from holdfast.stream.hub import Hub
 from holdfast.stream.options import HubOptions
@@ -49,7 +49,7 @@ class Store(WatchedStore):
         self.loading_max = 0
 
     async def load(  # pyright: ignore[reportImplicitOverride]
-        self, chat_id: ChatId, asking: Asking = JUST_THE_CHAT
+        self, chat_id: ChatId, asking: LoadQuery = JUST_THE_CHAT
     ) -> Loaded | None:
         self.loads.append(chat_id)
         self.loading += 1
@@ -73,7 +73,7 @@ class Store(WatchedStore):
         before: Seq | None = None,
         as_of: Version | None = None,
         bytes_max: int = PAGE_BYTES_MAX,
-    ) -> Page:
+    ) -> HistoryPage:
         if chat_id in self.broken_pages:
             raise ValueError("a word that this version does not know")
         return await super().page(

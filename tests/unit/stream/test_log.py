@@ -2,12 +2,12 @@
 
 from holdfast.domain.ids import Version
 from holdfast.ports.bus import Episode
-from holdfast.stream.log import Log, Said
+from holdfast.stream.log import EncodedPart, Log
 from tests.requirements import requirement
 
 
-def said(seq: int, data: bytes = b"{}") -> Said:
-    return Said(Episode(Version(1), 1), seq, data)
+def said(seq: int, data: bytes = b"{}") -> EncodedPart:
+    return EncodedPart(Episode(Version(1), 1), seq, data)
 
 
 def test_what_all_have_taken_is_dropped() -> None:

@@ -15,7 +15,7 @@ from holdfast.domain.policy import EVERY_SCOPE, Credential, OrgRole, Principal
 from holdfast.ports.bus import Gap, Hint
 from holdfast.ports.listing import ListChanges, Mark
 from holdfast.stream.list_watcher import WatchKind
-from holdfast.stream.list_watchers import Watching
+from holdfast.stream.list_watchers import ListWatchers
 from holdfast.stream.options import WatchOptions
 from tests.requirements import requirement
 from tests.support.virtual import run_virtually
@@ -104,7 +104,7 @@ class Scene:
         self.listing = Listing()
         self.bus = Bus()
         self._tasks = tasks
-        self.watching = Watching(cast("Any", self.listing), cast("Any", self.bus), OPTIONS)
+        self.watching = ListWatchers(cast("Any", self.listing), cast("Any", self.bus), OPTIONS)
         self.running: list[asyncio.Task[None]] = []
 
     def tab(self, after: Mark | None) -> list[WatchKind]:
@@ -259,7 +259,7 @@ def test_doubts_in_a_row_share_polls() -> None:
 
     async def story() -> None:
         listing = Listing()
-        watching = Watching(cast("Any", listing), cast("Any", DoubtfulBus()), options)
+        watching = ListWatchers(cast("Any", listing), cast("Any", DoubtfulBus()), options)
         async with watching, watching.follow(WHO, KNOWN) as events:
             await anext(events)  # a ping: nothing changes here
             before = watching.counters.polls

@@ -9,7 +9,7 @@ import pytest
 from holdfast.api.connections import ConnectionCounters
 from holdfast.ports.bus import BusCounters
 from holdfast.stream.options import StreamCounters
-from holdfast.telemetry.metrics import COMMIT_S, METRICS, Kind, Metrics, Row, numbers_of
+from holdfast.telemetry.metrics import COMMIT_S, METRICS, MetricKind, MetricRow, Metrics, numbers_of
 from holdfast.turn.counters import TurnCounters
 from holdfast.worker.options import WorkerCounters
 from tests.support.waits import HANG_S
@@ -33,7 +33,7 @@ def test_every_counter_has_a_metric_and_every_metric_a_counter(part: str) -> Non
 
 
 def test_rows_of_one_name_agree_and_differ_only_in_their_labels() -> None:
-    seen: dict[str, Row] = {}
+    seen: dict[str, MetricRow] = {}
     said: set[tuple[str, str]] = set()
     for row in METRICS:
         first = seen.setdefault(row.name, row)
@@ -46,17 +46,17 @@ def test_rows_of_one_name_agree_and_differ_only_in_their_labels() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"name": "bus_total", "kind": Kind.COUNTER, "part": "a", "field": "b"},
-        {"name": "holdfast_bus", "kind": Kind.COUNTER, "part": "a", "field": "b"},
-        {"name": "holdfast_bus_total", "kind": Kind.GAUGE, "part": "a", "field": "b"},
-        {"name": "holdfast_x_seconds", "kind": Kind.HISTOGRAM},
-        {"name": "holdfast_x", "kind": Kind.GAUGE},
-        {"name": "holdfast_x", "kind": Kind.GAUGE, "part": "a", "field": "b", "by": "kind"},
+        {"name": "bus_total", "kind": MetricKind.COUNTER, "part": "a", "field": "b"},
+        {"name": "holdfast_bus", "kind": MetricKind.COUNTER, "part": "a", "field": "b"},
+        {"name": "holdfast_bus_total", "kind": MetricKind.GAUGE, "part": "a", "field": "b"},
+        {"name": "holdfast_x_seconds", "kind": MetricKind.HISTOGRAM},
+        {"name": "holdfast_x", "kind": MetricKind.GAUGE},
+        {"name": "holdfast_x", "kind": MetricKind.GAUGE, "part": "a", "field": "b", "by": "kind"},
     ],
 )
 def test_a_row_that_breaks_a_rule_is_refused(wrong: Any) -> None:
     with pytest.raises(AssertionError):
-        Row(help="", **wrong)
+        MetricRow(help="", **wrong)
 
 
 @dataclass
@@ -66,18 +66,18 @@ class Counters:
 
 
 ROWS = (
-    Row(name="holdfast_a_total", kind=Kind.COUNTER, help="A.", part="p", field="plain"),
-    Row(
+    MetricRow(name="holdfast_a_total", kind=MetricKind.COUNTER, help="A.", part="p", field="plain"),
+    MetricRow(
         name="holdfast_b_total",
-        kind=Kind.COUNTER,
+        kind=MetricKind.COUNTER,
         help="B.",
         part="p",
         field="by_kind",
         by="kind",
         among=("x", "y"),
     ),
-    Row(name="holdfast_c", kind=Kind.GAUGE, help="C.", part="absent", field="c"),
-    Row(name="holdfast_d_seconds", kind=Kind.HISTOGRAM, help="D.", buckets=(1.0, 2.0)),
+    MetricRow(name="holdfast_c", kind=MetricKind.GAUGE, help="C.", part="absent", field="c"),
+    MetricRow(name="holdfast_d_seconds", kind=MetricKind.HISTOGRAM, help="D.", buckets=(1.0, 2.0)),
 )
 
 

@@ -25,7 +25,7 @@ from holdfast.tools.client import ClientTools
 from holdfast.tools.toolbox import Combined, Function, Functions
 from holdfast.turn import call_policy as judging
 from holdfast.turn import driver, run_tools
-from holdfast.turn.step_policy import Rules
+from holdfast.turn.step_policy import StepPolicy
 from tests.requirements import requirement
 from tests.support.builders import a_tool, result, user
 from tests.support.scripted import End, Item, ScriptedModels, call, calls, says
@@ -271,7 +271,7 @@ def test_server_and_organisation_both_have_a_say(
     server: Verdict, organisation: Verdict, verdict: Verdict, whose: str
 ) -> None:
     current = OneOrganisation(approvals=Policy(default=organisation))
-    rules = Rules(replace(QUICK, approvals=Policy(default=server)), current)
+    rules = StepPolicy(replace(QUICK, approvals=Policy(default=server)), current)
     chat = Chat(chat_id=None, org_id=None, owner_id=None)  # type: ignore[arg-type]
     judged = rules.judge(chat, ToolCall(CallId("c"), "a", {}))
     assert judged.verdict is verdict
@@ -375,13 +375,13 @@ def _unchecked_before_the_run(patch: pytest.MonkeyPatch) -> None:
 
 def _deny_ignored(patch: pytest.MonkeyPatch) -> None:
     """A rule that denies lets everything through."""
-    strict = Rules.judge
+    strict = StepPolicy.judge
 
-    def lenient(self: Rules, chat: Chat, call: ToolCall) -> Any:
+    def lenient(self: StepPolicy, chat: Chat, call: ToolCall) -> Any:
         judged = strict(self, chat, call)
         return replace(judged, verdict=Verdict.ALLOW) if judged.verdict is Verdict.DENY else judged
 
-    patch.setattr(Rules, "judge", lenient)
+    patch.setattr(StepPolicy, "judge", lenient)
 
 
 def _ask_ignored(patch: pytest.MonkeyPatch) -> None:

@@ -20,8 +20,8 @@ from holdfast.tools.toolbox import Functions
 from holdfast.turn import run_tools
 from holdfast.turn.driver import Driver
 from holdfast.turn.generate import Generation
-from holdfast.turn.interrupts import Nudges
-from holdfast.turn.run_tools import Plan, Planned
+from holdfast.turn.interrupts import Interrupts
+from holdfast.turn.run_tools import Plan, PlannedCall
 from tests.requirements import requirement
 from tests.support.builders import user
 from tests.support.scripted import Failed, Hold, ScriptedModels, calls, says
@@ -132,7 +132,7 @@ async def test_a_database_that_stays_away_ends_our_patience_and_nothing_is_lost(
 
 async def die_after(stage: Stage, chat: Chat, rounds: int) -> bool:
     """Drive for so many rounds of the loop, then die; whether it came to its end before."""
-    nudges = Nudges(chat)
+    nudges = Interrupts(chat)
     ended = False
     async with asyncio.TaskGroup() as group:
         task = group.create_task(stage.driver.drive(chat, nudges))
@@ -199,7 +199,7 @@ async def test_a_crash_at_any_moment_of_an_interrupt_keeps_what_was_shown() -> N
         async with staged() as stage:
             chat = await stage.world.running(user())
             process = stage.with_models(ScriptedModels([TextDelta(0, "seen "), Hold()]))
-            nudges = Nudges(chat)
+            nudges = Interrupts(chat)
             async with asyncio.TaskGroup() as group:
                 task = group.create_task(process.driver.drive(chat, nudges))
                 await until(partial(_is_shown, process, chat))
@@ -237,7 +237,7 @@ async def test_a_second_interrupt_and_an_urgent_message_change_nothing_of_it() -
 def blind_plan(turn: Any, prompt: Any, toolbox: Any, calls: Any, _rules: Any) -> Plan:
     """Every open call is run, whoever may have started it before."""
     runs = [
-        Planned(call, toolbox.specs[call.tool], open_call, again=False)
+        PlannedCall(call, toolbox.specs[call.tool], open_call, again=False)
         for open_call in calls
         for call in prompt.asked_beside(open_call)
         if call.call_id == open_call.call_id
@@ -269,7 +269,7 @@ async def test_the_mutant_that_counts_the_attempt_after_the_call_is_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from holdfast.domain.commands import BeginAttempt
-    from holdfast.turn.model_steps import Replies
+    from holdfast.turn.model_steps import ModelSteps
     from tests.unit.turn.test_driver import (
         test_the_attempt_is_counted_before_the_model_is_called as named_test,
     )
@@ -289,7 +289,7 @@ async def test_the_mutant_that_counts_the_attempt_after_the_call_is_caught(
             await turn.counting.commit(turn, BeginAttempt())
         return heard
 
-    monkeypatch.setattr(Replies, "_begin", only_wait)
+    monkeypatch.setattr(ModelSteps, "_begin", only_wait)
     monkeypatch.setattr(Generation, "attempt", attempt_then_count)
     with pytest.raises(AssertionError, match=r"\[1, 1, 1\] == \[1, 1, 2\]"):
         await named_test()

@@ -17,7 +17,7 @@ from holdfast.domain.parts import Need, Text, ToolResult
 from holdfast.ports.bus import Gap, Hint, LivePart
 from holdfast.ports.models import TextDelta
 from holdfast.tools.toolbox import Functions
-from holdfast.turn.interrupts import Nudges
+from holdfast.turn.interrupts import Interrupts
 from holdfast.turn.options import TurnOptions
 from holdfast.turn.prompt import GO_ON
 from tests.requirements import requirement
@@ -464,7 +464,7 @@ async def test_an_attempt_begun_by_acquiring_is_not_begun_again() -> None:
     async with staged(says("ok")) as stage:
         chat = await stage.world.running(user(), asks("c1"), results("c1"))
         assert chat.attempt == 1
-        nudges = Nudges(chat)
+        nudges = Interrupts(chat)
         await stage.drive(chat, nudges)
 
         assert stage.store.calls == {"page": 1, "commit": 1}

@@ -8,8 +8,8 @@ from holdfast.domain.decide import decide
 from holdfast.domain.ids import Epoch, Seq, Version, VersionStamp
 from holdfast.domain.messages import Message, MessageBody, Role
 from holdfast.domain.parts import Native, Text
-from holdfast.turn.history_cache import Addition, Memory
-from holdfast.turn.interrupts import Nudges
+from holdfast.turn.history_cache import Addition, HistoryCache
+from holdfast.turn.interrupts import Interrupts
 from holdfast.turn.prompt import MESSAGE_BYTES, Prompt
 from holdfast.turn.recheck import ends_step
 from holdfast.turn.turn import Turn
@@ -40,14 +40,14 @@ def at(version: int) -> Chat:
 
 def test_a_new_chat_has_said_nothing_else() -> None:
     chat = at(1)
-    prompt = Memory().recall(chat, Addition(Version(0), VersionStamp(0), said(user("first"))))
+    prompt = HistoryCache().recall(chat, Addition(Version(0), VersionStamp(0), said(user("first"))))
     assert prompt is not None
     assert prompt.bodies == [user("first")]
     assert prompt.fits(chat)
 
 
 def test_what_was_said_on_top_of_it_is_added() -> None:
-    memory, chat = Memory(), at(4)
+    memory, chat = HistoryCache(), at(4)
     memory.keep(chat.chat_id, a_prompt(user("a"), reply("b"), version=3))
     prompt = memory.recall(chat, Addition(Version(3), STAMP, said(user("c"), after=2)))
     assert prompt is not None
@@ -57,7 +57,7 @@ def test_what_was_said_on_top_of_it_is_added() -> None:
 
 
 def test_a_history_of_the_very_version_needs_no_commit() -> None:
-    memory, chat = Memory(), at(3)
+    memory, chat = HistoryCache(), at(3)
     memory.keep(chat.chat_id, a_prompt(user("a")))
     prompt = memory.recall(chat, None)
     assert prompt is not None
@@ -65,7 +65,7 @@ def test_a_history_of_the_very_version_needs_no_commit() -> None:
 
 
 def test_another_history_is_not_used() -> None:
-    memory = Memory()
+    memory = HistoryCache()
     for chat, told in (
         (at(5), None),  # somebody else drove it meanwhile
         (at(5), Addition(Version(4), STAMP, said(user("c")))),  # and this was said on top of that
@@ -83,7 +83,7 @@ def test_memory_does_not_use_a_history_of_the_same_version_with_another_stamp() 
         (replace(at(3), history_stamp=other), None),
         (at(4), Addition(Version(3), other, said(user("c"), after=2))),
     ):
-        memory = Memory()
+        memory = HistoryCache()
         memory.keep(chat.chat_id, a_prompt(user("a"), version=3))
         assert memory.recall(chat, told) is None
 
@@ -91,7 +91,7 @@ def test_memory_does_not_use_a_history_of_the_same_version_with_another_stamp() 
 @requirement("L146")
 def test_history_that_was_replaced_at_the_same_version_ends_the_step() -> None:
     chat = a_chat(Status.RUNNING, worker_id=IDS.new_worker_id(), attempt=1, history_stamp=STAMP)
-    turn = Turn(chat, Nudges(chat))
+    turn = Turn(chat, Interrupts(chat))
     assert not ends_step(turn, chat)
     assert ends_step(turn, replace(chat, history_stamp=VersionStamp(STAMP + 1)))
 
@@ -108,7 +108,7 @@ def test_an_edit_is_more_than_something_said() -> None:
 
 def test_what_is_silent_longest_is_forgotten_first_and_what_is_long_is_not_kept() -> None:
     word = a_prompt(user("x" * 100))
-    memory = Memory(bytes_max=8 * word.weigh())
+    memory = HistoryCache(bytes_max=8 * word.weigh())
     chats = [
         a_chat(chat_id=IDS.new_chat_id(), history_version=Version(3), history_stamp=STAMP)
         for _ in range(10)

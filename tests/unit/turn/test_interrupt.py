@@ -21,7 +21,7 @@ from holdfast.ports.models import (
     UsageSeen,
 )
 from holdfast.tools.toolbox import Functions
-from holdfast.turn.interrupts import Nudges
+from holdfast.turn.interrupts import Interrupts
 from tests.requirements import requirement
 from tests.support.builders import NOW, user
 from tests.support.scripted import USAGE, End, Failed, Hold, Item, ScriptedModels, calls, says
@@ -442,7 +442,7 @@ async def test_a_chat_that_became_unreadable_is_told_as_such(
     }
     async with staged(scripts[step], tools=Functions(effects.tool("a"))) as stage:
         chat = await stage.world.running(user())
-        nudges = Nudges(chat)
+        nudges = Interrupts(chat)
         driving_it = asyncio.create_task(stage.drive(chat, nudges))
         reached = {
             "reply": lambda: stage.shown(chat) == "half",

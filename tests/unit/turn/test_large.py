@@ -8,7 +8,7 @@ import pytest
 from holdfast.domain.chat import ErrorKind, Status
 from holdfast.domain.commands import Interrupt, RequestCompaction
 from holdfast.ports.history import PAGE_BYTES_MAX
-from holdfast.turn.interrupts import Nudges
+from holdfast.turn.interrupts import Interrupts
 from holdfast.turn.model_steps import TOKEN_BYTES_MAX, TOO_LARGE
 from tests.requirements import requirement
 from tests.support.builders import user
@@ -66,7 +66,7 @@ async def test_a_chat_that_is_too_large_can_be_stopped() -> None:
         await stage.world.do(chat.chat_id, Interrupt())
         chat = await stage.world.load(chat.chat_id)
         other = stage.with_models(Small(says("never")))
-        chat = await other.drive(chat, Nudges(chat))
+        chat = await other.drive(chat, Interrupts(chat))
 
         assert chat.status is Status.IDLE
         assert other.store.calls["page"] == 1

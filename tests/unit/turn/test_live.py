@@ -21,7 +21,7 @@ from holdfast.ports.models import (
     UsageSeen,
 )
 from holdfast.turn.counters import TurnCounters
-from holdfast.turn.live import Live
+from holdfast.turn.live import LiveReply
 from holdfast.turn.options import LiveOptions
 from tests.support.builders import a_chat
 from tests.support.fake_bus import FakeBusServer
@@ -52,7 +52,7 @@ def payloads(server: FakeBusServer) -> list[bytes]:
 async def test_the_first_delta_is_sent_at_once_and_the_next_wait(
     server: FakeBusServer, bus: LossyBus
 ) -> None:
-    live = Live(bus, CHAT, SLOW, TurnCounters())
+    live = LiveReply(bus, CHAT, SLOW, TurnCounters())
     async with asyncio.TaskGroup() as group:
         running = group.create_task(live.run())
         live.say(TextDelta(0, "a"))
@@ -69,7 +69,7 @@ async def test_the_first_delta_is_sent_at_once_and_the_next_wait(
 
 
 async def test_much_text_does_not_wait_for_the_tick(server: FakeBusServer, bus: LossyBus) -> None:
-    live = Live(bus, CHAT, LiveOptions(every_s=30.0, bytes_max=100), TurnCounters())
+    live = LiveReply(bus, CHAT, LiveOptions(every_s=30.0, bytes_max=100), TurnCounters())
     async with asyncio.TaskGroup() as group:
         running = group.create_task(live.run())
         live.say(TextDelta(0, "a"))
@@ -82,7 +82,7 @@ async def test_much_text_does_not_wait_for_the_tick(server: FakeBusServer, bus: 
 
 async def test_what_is_left_is_sent_at_the_tick(server: FakeBusServer, bus: LossyBus) -> None:
     counters = TurnCounters()
-    live = Live(bus, CHAT, LiveOptions(every_s=0.01), counters)
+    live = LiveReply(bus, CHAT, LiveOptions(every_s=0.01), counters)
     async with asyncio.TaskGroup() as group:
         running = group.create_task(live.run())
         for text in "abc":
@@ -96,7 +96,7 @@ async def test_what_is_left_is_sent_at_the_tick(server: FakeBusServer, bus: Loss
 async def test_neighbours_are_merged_and_kinds_are_spelt_as_promised(
     server: FakeBusServer, bus: LossyBus
 ) -> None:
-    live = Live(bus, CHAT, SLOW, TurnCounters())
+    live = LiveReply(bus, CHAT, SLOW, TurnCounters())
     for event in (
         ReasoningDelta(0, "h"),
         ReasoningDelta(0, "m"),

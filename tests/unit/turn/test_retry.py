@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.domain.chat import ATTEMPTS_MAX, Backoff, ErrorKind, TurnError
-from holdfast.turn.retry import RetryPolicy, Stop, next_attempt
+from holdfast.turn.retry import RetryPolicy, StopReason, next_attempt
 
 NOW = datetime(2026, 11, 14, 12, 0, tzinfo=UTC)
 BUSY = TurnError(kind=ErrorKind.OVERLOADED, sentence="Busy.", retryable=True)
@@ -43,14 +43,18 @@ def test_chance_spreads_the_crowd() -> None:
 def test_attempts_are_bounded() -> None:
     last = next_attempt(BUSY, attempt=ATTEMPTS_MAX, now=NOW, chance=0.0)
 
-    assert last is Stop.ATTEMPTS_SPENT
+    assert last is StopReason.ATTEMPTS_SPENT
     policy = RetryPolicy(attempts_max=2)
-    assert next_attempt(BUSY, attempt=2, now=NOW, chance=0, policy=policy) is Stop.ATTEMPTS_SPENT
+    assert (
+        next_attempt(BUSY, attempt=2, now=NOW, chance=0, policy=policy) is StopReason.ATTEMPTS_SPENT
+    )
 
 
 def test_what_will_not_get_better_is_not_tried_again() -> None:
-    assert next_attempt(BROKEN, attempt=1, now=NOW, chance=0.0) is Stop.NOT_RETRYABLE
-    assert next_attempt(BUSY, attempt=1, now=NOW, chance=0.0, hint_s=3600) is Stop.HINT_TOO_LONG
+    assert next_attempt(BROKEN, attempt=1, now=NOW, chance=0.0) is StopReason.NOT_RETRYABLE
+    assert (
+        next_attempt(BUSY, attempt=1, now=NOW, chance=0.0, hint_s=3600) is StopReason.HINT_TOO_LONG
+    )
 
 
 @pytest.mark.requirement("L56")
@@ -58,7 +62,10 @@ def test_what_will_not_get_better_is_not_tried_again() -> None:
 def test_our_own_deadline_is_not_retried(left_s: float) -> None:
     deadline = NOW + timedelta(seconds=left_s)
 
-    assert next_attempt(BUSY, attempt=1, now=NOW, chance=0, deadline=deadline) is Stop.OWN_DEADLINE
+    assert (
+        next_attempt(BUSY, attempt=1, now=NOW, chance=0, deadline=deadline)
+        is StopReason.OWN_DEADLINE
+    )
 
 
 @pytest.mark.requirement("L56")

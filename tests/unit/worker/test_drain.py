@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from holdfast.domain.chat import Chat
-from holdfast.turn.interrupts import Nudges
+from holdfast.turn.interrupts import Interrupts
 from holdfast.worker.options import WorkerOptions
 from holdfast.worker.runners import Drive
 from tests.requirements import requirement
@@ -45,7 +45,7 @@ def test_a_tool_that_must_finish_delays_only_its_own_chat() -> None:
     async def story() -> None:
         slow: list[Chat] = []
 
-        async def drive(chat: Chat, nudges: Nudges) -> Chat:
+        async def drive(chat: Chat, nudges: Interrupts) -> Chat:
             if not slow:
                 slow.append(chat)
                 await asyncio.sleep(20)  # longer than the lease, which is kept alive
@@ -70,7 +70,7 @@ def test_a_tool_that_must_finish_delays_only_its_own_chat() -> None:
 
 def test_who_does_not_let_go_in_time_is_stopped_and_its_chat_handed_over() -> None:
     async def story() -> None:
-        async def drive(chat: Chat, nudges: Nudges) -> Chat:
+        async def drive(chat: Chat, nudges: Interrupts) -> Chat:
             await asyncio.sleep(600)
             return chat
 
@@ -151,7 +151,7 @@ FINISHING = replace(NO_TIMER, finish_replies_s=8.0, drain_s=10.0)
 def replies_of(length_s: float, cut: list[bool]) -> Drive:
     """Drivers in the middle of a reply that takes so long, and whether each was cut."""
 
-    async def drive(chat: Chat, nudges: Nudges) -> Chat:
+    async def drive(chat: Chat, nudges: Interrupts) -> Chat:
         with nudges.replying():
             try:
                 async with asyncio.timeout(length_s):
@@ -207,7 +207,7 @@ def test_chats_without_a_reply_do_not_wait_for_those_with_one() -> None:
         cut: list[bool] = []
         reply = replies_of(600.0, cut)
 
-        async def drive(chat: Chat, nudges: Nudges) -> Chat:
+        async def drive(chat: Chat, nudges: Interrupts) -> Chat:
             if old.counters.driven == 1:
                 return await reply(chat, nudges)
             await nudges.wait()

@@ -12,8 +12,8 @@ from holdfast.domain.errors import Contended, Unavailable
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import Version
 from holdfast.domain.outcome import Answer, Outcome
-from holdfast.ports.store import Keyed, Stamp
-from holdfast.turn.interrupts import Nudges
+from holdfast.ports.store import IdempotencyKey, Stamp
+from holdfast.turn.interrupts import Interrupts
 from holdfast.worker.health import GAP_S_MAX, CommitHealth
 from holdfast.worker.options import WorkerOptions
 from tests.requirements import requirement
@@ -26,7 +26,7 @@ TTL_S = WorkerOptions().lease.ttl_s
 ROOMY = replace(WorkerOptions(), capacity=1000)
 
 
-async def drive_for_ever(chat: Chat, nudges: Nudges) -> Chat:
+async def drive_for_ever(chat: Chat, nudges: Interrupts) -> Chat:
     while not nudges.leaving:
         await nudges.wait()
     return chat
@@ -102,7 +102,7 @@ class Failing(FakeStore):
 
     @override
     async def commit(
-        self, outcome: Outcome, *, fence: Fence | None = None, keyed: Keyed | None = None
+        self, outcome: Outcome, *, fence: Fence | None = None, keyed: IdempotencyKey | None = None
     ) -> Stamp | None:
         if self.error is not None:
             raise self.error

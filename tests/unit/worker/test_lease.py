@@ -7,7 +7,7 @@ import pytest
 from holdfast.domain.chat import Chat
 from holdfast.domain.errors import FenceStale
 from holdfast.domain.ids import WorkerId
-from holdfast.turn.interrupts import Nudges
+from holdfast.turn.interrupts import Interrupts
 from holdfast.worker.options import LeaseTimings, WorkerOptions
 from tests.requirements import requirement
 from tests.support.fake_store import FakeStore
@@ -166,7 +166,7 @@ def test_a_worker_never_drives_under_two_names_at_once() -> None:
     async def story() -> None:
         active = list[WorkerId]()
 
-        async def drive(chat: Chat, nudges: Nudges) -> Chat:
+        async def drive(chat: Chat, nudges: Interrupts) -> Chat:
             assert chat.worker_id is not None
             assert set(active) <= {chat.worker_id}
             active.append(chat.worker_id)
@@ -198,7 +198,7 @@ def test_a_worker_never_drives_under_two_names_at_once() -> None:
 
 def test_a_runner_that_will_not_stop_does_not_keep_the_worker_from_going_on() -> None:
     async def story() -> None:
-        async def stubborn(chat: Chat, nudges: Nudges) -> Chat:
+        async def stubborn(chat: Chat, nudges: Interrupts) -> Chat:
             try:
                 await asyncio.sleep(600)
             except asyncio.CancelledError:

@@ -16,9 +16,9 @@ from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId
 from holdfast.domain.outcome import Outcome
 from holdfast.ports.bus import Hint
-from holdfast.ports.store import Keyed, Stamp
-from holdfast.turn.interrupts import Nudges
-from holdfast.worker.local_dispatch import TakenPlace, WorkerPlaces
+from holdfast.ports.store import IdempotencyKey, Stamp
+from holdfast.turn.interrupts import Interrupts
+from holdfast.worker.local_dispatch import LocalDispatch, TakenSlot
 from holdfast.worker.options import WorkerOptions
 from holdfast.worker.runners import Runners
 from tests.requirements import requirement
@@ -41,12 +41,12 @@ class Slow(FakeStore):
     answers = True
 
     @override
-    async def create(self, outcome: Outcome, keyed: Keyed | None = None) -> Stamp | None:
+    async def create(self, outcome: Outcome, keyed: IdempotencyKey | None = None) -> Stamp | None:
         return await self._slowly(super().create(outcome, keyed), outcome)
 
     @override
     async def commit(
-        self, outcome: Outcome, *, fence: Fence | None = None, keyed: Keyed | None = None
+        self, outcome: Outcome, *, fence: Fence | None = None, keyed: IdempotencyKey | None = None
     ) -> Stamp | None:
         return await self._slowly(super().commit(outcome, fence=fence, keyed=keyed), outcome)
 
@@ -186,7 +186,7 @@ async def interrupt_story() -> None:
     """Somebody interrupts after the commit, and before its answer is here."""
     options = WorkerOptions(acquire_every_s=NEVER_S, sync_every_s=NEVER_S)
 
-    async def drive(chat: Chat, nudges: Nudges) -> Chat:
+    async def drive(chat: Chat, nudges: Interrupts) -> Chat:
         """Believes that its chat is as it was taken, until it is told otherwise."""
         async with asyncio.timeout(20):
             await nudges.wait()
@@ -255,7 +255,7 @@ def test_who_has_lost_its_lease_takes_nothing_while_its_runners_end() -> None:
     """By the database's clock it may still be alive then: ours ends first."""
 
     async def story() -> None:
-        async def drive(chat: Chat, _nudges: Nudges) -> Chat:
+        async def drive(chat: Chat, _nudges: Interrupts) -> Chat:
             try:
                 await asyncio.sleep(NEVER_S)
             finally:
@@ -281,7 +281,7 @@ async def overtaken_story() -> None:
     released: that must not be forgotten because the chat seemed to be coming (S7)."""
     crashed: list[Chat] = []
 
-    async def drive(chat: Chat, nudges: Nudges) -> Chat:
+    async def drive(chat: Chat, nudges: Interrupts) -> Chat:
         if not crashed:
             crashed.append(chat)
             raise Unavailable("not now")
@@ -314,7 +314,7 @@ def test_a_gap_before_the_answer_makes_the_runner_look() -> None:
         async with slow_cell() as (cell, store):
             one_options = WorkerOptions(acquire_every_s=NEVER_S, sync_every_s=NEVER_S)
 
-            async def drive(chat: Chat, nudges: Nudges) -> Chat:
+            async def drive(chat: Chat, nudges: Interrupts) -> Chat:
                 async with asyncio.timeout(20):
                     await nudges.wait()
                 return await one.script.drive(chat, nudges)
@@ -334,27 +334,27 @@ def test_a_gap_before_the_answer_makes_the_runner_look() -> None:
 
 
 def test_nobody_offers_before_the_first_lease() -> None:
-    assert WorkerPlaces().place(CHAT) is None
+    assert LocalDispatch().place(CHAT) is None
 
 
 # The protections, taken away.
 
 
 def test_a_doubt_that_is_forgotten_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def forget(place: TakenPlace, _chat: Chat) -> None:
+    def forget(place: TakenSlot, _chat: Chat) -> None:
         place.leave()
 
-    monkeypatch.setattr(TakenPlace, "doubt", forget)
+    monkeypatch.setattr(TakenSlot, "doubt", forget)
     with pytest.raises((TimeoutError, ExceptionGroup)):
         run_virtually(lost_answer_story())
 
 
 def test_a_doubt_that_is_over_too_soon_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def only_release(place: TakenPlace, chat: Chat) -> None:
+    def only_release(place: TakenSlot, chat: Chat) -> None:
         place.leave()
         place._releases.put(chat)  # pyright: ignore[reportPrivateUsage]
 
-    monkeypatch.setattr(TakenPlace, "doubt", only_release)
+    monkeypatch.setattr(TakenSlot, "doubt", only_release)
     with pytest.raises((TimeoutError, AssertionError)):
         run_virtually(late_effect_story())
 

@@ -12,7 +12,7 @@ from holdfast.ports.bus import Hint
 from holdfast.worker import acquirer
 from holdfast.worker.acquirer import Acquirer
 from holdfast.worker.heartbeat import Lease
-from holdfast.worker.reconcile import Sync
+from holdfast.worker.reconcile import Reconciler
 from tests.support.virtual import run_virtually
 from tests.support.workers import NEVER_S
 from tests.unit.worker.test_acquiring import (
@@ -70,10 +70,10 @@ def every_hint_is_urgent(patch: pytest.MonkeyPatch) -> None:
 
 
 def no_doubt_after_a_lost_answer(patch: pytest.MonkeyPatch) -> None:
-    async def nothing(_: Sync) -> None:
+    async def nothing(_: Reconciler) -> None:
         pass
 
-    patch.setattr(Sync, "_release_strangers", nothing)
+    patch.setattr(Reconciler, "_release_strangers", nothing)
 
 
 MUTANTS: list[tuple[Mutate, Story]] = [

@@ -13,7 +13,7 @@ from holdfast.domain.errors import Unavailable
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import CallId, Seq
 from holdfast.domain.parts import Need
-from holdfast.turn.interrupts import Nudges
+from holdfast.turn.interrupts import Interrupts
 from holdfast.worker.options import WorkerOptions
 from tests.requirements import requirement
 from tests.support.builders import asks, reply, user
@@ -35,7 +35,7 @@ def test_a_driver_that_fails_ends_its_chats_turn_there_and_not_the_worker(
 
         async with fake_cell() as cell:
 
-            async def drive(chat: Chat, nudges: Nudges) -> Chat:
+            async def drive(chat: Chat, nudges: Interrupts) -> Chat:
                 if chat.chat_id == poison.chat_id:
                     poisoned.append(chat)
                     raise error
@@ -62,7 +62,7 @@ def test_a_driver_that_was_overtaken_by_an_edit_lets_the_chat_be_driven_again() 
     async def story() -> None:
         async with fake_cell() as cell:
 
-            async def drive(chat: Chat, nudges: Nudges) -> Chat:
+            async def drive(chat: Chat, nudges: Interrupts) -> Chat:
                 if chat.epoch == 1:
                     await cell.do(chat.chat_id, EditMessage(Seq(1), user("rather this")))
                     await one.script.ledger.transact(
@@ -140,7 +140,7 @@ def test_a_gap_makes_the_worker_ask_and_its_runners_look() -> None:
 
 def test_a_runner_whose_chat_passed_on_is_stopped_by_the_sync() -> None:
     async def story() -> None:
-        async def deaf(chat: Chat, nudges: Nudges) -> Chat:
+        async def deaf(chat: Chat, nudges: Interrupts) -> Chat:
             await asyncio.sleep(NEVER_S)
             return chat
 
@@ -194,7 +194,7 @@ def test_waits_past_their_deadline_are_ended_and_go_on() -> None:
     async def story() -> None:
         async with fake_cell() as cell:
 
-            async def drive(chat: Chat, nudges: Nudges) -> Chat:
+            async def drive(chat: Chat, nudges: Interrupts) -> Chat:
                 if chat.epoch > 1:
                     return await one.script.drive(chat, nudges)
                 step = CommitStep((asks("c1", needs=Need.ANSWER),))

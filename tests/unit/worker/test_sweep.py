@@ -11,7 +11,7 @@ from holdfast.domain.commands import Await, CommitStep
 from holdfast.domain.errors import NotYetExpired
 from holdfast.domain.ids import CallId, ChatId
 from holdfast.domain.parts import Need
-from holdfast.turn.interrupts import Nudges
+from holdfast.turn.interrupts import Interrupts
 from holdfast.worker import reconcile as sync
 from holdfast.worker.options import WorkerOptions
 from tests.requirements import requirement
@@ -54,7 +54,7 @@ def test_chats_that_are_refused_for_ever_do_not_hide_the_others(
     async def story() -> None:
         replicas: list[Replica] = []
 
-        async def drive(chat: Chat, nudges: Nudges) -> Chat:
+        async def drive(chat: Chat, nudges: Interrupts) -> Chat:
             script = replicas[0].script
             if chat.epoch > 1:
                 return await script.drive(chat, nudges)

@@ -10,7 +10,7 @@ from holdfast.cli.dev.binaries import NEEDED, NoPostgres, find_binaries
 from holdfast.cli.dev.contexts import remember
 from holdfast.cli.dev.folder import Folder, FolderRefused, own_folder
 from holdfast.cli.dev.laptop import for_a_laptop
-from holdfast.settings import Role, read_settings
+from holdfast.settings import ProcessRole, read_settings
 from holdfast_client.config import Config, Target, read_config, write_config
 
 URL = "http://127.0.0.1:8080"
@@ -70,7 +70,7 @@ def test_what_was_given_stays_as_it_was_given(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("HOLDFAST_ROLE", "worker")
     given = for_a_laptop(read_settings(), port=9)
     assert (given.log_format, given.lease_ttl_s, given.heartbeat_every_s) == ("json", 30.0, 3.0)
-    assert (given.role, given.port) == (Role.ALL, 9)
+    assert (given.role, given.port) == (ProcessRole.ALL, 9)
 
 
 def test_secrets_are_their_owners_alone_and_stay(tmp_path: Path) -> None:

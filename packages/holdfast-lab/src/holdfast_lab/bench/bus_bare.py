@@ -67,6 +67,7 @@ class BarePostgres:
                 "chat_ids": [chat for chat, _, _ in batch],
                 "history_versions": [1] * len(batch),
                 "attempts": [1] * len(batch),
+                "history_stamps": [0] * len(batch),
                 "seqs": [seq for _, seq, _ in batch],
                 "payloads": [payload for _, _, payload in batch],
                 "channels": [f"holdfast:{chat.hex}" for chat, _, _ in batch],

@@ -3,15 +3,15 @@
 from collections.abc import Callable
 from typing import Any
 
-from holdfast.adapters.providers.stream import ModelStream
+from holdfast.adapters.providers.stream import ProviderStream
 from holdfast.domain.chat import ErrorKind
 from holdfast.domain.messages import Ending
 from holdfast.ports import models
 
 
 def half_finish() -> Callable[..., None]:
-    """In the place of `ModelStream._finish`."""
-    intact = ModelStream._finish  # pyright: ignore[reportPrivateUsage]
+    """In the place of `ProviderStream._finish`."""
+    intact = ProviderStream._finish  # pyright: ignore[reportPrivateUsage]
 
     def finish(self: Any, decoder: Any) -> None:
         intact(self, decoder)

@@ -99,12 +99,12 @@ def _tools_again() -> None:
 
 def _words_made_anew() -> None:
     """A worker that takes a reply over asks for all of it again, whatever readers have seen."""
-    from holdfast.turn.takeover import Takeover
+    from holdfast.turn.takeover import TakeoverReader
 
     async def nothing(self: Any, turn: Any) -> None:
         pass
 
-    Takeover.text = nothing
+    TakeoverReader.text = nothing
 
 
 def _forgetful_bus() -> None:
@@ -268,17 +268,17 @@ def _heartbeat_in_the_pool() -> None:
 
 def _half_replies() -> None:
     """A stream that broke off is as good as one that ended."""
-    from holdfast.adapters.providers.stream import ModelStream
+    from holdfast.adapters.providers.stream import ProviderStream
     from holdfast_lab.chaos.half import half_finish
 
-    ModelStream._finish = half_finish()  # pyright: ignore[reportPrivateUsage]
+    ProviderStream._finish = half_finish()  # pyright: ignore[reportPrivateUsage]
 
 
 def _running_bill() -> None:
     """Every reply costs what the turn has cost so far, so that the first is paid for twice."""
-    from holdfast.turn.model_steps import Replies
+    from holdfast.turn.model_steps import ModelSteps
 
-    body, cost = Replies._body, dict[Any, int]()  # pyright: ignore[reportPrivateUsage]
+    body, cost = ModelSteps._body, dict[Any, int]()  # pyright: ignore[reportPrivateUsage]
 
     def running(self: Any, turn: Any, reply: Any, parts: Any) -> Any:
         made = body(self, turn, reply, parts)
@@ -286,12 +286,12 @@ def _running_bill() -> None:
         cost[chat_id] = cost.get(chat_id, 0) + output
         return replace(made, usage={**(made.usage or {}), "output": cost[chat_id]})
 
-    Replies._body = running  # pyright: ignore[reportPrivateUsage]
+    ModelSteps._body = running  # pyright: ignore[reportPrivateUsage]
 
 
 def _no_hand_over() -> None:
     """A stopping worker ends at once: its chats wait until its lease lapses."""
-    from holdfast.worker.lease_scope import Holding
+    from holdfast.worker.lease_scope import LeaseScope
 
     async def asked(self: Any, draining: Any, acquiring: Any) -> None:
         await draining.wait()
@@ -299,8 +299,8 @@ def _no_hand_over() -> None:
     async def gone(self: Any, *, lost: bool) -> None:
         await self._runners.stop()
 
-    Holding._hand_over = asked  # pyright: ignore[reportPrivateUsage]
-    Holding._stop = gone  # pyright: ignore[reportPrivateUsage]
+    LeaseScope._hand_over = asked  # pyright: ignore[reportPrivateUsage]
+    LeaseScope._stop = gone  # pyright: ignore[reportPrivateUsage]
 
 
 def _all_is_kept_for_readers() -> None:

@@ -29,7 +29,7 @@ from holdfast.api.routes import (
     watch,
     workspaces,
 )
-from holdfast.api.ui_files import STATIC, Page, files_in
+from holdfast.api.ui_files import STATIC, UiFiles, files_in
 
 PREFIX: Final = "/api/v1"
 ANONYMOUS: Final = frozenset(
@@ -113,7 +113,7 @@ def _routed(version: str) -> FastAPI:
 def create_app(edge: Edge) -> FastAPI:
     app = _routed(edge.version)
     app.state.edge = edge
-    app.router.default = Page(
+    app.router.default = UiFiles(
         app.router.default, files_in(STATIC), image_hosts=edge.options.image_hosts
     )
     problems.install(app)

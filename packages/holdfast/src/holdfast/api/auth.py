@@ -21,7 +21,7 @@ from holdfast.domain.policy import Principal
 from holdfast.identity.browser import SIGN_IN_COOKIE, origin_allowed
 from holdfast.identity.sign_in import Visitor
 from holdfast.ports.persons import ask_for
-from holdfast.ports.store import Keyed
+from holdfast.ports.store import IdempotencyKey
 
 Opens: TypeAlias = Literal["answer", "stream", "websocket"]
 _PRINTABLE: Final = r"^[\x21-\x7e]+$"
@@ -158,12 +158,12 @@ async def _keyed(
             " same key and another body: `key_reused`.",
         ),
     ] = None,
-) -> Keyed | None:
+) -> IdempotencyKey | None:
     if idempotency_key is None:
         return None
     asked = f"{request.method} {request.scope['path']}\n".encode()
     digest = hashlib.sha256(asked + await request.body()).digest()
-    return Keyed(ClientKey(idempotency_key), digest)
+    return IdempotencyKey(ClientKey(idempotency_key), digest)
 
 
 Asks: TypeAlias = Annotated[Caller, Depends(_caller)]
@@ -172,4 +172,4 @@ FollowsBySocket: TypeAlias = Annotated[Caller, Depends(_websocket_caller)]
 TheEdge: TypeAlias = Annotated[Edge, Depends(_edge)]
 TheStranger: TypeAlias = Annotated[Edge, Depends(_stranger)]
 """The edge, for a route that asks for no credential: counted by address."""
-ByKey: TypeAlias = Annotated[Keyed | None, Depends(_keyed)]
+ByKey: TypeAlias = Annotated[IdempotencyKey | None, Depends(_keyed)]

@@ -22,7 +22,7 @@ from holdfast.ports.org_settings import OrgSettingsStore
 from holdfast.ports.store import Store
 from holdfast.ports.workspaces import Workspaces
 from holdfast.stream.hub import Hub
-from holdfast.stream.list_watchers import Watching
+from holdfast.stream.list_watchers import ListWatchers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +71,7 @@ class Chats:
     history: History
     listing: Listing
     hub: Hub
-    watching: Watching
+    watching: ListWatchers
     ids: Ids
 
 

@@ -22,7 +22,7 @@ NUMBER_MAX: Final = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedTags:
     """The numbers within the tags that a writer would accept, by their place in the tag."""
 
     tags: tuple[tuple[int, ...], ...]
@@ -40,11 +40,11 @@ def tag_of_chat(entry: Entry) -> str:
     return _tag(*numbers)
 
 
-def history_in(expected: Expected | None) -> frozenset[Version] | None:
+def history_in(expected: ExpectedTags | None) -> frozenset[Version] | None:
     return None if expected is None else frozenset(map(Version, expected.at(1, 4)))
 
 
-def listed_in(expected: Expected | None) -> frozenset[int] | None:
+def listed_in(expected: ExpectedTags | None) -> frozenset[int] | None:
     return None if expected is None else expected.at(2, 4)
 
 
@@ -60,7 +60,7 @@ def tag_of_workspace(workspace: Workspace) -> str:
     return _tag(workspace.version)
 
 
-def only_number(expected: Expected | None) -> frozenset[int] | None:
+def only_number(expected: ExpectedTags | None) -> frozenset[int] | None:
     """Of a tag with one number: a user's, the settings' or a workspace's."""
     return None if expected is None else expected.at(0, 1)
 
@@ -79,12 +79,12 @@ async def present(tag: Callable[[], Awaitable[str]]) -> AsyncGenerator[None]:
         raise PreconditionFailed(await tag()) from None
 
 
-def parse(said: str) -> Expected | None:
+def parse(said: str) -> ExpectedTags | None:
     """What cannot be a tag of ours is one that nothing has. None: `*`, whatever is there."""
     given = [each.strip() for each in said.split(",")][:TAGS_MAX]
     if given == ["*"]:
         return None
-    return Expected(tuple(_numbers(each) for each in given))
+    return ExpectedTags(tuple(_numbers(each) for each in given))
 
 
 def _tag(*numbers: int) -> str:
@@ -109,8 +109,8 @@ async def _expected(
             " `precondition_failed`, and nothing is changed.",
         ),
     ] = None,
-) -> Expected | None:
+) -> ExpectedTags | None:
     return None if if_match is None else parse(if_match)
 
 
-IfMatch: TypeAlias = Annotated[Expected | None, Depends(_expected)]
+IfMatch: TypeAlias = Annotated[ExpectedTags | None, Depends(_expected)]

@@ -66,74 +66,84 @@ class BadRequest(HTTPException):
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ProblemKind:
     status: int
     title: str
 
 
-KINDS: Final[Mapping[str, Kind]] = {
+KINDS: Final[Mapping[str, ProblemKind]] = {
     # What was sent.
-    "malformed_json": Kind(400, "The request body is not JSON that the server accepts."),
-    "invalid_request": Kind(422, "The request does not match the schema of this route."),
-    "field_refused": Kind(422, "A field has an invalid value."),
-    "content_refused": Kind(422, "The text or JSON exceeds a limit."),
-    "body_too_large": Kind(413, "The request body is too large."),
-    "body_too_slow": Kind(408, "The request body did not arrive in time."),
-    "headers_too_large": Kind(431, "The headers are larger than the server accepts."),
-    "address_too_long": Kind(414, "The address is longer than the server accepts."),
-    "no_such_route": Kind(404, "Route not found."),
-    "method_not_allowed": Kind(405, "The route does not support this method."),
-    "http_error": Kind(400, "The request cannot be answered."),
+    "malformed_json": ProblemKind(400, "The request body is not JSON that the server accepts."),
+    "invalid_request": ProblemKind(422, "The request does not match the schema of this route."),
+    "field_refused": ProblemKind(422, "A field has an invalid value."),
+    "content_refused": ProblemKind(422, "The text or JSON exceeds a limit."),
+    "body_too_large": ProblemKind(413, "The request body is too large."),
+    "body_too_slow": ProblemKind(408, "The request body did not arrive in time."),
+    "headers_too_large": ProblemKind(431, "The headers are larger than the server accepts."),
+    "address_too_long": ProblemKind(414, "The address is longer than the server accepts."),
+    "no_such_route": ProblemKind(404, "Route not found."),
+    "method_not_allowed": ProblemKind(405, "The route does not support this method."),
+    "http_error": ProblemKind(400, "The request cannot be answered."),
     # Who sent it.
-    "not_authenticated": Kind(401, "Missing, invalid, expired or revoked credentials."),
-    "wrong_credentials": Kind(401, "E-mail or password is wrong."),
-    "origin_refused": Kind(403, "The request comes from a foreign origin."),
-    "not_allowed": Kind(403, "The credential or the role does not allow this."),
-    "too_many_attempts": Kind(429, "Too many attempts to sign in."),
-    "too_many_requests": Kind(429, "Too many requests."),
-    "too_many_connections": Kind(429, "Too many connections from one address."),
-    "login_refused": Kind(401, "The identity provider's login was refused."),
+    "not_authenticated": ProblemKind(401, "Missing, invalid, expired or revoked credentials."),
+    "wrong_credentials": ProblemKind(401, "E-mail or password is wrong."),
+    "origin_refused": ProblemKind(403, "The request comes from a foreign origin."),
+    "not_allowed": ProblemKind(403, "The credential or the role does not allow this."),
+    "too_many_attempts": ProblemKind(429, "Too many attempts to sign in."),
+    "too_many_requests": ProblemKind(429, "Too many requests."),
+    "too_many_connections": ProblemKind(429, "Too many connections from one address."),
+    "login_refused": ProblemKind(401, "The identity provider's login was refused."),
     # What it is about. Foreign and unknown are the same.
-    "chat_not_found": Kind(404, "Not found, or you have no access."),
-    "not_found": Kind(404, "Not found, or you have no access."),
-    "queued_not_found": Kind(404, "The queue does not hold this message."),
-    "version_not_found": Kind(404, "The chat has no such version."),
-    "no_workspace": Kind(404, "The chat has no workspace."),
+    "chat_not_found": ProblemKind(404, "Not found, or you have no access."),
+    "not_found": ProblemKind(404, "Not found, or you have no access."),
+    "queued_not_found": ProblemKind(404, "The queue does not hold this message."),
+    "version_not_found": ProblemKind(404, "The chat has no such version."),
+    "no_workspace": ProblemKind(404, "The chat has no workspace."),
     # What the chat or the account says.
-    "not_lawful": Kind(409, "Not possible in the chat's current state."),
-    "queue_full": Kind(409, "The queue is full."),
-    "not_editable": Kind(409, "The message cannot be edited."),
-    "not_forkable": Kind(409, "A fork cannot end at this message."),
-    "call_not_open": Kind(409, "The call does not wait for this answer."),
-    "approval_mismatch": Kind(409, "The decision does not match the call that waits for approval."),
-    "nothing_to_compact": Kind(409, "There is nothing to compact."),
-    "command_refused": Kind(409, "The chat refuses the command."),
-    "key_reused": Kind(409, "The idempotency key was used for another request."),
-    "email_taken": Kind(409, "Another account has this e-mail address."),
-    "last_admin": Kind(409, "An organisation keeps at least one admin."),
-    "password_refused": Kind(422, "The password is not accepted."),
-    "precondition_failed": Kind(412, "The resource changed: `If-Match` names an older version."),
-    "workspace_unusable": Kind(409, "The workspace cannot be used now."),
-    "too_many_workspaces": Kind(409, "The chat's owner has reached the limit of workspaces."),
-    "too_many_chats": Kind(409, "You have reached the limit of chats. Nothing was created."),
-    "too_many_bytes": Kind(409, "You have reached the limit of stored bytes. Nothing was written."),
-    "already_made": Kind(
+    "not_lawful": ProblemKind(409, "Not possible in the chat's current state."),
+    "queue_full": ProblemKind(409, "The queue is full."),
+    "not_editable": ProblemKind(409, "The message cannot be edited."),
+    "not_forkable": ProblemKind(409, "A fork cannot end at this message."),
+    "call_not_open": ProblemKind(409, "The call does not wait for this answer."),
+    "approval_mismatch": ProblemKind(
+        409, "The decision does not match the call that waits for approval."
+    ),
+    "nothing_to_compact": ProblemKind(409, "There is nothing to compact."),
+    "command_refused": ProblemKind(409, "The chat refuses the command."),
+    "key_reused": ProblemKind(409, "The idempotency key was used for another request."),
+    "email_taken": ProblemKind(409, "Another account has this e-mail address."),
+    "last_admin": ProblemKind(409, "An organisation keeps at least one admin."),
+    "password_refused": ProblemKind(422, "The password is not accepted."),
+    "precondition_failed": ProblemKind(
+        412, "The resource changed: `If-Match` names an older version."
+    ),
+    "workspace_unusable": ProblemKind(409, "The workspace cannot be used now."),
+    "too_many_workspaces": ProblemKind(
+        409, "The chat's owner has reached the limit of workspaces."
+    ),
+    "too_many_chats": ProblemKind(409, "You have reached the limit of chats. Nothing was created."),
+    "too_many_bytes": ProblemKind(
+        409, "You have reached the limit of stored bytes. Nothing was written."
+    ),
+    "already_made": ProblemKind(
         409, "Created before under this idempotency key; its secret was shown then."
     ),
     # What the server says.
-    "overloaded": Kind(503, "The server is overloaded. Nothing was changed."),
-    "too_many_statements": Kind(
+    "overloaded": ProblemKind(503, "The server is overloaded. Nothing was changed."),
+    "too_many_statements": ProblemKind(
         429, "Too many of your requests are waiting for the database. Nothing was changed."
     ),
-    "list_too_slow": Kind(503, "The list could not be read in time. Ask for a smaller page."),
-    "chat_busy": Kind(503, "The chat is being changed by other requests. Try again."),
-    "unavailable": Kind(
+    "list_too_slow": ProblemKind(
+        503, "The list could not be read in time. Ask for a smaller page."
+    ),
+    "chat_busy": ProblemKind(503, "The chat is being changed by other requests. Try again."),
+    "unavailable": ProblemKind(
         503, "Unavailable. A change may have been made: repeat it with the same idempotency key."
     ),
-    "upgrading": Kind(
+    "upgrading": ProblemKind(
         503, "A newer version of the server wrote this chat. This server cannot read it yet."
     ),
-    "internal": Kind(500, "Internal error."),
+    "internal": ProblemKind(500, "Internal error."),
 }
 """Every code there is."""
 

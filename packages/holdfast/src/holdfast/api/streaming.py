@@ -39,7 +39,7 @@ _HEADERS: Final = {
 }
 
 
-class Told(Protocol):
+class WireForm(Protocol):
     """An event, as either wire has it."""
 
     def sse(self) -> bytes: ...
@@ -47,7 +47,7 @@ class Told(Protocol):
     def json(self) -> bytes: ...
 
 
-Write: TypeAlias = Callable[[Told], Awaitable[None]]
+Write: TypeAlias = Callable[[WireForm], Awaitable[None]]
 
 
 class Reader(Protocol):
@@ -59,7 +59,7 @@ class Reader(Protocol):
     @property
     def followed(self) -> Followed: ...
 
-    def follow(self) -> AbstractAsyncContextManager[AsyncIterator[Told]]: ...
+    def follow(self) -> AbstractAsyncContextManager[AsyncIterator[WireForm]]: ...
 
     async def may_go_on(self) -> bool:
         """Whether it is still theirs to read (A3)."""
@@ -111,7 +111,7 @@ class ListReader:
         return await self.caller.edge.identity.gate.still_valid(self.caller.who)
 
 
-async def _told(reader: Reader, events: AsyncIterator[Told], write: Write) -> bool:
+async def _told(reader: Reader, events: AsyncIterator[WireForm], write: Write) -> bool:
     """Write events until they end; False if the reader may not come again.
 
     Looks at the time with each event: there is one at least every ping, so nothing else has to wake
@@ -146,7 +146,7 @@ class EventStream(Response):
         super().__init__(status_code=200, headers=_HEADERS)
         self._reader = reader
         self._following = reader.follow()
-        self._events: AsyncIterator[Told] | None = None
+        self._events: AsyncIterator[WireForm] | None = None
         self._place: StreamPlace | None = None
         self._whole = False
         del self.headers["content-length"]
@@ -184,8 +184,8 @@ class EventStream(Response):
         if self._events is not None:
             await self._following.__aexit__(None, None, None)
 
-    async def _write(self, events: AsyncIterator[Told], send: Send) -> None:
-        async def write(event: Told) -> None:
+    async def _write(self, events: AsyncIterator[WireForm], send: Send) -> None:
+        async def write(event: WireForm) -> None:
             await send({"type": "http.response.body", "body": event.sse(), "more_body": True})
 
         last = b""
@@ -202,7 +202,7 @@ async def tell_by_socket(reader: Reader, socket: WebSocket) -> None:
     """The same events, the same JSON, as text messages."""
     closed = False
 
-    async def write(event: Told) -> None:
+    async def write(event: WireForm) -> None:
         await socket.send({"type": "websocket.send", "text": event.json().decode()})
 
     async def tell() -> None:

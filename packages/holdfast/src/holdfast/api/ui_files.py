@@ -48,7 +48,7 @@ _PACKED: Final[Mapping[str, str]] = {".br": "br", ".gz": "gzip"}  # the better o
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class StaticFile:
     """`packed`: the same by content encoding."""
 
     content: bytes
@@ -57,16 +57,16 @@ class File:
     packed: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
 
 
-def files_in(folder: Path) -> dict[str, File]:
+def files_in(folder: Path) -> dict[str, StaticFile]:
     """By the path that a browser asks for; empty if the page was not built."""
-    found: dict[str, File] = {}
+    found: dict[str, StaticFile] = {}
     for path in sorted(folder.rglob("*")):
         media_type = _MEDIA_TYPES.get(path.suffix)
         if media_type is None or not path.is_file():
             continue  # a packed sibling, or nothing of ours
         content = path.read_bytes()
         siblings = {name: path.with_name(path.name + end) for end, name in _PACKED.items()}
-        found["/" + path.relative_to(folder).as_posix()] = File(
+        found["/" + path.relative_to(folder).as_posix()] = StaticFile(
             content,
             media_type,
             f'"{hashlib.sha256(content).hexdigest()[:32]}"',
@@ -100,13 +100,13 @@ def policy(nonce: str, image_hosts: Sequence[str] = ()) -> str:
     )
 
 
-class Page:
+class UiFiles:
     """What answers where the API has no route."""
 
     def __init__(
         self,
         otherwise: ASGIApp,
-        files: Mapping[str, File],
+        files: Mapping[str, StaticFile],
         new_nonce: Callable[[], str] = lambda: secrets.token_urlsafe(18),
         *,
         image_hosts: Sequence[str] = (),
@@ -164,7 +164,7 @@ def _steps_up(scope: Scope) -> str:
     return "../" * (raw.partition(b"?")[0].count(b"/") - 1) or "./"
 
 
-def _file(file: File, headers: Headers, *, forever: bool) -> Response:
+def _file(file: StaticFile, headers: Headers, *, forever: bool) -> Response:
     cache = "public, max-age=31536000, immutable" if forever else "no-cache"
     said = {"cache-control": cache, "etag": file.tag, "vary": "accept-encoding"}
     if file.media_type == _MEDIA_TYPES[".js"]:

@@ -19,7 +19,7 @@ from holdfast.bootstrap.adapters import Adapters, open_adapters
 from holdfast.bootstrap.background import beside
 from holdfast.bootstrap.options import default_model
 from holdfast.bootstrap.server import READY_LOOKS_S, Server
-from holdfast.chats.publishing_listing import ToldListing
+from holdfast.chats.publishing_listing import PublishingListing
 from holdfast.domain.accounts import User
 from holdfast.domain.denials import WrongCredentials
 from holdfast.domain.errors import Unavailable
@@ -89,7 +89,7 @@ def edge_of(server: Server, settings: Settings) -> Edge:
             ledger=server.ledger,
             store=adapters.store,
             history=adapters.history,
-            listing=ToldListing(people.listing, adapters.bus),
+            listing=PublishingListing(people.listing, adapters.bus),
             hub=server.hub,
             watching=server.watching,
             ids=adapters.ids,

@@ -19,15 +19,23 @@ from holdfast.domain.ids import ChatId, ClientKey, UserId, VersionStamp
 from holdfast.domain.outcome import Answer, Outcome
 from holdfast.domain.parts import Part
 from holdfast.ports.models import Ask, Event, Models, ModelStream, Reply, Usage
-from holdfast.ports.store import JUST_THE_CHAT, Asking, Created, Keyed, Loaded, Stamp, Store
+from holdfast.ports.store import (
+    JUST_THE_CHAT,
+    Created,
+    IdempotencyKey,
+    Loaded,
+    LoadQuery,
+    Stamp,
+    Store,
+)
 from holdfast.ports.tools import Run, Toolbox, ToolOutput, Tools, ToolSpec
 from holdfast.telemetry import metrics
 from holdfast.telemetry.logs import bound
 from holdfast.telemetry.metrics import Metrics, Observe
-from holdfast.turn.interrupts import Nudges
+from holdfast.turn.interrupts import Interrupts
 from holdfast.worker.health import CommitHealth
 
-Drive: TypeAlias = Callable[[Chat, Nudges], Awaitable[Chat]]
+Drive: TypeAlias = Callable[[Chat, Interrupts], Awaitable[Chat]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +61,7 @@ class Watch:
 def observed_drive(drive: Drive, observe: Observe) -> Drive:
     """What is logged while a chat is driven says which, by whom, and in which turn."""
 
-    async def driving(chat: Chat, nudges: Nudges) -> Chat:
+    async def driving(chat: Chat, nudges: Interrupts) -> Chat:
         began_s = _now_s()
         # A turn has no name of its own: it is the history that it was acquired to continue.
         turn = f"{chat.history_version}.{chat.epoch}"
@@ -72,26 +80,26 @@ class ObservedStore:
         self._observe = observe
         self._health = health
 
-    async def load(self, chat_id: ChatId, asking: Asking = JUST_THE_CHAT) -> Loaded | None:
+    async def load(self, chat_id: ChatId, asking: LoadQuery = JUST_THE_CHAT) -> Loaded | None:
         try:
             return await self._store.load(chat_id, asking)
         except Unavailable:
             self._health.read_failed()
             raise
 
-    async def create(self, outcome: Outcome, keyed: Keyed | None = None) -> Stamp | None:
+    async def create(self, outcome: Outcome, keyed: IdempotencyKey | None = None) -> Stamp | None:
         return await self._timed(self._store.create(outcome, keyed))
 
     async def find_created(self, owner_id: UserId, key: ClientKey) -> Created | None:
         return await self._store.find_created(owner_id, key)
 
     async def keep_receipt(
-        self, chat_id: ChatId, keyed: Keyed, answer: Answer, stamp: VersionStamp
+        self, chat_id: ChatId, keyed: IdempotencyKey, answer: Answer, stamp: VersionStamp
     ) -> bool:
         return await self._store.keep_receipt(chat_id, keyed, answer, stamp)
 
     async def commit(
-        self, outcome: Outcome, *, fence: Fence | None = None, keyed: Keyed | None = None
+        self, outcome: Outcome, *, fence: Fence | None = None, keyed: IdempotencyKey | None = None
     ) -> Stamp | None:
         return await self._timed(self._store.commit(outcome, fence=fence, keyed=keyed))
 

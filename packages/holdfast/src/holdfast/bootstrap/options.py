@@ -13,7 +13,7 @@ from holdfast.adapters.providers.models import ModelConfig
 from holdfast.adapters.providers.stream import Deadlines
 from holdfast.bootstrap.approvals import approval_policy
 from holdfast.domain.parts import Need
-from holdfast.settings import ModelSettings, Role, Settings, WrongSettings, env_name
+from holdfast.settings import ModelSettings, ProcessRole, Settings, WrongSettings, env_name
 from holdfast.stream.options import HubOptions, WatchOptions
 from holdfast.turn.options import AWAIT_S, ToolOptions, TurnOptions
 from holdfast.turn.retry import RetryPolicy
@@ -44,8 +44,8 @@ class ServerOptions:
 
 def server_options(settings: Settings) -> ServerOptions:
     return ServerOptions(
-        serves=settings.role is not Role.WORKER,
-        drives=settings.role is not Role.API,
+        serves=settings.role is not ProcessRole.WORKER,
+        drives=settings.role is not ProcessRole.API,
         turn=_turn_options(settings),
         worker=_worker_options(settings),
     )
@@ -104,7 +104,7 @@ def model_configs(settings: Settings) -> dict[str, ModelConfig]:
             configs[model.name] = _config(model, settings)
         except ValueError as error:
             wrong.append(f"{env_name('models')}[{number}] ({model.name}): {error}.")
-    if not settings.models and settings.role is not Role.API:
+    if not settings.models and settings.role is not ProcessRole.API:
         wrong.append(f"{env_name('models')} names no model: who drives turns needs one.")
     if wrong:
         raise WrongSettings(*wrong)

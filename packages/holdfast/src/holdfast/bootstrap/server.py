@@ -12,22 +12,22 @@ from typing import Final, Self
 from holdfast.bootstrap.adapters import Adapters, open_adapters
 from holdfast.bootstrap.observed import Watch
 from holdfast.bootstrap.options import ServerOptions, server_options
-from holdfast.chats.idle_cache import Resting
+from holdfast.chats.idle_cache import IdleCache
 from holdfast.chats.ledger import Ledger
 from holdfast.domain.ids import ChatId
 from holdfast.settings import Settings
 from holdfast.stream.hub import Hub
-from holdfast.stream.list_watchers import Watching
+from holdfast.stream.list_watchers import ListWatchers
 from holdfast.tasks import FAILURES
 from holdfast.telemetry.logs import bound
 from holdfast.telemetry.metrics import Metrics, numbers_of
 from holdfast.turn.driver import Driver
-from holdfast.turn.history_cache import Memory
-from holdfast.turn.reading import Reading
+from holdfast.turn.history_cache import HistoryCache
+from holdfast.turn.reading import TurnReader
 from holdfast.worker.health import CommitHealth
 from holdfast.worker.heartbeat import Beside, Heartbeat, in_own_thread
 from holdfast.worker.lease_context import Chance
-from holdfast.worker.local_dispatch import WorkerPlaces
+from holdfast.worker.local_dispatch import LocalDispatch
 from holdfast.worker.quarantine import StartAlone
 from holdfast.worker.worker import Ports, Worker
 
@@ -48,7 +48,7 @@ class Server:
         *,
         name: str,
         hub: Hub | None,
-        watching: Watching | None,
+        watching: ListWatchers | None,
         worker: Worker | None,
     ) -> None:
         self.adapters = adapters
@@ -135,11 +135,11 @@ def assemble(
         models=watch.models(adapters.models),
         tools=watch.tools(adapters.tools),
     )
-    places = WorkerPlaces()  # without a worker in this process it offers none
+    places = LocalDispatch()  # without a worker in this process it offers none
     # The caches help only a process that both drives turns and serves requests.
     both = options.serves and options.drives
-    resting = Resting() if both else Resting(chats_max=0)
-    memory = Memory() if both else Memory(bytes_max=0)
+    resting = IdleCache() if both else IdleCache(chats_max=0)
+    memory = HistoryCache() if both else HistoryCache(bytes_max=0)
     metrics.bind("remembered", lambda: {"chats": len(resting), "bytes": memory.bytes})
     ledger = Ledger(seen.store, seen.bus, seen.clock, places, resting)
     metrics.bind("bus", lambda: numbers_of(seen.bus.counters))
@@ -148,7 +148,7 @@ def assemble(
         hub = Hub(seen.store, seen.history, seen.bus, options.hub)
         metrics.bind("stream", lambda: numbers_of(hub.counters))
         if adapters.people is not None:
-            watching = Watching(adapters.people.listing, seen.bus, options.watch)
+            watching = ListWatchers(adapters.people.listing, seen.bus, options.watch)
             metrics.bind("watch", lambda: numbers_of(watching.counters))
     if options.drives:
         driver = _driver(seen, ledger, options, chance, memory)
@@ -177,11 +177,15 @@ def assemble(
 
 
 def _driver(
-    seen: Adapters, ledger: Ledger, options: ServerOptions, chance: Chance, memory: Memory | None
+    seen: Adapters,
+    ledger: Ledger,
+    options: ServerOptions,
+    chance: Chance,
+    memory: HistoryCache | None,
 ) -> Driver:
     return Driver(
         ledger,
-        Reading(seen.store, seen.history),
+        TurnReader(seen.store, seen.history),
         seen.bus,
         seen.models,
         seen.tools,

@@ -9,7 +9,7 @@ from holdfast.domain.audit import AuditEntry
 from holdfast.domain.commands import Decide, ExpireAwait, SubmitResults
 from holdfast.domain.ids import ChatId
 from holdfast.domain.parts import ToolResult
-from holdfast.ports.store import Keyed
+from holdfast.ports.store import IdempotencyKey
 
 
 async def submit_results(
@@ -19,7 +19,7 @@ async def submit_results(
     results: Sequence[ToolResult],
     *,
     window_tokens: int | None = None,
-    keyed: Keyed | None = None,
+    keyed: IdempotencyKey | None = None,
 ) -> Commit:
     """Answer calls of client-side tools. Each result is cut as those of our tools are (X5): one
     that no model can read would end the chat. `window_tokens`: of the model that will read it."""
@@ -36,7 +36,7 @@ async def decide_call(
     chat_id: ChatId,
     decision: Decide,
     *,
-    keyed: Keyed | None = None,
+    keyed: IdempotencyKey | None = None,
     audit: AuditEntry | None = None,
 ) -> Commit:
     """Approve a call that waits for it, or deny it. `audit`: who did, told in the same commit."""

@@ -9,7 +9,7 @@ from holdfast.domain.commands import Create, Fork
 from holdfast.domain.ids import ChatId
 from holdfast.domain.messages import MessageBody
 from holdfast.ports.ids import Ids
-from holdfast.ports.store import Keyed
+from holdfast.ports.store import IdempotencyKey
 
 
 async def create(
@@ -19,7 +19,7 @@ async def create(
     messages: Sequence[MessageBody] = (),
     *,
     tools: Sequence[ClientTool] = (),
-    keyed: Keyed | None = None,
+    keyed: IdempotencyKey | None = None,
 ) -> Commit:
     """A new chat of the actor's; it runs at once if its messages end in one of the user's."""
     chat = Chat(chat_id=ids.new_chat_id(), org_id=actor.org_id, owner_id=actor.user_id)
@@ -33,7 +33,7 @@ async def fork(
     source: ChatId,
     command: Fork,
     *,
-    keyed: Keyed | None = None,
+    keyed: IdempotencyKey | None = None,
 ) -> Commit:
     """A new chat of the actor's, at rest, that begins as another one does. The caller has
     found that the actor may read that one."""

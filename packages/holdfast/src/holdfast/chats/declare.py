@@ -11,7 +11,7 @@ from holdfast.domain.commands import DeclareTools
 from holdfast.domain.denials import FieldRefused
 from holdfast.domain.ids import ChatId
 from holdfast.domain.parts import JsonObject
-from holdfast.ports.store import Keyed
+from holdfast.ports.store import IdempotencyKey
 
 TOOLS_MAX: Final = 64
 TOOLS_BYTES_MAX: Final = 64 * 1024
@@ -26,7 +26,7 @@ async def declare(
     chat_id: ChatId,
     tools: Sequence[ClientTool],
     *,
-    keyed: Keyed | None = None,
+    keyed: IdempotencyKey | None = None,
 ) -> Commit:
     """Give a chat these tools and no others. The turn that runs now keeps those that it has."""
     return await ledger.transact(chat_id, DeclareTools(tuple(tools)), by=actor, keyed=keyed)

@@ -18,7 +18,7 @@ import orjson
 
 from holdfast.domain.chat import Chat, Status
 from holdfast.domain.driving import RUNNABLE
-from holdfast.domain.events import EventKind, Told, of_commit
+from holdfast.domain.events import EventKind, ReaderEvent, of_commit
 from holdfast.domain.ids import NO_STAMP, NO_VERSION, ChatId, UserId, Version, VersionStamp
 from holdfast.domain.messages import Message
 from holdfast.domain.outcome import Outcome
@@ -116,7 +116,7 @@ def hint_of_listing(chat_id: ChatId, user_id: UserId) -> Hint:
     return Hint(chat_id, NO_VERSION, Status.IDLE, listed_for=user_id)
 
 
-def encode_inline(attempt: int, events: Sequence[Told], stamps: Stamps = NO_STAMPS) -> bytes:
+def encode_inline(attempt: int, events: Sequence[ReaderEvent], stamps: Stamps = NO_STAMPS) -> bytes:
     lines = [b"%d %d %d %d" % (attempt, *stamps)]
     lines += [b"%d %b %b" % (e.place, e.kind.encode(), encode_data(e.data)) for e in events]
     inline = b"\n".join(lines)

@@ -15,7 +15,7 @@ from holdfast.domain.ids import ChatId
 CHATS_MAX: Final = 5_000
 
 
-class Resting:
+class IdleCache:
     """Who has been silent longest is forgotten first."""
 
     def __init__(self, chats_max: int = CHATS_MAX) -> None:

@@ -17,7 +17,7 @@ from typing import Final, assert_never
 from weakref import WeakValueDictionary
 
 from holdfast.chats.hints import hint_of
-from holdfast.chats.idle_cache import Resting
+from holdfast.chats.idle_cache import IdleCache
 from holdfast.domain.audit import AuditEntry
 from holdfast.domain.chat import Chat, Facts
 from holdfast.domain.commands import (
@@ -48,8 +48,8 @@ from holdfast.domain.messages import Message
 from holdfast.domain.outcome import Answer, Outcome
 from holdfast.ports.bus import Hints
 from holdfast.ports.clock import Clock
-from holdfast.ports.places import NoPlaces, Place, Places
-from holdfast.ports.store import Asking, Keyed, Loaded, Receipt, Stamp, Store, Upto
+from holdfast.ports.places import NoWorkerSlots, WorkerSlot, WorkerSlots
+from holdfast.ports.store import IdempotencyKey, Loaded, LoadQuery, Receipt, Stamp, Store, Upto
 
 COMMIT_TRIES_MAX: Final = 20
 ROUNDS_FIRST: Final = 2
@@ -96,25 +96,27 @@ class Ledger:
         store: Store,
         hints: Hints,
         clock: Clock,
-        places: Places | None = None,
-        resting: Resting | None = None,
+        places: WorkerSlots | None = None,
+        resting: IdleCache | None = None,
         random_bits: Callable[[int], int] = secrets.randbits,
     ) -> None:
         """`random_bits`: so many random bits, for the stamps of commits."""
         self._store = store
         self._hints = hints
         self._clock = clock
-        self._places = places or NoPlaces()
-        self._resting = Resting(chats_max=0) if resting is None else resting
+        self._places = places or NoWorkerSlots()
+        self._resting = IdleCache(chats_max=0) if resting is None else resting
         self._random_bits = random_bits
         self._turns: WeakValueDictionary[ChatId, asyncio.Lock] = WeakValueDictionary()
 
-    async def create(self, chat: Chat, command: Create, *, keyed: Keyed | None = None) -> Commit:
+    async def create(
+        self, chat: Chat, command: Create, *, keyed: IdempotencyKey | None = None
+    ) -> Commit:
         """Bring a chat into being; with a key that its owner used before, find that chat."""
         return await self._create(Facts(chat=chat), command, keyed)
 
     async def fork(
-        self, chat: Chat, source: ChatId, command: Fork, *, keyed: Keyed | None = None
+        self, chat: Chat, source: ChatId, command: Fork, *, keyed: IdempotencyKey | None = None
     ) -> Commit:
         """Bring a chat into being that begins with the history of another.
 
@@ -124,14 +126,16 @@ class Ledger:
         # First, for a repeat must be answered even if the source says no by now.
         if keyed is not None and (commit := await self._created_before(chat.owner_id, keyed)):
             return commit
-        asking = Asking(origin=Upto(command.at, command.as_of))
+        asking = LoadQuery(origin=Upto(command.at, command.as_of))
         loaded = (await self._load(source, asking)).facts
         if loaded.origin is None:
             reason = f"no history as of version {command.as_of}"
             raise VersionNotFound(source, loaded.chat.standing, "Fork", reason)
         return await self._create(Facts(chat=chat, origin=loaded.origin), command, keyed)
 
-    async def _create(self, facts: Facts, command: Create | Fork, keyed: Keyed | None) -> Commit:
+    async def _create(
+        self, facts: Facts, command: Create | Fork, keyed: IdempotencyKey | None
+    ) -> Commit:
         outcome = self._stamped(decide_all(facts, (command,), self._clock.now()))
         create = self._store.create
         if (place := self._place(outcome)) is not None and (
@@ -147,12 +151,12 @@ class Ledger:
             raise ChatBusy(facts.chat.chat_id, 1)  # made and deleted between two statements
         return commit
 
-    async def _created_before(self, owner_id: UserId, keyed: Keyed) -> Commit | None:
+    async def _created_before(self, owner_id: UserId, keyed: IdempotencyKey) -> Commit | None:
         created = await self._store.find_created(owner_id, keyed.key)
         if created is None:
             return None
         _check_same_request(keyed, created.receipt)
-        loaded = await self._load(created.chat_id, Asking())
+        loaded = await self._load(created.chat_id, LoadQuery())
         return Commit(chat=loaded.facts.chat, answer=created.receipt.answer, repeated=True)
 
     async def transact(
@@ -160,7 +164,7 @@ class Ledger:
         chat_id: ChatId,
         *commands: Command,
         by: Actor | Fence | Sweep,
-        keyed: Keyed | None = None,
+        keyed: IdempotencyKey | None = None,
         snapshot: Chat | None = None,
         expected: Collection[Version] | None = None,
         audit: AuditEntry | None = None,
@@ -211,7 +215,7 @@ class Ledger:
                     return commit
         raise ChatBusy(chat_id, COMMIT_TRIES_MAX)
 
-    async def _load(self, chat_id: ChatId, asking: Asking) -> Loaded:
+    async def _load(self, chat_id: ChatId, asking: LoadQuery) -> Loaded:
         loaded = await self._store.load(chat_id, asking)
         if loaded is None:
             raise ChatNotFound(chat_id)
@@ -222,7 +226,7 @@ class Ledger:
         loaded: Loaded,
         commands: Sequence[Command],
         by: Actor | Fence | Sweep,
-        keyed: Keyed | None,
+        keyed: IdempotencyKey | None,
         expected: Collection[Version] | None,
         audit: AuditEntry | None,
         *,
@@ -254,7 +258,9 @@ class Ledger:
             return None
         return await self._tell(outcome, stamp, by_owner=fence is not None)
 
-    async def _keep_unchanged(self, outcome: Outcome, keyed: Keyed | None) -> Commit | None:
+    async def _keep_unchanged(
+        self, outcome: Outcome, keyed: IdempotencyKey | None
+    ) -> Commit | None:
         """Answer a bundle that changes nothing; None if the chat moved on.
 
         A request with a key leaves a receipt nevertheless. Without it a repeat, whose first answer
@@ -269,13 +275,13 @@ class Ledger:
     def _stamped(self, outcome: Outcome) -> Outcome:
         return outcome.stamped(VersionStamp(self._random_bits(STAMP_BITS)))
 
-    def _place(self, outcome: Outcome) -> Place | None:
+    def _place(self, outcome: Outcome) -> WorkerSlot | None:
         return self._places.place(outcome.chat.chat_id) if may_be_taken(outcome) else None
 
     async def _take(
         self,
         outcome: Outcome,
-        place: Place,
+        place: WorkerSlot,
         write: Callable[[Outcome], Awaitable[Stamp | None]],
     ) -> Commit | None:
         """The same commit, by which the worker of this process acquires the chat."""
@@ -333,12 +339,12 @@ def _check_right(chat: Chat, by: Actor | Fence | Sweep) -> None:
             assert_never(by)
 
 
-def _check_same_request(keyed: Keyed, receipt: Receipt) -> None:
+def _check_same_request(keyed: IdempotencyKey, receipt: Receipt) -> None:
     if keyed.digest != receipt.digest:
         raise KeyReused(keyed.key)
 
 
-def _asking(commands: Sequence[Command], keyed: Keyed | None) -> Asking:
+def _asking(commands: Sequence[Command], keyed: IdempotencyKey | None) -> LoadQuery:
     target = next((c.seq for c in commands if isinstance(c, EditMessage)), None)
     past = next((c.version for c in commands if isinstance(c, Restore)), None)
-    return Asking(target=target, past=past, key=None if keyed is None else keyed.key)
+    return LoadQuery(target=target, past=past, key=None if keyed is None else keyed.key)

@@ -18,9 +18,9 @@ from holdfast.domain.audit import AuditAction, AuditEntry
 from holdfast.domain.denials import FieldRefused, NotFound
 from holdfast.domain.errors import ChangedMeanwhile, ChatNotFound
 from holdfast.domain.ids import ChatId, Seq, UserId
-from holdfast.domain.policy import Action, Filter, Kind, Principal, rule_for
+from holdfast.domain.policy import Action, Filter, Principal, TargetKind, rule_for
 from holdfast.ports.clock import Clock
-from holdfast.ports.listing import Entry, Listing, Place, Share, Wanted
+from holdfast.ports.listing import Entry, ListFilter, Listing, ListPosition, Share
 
 PAGE_MAX: Final = 200
 PINS_MAX: Final = 50
@@ -44,7 +44,7 @@ class ListPage:
 async def page(
     listing: Listing,
     who: Principal,
-    wanted: Wanted | None = None,
+    wanted: ListFilter | None = None,
     *,
     limit: int = 50,
     after: str | None = None,
@@ -56,17 +56,17 @@ async def page(
 
     A search looks at `looks_max` chats at a time: a word that is nowhere must not read them all."""
     assert 1 <= limit <= PAGE_MAX
-    wanted = wanted or Wanted()
+    wanted = wanted or ListFilter()
     if wanted.title_has is not None and len(wanted.title_has) > SEARCH_CHARS_MAX:
         raise FieldRefused("title_has", f"at most {SEARCH_CHARS_MAX} characters")
-    may = rule_for(who, Action.READ, Kind.CHAT)
+    may = rule_for(who, Action.READ, TargetKind.CHAT)
     place = None if after is None else decode_cursor(after)
     first: Sequence[Entry] = ()
     if pinned == "first" and wanted.pinned is None:
         if place is None:
             first = await listing.page(may, replace(wanted, pinned=True), limit=PINS_MAX)
         wanted = replace(wanted, pinned=False)
-    until: Place | None = None
+    until: ListPosition | None = None
     if wanted.searches and wanted.whose != "shared":
         until = await listing.searched_until(may, looks_max=looks_max, after=place)
     found = await listing.page(may, wanted, limit=limit + 1, after=place, until=until)
@@ -76,7 +76,7 @@ async def page(
 async def oversee(
     listing: Listing,
     who: Principal,
-    wanted: Wanted | None = None,
+    wanted: ListFilter | None = None,
     *,
     limit: int = 50,
     after: str | None = None,
@@ -86,9 +86,9 @@ async def oversee(
     Titles and labels are left out: they are the owner's words, or a summary of them.
     """
     assert 1 <= limit <= PAGE_MAX
-    may = rule_for(who, Action.OVERSEE, Kind.CHAT)
+    may = rule_for(who, Action.OVERSEE, TargetKind.CHAT)
     # Nor may one find out by asking for chats whose title or label has a word in it.
-    wanted = replace(wanted or Wanted(), title_has=None, label=None, pinned=None, whose=None)
+    wanted = replace(wanted or ListFilter(), title_has=None, label=None, pinned=None, whose=None)
     place = None if after is None else decode_cursor(after)
     found = await listing.page(may, wanted, limit=limit + 1, after=place)
     shown = tuple(replace(e, title=None, title_source=None, labels=()) for e in found[:limit])
@@ -96,12 +96,12 @@ async def oversee(
 
 
 def _page(
-    shown: Sequence[Entry], found: Sequence[Entry], limit: int, until: Place | None = None
+    shown: Sequence[Entry], found: Sequence[Entry], limit: int, until: ListPosition | None = None
 ) -> ListPage:
     """`until`: where the next page goes on if this one is not full."""
     if len(found) > limit:
         last = found[limit - 1]
-        until = Place(last.touched_at, last.chat_id)
+        until = ListPosition(last.touched_at, last.chat_id)
     return ListPage(tuple(shown), None if until is None else encode_cursor(until))
 
 
@@ -112,13 +112,13 @@ async def find(
 
     The edge asks before it reads history or follows a chat: those do not ask.
     """
-    entry = await listing.find(rule_for(who, action, Kind.CHAT), chat_id)
+    entry = await listing.find(rule_for(who, action, TargetKind.CHAT), chat_id)
     return _found(chat_id, entry)
 
 
 def driver(who: Principal) -> Actor:
     """As whom to command the ledger, which lets only the owner (L128)."""
-    rule_for(who, Action.DRIVE, Kind.CHAT)
+    rule_for(who, Action.DRIVE, TargetKind.CHAT)
     return Actor(who.org_id, who.user_id)
 
 
@@ -132,7 +132,7 @@ async def rename(
 ) -> Entry:
     """None takes the title away, so that the server may find one again. `expected`, here and below:
     `ChangedMeanwhile` if `listed` is none of these."""
-    may = rule_for(who, Action.CHANGE, Kind.CHAT)
+    may = rule_for(who, Action.CHANGE, TargetKind.CHAT)
     cleaned = None if title is None else clean_line(title, "title", TITLE_CHARS_MAX)
     entry = await listing.rename(may, chat_id, cleaned, expected=expected)
     return entry or await _not_changed(listing, may, chat_id)
@@ -146,7 +146,7 @@ async def pin(
     pinned: bool,
     expected: Collection[int] | None = None,
 ) -> Entry:
-    may = rule_for(who, Action.CHANGE, Kind.CHAT)
+    may = rule_for(who, Action.CHANGE, TargetKind.CHAT)
     entry = await listing.pin(may, chat_id, pinned=pinned, pins_max=PINS_MAX, expected=expected)
     if entry is None:
         there = _found(chat_id, await listing.find(may, chat_id))
@@ -165,7 +165,7 @@ async def label(
     expected: Collection[int] | None = None,
 ) -> Entry:
     """Give a chat these labels and no others."""
-    may = rule_for(who, Action.CHANGE, Kind.CHAT)
+    may = rule_for(who, Action.CHANGE, TargetKind.CHAT)
     cleaned = dict.fromkeys(clean_line(each, "labels", LABEL_CHARS_MAX) for each in labels)
     if len(cleaned) > LABELS_MAX:
         raise FieldRefused("labels", f"at most {LABELS_MAX}")
@@ -181,7 +181,7 @@ async def _not_changed(listing: Listing, may: Filter, chat_id: ChatId) -> NoRetu
 
 async def mark_read(listing: Listing, who: Principal, chat_id: ChatId, seq: Seq) -> Seq:
     """How far the one who asks has read, and no other user (L129)."""
-    reached = await listing.mark_read(rule_for(who, Action.READ, Kind.CHAT), chat_id, seq)
+    reached = await listing.mark_read(rule_for(who, Action.READ, TargetKind.CHAT), chat_id, seq)
     if reached is None:
         raise ChatNotFound(chat_id)
     return reached
@@ -191,19 +191,19 @@ async def share(
     listing: Listing, clock: Clock, who: Principal, chat_id: ChatId, with_user: UserId
 ) -> None:
     """Let a user of the same organisation read a chat. Twice is once."""
-    may = rule_for(who, Action.SHARE, Kind.CHAT)
+    may = rule_for(who, Action.SHARE, TargetKind.CHAT)
     entry = _entry(who, clock, AuditAction.CHAT_SHARED, chat_id, with_user)
     if await listing.share(may, chat_id, with_user, entry):
         return
     _found(chat_id, await listing.find(may, chat_id))
     if with_user not in {each.user_id for each in await listing.shares(may, chat_id)}:
-        raise NotFound(Kind.USER, with_user)
+        raise NotFound(TargetKind.USER, with_user)
 
 
 async def unshare(
     listing: Listing, clock: Clock, who: Principal, chat_id: ChatId, with_user: UserId
 ) -> None:
-    may = rule_for(who, Action.SHARE, Kind.CHAT)
+    may = rule_for(who, Action.SHARE, TargetKind.CHAT)
     entry = _entry(who, clock, AuditAction.CHAT_UNSHARED, chat_id, with_user)
     if not await listing.unshare(may, chat_id, with_user, entry):
         _found(chat_id, await listing.find(may, chat_id))
@@ -211,7 +211,7 @@ async def unshare(
 
 async def shares(listing: Listing, who: Principal, chat_id: ChatId) -> Sequence[Share]:
     """With whom it is shared; for its owner."""
-    may = rule_for(who, Action.SHARE, Kind.CHAT)
+    may = rule_for(who, Action.SHARE, TargetKind.CHAT)
     found = await listing.shares(may, chat_id)
     if not found:
         _found(chat_id, await listing.find(may, chat_id))
@@ -248,16 +248,16 @@ def entry_json(entry: Entry) -> dict[str, Any]:
     }
 
 
-def encode_cursor(place: Place) -> str:
+def encode_cursor(place: ListPosition) -> str:
     said = f"{place.touched_at.isoformat()} {place.chat_id}"
     return base64.urlsafe_b64encode(said.encode()).decode().rstrip("=")
 
 
-def decode_cursor(cursor: str) -> Place:
+def decode_cursor(cursor: str) -> ListPosition:
     try:
         said = base64.b64decode(cursor + "=" * (-len(cursor) % 4), b"-_", validate=True).decode()
         at, chat_id = said.split(" ")
-        place = Place(datetime.fromisoformat(at), ChatId(UUID(chat_id)))
+        place = ListPosition(datetime.fromisoformat(at), ChatId(UUID(chat_id)))
     except ValueError as error:
         raise FieldRefused("after", "not a cursor of this list") from error
     if place.touched_at.tzinfo is None or encode_cursor(place) != cursor:
@@ -280,7 +280,7 @@ def _entry(
         action=action,
         actor_id=who.user_id,
         credential=who.credential,
-        target_kind=Kind.CHAT,
+        target_kind=TargetKind.CHAT,
         target_id=chat_id,
         detail={"with": str(with_user)},
     )

@@ -8,10 +8,18 @@ from holdfast.domain.audit import AuditEntry
 from holdfast.domain.ids import ChatId, Seq, UserId
 from holdfast.domain.policy import Filter
 from holdfast.ports.bus import Hints
-from holdfast.ports.listing import Entry, ListChanges, Listing, Mark, Place, Share, Wanted
+from holdfast.ports.listing import (
+    Entry,
+    ListChanges,
+    ListFilter,
+    Listing,
+    ListPosition,
+    Mark,
+    Share,
+)
 
 
-class ToldListing:
+class PublishingListing:
     def __init__(self, listing: Listing, hints: Hints) -> None:
         self._listing = listing
         self._hints = hints
@@ -90,17 +98,17 @@ class ToldListing:
     async def page(
         self,
         may: Filter,
-        wanted: Wanted,
+        wanted: ListFilter,
         *,
         limit: int,
-        after: Place | None = None,
-        until: Place | None = None,
+        after: ListPosition | None = None,
+        until: ListPosition | None = None,
     ) -> Sequence[Entry]:
         return await self._listing.page(may, wanted, limit=limit, after=after, until=until)
 
     async def searched_until(
-        self, may: Filter, *, looks_max: int, after: Place | None = None
-    ) -> Place | None:
+        self, may: Filter, *, looks_max: int, after: ListPosition | None = None
+    ) -> ListPosition | None:
         return await self._listing.searched_until(may, looks_max=looks_max, after=after)
 
     async def find(self, may: Filter, chat_id: ChatId) -> Entry | None:

@@ -5,7 +5,7 @@ from holdfast.domain.commands import DeleteQueued, MoveQueued, PromoteQueued, Ta
 from holdfast.domain.ids import ChatId, QueuedId
 from holdfast.domain.messages import MessageBody
 from holdfast.ports.history import History
-from holdfast.ports.store import Keyed
+from holdfast.ports.store import IdempotencyKey
 
 
 async def take(
@@ -15,7 +15,7 @@ async def take(
     chat_id: ChatId,
     queued_id: QueuedId,
     *,
-    keyed: Keyed | None = None,
+    keyed: IdempotencyKey | None = None,
 ) -> MessageBody:
     """Take a message out and give it back, to be edited: only one of two takers gets it."""
     await ledger.transact(chat_id, TakeQueued(queued_id), by=actor, keyed=keyed)
@@ -30,7 +30,7 @@ async def delete(
     chat_id: ChatId,
     queued_id: QueuedId,
     *,
-    keyed: Keyed | None = None,
+    keyed: IdempotencyKey | None = None,
 ) -> Commit:
     return await ledger.transact(chat_id, DeleteQueued(queued_id), by=actor, keyed=keyed)
 
@@ -42,7 +42,7 @@ async def move(
     queued_id: QueuedId,
     *,
     before: QueuedId | None,
-    keyed: Keyed | None = None,
+    keyed: IdempotencyKey | None = None,
 ) -> Commit:
     """Place a message before another, or (None) at the end."""
     return await ledger.transact(chat_id, MoveQueued(queued_id, before), by=actor, keyed=keyed)
@@ -54,6 +54,6 @@ async def promote(
     chat_id: ChatId,
     queued_id: QueuedId,
     *,
-    keyed: Keyed | None = None,
+    keyed: IdempotencyKey | None = None,
 ) -> Commit:
     return await ledger.transact(chat_id, PromoteQueued(queued_id), by=actor, keyed=keyed)

@@ -6,7 +6,7 @@ from holdfast.chats.ledger import Actor, Commit, Ledger
 from holdfast.domain.commands import EditMessage, Restore
 from holdfast.domain.ids import ChatId, Seq, Version
 from holdfast.domain.messages import MessageBody
-from holdfast.ports.store import Keyed
+from holdfast.ports.store import IdempotencyKey
 
 
 async def edit(
@@ -16,7 +16,7 @@ async def edit(
     seq: Seq,
     replacement: MessageBody,
     *,
-    keyed: Keyed | None = None,
+    keyed: IdempotencyKey | None = None,
     expected: Collection[Version] | None = None,
 ) -> Commit:
     """`expected`, here and below: the versions of the history that the writer may have seen."""
@@ -30,7 +30,7 @@ async def restore(
     chat_id: ChatId,
     version: Version,
     *,
-    keyed: Keyed | None = None,
+    keyed: IdempotencyKey | None = None,
     expected: Collection[Version] | None = None,
 ) -> Commit:
     command = Restore(version)

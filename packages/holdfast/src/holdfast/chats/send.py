@@ -6,7 +6,7 @@ from holdfast.chats.ledger import Actor, Commit, Ledger
 from holdfast.domain.commands import SendMessage
 from holdfast.domain.ids import ChatId
 from holdfast.domain.messages import MessageBody
-from holdfast.ports.store import Keyed
+from holdfast.ports.store import IdempotencyKey
 
 
 async def send(
@@ -16,7 +16,7 @@ async def send(
     message: MessageBody,
     *,
     when_busy: Literal["queue", "interrupt"] = "queue",
-    keyed: Keyed | None = None,
+    keyed: IdempotencyKey | None = None,
 ) -> Commit:
     """The answer says where the message landed: a seq of history, or a place in the queue."""
     return await ledger.transact(chat_id, SendMessage(message, when_busy), by=actor, keyed=keyed)

@@ -50,9 +50,9 @@ def create_first(
 
 async def _create(*, email: str, password: str, name: str, organisation: str) -> str | None:
     from holdfast.bootstrap.edge import create_first_with_key, open_identity
-    from holdfast.settings import Role, read_settings
+    from holdfast.settings import ProcessRole, read_settings
 
-    async with open_identity(read_settings(role=Role.API)) as identity:
+    async with open_identity(read_settings(role=ProcessRole.API)) as identity:
         first = await create_first_with_key(
             identity, organisation=organisation, email=email, password=password, name=name
         )

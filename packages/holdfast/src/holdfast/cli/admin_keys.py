@@ -8,7 +8,7 @@ from holdfast.cli.client_context import ClientCommand, at_desk
 from holdfast.cli.options import AsJson
 
 if TYPE_CHECKING:
-    from holdfast.cli.client_context import Desk
+    from holdfast.cli.client_context import ClientContext
     from holdfast_client.models import Key
 
 keys = typer.Typer(no_args_is_help=True, help="API keys: credentials of programs.")
@@ -27,7 +27,7 @@ def ls(
 ) -> None:
     """List keys; never their secrets."""
 
-    async def work(desk: "Desk") -> None:
+    async def work(desk: "ClientContext") -> None:
         from holdfast.cli.organise import find_user
 
         user_id = None if user is None else await find_user(desk, user)
@@ -55,7 +55,7 @@ def create(
 ) -> None:
     """Create an API key for yourself and print it once."""
 
-    async def work(desk: "Desk") -> None:
+    async def work(desk: "ClientContext") -> None:
         wanted = scopes or ["read", "write"]
         made = await desk.client.keys.create(name, scopes=wanted, expires_at=expires_at)
         desk.screen.answer(made.secret)
@@ -69,7 +69,7 @@ def revoke(
 ) -> None:
     """Revoke a key: here at once, everywhere within 30 s."""
 
-    async def work(desk: "Desk") -> None:
+    async def work(desk: "ClientContext") -> None:
         await desk.client.keys.revoke(key_id)
 
     at_desk(work)
@@ -84,7 +84,7 @@ def audit(
 ) -> None:
     """What was done in the organisation, newest first."""
 
-    async def work(desk: "Desk") -> None:
+    async def work(desk: "ClientContext") -> None:
         found = [entry async for entry in desk.client.audit.list(limit=limit)]
         if json:
             desk.screen.json([entry.model_dump(mode="json") for entry in found])

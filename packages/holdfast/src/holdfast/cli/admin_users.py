@@ -9,13 +9,13 @@ from holdfast.cli.client_context import ClientCommand, at_desk
 from holdfast.cli.options import AsJson
 
 if TYPE_CHECKING:
-    from holdfast.cli.client_context import Desk
+    from holdfast.cli.client_context import ClientContext
     from holdfast_client.models import User
 
 users = typer.Typer(no_args_is_help=True, help="The people of the organisation.")
 
 
-class Role(StrEnum):
+class AccountRole(StrEnum):
     ADMIN = "admin"
     MEMBER = "member"
 
@@ -29,7 +29,7 @@ WhoArgument: TypeAlias = Annotated[
 def ls(*, json: AsJson = False) -> None:
     """List users by name."""
 
-    async def work(desk: "Desk") -> None:
+    async def work(desk: "ClientContext") -> None:
         found = [user async for user in desk.client.users.list()]
         if json:
             desk.screen.json([user.model_dump(mode="json") for user in found])
@@ -45,7 +45,7 @@ def create(
     email: Annotated[str, typer.Argument(help="E-mail address for signing in.")],
     name: Annotated[str, typer.Argument(help="Name shown to other users.")],
     *,
-    role: Annotated[Role, typer.Option(help="Role of the user.")] = Role.MEMBER,
+    role: Annotated[AccountRole, typer.Option(help="Role of the user.")] = AccountRole.MEMBER,
     password_stdin: Annotated[
         bool,
         typer.Option("--password-stdin", help="Read a password from stdin (default: no password)."),
@@ -53,7 +53,7 @@ def create(
 ) -> None:
     """Create a user and print the id."""
 
-    async def work(desk: "Desk") -> None:
+    async def work(desk: "ClientContext") -> None:
         password = _password() if password_stdin else None
         made = await desk.client.users.create(name, email, role=role.value, password=password)
         desk.screen.answer(made.user_id)
@@ -65,7 +65,7 @@ def create(
 def disable(who: WhoArgument) -> None:
     """Disable a user and every credential; chats and history are kept."""
 
-    async def work(desk: "Desk") -> None:
+    async def work(desk: "ClientContext") -> None:
         user = await desk.client.users.disable(await _id_of(desk, who))
         desk.screen.note(f"Disabled {user.name}.", "")
 
@@ -76,7 +76,7 @@ def disable(who: WhoArgument) -> None:
 def enable(who: WhoArgument) -> None:
     """Enable a user again."""
 
-    async def work(desk: "Desk") -> None:
+    async def work(desk: "ClientContext") -> None:
         user = await desk.client.users.enable(await _id_of(desk, who))
         desk.screen.note(f"Enabled {user.name}.", "")
 
@@ -87,7 +87,7 @@ def enable(who: WhoArgument) -> None:
 def reset(who: WhoArgument) -> None:
     """Set a user's password, read from stdin or a prompt, and end every session of the user."""
 
-    async def work(desk: "Desk") -> None:
+    async def work(desk: "ClientContext") -> None:
         user_id = await _id_of(desk, who)
         user = await desk.client.users.set_password(user_id, _password())
         desk.screen.note(f"{user.name} has a new password.", "")
@@ -96,10 +96,12 @@ def reset(who: WhoArgument) -> None:
 
 
 @users.command("role", cls=ClientCommand)
-def set_role(who: WhoArgument, role: Annotated[Role, typer.Argument(help="The new role.")]) -> None:
+def set_role(
+    who: WhoArgument, role: Annotated[AccountRole, typer.Argument(help="The new role.")]
+) -> None:
     """Change a user's role to admin or member."""
 
-    async def work(desk: "Desk") -> None:
+    async def work(desk: "ClientContext") -> None:
         user = await desk.client.users.set_role(await _id_of(desk, who), role.value)
         desk.screen.note(f"{user.name} is {user.role}.", "")
 
@@ -110,7 +112,7 @@ def _role(user: "User") -> str:
     return "disabled" if user.disabled_at is not None else user.role
 
 
-async def _id_of(desk: "Desk", who: str) -> str:
+async def _id_of(desk: "ClientContext", who: str) -> str:
     from holdfast.cli.organise import find_user
 
     return await find_user(desk, who)
@@ -119,11 +121,11 @@ async def _id_of(desk: "Desk", who: str) -> str:
 def _password() -> str:
     import sys
 
-    from holdfast.cli.exit_codes import Exit, Stop
+    from holdfast.cli.exit_codes import CommandEnd, Exit
 
     if sys.stdin.isatty():
         return typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
     password = sys.stdin.readline().rstrip("\n")
     if not password:
-        raise Stop("No password came on stdin.", Exit.USAGE)
+        raise CommandEnd("No password came on stdin.", Exit.USAGE)
     return password

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from holdfast.cli.exit_codes import Exit, Stop
+from holdfast.cli.exit_codes import CommandEnd, Exit
 from holdfast.cli.render.live import text_of
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def print_settled(screen: "Screen", form: "Form", chat: "AsyncChat", code: Exit)
                 screen.answer(text)
             error = chat.view.error
             if error is not None:
-                raise Stop(f"error: {error['sentence']}", code)
+                raise CommandEnd(f"error: {error['sentence']}", code)
         case _:
             pass
 

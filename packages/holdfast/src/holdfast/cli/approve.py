@@ -8,13 +8,13 @@ import orjson
 import typer
 
 from holdfast.cli.client_context import at_desk
-from holdfast.cli.exit_codes import Exit, Stop
+from holdfast.cli.exit_codes import CommandEnd, Exit
 from holdfast.cli.options import ChatArgument
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from holdfast.cli.client_context import Desk
+    from holdfast.cli.client_context import ClientContext
     from holdfast_client import AsyncChat
     from holdfast_client.models import ActionRequired, ToolCallPart
 
@@ -44,13 +44,13 @@ def approve(
         raise typer.BadParameter("--reason goes with --deny.")
     given: Verdict | None = "approve" if yes else "deny" if deny else None
 
-    async def work(desk: "Desk") -> Exit | None:
+    async def work(desk: "ClientContext") -> Exit | None:
         found = await desk.chat(chat)
         action = await _waiting(found)
         calls = [call for call in action.calls if call_id in (None, call.call_id)]
         if not calls or (given is not None and len(calls) > 1):
             names = ", ".join(call.call_id for call in action.calls)
-            raise Stop(f"Which call? These wait: {names}.", Exit.USAGE)
+            raise CommandEnd(f"Which call? These wait: {names}.", Exit.USAGE)
         left = False
         for awaited in calls:
             call = await found.call(awaited)
@@ -71,7 +71,7 @@ def approve(
 async def _waiting(chat: "AsyncChat") -> "ActionRequired":
     action = (await chat.info()).action_required
     if action is None or action.kind != "approval":
-        raise Stop("This chat waits for no approval.", Exit.NOT_FOUND)
+        raise CommandEnd("This chat waits for no approval.", Exit.NOT_FOUND)
     return action
 
 
@@ -94,7 +94,7 @@ def call_lines(call: "ToolCallPart", deadline: "datetime | None") -> Iterator[st
 def _ask() -> Verdict | None:
     """None: neither. The answer needs a terminal, on which the call was shown."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise Stop("stdin is not a terminal: give --yes or --deny.", Exit.USAGE)
+        raise CommandEnd("stdin is not a terminal: give --yes or --deny.", Exit.USAGE)
     try:
         said: str = typer.prompt(ASK, default="", show_default=False, prompt_suffix="", err=True)
     except typer.Abort:  # Ctrl-C, or the end of the input

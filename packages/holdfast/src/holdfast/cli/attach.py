@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from holdfast.cli.client_context import at_desk
-from holdfast.cli.exit_codes import Exit, Stop
+from holdfast.cli.exit_codes import CommandEnd, Exit
 from holdfast.cli.interrupt_keys import rungs_attached
 from holdfast.cli.options import AsJson, AsJsonl, ChatArgument, OutFile, Quiet, TimeoutS
 
 if TYPE_CHECKING:
-    from holdfast.cli.client_context import Desk
+    from holdfast.cli.client_context import ClientContext
 
 
 def attach(
@@ -37,13 +37,13 @@ def attach(
     Ctrl-C first says that the agent keeps running; the second interrupts it, d detaches.
     """
 
-    async def work(desk: "Desk") -> Exit | None:
+    async def work(desk: "ClientContext") -> Exit | None:
         from holdfast.cli.after_turn import print_settled
         from holdfast.cli.follow import Following, form_of, sink_for
 
         form = form_of(json=json, jsonl=jsonl, quiet=quiet)
         if form == "jsonl" and tail is not None:
-            raise Stop("--jsonl tells every event: it takes no --tail.", Exit.USAGE)
+            raise CommandEnd("--jsonl tells every event: it takes no --tail.", Exit.USAGE)
         found = await desk.chat(chat)
         following = Following(desk, found, sink_for(desk, form, found, tail=tail), rungs_attached())
         until = None if follow else "settled"

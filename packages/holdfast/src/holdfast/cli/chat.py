@@ -13,13 +13,13 @@ import typer
 
 from holdfast.cli.client_context import at_desk
 from holdfast.cli.exit_codes import Exit
-from holdfast.cli.interrupt_keys import Rung, on_ctrl_c, rungs_attached
+from holdfast.cli.interrupt_keys import InterruptStage, on_ctrl_c, rungs_attached
 from holdfast.cli.options import Effort, Model
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
 
-    from holdfast.cli.client_context import Desk
+    from holdfast.cli.client_context import ClientContext
     from holdfast.cli.follow import Following, OnScreen
     from holdfast_client import AsyncChat
 
@@ -39,7 +39,7 @@ def chat(
 ) -> None:
     """Talk line by line; Ctrl-D, /exit or the end of the input leaves."""
 
-    async def work(desk: "Desk") -> Exit:
+    async def work(desk: "ClientContext") -> Exit:
         talk = Talk(desk, model, effort)
         given = "@last" if last else chat_id
         if given is not None:
@@ -51,7 +51,7 @@ def chat(
 
 @dataclass
 class Talk:
-    desk: "Desk"
+    desk: "ClientContext"
     model: str | None
     effort: str | None
     chat: "AsyncChat | None" = None
@@ -79,7 +79,7 @@ class Talk:
                 continue
             following = await self._follow(pressed_before=await self._say(line))
             code = following.code
-            if Rung.LEAVE in following.climbed:
+            if InterruptStage.LEAVE in following.climbed:
                 return code
             if code is Exit.NEEDS_ACTION and self.prompts is not None:
                 await self._settle()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import typer
 from typer.core import TyperCommand, TyperOption
 
-from holdfast.cli.exit_codes import Exit, Stop, code_of, sentence_of
+from holdfast.cli.exit_codes import CommandEnd, Exit, code_of, sentence_of
 
 if TYPE_CHECKING:
     from holdfast.cli.screen import Screen
@@ -29,7 +29,7 @@ ANSWER_S: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GlobalOptions:
     """What every client command may be told."""
 
     url: str | None = None
@@ -37,8 +37,8 @@ class Given:
     color: Any = "auto"
 
 
-_NOTHING: Final = Given()
-_GIVEN: Final[ContextVar[Given]] = ContextVar("given", default=_NOTHING)
+_NOTHING: Final = GlobalOptions()
+_GIVEN: Final[ContextVar[GlobalOptions]] = ContextVar("given", default=_NOTHING)
 
 
 class ClientCommand(TyperCommand):
@@ -72,7 +72,7 @@ def _option(name: str, about: str) -> TyperOption:
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class ClientContext:
     client: "AsyncClient"
     screen: "Screen"
 
@@ -94,7 +94,7 @@ def given_url() -> str | None:
     return _GIVEN.get().url
 
 
-Work: TypeAlias = Callable[[Desk], Coroutine[Any, Any, Exit | None]]
+Work: TypeAlias = Callable[[ClientContext], Coroutine[Any, Any, Exit | None]]
 
 
 def at_desk(work: Work, *, to: Path | None = None) -> None:
@@ -105,7 +105,7 @@ def at_desk(work: Work, *, to: Path | None = None) -> None:
 
         target = chosen_target()
         async with AsyncClient(target.url, target.token, timeout_s=ANSWER_S) as client:
-            return await work(Desk(client, screen))
+            return await work(ClientContext(client, screen))
 
     run(with_client, to=to)
 
@@ -122,7 +122,7 @@ def run(
         screen = Screen(_GIVEN.get().color, to)
         code = asyncio.run(work(screen)) or Exit.DONE
         screen.close()
-    except Stop as stop:
+    except CommandEnd as stop:
         code = stop.code
         _say(str(stop))
     except HoldfastError as error:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from holdfast.cli.client_context import ClientCommand, run
-from holdfast.cli.exit_codes import Exit, Stop
+from holdfast.cli.exit_codes import CommandEnd, Exit
 from holdfast.cli.options import AsJson
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def use(name: Annotated[str, typer.Argument(help="A name from `holdfast context 
 
         config = read_config()
         if name not in config.contexts:
-            raise Stop(f"There is no context {name}: see `holdfast context ls`.", Exit.USAGE)
+            raise CommandEnd(f"There is no context {name}: see `holdfast context ls`.", Exit.USAGE)
         write_config(replace(config, current=name))
         screen.note(f"{config.contexts[name].url} from now on.", "")
 

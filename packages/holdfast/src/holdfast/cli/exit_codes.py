@@ -29,7 +29,7 @@ LIMIT_CODES: Final = frozenset({"queue_full", "too_many_chats", "too_many_bytes"
 """Refusals that say «enough», whatever their HTTP status."""
 
 
-class Stop(Exception):
+class CommandEnd(Exception):
     """A command ends here: a sentence for stderr, and a code for the shell."""
 
     def __init__(self, sentence: str, code: Exit = Exit.FAILED) -> None:

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
 import orjson
 
 from holdfast.cli import exit_codes as exits
-from holdfast.cli.exit_codes import Exit, Stop
+from holdfast.cli.exit_codes import CommandEnd, Exit
 from holdfast.cli.ids import short
-from holdfast.cli.interrupt_keys import DETACH_KEY, Rung, on_ctrl_c, on_key
-from holdfast.cli.render.live import Live, LiveOptions
+from holdfast.cli.interrupt_keys import DETACH_KEY, InterruptStage, on_ctrl_c, on_key
+from holdfast.cli.render.live import LiveRenderer, LiveRendererOptions
 from holdfast_client import errors
 
 if TYPE_CHECKING:
-    from holdfast.cli.client_context import Desk
+    from holdfast.cli.client_context import ClientContext
     from holdfast.cli.screen import Screen
     from holdfast_client import AsyncChat
     from holdfast_client.events import Event
@@ -40,7 +40,7 @@ class Sink(Protocol):
 @dataclass
 class OnScreen:
     screen: "Screen"
-    live: Live
+    live: LiveRenderer
 
     def event(self, event: "Event") -> None:
         self.screen.ink(self.live.feed(event.raw["event"], event.raw["data"]))
@@ -70,7 +70,7 @@ class JsonLines:
 
 
 @dataclass
-class Nothing:
+class SilentSink:
     screen: "Screen"
     notes: bool
 
@@ -90,37 +90,39 @@ def form_of(*, json: bool, jsonl: bool, quiet: bool) -> Form:
         form for form, wanted in (("json", json), ("jsonl", jsonl), ("quiet", quiet)) if wanted
     ]  # pyright: ignore[reportAssignmentType]
     if len(chosen) > 1:
-        raise Stop("Give one of --json, --jsonl and --quiet.", Exit.USAGE)
+        raise CommandEnd("Give one of --json, --jsonl and --quiet.", Exit.USAGE)
     return chosen[0] if chosen else "live"
 
 
-def sink_for(desk: "Desk", form: Form, chat: "AsyncChat", *, tail: int | None = None) -> Sink:
+def sink_for(
+    desk: "ClientContext", form: Form, chat: "AsyncChat", *, tail: int | None = None
+) -> Sink:
     screen = desk.screen
     match form:
         case "live":
-            options = LiveOptions(
+            options = LiveRendererOptions(
                 width=screen.width,
                 live=screen.live,
                 marks=screen.marks,
                 tail=tail,
                 chat=short(chat.id),
             )
-            return OnScreen(screen, Live(options))
+            return OnScreen(screen, LiveRenderer(options))
         case "jsonl":
             return JsonLines(screen)
         case _:
-            return Nothing(screen, notes=form == "json")
+            return SilentSink(screen, notes=form == "json")
 
 
 @dataclass
 class Following:
     """One chat being followed; `climbed` says which rungs of the ladder were taken."""
 
-    desk: "Desk"
+    desk: "ClientContext"
     chat: "AsyncChat"
     sink: Sink
-    rungs: Sequence[Rung]
-    climbed: list[Rung] = field(default_factory=list[Rung])
+    rungs: Sequence[InterruptStage]
+    climbed: list[InterruptStage] = field(default_factory=list[InterruptStage])
     code: Exit = Exit.DONE
     pressed_before: bool = False
     """Ctrl-C came while the message was still on its way."""
@@ -156,7 +158,7 @@ class Following:
             self._keeps_running()
             return Exit.TIMEOUT
         self.sink.finish()
-        if Rung.LEAVE in self.climbed:
+        if InterruptStage.LEAVE in self.climbed:
             self._keeps_running()
         elif (self._interrupted or self._is_unanswered()) and not self._says_so():
             self.sink.note(f"{self.desk.screen.marks.rule} interrupted")
@@ -206,29 +208,29 @@ class Following:
 
     def _take(
         self,
-        rung: Rung,
+        rung: InterruptStage,
         reading: asyncio.Task[None],
         tasks: asyncio.TaskGroup,
         stack: ExitStack,
     ) -> None:
         match rung:
-            case Rung.ASK if self._runs():
+            case InterruptStage.ASK if self._runs():
                 self.sink.note(
                     f"The agent keeps running: Ctrl-C again interrupts it, {DETACH_KEY} detaches."
                 )
                 stack.enter_context(on_key(self._key(reading)))
-            case Rung.INTERRUPT:
+            case InterruptStage.INTERRUPT:
                 self.sink.note("Interrupting; once more leaves it alone.")
                 tasks.create_task(self._interrupt(), name="interrupting")
             case _:
-                self.climbed.append(Rung.LEAVE)
+                self.climbed.append(InterruptStage.LEAVE)
                 reading.cancel()
 
     def _key(self, reading: asyncio.Task[None]) -> Callable[[str], None]:
         def pressed(key: str) -> None:
             if key == DETACH_KEY:
                 self._detached = True
-                self.climbed.append(Rung.LEAVE)
+                self.climbed.append(InterruptStage.LEAVE)
                 reading.cancel()
 
         return pressed

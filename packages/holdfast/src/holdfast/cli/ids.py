@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from holdfast.cli.exit_codes import Exit, Stop
+from holdfast.cli.exit_codes import CommandEnd, Exit
 from holdfast.cli.render.entries import SHORT_CHARS
 from holdfast.cli.render.text import clip
 
@@ -45,7 +45,7 @@ async def _find(client: "AsyncClient", screen: "Screen", given: str) -> "ChatEnt
     if given == "@last":
         last = await client.chats.last()
         if last is None:
-            raise Stop("There is no chat yet: begin one with `holdfast run`.", Exit.NOT_FOUND)
+            raise CommandEnd("There is no chat yet: begin one with `holdfast run`.", Exit.NOT_FOUND)
         return last
     if pinned := _PINNED.fullmatch(given):
         return await _pinned(client, int(pinned[1]))
@@ -54,16 +54,16 @@ async def _find(client: "AsyncClient", screen: "Screen", given: str) -> "ChatEnt
         if len(found) == 1:
             return found[0]
         if found:
-            raise Stop(f"{len(found)} chats begin with {given}: give more of it.", Exit.USAGE)
+            raise CommandEnd(f"{len(found)} chats begin with {given}: give more of it.", Exit.USAGE)
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise Stop(f"There is no chat {given}.", Exit.NOT_FOUND)
+        raise CommandEnd(f"There is no chat {given}.", Exit.NOT_FOUND)
     return await _titled(client, screen, given)
 
 
 async def _pinned(client: "AsyncClient", number: int) -> "ChatEntry":
     found = [each async for each in client.chats.list(limit=SEARCHED_MAX) if each.pinned]
     if number > len(found):
-        raise Stop(f"There are {len(found)} pinned chats.", Exit.NOT_FOUND)
+        raise CommandEnd(f"There are {len(found)} pinned chats.", Exit.NOT_FOUND)
     return found[number - 1]
 
 
@@ -79,7 +79,7 @@ async def _beginning_with(client: "AsyncClient", beginning: str) -> "list[ChatEn
 async def _titled(client: "AsyncClient", screen: "Screen", words: str) -> "ChatEntry":
     found = [each async for each in client.chats.list(search=words, limit=CHOICES_MAX)]
     if not found:
-        raise Stop(f"There is no chat {words}.", Exit.NOT_FOUND)
+        raise CommandEnd(f"There is no chat {words}.", Exit.NOT_FOUND)
     if len(found) == 1:
         return found[0]
     for number, entry in enumerate(found, start=1):
@@ -88,5 +88,5 @@ async def _titled(client: "AsyncClient", screen: "Screen", words: str) -> "ChatE
     screen.note("Which one? ", "bold")
     chosen = sys.stdin.readline().strip()
     if not chosen.isdecimal() or not 1 <= int(chosen) <= len(found):
-        raise Stop("None chosen.", Exit.USAGE)
+        raise CommandEnd("None chosen.", Exit.USAGE)
     return found[int(chosen) - 1]

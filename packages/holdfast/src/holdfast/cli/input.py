@@ -6,20 +6,20 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from holdfast.cli.exit_codes import Exit, Stop
+from holdfast.cli.exit_codes import CommandEnd, Exit
 
 STDIN = "-"
 
 
 def what_is_said(prompt: str | None, files: Sequence[Path] | None = None) -> str:
-    """The prompt, then what is piped in, then each file; `Stop` when there is nothing."""
+    """The prompt, then what is piped in, then each file; `CommandEnd` when there is nothing."""
     pieces = [] if prompt in (None, STDIN) else [prompt]
     if prompt == STDIN or _piped():
         pieces.append(_stdin())
     pieces += [_named(path) for path in files or ()]
     text = "\n\n".join(piece for piece in pieces if piece and piece.strip())
     if not text:
-        raise Stop("There is nothing to say: give a prompt, or pipe one in.", Exit.USAGE)
+        raise CommandEnd("There is nothing to say: give a prompt, or pipe one in.", Exit.USAGE)
     return text
 
 
@@ -36,14 +36,14 @@ def _stdin() -> str:
     try:
         return sys.stdin.read().strip("\n")
     except UnicodeDecodeError:
-        raise Stop("What is piped in is no text.", Exit.USAGE) from None
+        raise CommandEnd("What is piped in is no text.", Exit.USAGE) from None
 
 
 def _named(path: Path) -> str:
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise Stop(f"{path} is not a text file.", Exit.USAGE) from None
+        raise CommandEnd(f"{path} is not a text file.", Exit.USAGE) from None
     except OSError as error:
-        raise Stop(f"{path} cannot be read: {error.strerror}.", Exit.USAGE) from None
+        raise CommandEnd(f"{path} cannot be read: {error.strerror}.", Exit.USAGE) from None
     return f"{path.name}:\n\n{text}"

@@ -16,7 +16,7 @@ from typing import Final
 DETACH_KEY: Final = "d"
 
 
-class Rung(StrEnum):
+class InterruptStage(StrEnum):
     ASK = "ask"
     INTERRUPT = "interrupt"
     LEAVE = "leave"
@@ -27,17 +27,17 @@ class OnSigint(StrEnum):
     DETACH = "detach"
 
 
-RUN: Final = (Rung.INTERRUPT, Rung.LEAVE)
-RUN_DETACHING: Final = (Rung.LEAVE,)
-ATTACHED: Final = (Rung.ASK, Rung.INTERRUPT, Rung.LEAVE)
-ATTACHED_UNASKED: Final = (Rung.LEAVE,)
+RUN: Final = (InterruptStage.INTERRUPT, InterruptStage.LEAVE)
+RUN_DETACHING: Final = (InterruptStage.LEAVE,)
+ATTACHED: Final = (InterruptStage.ASK, InterruptStage.INTERRUPT, InterruptStage.LEAVE)
+ATTACHED_UNASKED: Final = (InterruptStage.LEAVE,)
 
 
-def rungs_of_run(on_sigint: OnSigint) -> tuple[Rung, ...]:
+def rungs_of_run(on_sigint: OnSigint) -> tuple[InterruptStage, ...]:
     return RUN if on_sigint is OnSigint.INTERRUPT else RUN_DETACHING
 
 
-def rungs_attached() -> tuple[Rung, ...]:
+def rungs_attached() -> tuple[InterruptStage, ...]:
     return ATTACHED if sys.stdin.isatty() else ATTACHED_UNASKED
 
 

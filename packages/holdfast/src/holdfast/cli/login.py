@@ -12,11 +12,11 @@ import typer
 
 from holdfast.cli.client_context import at_desk, given_url
 from holdfast.cli.client_context import run as run_here
-from holdfast.cli.exit_codes import Exit, Stop
+from holdfast.cli.exit_codes import CommandEnd, Exit
 from holdfast.cli.options import AsJson
 
 if TYPE_CHECKING:
-    from holdfast.cli.client_context import Desk
+    from holdfast.cli.client_context import ClientContext
     from holdfast.cli.screen import Screen
     from holdfast_client import AsyncClient
     from holdfast_client.config import Config, Target
@@ -71,7 +71,7 @@ def logout(
         chosen = name or config.current
         target = None if chosen is None else config.contexts.get(chosen)
         if chosen is None or target is None:
-            raise Stop("There is nothing to log out of.", Exit.USAGE)
+            raise CommandEnd("There is nothing to log out of.", Exit.USAGE)
         told = await _revoke(target)
         _forget(config, chosen)
         screen.note(f"Forgot {chosen}; {told}.", "")
@@ -82,7 +82,7 @@ def logout(
 def whoami(*, json: AsJson = False) -> None:
     """Show the signed-in user and the scopes of the credential."""
 
-    async def work(desk: "Desk") -> None:
+    async def work(desk: "ClientContext") -> None:
         me = await desk.client.me()
         if json:
             desk.screen.json(me.model_dump(mode="json"))
@@ -106,14 +106,14 @@ def _url() -> str:
         return resolve().url
     except NotConfigured:
         if not sys.stdin.isatty():
-            raise Stop("Which server? Give --url.", Exit.USAGE) from None
+            raise CommandEnd("Which server? Give --url.", Exit.USAGE) from None
         return resolve(url=typer.prompt("Server URL", err=True)).url
 
 
 def _token() -> str:
     token = sys.stdin.readline().strip()
     if not token:
-        raise Stop("No key came on stdin.", Exit.USAGE)
+        raise CommandEnd("No key came on stdin.", Exit.USAGE)
     return token
 
 
@@ -124,7 +124,7 @@ async def _made_key(url: str, email: str | None, scopes: list[str]) -> str:
     from holdfast_client import AsyncClient
 
     if not sys.stdin.isatty():
-        raise Stop(
+        raise CommandEnd(
             "stdin is not a terminal, so no password can be typed: use --token-stdin.", Exit.USAGE
         )
     who: str = email or typer.prompt("E-mail", err=True)

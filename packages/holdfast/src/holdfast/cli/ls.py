@@ -8,7 +8,7 @@ from holdfast.cli.client_context import at_desk
 from holdfast.cli.options import AsJson
 
 if TYPE_CHECKING:
-    from holdfast.cli.client_context import Desk
+    from holdfast.cli.client_context import ClientContext
 
 
 def ls(
@@ -31,7 +31,7 @@ def ls(
 ) -> None:
     """List chats, the last one written to first."""
 
-    async def work(desk: "Desk") -> None:
+    async def work(desk: "ClientContext") -> None:
         from holdfast.cli.render.entries import HEAD, entry_row
 
         listed = desk.client.chats.list(

@@ -8,7 +8,7 @@ from holdfast.cli.client_context import ClientCommand, at_desk
 from holdfast.cli.options import AsJson
 
 if TYPE_CHECKING:
-    from holdfast.cli.client_context import Desk
+    from holdfast.cli.client_context import ClientContext
 
 models = typer.Typer(no_args_is_help=True, help="The models of the server.")
 
@@ -22,7 +22,7 @@ def _group() -> None:
 def ls(*, json: AsJson = False) -> None:
     """List the available models; the default is marked with a star."""
 
-    async def work(desk: "Desk") -> None:
+    async def work(desk: "ClientContext") -> None:
         found = await desk.client.models()
         if json:
             desk.screen.json(found.model_dump(mode="json"))

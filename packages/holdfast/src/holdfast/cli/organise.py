@@ -6,11 +6,11 @@ from uuid import UUID
 import typer
 
 from holdfast.cli.client_context import at_desk
-from holdfast.cli.exit_codes import Exit, Stop
+from holdfast.cli.exit_codes import CommandEnd, Exit
 from holdfast.cli.options import AsJson, ChatArgument
 
 if TYPE_CHECKING:
-    from holdfast.cli.client_context import Desk
+    from holdfast.cli.client_context import ClientContext
 
 
 def rename(
@@ -22,7 +22,7 @@ def rename(
 ) -> None:
     """Give a chat a title."""
 
-    async def work(desk: "Desk") -> None:
+    async def work(desk: "ClientContext") -> None:
         await (await desk.chat(chat)).rename(title)
 
     at_desk(work)
@@ -33,7 +33,7 @@ def pin(
 ) -> None:
     """Pin a chat in your list."""
 
-    async def work(desk: "Desk") -> None:
+    async def work(desk: "ClientContext") -> None:
         await (await desk.chat(chat)).pin(not off)
 
     at_desk(work)
@@ -49,7 +49,7 @@ def label(
 ) -> None:
     """Give a chat these labels and no others."""
 
-    async def work(desk: "Desk") -> None:
+    async def work(desk: "ClientContext") -> None:
         found = await desk.chat(chat)
         kept = (await found.info()).labels if add else []
         await found.label(list(dict.fromkeys([*kept, *(labels or ())])))
@@ -60,7 +60,7 @@ def label(
 def archive(chat: ChatArgument) -> None:
     """Archive a chat; it accepts no commands until it is unarchived."""
 
-    async def work(desk: "Desk") -> None:
+    async def work(desk: "ClientContext") -> None:
         await (await desk.chat(chat)).archive()
 
     at_desk(work)
@@ -69,7 +69,7 @@ def archive(chat: ChatArgument) -> None:
 def unarchive(chat: ChatArgument) -> None:
     """Unarchive a chat."""
 
-    async def work(desk: "Desk") -> None:
+    async def work(desk: "ClientContext") -> None:
         await (await desk.chat(chat)).unarchive()
 
     at_desk(work)
@@ -84,7 +84,7 @@ def fork(
 ) -> None:
     """Start a new chat with the history of another one and print its id."""
 
-    async def work(desk: "Desk") -> None:
+    async def work(desk: "ClientContext") -> None:
         desk.screen.answer((await (await desk.chat(chat)).fork(at=at)).id)
 
     at_desk(work)
@@ -101,7 +101,7 @@ def share(
 ) -> None:
     """Share a chat read-only with a user; without a name, list the people with access."""
 
-    async def work(desk: "Desk") -> None:
+    async def work(desk: "ClientContext") -> None:
         found = await desk.chat(chat)
         if who is None:
             shares = await found.shares()
@@ -117,7 +117,7 @@ def share(
     at_desk(work)
 
 
-async def find_user(desk: "Desk", who: str) -> str:
+async def find_user(desk: "ClientContext", who: str) -> str:
     """The id of the user with this e-mail address; an id is returned as it is."""
     try:
         return str(UUID(who))
@@ -126,4 +126,4 @@ async def find_user(desk: "Desk", who: str) -> str:
     async for user in desk.client.users.list():
         if user.email is not None and user.email.casefold() == who.casefold():
             return user.user_id
-    raise Stop(f"No user has the address {who}.", Exit.NOT_FOUND)
+    raise CommandEnd(f"No user has the address {who}.", Exit.NOT_FOUND)

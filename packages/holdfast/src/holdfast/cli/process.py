@@ -14,7 +14,7 @@ import typer
 import uvloop
 
 from holdfast.domain.errors import HoldfastError
-from holdfast.settings import Role, Settings, WrongSettings, env_name, read_settings
+from holdfast.settings import ProcessRole, Settings, WrongSettings, env_name, read_settings
 from holdfast.telemetry.logs import Redactor, logging_to
 from holdfast.telemetry.traces import TracingNotInstalled, tracing_to
 
@@ -38,7 +38,7 @@ _LOG: Final = logging.getLogger(__name__)
 def run_process(
     name: str,
     work: Callable[[Settings], Coroutine[Any, Any, None]],
-    role: Role | None = None,
+    role: ProcessRole | None = None,
     *,
     adjust: Callable[[Settings], Settings] = lambda settings: settings,
 ) -> None:

@@ -8,7 +8,7 @@ from holdfast.cli.client_context import ClientCommand, at_desk
 from holdfast.cli.options import AsJson, ChatArgument, Prompt
 
 if TYPE_CHECKING:
-    from holdfast.cli.client_context import Desk
+    from holdfast.cli.client_context import ClientContext
 
 queue = typer.Typer(no_args_is_help=True, help="Messages that wait until the chat is free.")
 
@@ -21,7 +21,7 @@ QueuedArgument: TypeAlias = Annotated[
 def ls(chat: ChatArgument = "@last", *, json: AsJson = False) -> None:
     """List queued messages in order."""
 
-    async def work(desk: "Desk") -> None:
+    async def work(desk: "ClientContext") -> None:
         waiting = (await (await desk.chat(chat)).info()).queue
         if json:
             desk.screen.json([each.model_dump(mode="json") for each in waiting])
@@ -41,7 +41,7 @@ def ls(chat: ChatArgument = "@last", *, json: AsJson = False) -> None:
 def take(chat: ChatArgument, number: QueuedArgument) -> None:
     """Remove a queued message and print it; of two simultaneous calls only one gets it."""
 
-    async def work(desk: "Desk") -> None:
+    async def work(desk: "ClientContext") -> None:
         taken = await (await desk.chat(chat)).queue.take(number)
         desk.screen.answer(taken.text)
 
@@ -52,7 +52,7 @@ def take(chat: ChatArgument, number: QueuedArgument) -> None:
 def edit(chat: ChatArgument, number: QueuedArgument, *, prompt: Prompt = None) -> None:
     """Remove a queued message and queue another one at the end."""
 
-    async def work(desk: "Desk") -> None:
+    async def work(desk: "ClientContext") -> None:
         from holdfast.cli.input import what_is_said
 
         said = what_is_said(prompt)  # before anything is taken: there may be nothing to say
@@ -77,7 +77,7 @@ def mv(
 ) -> None:
     """Move a queued message."""
 
-    async def work(desk: "Desk") -> None:
+    async def work(desk: "ClientContext") -> None:
         await (await desk.chat(chat)).queue.move(number, before=before)
 
     at_desk(work)
@@ -87,7 +87,7 @@ def mv(
 def rm(chat: ChatArgument, number: QueuedArgument) -> None:
     """Delete a queued message."""
 
-    async def work(desk: "Desk") -> None:
+    async def work(desk: "ClientContext") -> None:
         await (await desk.chat(chat)).queue.delete(number)
 
     at_desk(work)
@@ -97,7 +97,7 @@ def rm(chat: ChatArgument, number: QueuedArgument) -> None:
 def promote(chat: ChatArgument, number: QueuedArgument) -> None:
     """Send a queued message now; this stops the current turn."""
 
-    async def work(desk: "Desk") -> None:
+    async def work(desk: "ClientContext") -> None:
         await (await desk.chat(chat)).queue.promote(number)
 
     at_desk(work)

@@ -20,7 +20,7 @@ from holdfast.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from holdfast.cli.client_context import Desk
+    from holdfast.cli.client_context import ClientContext
 
 
 def run(
@@ -43,7 +43,7 @@ def run(
 ) -> None:
     """Start a chat and stream the answer until the turn ends."""
 
-    async def work(desk: "Desk") -> Exit | None:
+    async def work(desk: "ClientContext") -> Exit | None:
         from holdfast.cli.after_turn import print_settled
         from holdfast.cli.follow import Following, OnScreen, form_of, sink_for
         from holdfast.cli.input import what_is_said

@@ -14,7 +14,7 @@ import orjson
 from rich.console import Console
 from rich.text import Text
 
-from holdfast.cli.exit_codes import Stop
+from holdfast.cli.exit_codes import CommandEnd
 from holdfast.cli.render.text import ASCII, UNICODE, Marks, aligned, safe
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _opened(path: Path) -> TextIO:
     try:
         return path.open("w", encoding="utf-8")
     except OSError as error:
-        raise Stop(f"{path} cannot be written: {error.strerror}.") from None
+        raise CommandEnd(f"{path} cannot be written: {error.strerror}.") from None
 
 
 def _console(color: Color, file: TextIO) -> Console:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from holdfast.cli.client_context import at_desk
-from holdfast.cli.exit_codes import Exit, Stop
+from holdfast.cli.exit_codes import CommandEnd, Exit
 from holdfast.cli.options import (
     AsJson,
     ChatArgument,
@@ -21,7 +21,7 @@ from holdfast.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from holdfast.cli.client_context import Desk
+    from holdfast.cli.client_context import ClientContext
 
 
 class WhenBusy(StrEnum):
@@ -50,7 +50,7 @@ def send(
 ) -> None:
     """Send a message and exit. The message starts a turn or is queued."""
 
-    async def work(desk: "Desk") -> None:
+    async def work(desk: "ClientContext") -> None:
         from holdfast.cli.input import what_is_said
 
         said = what_is_said(prompt, files)
@@ -82,7 +82,7 @@ def wait(
     Exit codes: 0 done, 3 needs action, 7 the agent ended in an error, 124 timeout.
     """
 
-    async def work(desk: "Desk") -> Exit | None:
+    async def work(desk: "ClientContext") -> Exit | None:
         from holdfast.cli.exit_codes import of_turn, rests_unanswered
         from holdfast.cli.render.live import asked_for
 
@@ -92,7 +92,9 @@ def wait(
             async with asyncio.timeout(timeout_s):
                 reply = await found.wait(for_=goal)
         except TimeoutError:
-            raise Stop("It did not happen in time; nothing was stopped.", Exit.TIMEOUT) from None
+            raise CommandEnd(
+                "It did not happen in time; nothing was stopped.", Exit.TIMEOUT
+            ) from None
         ending = reply.messages[-1].ending if reply.messages else None
         if rests_unanswered(reply.status, found.view.messages):
             ending = "interrupted"

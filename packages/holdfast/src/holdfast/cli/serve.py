@@ -31,9 +31,9 @@ async def _serve(settings: "Settings") -> None:
     from holdfast.bootstrap.edge import open_served
     from holdfast.bootstrap.quarantine_processes import start_alone
     from holdfast.cli.process import log_started, metrics_served, stopping_on_signals
-    from holdfast.settings import Role, WrongSettings, env_name
+    from holdfast.settings import ProcessRole, WrongSettings, env_name
 
-    if settings.role is Role.WORKER:
+    if settings.role is ProcessRole.WORKER:
         raise WrongSettings(
             f"{env_name('role')}: a worker does not serve HTTP; use `holdfast worker`."
         )

@@ -9,7 +9,7 @@ from holdfast.cli.client_context import at_desk
 from holdfast.cli.options import AsJson, ChatArgument, OutFile
 
 if TYPE_CHECKING:
-    from holdfast.cli.client_context import Desk
+    from holdfast.cli.client_context import ClientContext
     from holdfast_client import AsyncChat
 
 
@@ -27,11 +27,11 @@ def show(
 ) -> None:
     """Show a chat and its last messages."""
 
-    async def work(desk: "Desk") -> None:
+    async def work(desk: "ClientContext") -> None:
         from rich.markdown import Markdown
 
         from holdfast.cli.render.entries import facts
-        from holdfast.cli.render.live import Live, LiveOptions
+        from holdfast.cli.render.live import LiveRenderer, LiveRendererOptions
         from holdfast.cli.render.text import safe
 
         screen = desk.screen
@@ -43,7 +43,7 @@ def show(
             return
         for name, value in facts(info):
             screen.answer(f"{name:<8} {value}")
-        live = Live(LiveOptions(width=screen.width, live=False, marks=screen.marks))
+        live = LiveRenderer(LiveRendererOptions(width=screen.width, live=False, marks=screen.marks))
         for message in messages:
             for ink in live.feed("message", message):
                 if ink.to == "answer" and screen.live and ink.text.strip():
@@ -66,7 +66,7 @@ def export(
 ) -> None:
     """Write the whole history of a chat."""
 
-    async def work(desk: "Desk") -> None:
+    async def work(desk: "ClientContext") -> None:
         from holdfast.cli.render.history import markdown
 
         found = await desk.chat(chat)

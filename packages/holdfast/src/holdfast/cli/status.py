@@ -6,13 +6,13 @@ from holdfast.cli.client_context import at_desk, chosen_target
 from holdfast.cli.options import AsJson
 
 if TYPE_CHECKING:
-    from holdfast.cli.client_context import Desk
+    from holdfast.cli.client_context import ClientContext
 
 
 def status(*, json: AsJson = False) -> None:
     """Show the server, its version, the signed-in user, and how many chats run or wait."""
 
-    async def work(desk: "Desk") -> None:
+    async def work(desk: "ClientContext") -> None:
         from importlib import metadata
 
         server = await desk.client.version()
@@ -40,7 +40,7 @@ def status(*, json: AsJson = False) -> None:
 def version(*, json: AsJson = False) -> None:
     """The versions of this command and of the server."""
 
-    async def work(desk: "Desk") -> None:
+    async def work(desk: "ClientContext") -> None:
         from importlib import metadata
 
         server = await desk.client.version()

@@ -6,11 +6,11 @@ import orjson
 import typer
 
 from holdfast.cli.client_context import at_desk
-from holdfast.cli.exit_codes import Exit, Stop
+from holdfast.cli.exit_codes import CommandEnd, Exit
 from holdfast.cli.options import ChatArgument, Model
 
 if TYPE_CHECKING:
-    from holdfast.cli.client_context import Desk
+    from holdfast.cli.client_context import ClientContext
     from holdfast_client import AsyncChat
     from holdfast_client.models import AwaitedCall
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def interrupt(chat: ChatArgument = "@last") -> None:
     """Stop the turn; the text so far is kept."""
 
-    async def work(desk: "Desk") -> None:
+    async def work(desk: "ClientContext") -> None:
         await (await desk.chat(chat)).interrupt()
         desk.screen.note("Interrupted.")
 
@@ -29,7 +29,7 @@ def retry(chat: ChatArgument = "@last", *, model: Model = None) -> None:
     """Retry after a failure, or skip the wait before the next attempt; optionally with another
     model."""
 
-    async def work(desk: "Desk") -> None:
+    async def work(desk: "ClientContext") -> None:
         found = await desk.chat(chat)
         await found.retry(model=model)
         desk.screen.note(f"It runs again: holdfast attach {found.id}")
@@ -52,7 +52,7 @@ def answer(
 ) -> None:
     """Answer a question, or a tool call whose result comes from here; without one, list them."""
 
-    async def work(desk: "Desk") -> Exit | None:
+    async def work(desk: "ClientContext") -> Exit | None:
         found = await desk.chat(chat)
         if call_id is None:
             return await _list_awaited(desk, found)
@@ -66,10 +66,10 @@ def answer(
     at_desk(work)
 
 
-async def _list_awaited(desk: "Desk", chat: "AsyncChat") -> Exit:
+async def _list_awaited(desk: "ClientContext", chat: "AsyncChat") -> Exit:
     info = await chat.info()
     if info.action_required is None:
-        raise Stop("This chat does not wait for input.", Exit.NOT_FOUND)
+        raise CommandEnd("This chat does not wait for input.", Exit.NOT_FOUND)
     kind = info.action_required.kind
     rows = [(call.call_id, kind, call.tool) for call in info.action_required.calls]
     desk.screen.table(("CALL", "NEEDS", "TOOL"), rows)
@@ -79,10 +79,10 @@ async def _list_awaited(desk: "Desk", chat: "AsyncChat") -> Exit:
 async def _the_one(chat: "AsyncChat") -> "AwaitedCall":
     action = (await chat.info()).action_required
     if action is None:
-        raise Stop("This chat waits for no answer.", Exit.NOT_FOUND)
+        raise CommandEnd("This chat waits for no answer.", Exit.NOT_FOUND)
     if len(action.calls) != 1:
         names = ", ".join(call.call_id for call in action.calls)
-        raise Stop(f"Which call? These wait: {names}.", Exit.USAGE)
+        raise CommandEnd(f"Which call? These wait: {names}.", Exit.USAGE)
     return action.calls[0]
 
 
@@ -96,4 +96,4 @@ def _output(said: str, *, is_json: bool) -> object:
     try:
         return orjson.loads(said)
     except ValueError as error:
-        raise Stop(f"That is not JSON: {error}.", Exit.USAGE) from None
+        raise CommandEnd(f"That is not JSON: {error}.", Exit.USAGE) from None

@@ -10,7 +10,7 @@ from holdfast.cli.exit_codes import Exit
 from holdfast.cli.options import AsJsonl
 
 if TYPE_CHECKING:
-    from holdfast.cli.client_context import Desk
+    from holdfast.cli.client_context import ClientContext
     from holdfast.cli.screen import Screen
 
 
@@ -23,7 +23,7 @@ def watch(
 ) -> None:
     """Print every change to your chats until Ctrl-C: status, title, messages."""
 
-    async def work(desk: "Desk") -> Exit | None:
+    async def work(desk: "ClientContext") -> Exit | None:
         wanted = {(await desk.chat(each)).id for each in chats or ()}
         async for event in desk.client.watch():
             _tell(desk.screen, event.raw, wanted, jsonl=jsonl)

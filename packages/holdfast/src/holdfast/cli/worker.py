@@ -27,13 +27,15 @@ def worker(
     """
     # Here, not above: `holdfast --help` need not load a whole server.
     from holdfast.cli.process import run_process
-    from holdfast.settings import Role
+    from holdfast.settings import ProcessRole
 
     if only_chat:
         # Started by a worker, not by a person: see worker/quarantine.py.
-        run_process("worker", lambda given: _alone(given, only_chat), Role.WORKER, adjust=_apart)
+        run_process(
+            "worker", lambda given: _alone(given, only_chat), ProcessRole.WORKER, adjust=_apart
+        )
     else:
-        run_process("worker", _work, Role.WORKER)
+        run_process("worker", _work, ProcessRole.WORKER)
 
 
 async def _work(settings: "Settings") -> None:

@@ -10,7 +10,7 @@ from holdfast.cli.options import AsJson, ChatArgument
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from holdfast.cli.client_context import Desk
+    from holdfast.cli.client_context import ClientContext
     from holdfast_client.aio.chat import AsyncChat
     from holdfast_client.models import Workspace
 
@@ -37,7 +37,7 @@ def _group() -> None:
 def ls(*, json: AsJson = False) -> None:
     """List workspace templates; the default is marked with a star."""
 
-    async def work(desk: "Desk") -> None:
+    async def work(desk: "ClientContext") -> None:
         found = await desk.client.templates()
         if json:
             desk.screen.json([each.model_dump(mode="json") for each in found])
@@ -57,7 +57,7 @@ def ls(*, json: AsJson = False) -> None:
 def show(chat: ChatArgument = "@last", *, json: AsJson = False) -> None:
     """Show the chat's workspace."""
 
-    async def work(desk: "Desk") -> None:
+    async def work(desk: "ClientContext") -> None:
         found = await (await desk.chat(chat)).workspace()
         if json:
             desk.screen.json(None if found is None else found.model_dump(mode="json"))
@@ -104,7 +104,7 @@ def delete(chat: ChatArgument, *, json: AsJson = False) -> None:
 def _change(
     chat: str, change: "Callable[[AsyncChat], Awaitable[Workspace]]", *, json: bool
 ) -> None:
-    async def work(desk: "Desk") -> None:
+    async def work(desk: "ClientContext") -> None:
         changed = await change(await desk.chat(chat))
         if json:
             desk.screen.json(changed.model_dump(mode="json"))
@@ -114,7 +114,7 @@ def _change(
     at_desk(work)
 
 
-def _say(desk: "Desk", found: "Workspace") -> None:
+def _say(desk: "ClientContext", found: "Workspace") -> None:
     desk.screen.answer(f"{found.status} {found.workspace_id} from {found.template}")
     if found.stops_at is not None:
         desk.screen.note(f"Stops at {found.stops_at:%Y-%m-%d %H:%M} UTC unless something happens.")

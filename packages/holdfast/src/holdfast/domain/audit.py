@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 from uuid import UUID
 
 from holdfast.domain.ids import OrgId, UserId
-from holdfast.domain.policy import Credential, Kind
+from holdfast.domain.policy import Credential, TargetKind
 
 BEGINNING: Final = bytes(32)
 
@@ -54,7 +54,7 @@ class AuditEntry:
     action: AuditAction
     actor_id: UserId | None
     credential: Credential | None = None
-    target_kind: Kind | None = None
+    target_kind: TargetKind | None = None
     target_id: UUID | None = None
     address: str | None = None
     detail: Detail = field(default_factory=dict[str, str])

@@ -27,7 +27,16 @@ from holdfast.domain.errors import (
 from holdfast.domain.heads import head_of, stored_bytes
 from holdfast.domain.ids import NO_EPOCH, CallId, Epoch, QueuedId, Seq, Version
 from holdfast.domain.messages import Ending, MessageBody, Role
-from holdfast.domain.outcome import Answer, Appended, Enqueued, Fate, Left, Moved, Outcome, Taken
+from holdfast.domain.outcome import (
+    Answer,
+    Appended,
+    Enqueued,
+    Fate,
+    ForkedHistory,
+    Outcome,
+    QueueMove,
+    QueueRemoval,
+)
 from holdfast.domain.parts import Need, Synthetic, ToolResult
 from holdfast.domain.synthetic import synthetic_result
 
@@ -46,10 +55,10 @@ class Draft:
         self._appended: list[Appended] = []
         self._hidden_from: Seq | None = None
         self._restored = False
-        self._forked: Taken | None = None
+        self._forked: ForkedHistory | None = None
         self._queued: dict[QueuedId, Enqueued] = {}
-        self._left: list[Left] = []
-        self._moved: dict[QueuedId, Moved] = {}
+        self._left: list[QueueRemoval] = []
+        self._moved: dict[QueuedId, QueueMove] = {}
         self._releases = False
         self._answer_seq: Seq | None = None
         self._answer_queued_id: QueuedId | None = None
@@ -256,7 +265,7 @@ class Draft:
         self._restored = True
         self.set(last_seq=Seq(self.chat.last_seq + copied))
 
-    def fork(self, taken: Taken, messages: int) -> None:
+    def fork(self, taken: ForkedHistory, messages: int) -> None:
         self._forked = taken
         if messages:
             self.set(last_seq=Seq(messages), history_version=self.version)
@@ -310,7 +319,7 @@ class Draft:
         seq = Seq(self.chat.last_seq + 1 + closing) if fate is Fate.PROMOTED else None
         assert queued_id not in self._queued, "queued and taken out again in one bundle"
         self._moved.pop(queued_id, None)
-        self._left.append(Left(queued_id, fate, seq))
+        self._left.append(QueueRemoval(queued_id, fate, seq))
         rest = tuple(other for other in self.chat.queue if other is not queued)
         self.set(queue=rest, queue_version=self.version)
         self._answer_queued_id = queued_id
@@ -334,7 +343,7 @@ class Draft:
                 body = self._queued[queued.queued_id].body
                 self._queued[queued.queued_id] = Enqueued(queued, body)
             elif queued != known[queued.queued_id]:
-                self._moved[queued.queued_id] = Moved(
+                self._moved[queued.queued_id] = QueueMove(
                     queued.queued_id, queued.position, queued.urgent
                 )
         self.set(queue=placed, queue_version=self.version)

@@ -55,7 +55,7 @@ STATE_KINDS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ReaderEvent:
     """One event of a bundle."""
 
     kind: EventKind
@@ -65,7 +65,7 @@ class Told:
 
 def of_commit(
     before: Chat, chat: Chat, messages: Sequence[Message], hidden_from: Seq | None = None
-) -> list[Told]:
+) -> list[ReaderEvent]:
     """What a reader at the version before must be told of a commit. `messages` are all it wrote."""
     told = [history_reset(hidden_from)] if hidden_from is not None else []
     said = messages_told(messages)
@@ -74,7 +74,7 @@ def of_commit(
     return told + [event for event in _state(chat, len(said)) if event.kind in state]
 
 
-def of_state(chat: Chat, messages_before: int) -> list[Told]:
+def of_state(chat: Chat, messages_before: int) -> list[ReaderEvent]:
     """Where a chat stands, for a reader that knows its history; behind so many messages."""
     return [
         event
@@ -83,16 +83,16 @@ def of_state(chat: Chat, messages_before: int) -> list[Told]:
     ]
 
 
-def history_reset(hidden_from: Seq, older: Seq | None = None) -> Told:
+def history_reset(hidden_from: Seq, older: Seq | None = None) -> ReaderEvent:
     """`older`: there are messages before this seq that a snapshot left out; page for them."""
-    return Told(EventKind.HISTORY_RESET, 0, {"from": hidden_from, "older": older})
+    return ReaderEvent(EventKind.HISTORY_RESET, 0, {"from": hidden_from, "older": older})
 
 
-def messages_told(messages: Sequence[Message]) -> list[Told]:
+def messages_told(messages: Sequence[Message]) -> list[ReaderEvent]:
     """The messages of one revision that people may see, at their places."""
     shown = [message for message in messages if is_shown(message.body)]
     return [
-        Told(EventKind.MESSAGE, place, message_json(message))
+        ReaderEvent(EventKind.MESSAGE, place, message_json(message))
         for place, message in enumerate(shown, start=1)
     ]
 
@@ -125,7 +125,7 @@ def _standing(chat: Chat) -> tuple[object, ...]:
     )
 
 
-def _state(chat: Chat, messages_before: int) -> Iterator[Told]:
+def _state(chat: Chat, messages_before: int) -> Iterator[ReaderEvent]:
     data: Mapping[EventKind, JsonObject | None] = {
         EventKind.PREVIEW_RESET: {"attempt": chat.attempt},
         EventKind.STATUS: {
@@ -143,7 +143,7 @@ def _state(chat: Chat, messages_before: int) -> Iterator[Told]:
     for offset, kind in enumerate(STATE_KINDS, start=1):
         value = data[kind]
         if value is not None:
-            yield Told(kind, messages_before + offset, value)
+            yield ReaderEvent(kind, messages_before + offset, value)
 
 
 # Allow-lists: a field that is not named here is not told.

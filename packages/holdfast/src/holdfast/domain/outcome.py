@@ -37,7 +37,7 @@ class Enqueued:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class QueueRemoval:
     """A message that leaves the queue, and where in history it went if it was promoted."""
 
     queued_id: QueuedId
@@ -46,14 +46,14 @@ class Left:
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class QueueMove:
     queued_id: QueuedId
     position: int
     urgent: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class ForkedHistory:
     """A history that a fork begins with: what people may see of a chat's, as of a version, up to a
     message; and its size."""
 
@@ -83,10 +83,10 @@ class Outcome:
     appended: tuple[Appended, ...] = ()
     hidden_from: Seq | None = None
     restored: Past | None = None
-    forked: Taken | None = None
+    forked: ForkedHistory | None = None
     queued: tuple[Enqueued, ...] = ()
-    left: tuple[Left, ...] = ()
-    moved: tuple[Moved, ...] = ()
+    left: tuple[QueueRemoval, ...] = ()
+    moved: tuple[QueueMove, ...] = ()
     releases: bool = False
     audit: AuditEntry | None = None
     """What the audit log is told with it: in the same statement, so exactly once or not at all."""

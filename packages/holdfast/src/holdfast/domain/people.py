@@ -37,7 +37,7 @@ from holdfast.domain.errors import (
 )
 from holdfast.domain.ids import CallId, Seq
 from holdfast.domain.messages import MessageBody, Role
-from holdfast.domain.outcome import Fate, Taken
+from holdfast.domain.outcome import Fate, ForkedHistory
 from holdfast.domain.parts import Synthetic, ToolCall, ToolResult
 from holdfast.domain.synthetic import denied_by_person
 
@@ -73,7 +73,7 @@ def fork(draft: Draft, command: Fork, _now: datetime) -> None:
     messages = origin.before_reply if cut_off else origin.messages
     size = origin.bytes_before_reply if cut_off else origin.bytes
     ours = source.owner_id == draft.chat.owner_id
-    draft.fork(Taken(source.chat_id, origin.version, upto, size), messages)
+    draft.fork(ForkedHistory(source.chat_id, origin.version, upto, size), messages)
     draft.set(
         status=Status.IDLE,
         compactable=bool(messages) and (cut_off or origin.tail[-1].role is not Role.BOUNDARY),

@@ -30,7 +30,7 @@ class Scope(StrEnum):
 EVERY_SCOPE: Final = frozenset(Scope)
 
 
-class Kind(StrEnum):
+class TargetKind(StrEnum):
     CHAT = "chat"
     USER = "user"
     API_KEY = "api_key"
@@ -58,34 +58,42 @@ class Condition(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class AccessRule:
     """Allowed if any of the conditions holds, with a credential of this scope."""
 
     any_of: tuple[Condition, ...]
     scope: Scope
 
 
-POLICY: Final[Mapping[tuple[Action, Kind], Rule]] = {
-    (Action.READ, Kind.CHAT): Rule((Condition.OWNER, Condition.SHARED), Scope.READ),
-    (Action.CREATE, Kind.CHAT): Rule((Condition.OWNER,), Scope.WRITE),
+POLICY: Final[Mapping[tuple[Action, TargetKind], AccessRule]] = {
+    (Action.READ, TargetKind.CHAT): AccessRule((Condition.OWNER, Condition.SHARED), Scope.READ),
+    (Action.CREATE, TargetKind.CHAT): AccessRule((Condition.OWNER,), Scope.WRITE),
     # Only the owner: no other user's words run on the owner's budget and tools (L128).
-    (Action.DRIVE, Kind.CHAT): Rule((Condition.OWNER,), Scope.WRITE),
-    (Action.CHANGE, Kind.CHAT): Rule((Condition.OWNER,), Scope.WRITE),
-    (Action.SHARE, Kind.CHAT): Rule((Condition.OWNER,), Scope.WRITE),
-    (Action.OVERSEE, Kind.CHAT): Rule((Condition.ORG_ADMIN,), Scope.ADMIN),
-    (Action.READ, Kind.USER): Rule((Condition.SAME_ORG,), Scope.READ),
-    (Action.CHANGE, Kind.USER): Rule((Condition.SELF,), Scope.ADMIN),
-    (Action.CREATE, Kind.USER): Rule((Condition.ORG_ADMIN,), Scope.ADMIN),
-    (Action.ADMINISTER, Kind.USER): Rule((Condition.ORG_ADMIN,), Scope.ADMIN),
-    (Action.READ, Kind.API_KEY): Rule((Condition.OWNER, Condition.ORG_ADMIN), Scope.READ),
+    (Action.DRIVE, TargetKind.CHAT): AccessRule((Condition.OWNER,), Scope.WRITE),
+    (Action.CHANGE, TargetKind.CHAT): AccessRule((Condition.OWNER,), Scope.WRITE),
+    (Action.SHARE, TargetKind.CHAT): AccessRule((Condition.OWNER,), Scope.WRITE),
+    (Action.OVERSEE, TargetKind.CHAT): AccessRule((Condition.ORG_ADMIN,), Scope.ADMIN),
+    (Action.READ, TargetKind.USER): AccessRule((Condition.SAME_ORG,), Scope.READ),
+    (Action.CHANGE, TargetKind.USER): AccessRule((Condition.SELF,), Scope.ADMIN),
+    (Action.CREATE, TargetKind.USER): AccessRule((Condition.ORG_ADMIN,), Scope.ADMIN),
+    (Action.ADMINISTER, TargetKind.USER): AccessRule((Condition.ORG_ADMIN,), Scope.ADMIN),
+    (Action.READ, TargetKind.API_KEY): AccessRule(
+        (Condition.OWNER, Condition.ORG_ADMIN), Scope.READ
+    ),
     # Admin, not write: a key that leaks must not be able to make itself a successor.
-    (Action.CREATE, Kind.API_KEY): Rule((Condition.OWNER,), Scope.ADMIN),
-    (Action.CHANGE, Kind.API_KEY): Rule((Condition.OWNER, Condition.ORG_ADMIN), Scope.ADMIN),
-    (Action.READ, Kind.SIGN_IN): Rule((Condition.OWNER, Condition.ORG_ADMIN), Scope.READ),
-    (Action.CHANGE, Kind.SIGN_IN): Rule((Condition.OWNER, Condition.ORG_ADMIN), Scope.ADMIN),
-    (Action.READ, Kind.AUDIT): Rule((Condition.ORG_ADMIN,), Scope.ADMIN),
-    (Action.READ, Kind.SETTINGS): Rule((Condition.ORG_ADMIN,), Scope.ADMIN),
-    (Action.CHANGE, Kind.SETTINGS): Rule((Condition.ORG_ADMIN,), Scope.ADMIN),
+    (Action.CREATE, TargetKind.API_KEY): AccessRule((Condition.OWNER,), Scope.ADMIN),
+    (Action.CHANGE, TargetKind.API_KEY): AccessRule(
+        (Condition.OWNER, Condition.ORG_ADMIN), Scope.ADMIN
+    ),
+    (Action.READ, TargetKind.SIGN_IN): AccessRule(
+        (Condition.OWNER, Condition.ORG_ADMIN), Scope.READ
+    ),
+    (Action.CHANGE, TargetKind.SIGN_IN): AccessRule(
+        (Condition.OWNER, Condition.ORG_ADMIN), Scope.ADMIN
+    ),
+    (Action.READ, TargetKind.AUDIT): AccessRule((Condition.ORG_ADMIN,), Scope.ADMIN),
+    (Action.READ, TargetKind.SETTINGS): AccessRule((Condition.ORG_ADMIN,), Scope.ADMIN),
+    (Action.CHANGE, TargetKind.SETTINGS): AccessRule((Condition.ORG_ADMIN,), Scope.ADMIN),
 }
 
 
@@ -114,13 +122,13 @@ class Principal:
 class Resource:
     """What a rule looks at. The owner of a user is that user; an audit log has none."""
 
-    kind: Kind
+    kind: TargetKind
     org_id: OrgId
     owner_id: UserId | None = None
     shared_with: frozenset[UserId] = frozenset()
 
 
-Filter: TypeAlias = tuple[Principal, Rule]
+Filter: TypeAlias = tuple[Principal, AccessRule]
 """A rule on behalf of a user, for a store to filter by."""
 
 
@@ -131,7 +139,7 @@ def allows(who: Principal, action: Action, resource: Resource) -> bool:
     return any(_holds(condition, who, resource) for condition in rule.any_of)
 
 
-def rule_for(who: Principal, action: Action, kind: Kind) -> Filter:
+def rule_for(who: Principal, action: Action, kind: TargetKind) -> Filter:
     """The rule to filter by. `NotAllowed` if it could hold for nothing at all, and that is said
     before anything is looked up: so it tells nothing about what exists."""
     rule = POLICY.get((action, kind))

@@ -15,7 +15,7 @@ from holdfast.domain.denials import (
 )
 from holdfast.domain.errors import ChangedMeanwhile, KeyReused
 from holdfast.domain.ids import OrgId, SignInId, UserId
-from holdfast.domain.policy import Action, Filter, Kind, OrgRole, Principal, rule_for
+from holdfast.domain.policy import Action, Filter, OrgRole, Principal, TargetKind, rule_for
 from holdfast.identity.gate import Gate
 from holdfast.identity.passwords import Passwords
 from holdfast.identity.recording import entry_by
@@ -23,7 +23,7 @@ from holdfast.identity.throttle import Throttle
 from holdfast.ports.chance import Chance
 from holdfast.ports.clock import Clock
 from holdfast.ports.identity import NewUser, Users
-from holdfast.ports.store import Keyed
+from holdfast.ports.store import IdempotencyKey
 
 PAGE_MAX: Final = 200
 
@@ -61,7 +61,7 @@ class Accounts:
             at=self._clock.now(),
             action=AuditAction.ORG_FOUNDED,
             actor_id=user.user_id,
-            target_kind=Kind.USER,
+            target_kind=TargetKind.USER,
             target_id=user.user_id,
         )
         return await self._users.found(clean_name(org_name, "org_name"), user, audit)
@@ -74,10 +74,10 @@ class Accounts:
         email: str,
         role: OrgRole = OrgRole.MEMBER,
         password: str | None = None,
-        keyed: Keyed | None = None,
+        keyed: IdempotencyKey | None = None,
     ) -> User:
         """Without a password: an account that signs in through a provider, or after a reset."""
-        rule_for(who, Action.CREATE, Kind.USER)
+        rule_for(who, Action.CREATE, TargetKind.USER)
         user = await self._new_user(who.org_id, name, email, role, password)
         audit = self._entry(who, AuditAction.USER_CREATED, user.user_id, role=role.value)
         created = await self._users.create(user, audit, keyed)
@@ -87,14 +87,14 @@ class Accounts:
             raise EmailTaken
         return created
 
-    async def _made_before(self, who: Principal, keyed: Keyed) -> User | None:
+    async def _made_before(self, who: Principal, keyed: IdempotencyKey) -> User | None:
         """By a request with the same key; None if that one was refused."""
         receipt = await self._users.receipt(who.user_id, keyed.key)
         if receipt is None:
             return None
         if receipt.digest != keyed.digest:
             raise KeyReused(keyed.key)
-        may = rule_for(who, Action.READ, Kind.USER)
+        may = rule_for(who, Action.READ, TargetKind.USER)
         return await self._users.find(may, UserId(receipt.made_id))
 
     async def _new_user(
@@ -110,7 +110,7 @@ class Accounts:
         )
 
     async def find(self, who: Principal, user_id: UserId) -> User:
-        return await self._find(rule_for(who, Action.READ, Kind.USER), user_id)
+        return await self._find(rule_for(who, Action.READ, TargetKind.USER), user_id)
 
     async def page(
         self, who: Principal, *, limit: int = 50, after: tuple[str, UserId] | None = None
@@ -118,7 +118,7 @@ class Accounts:
         """The users of the organisation, by name."""
         assert 1 <= limit <= PAGE_MAX
         return await self._users.page(
-            rule_for(who, Action.READ, Kind.USER), limit=limit, after=after
+            rule_for(who, Action.READ, TargetKind.USER), limit=limit, after=after
         )
 
     async def set_role(
@@ -130,7 +130,7 @@ class Accounts:
         expected: Collection[int] | None = None,
     ) -> User:
         """`expected`, here and below: `ChangedMeanwhile` if the version is none of these."""
-        may = rule_for(who, Action.ADMINISTER, Kind.USER)
+        may = rule_for(who, Action.ADMINISTER, TargetKind.USER)
         audit = self._entry(who, AuditAction.USER_ROLE_SET, user_id, role=role.value)
         changed = await self._users.set_role(may, user_id, role, audit, expected=expected)
         return await self._administered(may, user_id, changed, expected)
@@ -139,7 +139,7 @@ class Accounts:
         self, who: Principal, user_id: UserId, *, expected: Collection[int] | None = None
     ) -> User:
         """Every credential of the user's stops working; chats and history stay."""
-        may = rule_for(who, Action.ADMINISTER, Kind.USER)
+        may = rule_for(who, Action.ADMINISTER, TargetKind.USER)
         audit = self._entry(who, AuditAction.USER_DISABLED, user_id)
         changed = await self._users.set_disabled(
             may, user_id, audit, disabled=True, expected=expected
@@ -149,7 +149,7 @@ class Accounts:
     async def enable(
         self, who: Principal, user_id: UserId, *, expected: Collection[int] | None = None
     ) -> User:
-        may = rule_for(who, Action.ADMINISTER, Kind.USER)
+        may = rule_for(who, Action.ADMINISTER, TargetKind.USER)
         audit = self._entry(who, AuditAction.USER_ENABLED, user_id)
         changed = await self._users.set_disabled(
             may, user_id, audit, disabled=False, expected=expected
@@ -178,7 +178,7 @@ class Accounts:
         expected: Collection[int] | None = None,
     ) -> User:
         """By an admin; ends every sign-in of the user's."""
-        may = rule_for(who, Action.ADMINISTER, Kind.USER)
+        may = rule_for(who, Action.ADMINISTER, TargetKind.USER)
         hashed = await self._passwords.hash(password)
         audit = self._entry(who, AuditAction.PASSWORD_RESET, user_id)
         changed = await self._users.set_password(may, user_id, hashed, audit, expected=expected)
@@ -192,7 +192,7 @@ class Accounts:
         self, who: Principal, *, current: str, new: str, address: str | None = None
     ) -> User:
         """One's own, in a browser that is signed in: that one stays, every other sign-in ends."""
-        may = rule_for(who, Action.CHANGE, Kind.USER)
+        may = rule_for(who, Action.CHANGE, TargetKind.USER)
         if who.credential.kind != "sign_in":
             raise NotAllowed("a password is changed in a signed-in session, not with an API key")
         user = await self._find(may, who.user_id)
@@ -208,19 +208,19 @@ class Accounts:
         changed = await self._users.set_password(may, who.user_id, hashed, audit, keep=keep)
         self._gate.forget(user_id=who.user_id)
         if changed is None:
-            raise NotFound(Kind.USER, who.user_id)
+            raise NotFound(TargetKind.USER, who.user_id)
         return changed
 
     async def _find(self, may: Filter, user_id: UserId) -> User:
         user = await self._users.find(may, user_id)
         if user is None:
-            raise NotFound(Kind.USER, user_id)
+            raise NotFound(TargetKind.USER, user_id)
         return user
 
     def _entry(
         self, who: Principal, action: AuditAction, user_id: UserId, **detail: str
     ) -> AuditEntry:
-        return entry_by(who, self._clock, action, (Kind.USER, user_id), detail)
+        return entry_by(who, self._clock, action, (TargetKind.USER, user_id), detail)
 
 
 def _check_seen(user: User, expected: Collection[int] | None) -> None:

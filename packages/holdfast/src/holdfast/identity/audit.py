@@ -10,7 +10,7 @@ import orjson
 
 from holdfast.domain.audit import EMPTY, AuditHead, AuditRow, Tampering, check_row
 from holdfast.domain.ids import OrgId, UserId
-from holdfast.domain.policy import Action, Kind, Principal, rule_for
+from holdfast.domain.policy import Action, Principal, TargetKind, rule_for
 from holdfast.ports.identity import AuditLog
 
 ROWS_AT_ONCE: Final = 1_000
@@ -18,7 +18,7 @@ PAGE_MAX: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class AuditRecord:
     """An entry, to be read by people."""
 
     seq: int
@@ -39,10 +39,10 @@ async def page(
     limit: int = 50,
     before_seq: int | None = None,
     actor_id: UserId | None = None,
-) -> Sequence[Told]:
+) -> Sequence[AuditRecord]:
     """What was done in the organisation, newest first; for its admins."""
     assert 1 <= limit <= PAGE_MAX
-    may = rule_for(who, Action.READ, Kind.AUDIT)
+    may = rule_for(who, Action.READ, TargetKind.AUDIT)
     rows = await log.newest(may, limit=limit, before_seq=before_seq, actor_id=actor_id)
     return [_told(row) for row in rows]
 
@@ -96,9 +96,9 @@ def _check(reached: AuditHead, row: AuditRow) -> AuditHead | Tampering:
     return checked if same else Tampering(row.seq, "altered")
 
 
-def _told(row: AuditRow) -> Told:
+def _told(row: AuditRow) -> AuditRecord:
     entry: dict[str, Any] = orjson.loads(row.entry)
-    return Told(
+    return AuditRecord(
         seq=row.seq,
         at=row.at,
         action=row.action,

@@ -52,7 +52,7 @@ class GateCounters:
 
 
 @dataclass(slots=True)
-class _Watched:
+class _OpenCredential:
     """A credential under which streams are open: as whom, how long that answer is fresh, when it
     was last certain, and when it was last asked for."""
 
@@ -68,7 +68,7 @@ class Gate:
         self._options = options or GateOptions()
         self._cache: OrderedDict[bytes, tuple[Principal, float]] = OrderedDict()
         self._forgotten = 0
-        self._watched: dict[Credential, _Watched] = {}
+        self._watched: dict[Credential, _OpenCredential] = {}
         self._checking = asyncio.Lock()
         self.counters = GateCounters()
 
@@ -147,16 +147,16 @@ class Gate:
                 return watched.principal == principal
         return False  # revoked twice while we asked: a client with a valid credential reconnects
 
-    def _watch(self, principal: Principal) -> _Watched:
+    def _watch(self, principal: Principal) -> _OpenCredential:
         now = asyncio.get_running_loop().time()
         watched = self._watched.get(principal.credential)
         if watched is None:
-            watched = _Watched(principal, -math.inf, now, now)
+            watched = _OpenCredential(principal, -math.inf, now, now)
             self._watched[principal.credential] = watched
         watched.asked_at = now
         return watched
 
-    async def _recheck(self, wanted: _Watched) -> bool:
+    async def _recheck(self, wanted: _OpenCredential) -> bool:
         """Ask about all that are watched, at once. False if the answer was overtaken (L130)."""
         async with self._checking:
             now = asyncio.get_running_loop().time()

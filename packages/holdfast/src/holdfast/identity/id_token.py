@@ -28,7 +28,7 @@ _KEY_TYPES: Final[Mapping[str, type[PublicKey]]] = {"RSA": RSAKey, "EC": ECKey}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Expected:
+class ExpectedClaims:
     issuer: str
     client_id: str
     nonce: str
@@ -76,7 +76,7 @@ def key_id_of(token: str) -> str:
     return str(header.get("kid", ""))
 
 
-def check_id_token(token: str, key: PublicKey, expected: Expected, now: datetime) -> Claims:
+def check_id_token(token: str, key: PublicKey, expected: ExpectedClaims, now: datetime) -> Claims:
     """What the issuer vouches for; `OidcRefused` unless everything holds."""
     claims = _signed(token, key, expected.algorithms)
     if claims.get("iss") != expected.issuer:
@@ -123,7 +123,7 @@ def _check_audience(claims: Mapping[str, Any], client_id: str) -> None:
         raise OidcRefused("token", "issued to another party")
 
 
-def _check_times(claims: Mapping[str, Any], expected: Expected, now: float) -> None:
+def _check_times(claims: Mapping[str, Any], expected: ExpectedClaims, now: float) -> None:
     expires, issued = _number(claims, "exp"), _number(claims, "iat")
     if expires is None or issued is None:
         raise OidcRefused("token", "no time of issue or expiry")

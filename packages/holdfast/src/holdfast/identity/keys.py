@@ -11,14 +11,14 @@ from holdfast.domain.audit import AuditAction
 from holdfast.domain.denials import AlreadyMade, FieldRefused, NotAllowed, NotFound
 from holdfast.domain.errors import KeyReused
 from holdfast.domain.ids import ApiKeyId, UserId
-from holdfast.domain.policy import Action, Credential, Kind, Principal, Scope, rule_for
+from holdfast.domain.policy import Action, Credential, Principal, Scope, TargetKind, rule_for
 from holdfast.identity.gate import Gate
 from holdfast.identity.recording import entry_by
 from holdfast.identity.tokens import PREFIX_CHARS_SHOWN, api_key_of, hashed
 from holdfast.ports.chance import Chance
 from holdfast.ports.clock import Clock
 from holdfast.ports.identity import Credentials, NewKey
-from holdfast.ports.store import Keyed
+from holdfast.ports.store import IdempotencyKey
 
 LIFETIME_MAX: Final = timedelta(days=3660)
 
@@ -45,14 +45,14 @@ class ApiKeys:
         name: str,
         scopes: AbstractSet[Scope],
         expires_at: datetime | None = None,
-        keyed: Keyed | None = None,
+        keyed: IdempotencyKey | None = None,
     ) -> MadeKey:
         """For oneself, with no more than one's own credential is good for.
 
         A repeat under the same idempotency key is refused with `AlreadyMade`: the secret is not
         kept, so that the first answer cannot be given again.
         """
-        rule_for(who, Action.CREATE, Kind.API_KEY)
+        rule_for(who, Action.CREATE, TargetKind.API_KEY)
         if not scopes:
             raise FieldRefused("scopes", "at least one")
         if not scopes <= who.scopes:
@@ -72,15 +72,15 @@ class ApiKeys:
             expires_at=expires_at,
         )
         detail = {"prefix": new.prefix, "scopes": sorted(scope.value for scope in scopes)}
-        target = (Kind.API_KEY, new.key_id)
+        target = (TargetKind.API_KEY, new.key_id)
         entry = entry_by(who, self._clock, AuditAction.API_KEY_CREATED, target, detail)
         key = await self._credentials.create_key(new, entry, keyed)
         if key is None:
             await self._check_new(who, keyed)
-            raise NotFound(Kind.USER, who.user_id)  # disabled between two statements
+            raise NotFound(TargetKind.USER, who.user_id)  # disabled between two statements
         return MadeKey(key, secret)
 
-    async def _check_new(self, who: Principal, keyed: Keyed | None) -> None:
+    async def _check_new(self, who: Principal, keyed: IdempotencyKey | None) -> None:
         made = None if keyed is None else await self._credentials.receipt(who.user_id, keyed.key)
         if keyed is None or made is None:
             return
@@ -90,13 +90,15 @@ class ApiKeys:
 
     async def list(self, who: Principal, user_id: UserId | None = None) -> Sequence[ApiKey]:
         """The caller's keys, or a user's; an admin who names no user gets the organisation's."""
-        may = rule_for(who, Action.READ, Kind.API_KEY)
+        may = rule_for(who, Action.READ, TargetKind.API_KEY)
         return await self._credentials.keys(may, user_id)
 
     async def revoke(self, who: Principal, key_id: ApiKeyId) -> None:
-        may = rule_for(who, Action.CHANGE, Kind.API_KEY)
-        entry = entry_by(who, self._clock, AuditAction.API_KEY_REVOKED, (Kind.API_KEY, key_id))
+        may = rule_for(who, Action.CHANGE, TargetKind.API_KEY)
+        entry = entry_by(
+            who, self._clock, AuditAction.API_KEY_REVOKED, (TargetKind.API_KEY, key_id)
+        )
         revoked = await self._credentials.revoke_key(may, key_id, entry)
         self._gate.forget(credential=Credential("api_key", key_id))
         if revoked is None:
-            raise NotFound(Kind.API_KEY, key_id)
+            raise NotFound(TargetKind.API_KEY, key_id)

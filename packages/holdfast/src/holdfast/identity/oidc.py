@@ -23,12 +23,12 @@ from holdfast.domain.accounts import User, clean_email, clean_name
 from holdfast.domain.audit import AuditAction, AuditEntry
 from holdfast.domain.denials import FieldRefused, OidcRefused
 from holdfast.domain.ids import OrgId, UserId
-from holdfast.domain.policy import Kind, OrgRole, Principal
+from holdfast.domain.policy import OrgRole, Principal, TargetKind
 from holdfast.identity.browser import safe_path
-from holdfast.identity.id_token import Claims, Expected, check_id_token
+from holdfast.identity.id_token import Claims, ExpectedClaims, check_id_token
 from holdfast.identity.provider import Provider
 from holdfast.identity.recording import entry_by
-from holdfast.identity.sign_in import Opened, SignIns, Visitor
+from holdfast.identity.sign_in import OpenedSignIn, SignIns, Visitor
 from holdfast.identity.tokens import hashed, is_token, token_of
 from holdfast.ports.chance import Chance
 from holdfast.ports.clock import Clock
@@ -75,7 +75,7 @@ class Callback:
 class Finished:
     """`opened` is None if a login was only linked to the account that is signed in."""
 
-    opened: Opened | None
+    opened: OpenedSignIn | None
     return_to: str
 
 
@@ -175,7 +175,7 @@ class OidcLogin:
         if not callback.code or len(callback.code) > CODE_CHARS_MAX:
             raise OidcRefused("provider", "no code")
         token = await self._provider.exchange(callback.code, _derived(cookie, "verifier"))
-        expected = Expected(
+        expected = ExpectedClaims(
             issuer=options.issuer,
             client_id=options.client_id,
             nonce=_derived(cookie, "nonce"),
@@ -187,7 +187,7 @@ class OidcLogin:
 
     async def _link(self, claims: Claims, who: Principal) -> None:
         issuer = self._provider.options.issuer
-        target = (Kind.USER, who.user_id)
+        target = (TargetKind.USER, who.user_id)
         detail = {"issuer": issuer}
         entry = entry_by(who, self._clock, AuditAction.OIDC_LINKED, target, detail)
         if await self._links.link(issuer, claims.subject, who.user_id, who.org_id, entry):
@@ -207,7 +207,7 @@ class OidcLogin:
             at=self._clock.now(),
             action=AuditAction.USER_CREATED,
             actor_id=new.user_id,
-            target_kind=Kind.USER,
+            target_kind=TargetKind.USER,
             target_id=new.user_id,
             detail={"issuer": issuer, "role": new.role.value},
         )

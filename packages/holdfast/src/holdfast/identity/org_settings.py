@@ -19,7 +19,7 @@ from holdfast.domain.denials import FieldRefused
 from holdfast.domain.errors import ChangedMeanwhile, Unavailable
 from holdfast.domain.ids import NO_VERSION, ChatId, OrgId
 from holdfast.domain.org_settings import UNSET, OrgSettings
-from holdfast.domain.policy import Action, Kind, Principal, rule_for
+from holdfast.domain.policy import Action, Principal, TargetKind, rule_for
 from holdfast.identity.recording import entry_by
 from holdfast.ports.bus import Bus, Hint, News
 from holdfast.ports.clock import Clock
@@ -91,7 +91,7 @@ class KeptSettings:
 
 
 async def find(store: OrgSettingsStore, who: Principal) -> Versioned:
-    return await store.find(rule_for(who, Action.READ, Kind.SETTINGS))
+    return await store.find(rule_for(who, Action.READ, TargetKind.SETTINGS))
 
 
 async def change(
@@ -106,10 +106,10 @@ async def change(
 ) -> Versioned:
     """All of them at once. `models`: those that the server has, its default first; none if this
     process knows of none. `ChangedMeanwhile` if another request changed what was `expected`."""
-    may = rule_for(who, Action.CHANGE, Kind.SETTINGS)
+    may = rule_for(who, Action.CHANGE, TargetKind.SETTINGS)
     if models:
         _check_models(settings, models)
-    target = (Kind.SETTINGS, who.org_id)
+    target = (TargetKind.SETTINGS, who.org_id)
     entry = entry_by(who, clock, AuditAction.SETTINGS_CHANGED, target, _detail(settings))
     version = await store.put(may, settings, entry, expected=expected)
     if version is None:

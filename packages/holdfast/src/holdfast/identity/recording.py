@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from holdfast.domain.audit import AuditAction, AuditEntry, Detail
-from holdfast.domain.policy import Kind, Principal
+from holdfast.domain.policy import Principal, TargetKind
 from holdfast.ports.clock import Clock
 
 
@@ -11,7 +11,7 @@ def entry_by(
     who: Principal,
     clock: Clock,
     action: AuditAction,
-    target: tuple[Kind, UUID],
+    target: tuple[TargetKind, UUID],
     detail: Detail | None = None,
     *,
     address: str | None = None,

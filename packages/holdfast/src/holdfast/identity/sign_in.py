@@ -10,7 +10,7 @@ from holdfast.domain.accounts import SignIn, User, clean_email
 from holdfast.domain.audit import AuditAction, AuditEntry
 from holdfast.domain.denials import FieldRefused, NotAllowed, NotFound, WrongCredentials
 from holdfast.domain.ids import OrgId, SignInId, UserId
-from holdfast.domain.policy import Action, Credential, Kind, Principal, rule_for
+from holdfast.domain.policy import Action, Credential, Principal, TargetKind, rule_for
 from holdfast.identity.gate import Gate
 from holdfast.identity.passwords import Passwords
 from holdfast.identity.recording import entry_by
@@ -41,7 +41,7 @@ class Visitor:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedSignIn:
     """A new sign-in, and the token for the browser's cookie, which is nowhere else."""
 
     sign_in_id: SignInId
@@ -74,7 +74,7 @@ class SignIns:
         *,
         candidate: Candidate | None = None,
         rehashed: str | None = None,
-    ) -> Opened | None:
+    ) -> OpenedSignIn | None:
         """Sign in an identified user. Always a new token: one that was planted in the browser
         before the sign-in stays worthless. None if the account is closed meanwhile."""
         token = token_of(self._chance.secret())
@@ -97,7 +97,7 @@ class SignIns:
         entry = self._entry(user, AuditAction.SIGNED_IN, visitor, credential, method)
         if not await self._credentials.open_sign_in(new, entry):
             return None
-        return Opened(sign_in_id, user, token)
+        return OpenedSignIn(sign_in_id, user, token)
 
     async def record_failure(self, user: User, visitor: Visitor) -> None:
         await self._audit.append(
@@ -118,7 +118,7 @@ class SignIns:
             action=action,
             actor_id=None if credential is None else user.user_id,
             credential=credential,
-            target_kind=Kind.USER,
+            target_kind=TargetKind.USER,
             target_id=user.user_id,
             address=visitor.address,
             detail={"method": method},
@@ -128,23 +128,25 @@ class SignIns:
         """Sign out. Signed out already is signed out."""
         if who.credential.kind != "sign_in":
             raise NotAllowed("a key does not sign out; it is revoked")
-        may = rule_for(who, Action.CHANGE, Kind.SIGN_IN)
+        may = rule_for(who, Action.CHANGE, TargetKind.SIGN_IN)
         target = SignInId(who.credential.id)
-        entry = entry_by(who, self._clock, AuditAction.SIGNED_OUT, (Kind.SIGN_IN, target))
+        entry = entry_by(who, self._clock, AuditAction.SIGNED_OUT, (TargetKind.SIGN_IN, target))
         await self._credentials.revoke_sign_in(may, target, entry)
         self._gate.forget(credential=who.credential)
 
     async def revoke(self, who: Principal, sign_in_id: SignInId) -> None:
-        may = rule_for(who, Action.CHANGE, Kind.SIGN_IN)
-        entry = entry_by(who, self._clock, AuditAction.SIGN_IN_REVOKED, (Kind.SIGN_IN, sign_in_id))
+        may = rule_for(who, Action.CHANGE, TargetKind.SIGN_IN)
+        entry = entry_by(
+            who, self._clock, AuditAction.SIGN_IN_REVOKED, (TargetKind.SIGN_IN, sign_in_id)
+        )
         revoked = await self._credentials.revoke_sign_in(may, sign_in_id, entry)
         self._gate.forget(credential=Credential("sign_in", sign_in_id))
         if revoked is None:
-            raise NotFound(Kind.SIGN_IN, sign_in_id)
+            raise NotFound(TargetKind.SIGN_IN, sign_in_id)
 
     async def list(self, who: Principal, user_id: UserId | None = None) -> Sequence[SignIn]:
         """Valid sign-ins of the user, or (for an admin) of another user, newest first."""
-        may = rule_for(who, Action.READ, Kind.SIGN_IN)
+        may = rule_for(who, Action.READ, TargetKind.SIGN_IN)
         return await self._credentials.sign_ins(may, user_id or who.user_id)
 
 
@@ -158,7 +160,7 @@ class PasswordLogin:
 
     async def sign_in(
         self, email: str, password: str, visitor: Visitor, *, org_id: OrgId | None = None
-    ) -> Opened:
+    ) -> OpenedSignIn:
         """`org_id` is needed only for a user with accounts in several organisations.
 
         `WrongCredentials` takes as long and says the same whether the account is unknown, has no

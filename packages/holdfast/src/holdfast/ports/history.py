@@ -22,7 +22,7 @@ PAGE_BYTES_MAX: Final = 4 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class HistoryPage:
     """Messages in history order, and the cursor of the page before them (None: the beginning). A
     page may be shorter than asked for, and yet have one before it: its messages are long."""
 
@@ -77,7 +77,7 @@ class History(Protocol):
         before: Seq | None = None,
         as_of: Version | None = None,
         bytes_max: int = PAGE_BYTES_MAX,
-    ) -> Page:
+    ) -> HistoryPage:
         """The newest messages before a seq: at most `limit`, and `bytes_max` bytes or one."""
         ...
 

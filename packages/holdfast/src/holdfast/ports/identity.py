@@ -14,7 +14,7 @@ from holdfast.domain.accounts import ApiKey, SignIn, User
 from holdfast.domain.audit import AuditEntry, AuditHead, AuditRow
 from holdfast.domain.ids import ApiKeyId, ClientKey, OrgId, SignInId, UserId
 from holdfast.domain.policy import Credential, Filter, OrgRole, Principal, Scope
-from holdfast.ports.store import Keyed
+from holdfast.ports.store import IdempotencyKey
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +89,7 @@ class Users(Protocol):
         ...
 
     async def create(
-        self, user: NewUser, audit: AuditEntry, keyed: Keyed | None = None
+        self, user: NewUser, audit: AuditEntry, keyed: IdempotencyKey | None = None
     ) -> User | None:
         """None if the organisation has an account with this e-mail, or if the caller has used
         the key before: see `receipt`."""
@@ -174,7 +174,7 @@ class Credentials(Protocol):
     ) -> SignInId | None: ...
 
     async def create_key(
-        self, key: NewKey, audit: AuditEntry, keyed: Keyed | None = None
+        self, key: NewKey, audit: AuditEntry, keyed: IdempotencyKey | None = None
     ) -> ApiKey | None:
         """None if the user is disabled, or has used the idempotency key before."""
         ...

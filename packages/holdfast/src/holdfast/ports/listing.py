@@ -45,7 +45,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class ListFilter:
     """Which of the visible chats. None: any."""
 
     statuses: frozenset[Status] | None = None
@@ -62,7 +62,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ListPosition:
     """Where a page ended: by when a chat was last touched, then by its id."""
 
     touched_at: datetime
@@ -97,18 +97,18 @@ class Listing(Protocol):
     async def page(
         self,
         may: Filter,
-        wanted: Wanted,
+        wanted: ListFilter,
         *,
         limit: int,
-        after: Place | None = None,
-        until: Place | None = None,
+        after: ListPosition | None = None,
+        until: ListPosition | None = None,
     ) -> Sequence[Entry]:
         """After one place, up to another and with it. Raises `TooSlow`."""
         ...
 
     async def searched_until(
-        self, may: Filter, *, looks_max: int, after: Place | None = None
-    ) -> Place | None:
+        self, may: Filter, *, looks_max: int, after: ListPosition | None = None
+    ) -> ListPosition | None:
         """The place of the chat that comes after so many of one's own; None: there is none."""
         ...
 

@@ -12,7 +12,7 @@ from holdfast.domain.messages import Message
 from holdfast.domain.outcome import Outcome
 
 
-class Place(Protocol):
+class WorkerSlot(Protocol):
     """Kept free for one chat while its commit is under way; ends in one of the three."""
 
     @property
@@ -31,14 +31,14 @@ class Place(Protocol):
         ...
 
 
-class Places(Protocol):
-    def place(self, chat_id: ChatId) -> Place | None:
+class WorkerSlots(Protocol):
+    def place(self, chat_id: ChatId) -> WorkerSlot | None:
         """None if all workers should hear of the chat: no room here, or other chats wait."""
         ...
 
 
-class NoPlaces:
+class NoWorkerSlots:
     """For a process without a worker."""
 
-    def place(self, chat_id: ChatId) -> Place | None:  # noqa: ARG002 - a port's
+    def place(self, chat_id: ChatId) -> WorkerSlot | None:  # noqa: ARG002 - a port's
         return None

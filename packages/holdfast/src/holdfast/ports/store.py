@@ -12,7 +12,7 @@ from holdfast.domain.parts import Part
 
 
 @dataclass(frozen=True, slots=True)
-class Keyed:
+class IdempotencyKey:
     """A request's idempotency key, and a digest of the request to tell a repeat from a reuse."""
 
     key: ClientKey
@@ -36,7 +36,7 @@ class Upto:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
+class LoadQuery:
     """What a decision needs to know beside the facts that are always loaded."""
 
     target: Seq | None = None
@@ -45,7 +45,7 @@ class Asking:
     key: ClientKey | None = None
 
 
-JUST_THE_CHAT = Asking()
+JUST_THE_CHAT = LoadQuery()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,23 +76,23 @@ class Store(Protocol):
     """Every method is one round trip (the `load` of a restore or a fork is two), and may raise
     `Unavailable`."""
 
-    async def load(self, chat_id: ChatId, asking: Asking = JUST_THE_CHAT) -> Loaded | None: ...
+    async def load(self, chat_id: ChatId, asking: LoadQuery = JUST_THE_CHAT) -> Loaded | None: ...
 
-    async def create(self, outcome: Outcome, keyed: Keyed | None = None) -> Stamp | None:
+    async def create(self, outcome: Outcome, keyed: IdempotencyKey | None = None) -> Stamp | None:
         """Commit a new chat; None if its owner has used this key before."""
         ...
 
     async def find_created(self, owner_id: UserId, key: ClientKey) -> Created | None: ...
 
     async def commit(
-        self, outcome: Outcome, *, fence: Fence | None = None, keyed: Keyed | None = None
+        self, outcome: Outcome, *, fence: Fence | None = None, keyed: IdempotencyKey | None = None
     ) -> Stamp | None:
         """Commit all of an outcome, or nothing and None: the version moved on, it has another
         stamp, the fence moved on, the taker's lease has lapsed, or the key was used before."""
         ...
 
     async def keep_receipt(
-        self, chat_id: ChatId, keyed: Keyed, answer: Answer, stamp: VersionStamp
+        self, chat_id: ChatId, keyed: IdempotencyKey, answer: Answer, stamp: VersionStamp
     ) -> bool:
         """Store the receipt of a request that changed nothing at the version of its answer; False:
         the version moved on, it has another stamp, or the key was used before."""

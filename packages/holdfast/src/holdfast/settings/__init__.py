@@ -50,7 +50,7 @@ class WrongSettings(Exception):
         self.sentences = sentences
 
 
-class Role(StrEnum):
+class ProcessRole(StrEnum):
     ALL = "all"
     API = "api"
     WORKER = "worker"
@@ -128,8 +128,8 @@ class Settings(DatabaseSettings):
     )
 
     # The process.
-    role: Role = Field(
-        default=Role.ALL,
+    role: ProcessRole = Field(
+        default=ProcessRole.ALL,
         description="What this process does: `api` serves people, `worker` drives turns, `all`"
         " both.",
     )

@@ -18,7 +18,7 @@ from holdfast.domain.chat import Chat
 from holdfast.domain.driving import RUNNABLE
 from holdfast.domain.events import (
     EventKind,
-    Told,
+    ReaderEvent,
     history_reset,
     is_shown,
     message_json,
@@ -27,7 +27,7 @@ from holdfast.domain.events import (
 from holdfast.domain.ids import NO_STAMP, NO_VERSION, Seq, Version, VersionStamp
 from holdfast.domain.messages import Message
 from holdfast.ports.bus import Episode, Hint
-from holdfast.ports.history import Changes, Page
+from holdfast.ports.history import Changes, HistoryPage
 
 ENDS_PREVIEW: Final = frozenset(
     {EventKind.HISTORY_RESET, EventKind.MESSAGE, EventKind.PREVIEW_RESET}
@@ -134,7 +134,7 @@ def with_hidden_of(whole: Changes, later: Changes) -> Changes:
     return replace(whole, hidden_from=later.hidden_from)
 
 
-def of_snapshot(chat: Chat, page: Page, bytes_max: int) -> Bundle:
+def of_snapshot(chat: Chat, page: HistoryPage, bytes_max: int) -> Bundle:
     """All that a new reader needs: forget what you know, the end of the history, the state."""
     kept, older = _newest(page, bytes_max)
     events = list(_messages(kept))
@@ -198,7 +198,7 @@ def preview_reset_data(attempt: int) -> bytes:
     return b'{"attempt":%d}' % attempt
 
 
-def _reset_before(events: Sequence[BundleEvent], told: Told, chat: Chat) -> BundleEvent:
+def _reset_before(events: Sequence[BundleEvent], told: ReaderEvent, chat: Chat) -> BundleEvent:
     """Leads to just before what follows it: everything that was hidden is forgotten by then."""
     if not events or events[0].kind is not EventKind.MESSAGE:
         return replace(_event(told, chat), place=0)
@@ -227,7 +227,7 @@ def _messages(written: Sequence[Message]) -> Iterator[BundleEvent]:
         yield BundleEvent(EventKind.MESSAGE, revision, place, data, message.stamp)
 
 
-def _newest(page: Page, bytes_max: int) -> tuple[Sequence[Message], Seq | None]:
+def _newest(page: HistoryPage, bytes_max: int) -> tuple[Sequence[Message], Seq | None]:
     """The end of a page that fits, and the seq before which there is more."""
     size = 0
     for index in range(len(page.messages) - 1, -1, -1):
@@ -238,7 +238,7 @@ def _newest(page: Page, bytes_max: int) -> tuple[Sequence[Message], Seq | None]:
     return page.messages, page.before
 
 
-def _event(told: Told, chat: Chat) -> BundleEvent:
+def _event(told: ReaderEvent, chat: Chat) -> BundleEvent:
     data = encode_data(told.data)
     return BundleEvent(told.kind, chat.version, told.place, data, chat.history_stamp)
 

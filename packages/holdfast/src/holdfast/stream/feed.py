@@ -31,7 +31,7 @@ from holdfast.stream.chat_reads import ChatReads
 from holdfast.stream.cursor import Cursor
 from holdfast.stream.events import StreamEvent, part_data
 from holdfast.stream.failures import log_failure
-from holdfast.stream.log import Log, Said
+from holdfast.stream.log import EncodedPart, Log
 from holdfast.stream.sources import Sources
 
 WARNING_EVERY_S: Final = 10.0
@@ -42,10 +42,10 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
+class FeedPart:
     """A part, and the event that it is for a reader at this version."""
 
-    said: Said
+    said: EncodedPart
     version: Version
     stamp: int
     event: StreamEvent
@@ -73,7 +73,7 @@ class Feed:
         """None once it is open, or refused: thousands of feeds are, and need no event any more."""
         self._refusal: HoldfastError | None = None
         self._waiting: dict[asyncio.Future[None], None] = {}
-        self.newest: Telling | None = None
+        self.newest: FeedPart | None = None
         """The last part as those get it who know everything before it: nearly all readers."""
         self._pause_s = 0.0
         self._read_again_at = 0.0
@@ -462,9 +462,9 @@ class Feed:
                 return missed
         return await self._reads.snapshot(chat)
 
-    async def said_since(self, episode: Episode, seq: int) -> tuple[list[Said], bool]:
+    async def said_since(self, episode: Episode, seq: int) -> tuple[list[EncodedPart], bool]:
         """The parts after a number, as many as a reader may hold, and whether there are more."""
-        said: list[Said] = []
+        said: list[EncodedPart] = []
         size = 0
         for part in await self._reads.live(episode, seq):
             if size > self._from.options.parts_bytes_max:
@@ -487,8 +487,8 @@ class Feed:
             self._warned_at, self._lagged_untold = now, 0
 
 
-def _said(part: LivePart) -> Said:
-    return Said(part.episode, part.seq, part_data(part))
+def _said(part: LivePart) -> EncodedPart:
+    return EncodedPart(part.episode, part.seq, part_data(part))
 
 
 def _is_known(cursor: Cursor, chat: Chat) -> bool:

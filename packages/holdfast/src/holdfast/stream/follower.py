@@ -16,8 +16,8 @@ from holdfast.stream.bundle import ENDS_PREVIEW, Bundle, BundleEvent, preview_re
 from holdfast.stream.cursor import Cursor, shortened
 from holdfast.stream.events import LAGGED, PING, StreamEvent
 from holdfast.stream.failures import log_failure
-from holdfast.stream.feed import Feed, Telling
-from holdfast.stream.log import Said
+from holdfast.stream.feed import Feed, FeedPart
+from holdfast.stream.log import EncodedPart
 from holdfast.stream.options import HubOptions, StreamCounters
 
 _LOG: Final = logging.getLogger(__name__)
@@ -45,7 +45,7 @@ class Follower:
         self._superseded: tuple[int, int] | None = None
         """Attempt and number of the last part shown, of an attempt after which another was begun:
         still shown, until a message, a reset or a part of that other one takes its place."""
-        self._said: list[Said] = []
+        self._said: list[EncodedPart] = []
         self._more_said = False
         self._holed = False
         self._holed_for_ever = _NO_EPISODE
@@ -112,7 +112,7 @@ class Follower:
                 break
             item = self._feed.log.take(self._position)
             self._position += 1
-            event = self._part(item) if isinstance(item, Said) else self._begin(item)
+            event = self._part(item) if isinstance(item, EncodedPart) else self._begin(item)
         return event
 
     def _begin(self, bundle: Bundle) -> StreamEvent | None:
@@ -172,7 +172,7 @@ class Follower:
         self._cursor = cursor or self._cursor
         return StreamEvent(event.kind, cursor, event.data)
 
-    def _part(self, said: Said) -> StreamEvent | None:
+    def _part(self, said: EncodedPart) -> StreamEvent | None:
         if self._spent or said.seq <= self._seq or not said.episode.may_be(self._episode):
             return None
         if said.seq > self._seq + 1:
@@ -194,7 +194,7 @@ class Follower:
         self._cursor = Cursor(at.version, attempt, 0, stamp=at.stamp)
         return StreamEvent(EventKind.PREVIEW_RESET, self._cursor, preview_reset_data(attempt))
 
-    def _event_of(self, said: Said, at: Cursor) -> StreamEvent:
+    def _event_of(self, said: EncodedPart, at: Cursor) -> StreamEvent:
         """Of the newest part there is one for all who keep up: they are told the same bytes."""
         newest = self._feed.newest
         if (
@@ -205,7 +205,7 @@ class Follower:
             return newest.event
         cursor = Cursor(at.version, said.episode.attempt, said.seq, stamp=at.stamp)
         event = StreamEvent(EventKind.PART, cursor, said.data)
-        self._feed.newest = Telling(said, at.version, at.stamp, event)
+        self._feed.newest = FeedPart(said, at.version, at.stamp, event)
         return event
 
     # What has to be waited for.

@@ -32,7 +32,7 @@ POLLED_AT_ONCE: Final = 500
 _LOG: Final = logging.getLogger(__name__)
 
 
-class _Watch:
+class _WatchedFeed:
     """A feed, who reads it, and the task that feeds it."""
 
     def __init__(self, feed: Feed, task: asyncio.Task[None]) -> None:
@@ -60,7 +60,7 @@ class Hub:
             later=self._later,
             patience=Patience(self._options.poll_every_s / 4, self._options.poll_every_s),
         )
-        self._watches: dict[ChatId, _Watch] = {}
+        self._watches: dict[ChatId, _WatchedFeed] = {}
         self._poll_reads = PollReads(
             partial(self._group.create_task, name="poll read"),
             places=self._options.reads_max,
@@ -122,7 +122,7 @@ class Hub:
             if watch.readers == 0:
                 self._close_soon(watch)
 
-    def _watch(self, chat_id: ChatId) -> _Watch:
+    def _watch(self, chat_id: ChatId) -> _WatchedFeed:
         watch = self._watches.get(chat_id)
         if watch is not None and not watch.feed.closed:
             if watch.closing is not None:
@@ -133,12 +133,12 @@ class Hub:
         if watch is not None:
             self._close(chat_id)  # its chat was gone, or never there; it may be now
         feed = Feed(chat_id, self._sources)
-        watch = _Watch(feed, self._group.create_task(feed.run(), name=f"feed {chat_id}"))
+        watch = _WatchedFeed(feed, self._group.create_task(feed.run(), name=f"feed {chat_id}"))
         self._watches[chat_id] = watch
         self._counters.feeds = len(self._watches)
         return watch
 
-    def _close_soon(self, watch: _Watch) -> None:
+    def _close_soon(self, watch: _WatchedFeed) -> None:
         if self._watches.get(watch.feed.chat_id) is not watch:
             return
         if watch.feed.closed:  # it never opened, or its chat is gone

@@ -17,7 +17,7 @@ from holdfast.chats import listing as lists
 from holdfast.chats.hints import encode_data
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.ids import ChatId
-from holdfast.domain.policy import Action, Kind, Principal, rule_for
+from holdfast.domain.policy import Action, Principal, TargetKind, rule_for
 from holdfast.ports.listing import ListChanges, Listing, Mark
 from holdfast.stream.failures import log_failure
 from holdfast.stream.options import WatchCounters, WatchOptions
@@ -73,7 +73,7 @@ class Watcher:
         self.who = who
         self.mark = after
         self.closed = False
-        self._may = rule_for(who, Action.READ, Kind.CHAT)
+        self._may = rule_for(who, Action.READ, TargetKind.CHAT)
         self._listing = listing
         self._options = options
         self._counters = counters

@@ -26,7 +26,7 @@ from holdfast.tasks import Crew
 _LOG: Final = logging.getLogger(__name__)
 
 
-class _Watched:
+class _WatchedList:
     """One user's list, who watches it, and the task that hears of it."""
 
     def __init__(self) -> None:
@@ -35,13 +35,13 @@ class _Watched:
         self.task: asyncio.Task[None] | None = None
 
 
-class Watching:
+class ListWatchers:
     def __init__(self, listing: Listing, bus: Bus, options: WatchOptions | None = None) -> None:
         self._listing = listing
         self._bus = bus
         self._options = options or WatchOptions()
         self.counters = WatchCounters()
-        self._watched: dict[UserId, _Watched] = {}
+        self._watched: dict[UserId, _WatchedList] = {}
         self._doubt = asyncio.Event()
         self._group = Crew()
         self._poll_task: asyncio.Task[None] | None = None
@@ -96,16 +96,16 @@ class Watching:
                 if self._watched.get(who.user_id) is watched:
                     del self._watched[who.user_id]
 
-    def _watch(self, user_id: UserId) -> _Watched:
+    def _watch(self, user_id: UserId) -> _WatchedList:
         watched = self._watched.get(user_id)
         if watched is None:
-            watched = self._watched[user_id] = _Watched()
+            watched = self._watched[user_id] = _WatchedList()
             watched.task = self._group.create_task(
                 self._listen(user_id, watched), name=f"list of {user_id}"
             )
         return watched
 
-    async def _listen(self, user_id: UserId, watched: _Watched) -> None:
+    async def _listen(self, user_id: UserId, watched: _WatchedList) -> None:
         while True:
             try:
                 await self._listen_once(user_id, watched)
@@ -116,7 +116,7 @@ class Watching:
                 self._doubt.set()
                 await asyncio.sleep(self._options.retry_s)
 
-    async def _listen_once(self, user_id: UserId, watched: _Watched) -> None:
+    async def _listen_once(self, user_id: UserId, watched: _WatchedList) -> None:
         async with self._bus.subscribe_lists(user_id) as news:
             watched.heard.set()
             async for each in news:

@@ -16,7 +16,7 @@ from holdfast.stream.bundle import Bundle
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class EncodedPart:
     """A live part, encoded for readers."""
 
     episode: Episode
@@ -28,7 +28,7 @@ class Said:
         return 120 + len(self.data)
 
 
-Item: TypeAlias = Bundle | Said
+Item: TypeAlias = Bundle | EncodedPart
 
 
 @dataclass(slots=True)

@@ -32,18 +32,18 @@ disable_created_metrics()  # they add a name per histogram that no dashboard use
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
 
 
-class Kind(StrEnum):
+class MetricKind(StrEnum):
     COUNTER = "counter"
     GAUGE = "gauge"
     HISTOGRAM = "histogram"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class MetricRow:
     """One metric. `part` and `field`: where its number comes from, but for histograms."""
 
     name: str
-    kind: Kind
+    kind: MetricKind
     help: str
     part: str = ""
     field: str = ""
@@ -54,9 +54,9 @@ class Row:
 
     def __post_init__(self) -> None:
         assert self.name.startswith("holdfast_"), self.name
-        assert (self.kind is Kind.COUNTER) == self.name.endswith("_total"), self.name
-        assert (self.kind is Kind.HISTOGRAM) == bool(self.buckets), self.name
-        assert (self.kind is Kind.HISTOGRAM) != bool(self.part and self.field), self.name
+        assert (self.kind is MetricKind.COUNTER) == self.name.endswith("_total"), self.name
+        assert (self.kind is MetricKind.HISTOGRAM) == bool(self.buckets), self.name
+        assert (self.kind is MetricKind.HISTOGRAM) != bool(self.part and self.field), self.name
         assert bool(self.by) == bool(self.among), self.name
 
     @property
@@ -68,11 +68,11 @@ _FAST: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.
 _SLOW: Final = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0, 3600.0)
 
 
-def _count(name: str, source: str, said: str, **labels: str) -> Row:
+def _count(name: str, source: str, said: str, **labels: str) -> MetricRow:
     part, _, field = source.partition(".")
-    return Row(
+    return MetricRow(
         name=f"holdfast_{name}_total",
-        kind=Kind.COUNTER,
+        kind=MetricKind.COUNTER,
         help=said,
         part=part,
         field=field,
@@ -80,11 +80,11 @@ def _count(name: str, source: str, said: str, **labels: str) -> Row:
     )
 
 
-def _now(name: str, source: str, said: str, **labels: str) -> Row:
+def _now(name: str, source: str, said: str, **labels: str) -> MetricRow:
     part, _, field = source.partition(".")
-    return Row(
+    return MetricRow(
         name=f"holdfast_{name}",
-        kind=Kind.GAUGE,
+        kind=MetricKind.GAUGE,
         help=said,
         part=part,
         field=field,
@@ -92,8 +92,8 @@ def _now(name: str, source: str, said: str, **labels: str) -> Row:
     )
 
 
-def _times(name: str, said: str, buckets: Sequence[float]) -> Row:
-    return Row(name=name, kind=Kind.HISTOGRAM, help=said, buckets=buckets)
+def _times(name: str, said: str, buckets: Sequence[float]) -> MetricRow:
+    return MetricRow(name=name, kind=MetricKind.HISTOGRAM, help=said, buckets=buckets)
 
 
 COMMIT_S: Final = "holdfast_commit_seconds"
@@ -117,12 +117,12 @@ _DROPPED: Final = "Hints and live parts dropped before the bus: readers poll, or
 _FULL: Final = "Connections refused, by the limit that was reached."
 _TOKENS: Final = "Tokens that providers billed."
 
-METRICS: Final[Sequence[Row]] = (
+METRICS: Final[Sequence[MetricRow]] = (
     # The process.
     _now("tasks", "loop.tasks", "Tasks in the event loop of this process."),
-    Row(
+    MetricRow(
         name="holdfast_task_failures_total",
-        kind=Kind.COUNTER,
+        kind=MetricKind.COUNTER,
         help="Errors of background tasks, which the process survived. Each is a bug.",
         part="loop",
         field="failures",
@@ -244,9 +244,9 @@ METRICS: Final[Sequence[Row]] = (
     _count("turn_steps", "turn.steps", "Steps committed."),
     _count("turn_attempts", "turn.attempts", "Attempts at a reply."),
     _count("turn_retries", "turn.retries", "Attempts that failed and are retried."),
-    Row(
+    MetricRow(
         name="holdfast_turn_failures_total",
-        kind=Kind.COUNTER,
+        kind=MetricKind.COUNTER,
         help="Turns that failed, by kind of error.",
         part="turn",
         field="failures",
@@ -407,12 +407,12 @@ def numbers_of(counters: "DataclassInstance") -> Numbers:
 class Metrics:
     """The metrics of one server; not the process's, so that tests can have several."""
 
-    def __init__(self, rows: Sequence[Row] = METRICS) -> None:
+    def __init__(self, rows: Sequence[MetricRow] = METRICS) -> None:
         self._registry = CollectorRegistry(auto_describe=False)
         self._histograms = {
             row.name: Histogram(row.name, row.help, buckets=row.buckets, registry=self._registry)
             for row in rows
-            if row.kind is Kind.HISTOGRAM
+            if row.kind is MetricKind.HISTOGRAM
         }
         self._sources: dict[str, Source] = {}
         self._registry.register(_Counted(rows, self._sources))
@@ -451,8 +451,8 @@ class Metrics:
 
 
 class _Counted(Collector):
-    def __init__(self, rows: Sequence[Row], sources: Mapping[str, Source]) -> None:
-        self._rows = [row for row in rows if row.kind is not Kind.HISTOGRAM]
+    def __init__(self, rows: Sequence[MetricRow], sources: Mapping[str, Source]) -> None:
+        self._rows = [row for row in rows if row.kind is not MetricKind.HISTOGRAM]
         self._sources = sources
 
     def collect(self) -> Iterator[Metric]:  # pyright: ignore[reportImplicitOverride] - 3.11
@@ -463,7 +463,7 @@ class _Counted(Collector):
                 continue  # this process has no such part
             family = families.get(row.name)
             if family is None:
-                make = CounterMetricFamily if row.kind is Kind.COUNTER else GaugeMetricFamily
+                make = CounterMetricFamily if row.kind is MetricKind.COUNTER else GaugeMetricFamily
                 family = families[row.name] = make(row.name, row.help, labels=row.label_names)
             fixed = list((row.labels or {}).values())
             number = numbers[row.part][row.field]

@@ -14,7 +14,7 @@ from holdfast.domain.ids import CallId
 from holdfast.domain.parts import Need, Part, ToolCall, ToolResult
 from holdfast.domain.synthetic import denied_by_rule
 from holdfast.ports.tools import Toolbox, ToolSpec
-from holdfast.turn.step_policy import Rules
+from holdfast.turn.step_policy import StepPolicy
 
 MALFORMED: Final = "Not run: the arguments of this call were not a JSON object. They were: {raw}"
 RAW_BYTES_MAX: Final = 2000
@@ -25,11 +25,11 @@ CHANGED: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Judging:
+class CallPolicy:
     """`raws`: the arguments of calls whose arguments were broken."""
 
     chat: Chat
-    rules: Rules
+    rules: StepPolicy
     toolbox: Toolbox
     raws: Mapping[CallId, str]
 
@@ -66,7 +66,7 @@ def bound_digest(call: ToolCall, spec: ToolSpec) -> str:
 
 
 def refusal_to_run(
-    open_call: OpenCall, call: ToolCall, spec: ToolSpec, rules: Rules, chat: Chat
+    open_call: OpenCall, call: ToolCall, spec: ToolSpec, rules: StepPolicy, chat: Chat
 ) -> ToolResult | None:
     """Why a call that was not started is not run after all: its tool is another than the one
     that was approved, or a rule that came meanwhile denies it."""

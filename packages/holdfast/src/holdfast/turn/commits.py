@@ -45,10 +45,10 @@ from holdfast.domain.next_step import (
 )
 from holdfast.ports.clock import Clock
 from holdfast.turn.counters import TurnCounters
-from holdfast.turn.interrupts import Nudges
+from holdfast.turn.interrupts import Interrupts
 from holdfast.turn.lost import add_takeover
 from holdfast.turn.options import TurnOptions
-from holdfast.turn.reading import Reading
+from holdfast.turn.reading import TurnReader
 from holdfast.turn.turn import Turn
 
 log: Final = logging.getLogger(__name__)
@@ -57,7 +57,7 @@ R = TypeVar("R")
 RELEASING: Final = (Await, Fail, FinishTurn, FinishInterrupt)
 
 
-class Moved(Exception):
+class ChatChanged(Exception):
     """The chat is ours still, but no longer the one this step was for: ask for the next step."""
 
 
@@ -65,7 +65,7 @@ class Commits:
     def __init__(
         self,
         ledger: Ledger,
-        reading: Reading,
+        reading: TurnReader,
         clock: Clock,
         options: TurnOptions,
         counters: TurnCounters,
@@ -79,7 +79,7 @@ class Commits:
     async def commit(self, turn: Turn, *commands: FromWorker) -> bool:
         """Commit a bundle under the fence; whether another turn began with it.
 
-        Raises `FenceStale` if another worker drives the chat, `Moved` if the history is another.
+        Raises `FenceStale` if another worker drives the chat, `ChatChanged` if the history did.
         """
         began = turn.chat
         commands = add_takeover(turn, commands, lease_s=self._options.lease_s)
@@ -94,7 +94,7 @@ class Commits:
                 raise FenceStale(f"chat {chat.chat_id} is gone") from gone
             except FenceStale:
                 await self._reread(turn)
-                raise Moved from None
+                raise ChatChanged from None
             except CommandRefused as refusal:
                 commands = await self._without_ending(turn, commands, refusal)
             except (Unavailable, ChatBusy) as unanswered:
@@ -131,16 +131,16 @@ class Commits:
             raise FenceStale(f"chat {loaded.chat_id} is at epoch {loaded.epoch}")
         turn.take(loaded)
         if loaded.history != before.history:
-            raise Moved
+            raise ChatChanged
         steps = tuple(command for command in commands if isinstance(command, CommitStep))
         if loaded.status is not Status.INTERRUPTING or len(steps) == len(commands):
             raise refusal  # never lawful: our own mistake
         if not steps:
-            raise Moved
+            raise ChatChanged
         return steps
 
     async def _landed(self, turn: Turn, began: Chat, commands: Sequence[FromWorker]) -> bool:
-        """Whether a bundle whose answer was lost is committed; raises `Moved` if history moved."""
+        """Whether a bundle whose answer was lost is committed. Raises `ChatChanged`."""
         loaded = await self.load(turn)
         if not turn.holds(loaded):
             rests = loaded.epoch == turn.chat.epoch and loaded.status not in RUNNABLE
@@ -150,7 +150,7 @@ class Commits:
             raise FenceStale(f"chat {loaded.chat_id} is at epoch {loaded.epoch}")
         turn.take(loaded)
         if loaded.history != began.history:
-            raise Moved  # by this very bundle, or by an edit: what follows is the same
+            raise ChatChanged  # by this very bundle, or by an edit: what follows is the same
         for command in commands:
             match command:
                 case BeginAttempt() if loaded.attempt > began.attempt:
@@ -215,7 +215,7 @@ class Commits:
 class Pauses:
     """Growing pauses between questions to a database that is away, until patience ends."""
 
-    def __init__(self, options: TurnOptions, nudges: Nudges) -> None:
+    def __init__(self, options: TurnOptions, nudges: Interrupts) -> None:
         self._options = options
         self._nudges = nudges
         self._pause_s = options.pause_s

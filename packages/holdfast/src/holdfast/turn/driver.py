@@ -36,20 +36,20 @@ from holdfast.ports.clock import Clock
 from holdfast.ports.models import Models
 from holdfast.ports.org_settings import CurrentSettings, NothingSet
 from holdfast.ports.tools import Toolbox, Tools
-from holdfast.turn.commits import Commits, Moved
+from holdfast.turn.commits import ChatChanged, Commits
 from holdfast.turn.counters import TurnCounters
 from holdfast.turn.generate import Generation
-from holdfast.turn.history_cache import Memory
-from holdfast.turn.interrupts import Nudges
-from holdfast.turn.model_steps import GAVE_UP, Replies, apply
+from holdfast.turn.history_cache import HistoryCache
+from holdfast.turn.interrupts import Interrupts
+from holdfast.turn.model_steps import GAVE_UP, ModelSteps, apply
 from holdfast.turn.options import TurnOptions
 from holdfast.turn.prompt import Prompt
-from holdfast.turn.reading import Reading
-from holdfast.turn.recheck import Nudged
+from holdfast.turn.reading import TurnReader
+from holdfast.turn.recheck import Interruption
 from holdfast.turn.run_tools import ToolRuns, inherited_calls, plan
-from holdfast.turn.step_policy import Rules
-from holdfast.turn.takeover import CUTS_MAX, Takeover
-from holdfast.turn.turn import Opened, Said, Turn
+from holdfast.turn.step_policy import StepPolicy
+from holdfast.turn.takeover import CUTS_MAX, TakeoverReader
+from holdfast.turn.turn import OpenToolbox, Turn, UncommittedReply
 
 log: Final = logging.getLogger(__name__)
 tracer: Final = trace.get_tracer(__name__)
@@ -67,7 +67,7 @@ class Driver:
     def __init__(
         self,
         ledger: Ledger,
-        reading: Reading,
+        reading: TurnReader,
         bus: Bus,
         models: Models,
         tools: Tools,
@@ -76,21 +76,21 @@ class Driver:
         clock: Clock,
         chance: Callable[[], float],
         settings: CurrentSettings | None = None,
-        memory: Memory | None = None,
+        memory: HistoryCache | None = None,
     ) -> None:
         self.counters = TurnCounters()
         self._reading = reading
         self._tools = tools
         self._options = options
-        self._takeover = Takeover(bus, clock, options, self.counters)
-        self._memory = Memory(bytes_max=0) if memory is None else memory
+        self._takeover = TakeoverReader(bus, clock, options, self.counters)
+        self._memory = HistoryCache(bytes_max=0) if memory is None else memory
         self._commits = Commits(ledger, reading, clock, options, self.counters)
         self._runs = ToolRuns(reading, bus, models, options, self.counters)
         generation = Generation(reading, bus, models, options, self.counters)
-        self._rules = Rules(options, settings or NothingSet())
-        self._replies = Replies(self._commits, generation, models, clock, chance, self._rules)
+        self._rules = StepPolicy(options, settings or NothingSet())
+        self._replies = ModelSteps(self._commits, generation, models, clock, chance, self._rules)
 
-    async def drive(self, chat: Chat, nudges: Nudges) -> Chat:
+    async def drive(self, chat: Chat, nudges: Interrupts) -> Chat:
         """Drive a chat just acquired until none of our runners need drive it; the last snapshot.
 
         If that still names our worker as its owner, the chat was let go and is to be released.
@@ -112,7 +112,7 @@ class Driver:
         with tracer.start_as_current_span("turn") as span:
             span.set_attribute("holdfast.chat_id", str(turn.chat.chat_id))
             async with AsyncExitStack() as stack, asyncio.TaskGroup() as group:
-                turn.tools = Opened(stack=stack, group=group)
+                turn.tools = OpenToolbox(stack=stack, group=group)
                 try:
                     while turn.is_ours and not turn.let_go and not await self._step(turn):
                         pass
@@ -133,7 +133,7 @@ class Driver:
                 turn.let_go = True
                 return False
             return await self._do(turn, step)
-        except Moved:
+        except ChatChanged:
             return False
         except (FenceStale, Unavailable, FormatUnknown):
             raise
@@ -146,7 +146,7 @@ class Driver:
         """Before a step is begun: what was heard since the last one?"""
         if turn.nudges.pending and not turn.nudges.leaving:
             turn.nudges.heed()
-            apply(turn, Nudged(await self._commits.load(turn)))
+            apply(turn, Interruption(await self._commits.load(turn)))
 
     async def _do(self, turn: Turn, step: Step) -> bool:
         if turn.over_budget and isinstance(step, Generate | Compact | RunTools):
@@ -254,7 +254,7 @@ class Driver:
         self.counters.unknown_outcomes += len(doubtful)
         return (CommitStep((MessageBody(role=Role.TOOL, parts=doubtful),)),) if doubtful else ()
 
-    async def _said(self, turn: Turn) -> Said | None:
+    async def _said(self, turn: Turn) -> UncommittedReply | None:
         """From memory if we heard it; from the bus if a worker heard it that is gone."""
         if turn.episode == turn.inherited and turn.chat.attempt > 0:
             return await self._takeover.said(turn, turn.episode)
@@ -314,7 +314,7 @@ class Driver:
         be stored, without them."""
         try:
             return await self._replies.fail(turn, OUR_FAULT)
-        except Moved:
+        except ChatChanged:
             return False
         except (FenceStale, Unavailable, FormatUnknown):
             raise

@@ -12,11 +12,11 @@ from holdfast.domain.parts import Part, ToolCall
 from holdfast.ports.bus import Bus
 from holdfast.ports.models import Ask, ModelFailed, Models, ModelStream, Reply
 from holdfast.turn.counters import TurnCounters
-from holdfast.turn.live import Live
+from holdfast.turn.live import LiveReply
 from holdfast.turn.options import TurnOptions
-from holdfast.turn.reading import Reading
-from holdfast.turn.recheck import Nudged, attend
-from holdfast.turn.turn import Said, Turn
+from holdfast.turn.reading import TurnReader
+from holdfast.turn.recheck import Interruption, attend
+from holdfast.turn.turn import Turn, UncommittedReply
 
 tracer = trace.get_tracer(__name__)
 
@@ -38,18 +38,18 @@ class EndedEarly(ModelFailed):
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class AttemptResult:
     """What came of an attempt. One of the three; a reply that ended goes before a nudge."""
 
     reply: Reply | None = None
     failed: ModelFailed | None = None
-    nudged: Nudged | None = None
+    nudged: Interruption | None = None
 
 
 class Generation:
     def __init__(
         self,
-        reading: Reading,
+        reading: TurnReader,
         bus: Bus,
         models: Models,
         options: TurnOptions,
@@ -61,10 +61,10 @@ class Generation:
         self._options = options
         self.counters = counters
 
-    async def attempt(self, turn: Turn, ask: Ask, *, shown: bool = True) -> Heard:
+    async def attempt(self, turn: Turn, ask: Ask, *, shown: bool = True) -> AttemptResult:
         """Call the model once. What it said stays in `turn.said`, however this ends (M4)."""
         self.counters.attempts += 1
-        turn.said = Said(turn.episode)
+        turn.said = UncommittedReply(turn.episode)
         with tracer.start_as_current_span("attempt") as span:
             span.set_attribute("holdfast.attempt", turn.chat.attempt)
             span.set_attribute("holdfast.model", ask.model or "")
@@ -74,8 +74,8 @@ class Generation:
                 span.set_attribute("error.type", heard.failed.kind.value)
         return heard
 
-    async def _attempt(self, turn: Turn, ask: Ask, *, shown: bool) -> Heard:
-        live = Live(self._bus, turn.chat, self._options.live, self.counters)
+    async def _attempt(self, turn: Turn, ask: Ask, *, shown: bool) -> AttemptResult:
+        live = LiveReply(self._bus, turn.chat, self._options.live, self.counters)
         stream = self._models.stream(ask)
         episode = turn.episode
         try:
@@ -92,18 +92,18 @@ class Generation:
         finally:
             if shown:
                 usage = stream.usage if stream.opened else None  # (L12)
-                turn.said = Said(episode, unique_calls(stream.partial(), turn), usage)
+                turn.said = UncommittedReply(episode, unique_calls(stream.partial(), turn), usage)
             live.close()
         if stream.final is not None:
             await live.flush()
-            return Heard(reply=stream.final)
+            return AttemptResult(reply=stream.final)
         if nudged is not None:
-            return Heard(nudged=nudged)
+            return AttemptResult(nudged=nudged)
         failed = None if listening.cancelled() else listening.result()
-        return Heard(failed=failed or EndedEarly())
+        return AttemptResult(failed=failed or EndedEarly())
 
 
-async def _listen(stream: ModelStream, live: Live | None) -> ModelFailed | None:
+async def _listen(stream: ModelStream, live: LiveReply | None) -> ModelFailed | None:
     try:
         async with stream:
             async for event in stream:

@@ -35,7 +35,7 @@ class Addition:
         return cls(before.history_version, before.history_stamp, messages)
 
 
-class Memory:
+class HistoryCache:
     """Who has been silent longest is forgotten first."""
 
     def __init__(self, bytes_max: int = MEMORY_BYTES) -> None:

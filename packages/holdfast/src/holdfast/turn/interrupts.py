@@ -12,7 +12,7 @@ from holdfast.domain.ids import NO_VERSION, Version
 from holdfast.turn.history_cache import Addition
 
 
-class Nudges:
+class Interrupts:
     """One per driven chat: the worker nudges, the driver looks up from its work."""
 
     def __init__(self, chat: Chat, told: Addition | None = None) -> None:

@@ -35,7 +35,7 @@ Delta: TypeAlias = dict[str, int | str]
 _KINDS: Final = {TextDelta: "text", ReasoningDelta: "reasoning", ArgumentsDelta: "arguments"}
 
 
-class Live:
+class LiveReply:
     """One episode's voice. `say` and `emit` never wait; `run` sends what they leave behind."""
 
     def __init__(self, bus: Bus, chat: Chat, options: LiveOptions, counters: TurnCounters) -> None:

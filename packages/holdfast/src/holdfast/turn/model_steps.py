@@ -13,16 +13,16 @@ from holdfast.domain.parts import Part, Text, ToolCall
 from holdfast.ports.clock import Clock
 from holdfast.ports.models import Ask, ModelFailed, Models, Reply
 from holdfast.ports.tools import Toolbox
-from holdfast.turn.call_policy import Judging
+from holdfast.turn.call_policy import CallPolicy
 from holdfast.turn.commits import Commits
 from holdfast.turn.compact import ASK, boundary_text
 from holdfast.turn.failures import log_attempt, log_turn
-from holdfast.turn.generate import EndedEarly, Generation, Heard, unique_calls
+from holdfast.turn.generate import AttemptResult, EndedEarly, Generation, unique_calls
 from holdfast.turn.prompt import Prompt
-from holdfast.turn.recheck import Nudged, attend
-from holdfast.turn.retry import Stop, next_attempt
-from holdfast.turn.step_policy import Rules
-from holdfast.turn.turn import Said, Turn, partial_body
+from holdfast.turn.recheck import Interruption, attend
+from holdfast.turn.retry import StopReason, next_attempt
+from holdfast.turn.step_policy import StepPolicy
+from holdfast.turn.turn import Turn, UncommittedReply, partial_body
 
 TOO_MANY_REPLIES: Final = (
     "The model has answered {number} times in a row without finishing. "
@@ -43,7 +43,7 @@ WINDOW_UNKNOWN: Final = 1_000_000
 """In tokens, for models of which no window is known."""
 
 
-def apply(turn: Turn, nudged: Nudged) -> None:
+def apply(turn: Turn, nudged: Interruption) -> None:
     """Go on from what a nudge led to; raises `FenceStale` if that is no longer ours, and
     `FormatUnknown` if this version can no longer read it."""
     if nudged.unreadable is not None:
@@ -55,7 +55,7 @@ def apply(turn: Turn, nudged: Nudged) -> None:
     turn.take(nudged.chat)
 
 
-class Replies:
+class ModelSteps:
     def __init__(
         self,
         commits: Commits,
@@ -63,7 +63,7 @@ class Replies:
         models: Models,
         clock: Clock,
         chance: Callable[[], float],
-        rules: Rules,
+        rules: StepPolicy,
     ) -> None:
         self._commits = commits
         self._generation = generation
@@ -102,7 +102,7 @@ class Replies:
         text = "" if heard.reply is None else boundary_text(heard.reply.parts)
         if heard.reply is None or not text:
             if heard.reply is not None:
-                heard = Heard(failed=EndedEarly("nothing was said of where things stand"))
+                heard = AttemptResult(failed=EndedEarly("nothing was said of where things stand"))
             return await self._without_reply(turn, heard)
         self._counters.compactions += 1
         body = replace(self._body(turn, heard.reply, (Text(text),)), role=Role.BOUNDARY)
@@ -144,7 +144,7 @@ class Replies:
             await self._commits.commit(turn, BeginAttempt())
         return turn.is_begun
 
-    async def _wait(self, turn: Turn, backoff: Backoff) -> Nudged | None:
+    async def _wait(self, turn: Turn, backoff: Backoff) -> Interruption | None:
         """Exactly the delay that readers were shown (L46); of another worker's, the rest of it."""
         loop = asyncio.get_running_loop()
         if turn.wait_ends_s is not None:
@@ -166,7 +166,7 @@ class Replies:
 
     async def _store(self, turn: Turn, reply: Reply, toolbox: Toolbox) -> bool:
         raws = {bad.call_id: bad.raw for bad in reply.malformed}
-        judging = Judging(turn.chat, self._rules, toolbox, raws)
+        judging = CallPolicy(turn.chat, self._rules, toolbox, raws)
         judged = [judging.part(part) for part in reply.parts]
         renamed = unique_calls([part for part, _ in judged], turn)
         body = self._body(turn, reply, renamed)
@@ -198,7 +198,7 @@ class Replies:
             cost_micros=self._models.cost_micros(turn.asked_model, usage, self._clock.now()),
         )
 
-    async def _without_reply(self, turn: Turn, heard: Heard) -> bool:
+    async def _without_reply(self, turn: Turn, heard: AttemptResult) -> bool:
         if heard.failed is not None:
             if await self._looked_away(turn):
                 return False
@@ -219,14 +219,14 @@ class Replies:
             return False
         history = turn.chat.history
         turn.nudges.heed()
-        apply(turn, Nudged(await self._commits.load(turn)))
+        apply(turn, Interruption(await self._commits.load(turn)))
         return turn.interrupting or turn.chat.history != history
 
     async def _failed(self, turn: Turn, failed: ModelFailed) -> bool:
         turn.spent = turn.episode
         error = failed.turn_error()
         decision = (
-            Stop.OWN_DEADLINE
+            StopReason.OWN_DEADLINE
             if failed.own_deadline
             else next_attempt(
                 error,
@@ -242,9 +242,9 @@ class Replies:
             error,
             model=self._name_of_model(turn),
             attempt=turn.chat.attempt,
-            then=None if isinstance(decision, Stop) else decision,
+            then=None if isinstance(decision, StopReason) else decision,
         )
-        if isinstance(decision, Stop):
+        if isinstance(decision, StopReason):
             return await self.fail(turn, error, failed=failed)
         self._counters.retries += 1
         await self._commits.commit(turn, RecordRetry(decision))
@@ -269,7 +269,7 @@ class Replies:
             return await self._commits.commit(turn, partial, Fail(error))
         return await self._commits.commit(turn, Fail(error))
 
-    def partial(self, turn: Turn, said: Said, ending: Ending) -> MessageBody:
+    def partial(self, turn: Turn, said: UncommittedReply, ending: Ending) -> MessageBody:
         cost = self._models.cost_micros(turn.asked_model, said.usage, self._clock.now())
         model = self._name_of_model(turn)
         return partial_body(said, ending, model=model, effort=turn.chat.effort, cost_micros=cost)

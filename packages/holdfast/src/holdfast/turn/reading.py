@@ -17,7 +17,7 @@ TAIL_MESSAGES: Final = 200
 """A reply, and as many results as it may have asked for."""
 
 
-class Reading:
+class TurnReader:
     def __init__(self, store: Store, history: History) -> None:
         self._store = store
         self._history = history

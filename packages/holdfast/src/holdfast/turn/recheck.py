@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from holdfast.domain.chat import Chat, Status
 from holdfast.domain.errors import FormatUnknown, Unavailable
-from holdfast.turn.reading import Reading
+from holdfast.turn.reading import TurnReader
 from holdfast.turn.turn import Turn
 
 
 @dataclass(frozen=True, slots=True)
-class Nudged:
+class Interruption:
     """Why a step is to end. `chat` as it now is (None: gone), unless the worker lets go.
 
     `unreadable`: a value, because the task group of a step would wrap what is raised in it.
@@ -21,14 +21,14 @@ class Nudged:
     unreadable: FormatUnknown | None = None
 
 
-async def attend(turn: Turn, reading: Reading, *, pause_s: float) -> Nudged:
+async def attend(turn: Turn, reading: TurnReader, *, pause_s: float) -> Interruption:
     """Until something happens that ends the present step: an interrupt, an edit, another owner,
     or a worker that stops. A rumour that turns out to be nothing is forgotten."""
     nudges = turn.nudges
     while True:
         await nudges.wait()
         if nudges.leaving:
-            return Nudged(leaving=True)
+            return Interruption(leaving=True)
         nudges.heed()
         try:
             loaded = await reading.chat(turn.chat.chat_id)
@@ -37,9 +37,9 @@ async def attend(turn: Turn, reading: Reading, *, pause_s: float) -> Nudged:
             await asyncio.sleep(pause_s)
             continue
         except FormatUnknown as error:
-            return Nudged(unreadable=error)
+            return Interruption(unreadable=error)
         if loaded is None or ends_step(turn, loaded):
-            return Nudged(loaded)
+            return Interruption(loaded)
         if loaded.version > turn.chat.version:
             turn.take(loaded)  # a message was queued: the next commit need not lose to it
 

@@ -25,7 +25,7 @@ class RetryPolicy:
         assert 0 < self.first_delay_s <= self.delay_s_max
 
 
-class Stop(StrEnum):
+class StopReason(StrEnum):
     """Why there is no further attempt."""
 
     NOT_RETRYABLE = "not_retryable"
@@ -34,7 +34,7 @@ class Stop(StrEnum):
     HINT_TOO_LONG = "hint_too_long"
 
 
-Decision: TypeAlias = Backoff | Stop
+Decision: TypeAlias = Backoff | StopReason
 
 
 def next_attempt(
@@ -51,17 +51,17 @@ def next_attempt(
     assert 0.0 <= chance < 1.0
     assert attempt >= 1
     if deadline is not None and now >= deadline:
-        return Stop.OWN_DEADLINE
+        return StopReason.OWN_DEADLINE
     if not error.retryable:
-        return Stop.NOT_RETRYABLE
+        return StopReason.NOT_RETRYABLE
     if attempt >= policy.attempts_max:
-        return Stop.ATTEMPTS_SPENT
+        return StopReason.ATTEMPTS_SPENT
     if hint_s is not None and hint_s > policy.hint_s_max:
-        return Stop.HINT_TOO_LONG
+        return StopReason.HINT_TOO_LONG
     delay_ms = ceil(1000 * max(_own_delay_s(attempt, chance, policy), hint_s or 0.0))
     until = now + timedelta(milliseconds=delay_ms)
     if deadline is not None and until >= deadline:
-        return Stop.OWN_DEADLINE
+        return StopReason.OWN_DEADLINE
     return Backoff(error=error, delay_ms=delay_ms, until=until)
 
 

@@ -37,12 +37,12 @@ from holdfast.ports.models import Models
 from holdfast.ports.tools import Effect, Emit, Run, Toolbox, ToolOutput, ToolSpec
 from holdfast.turn.call_policy import refusal_to_run
 from holdfast.turn.counters import TurnCounters
-from holdfast.turn.live import Live
+from holdfast.turn.live import LiveReply
 from holdfast.turn.options import ToolOptions, TurnOptions
 from holdfast.turn.prompt import Prompt
-from holdfast.turn.reading import Reading
-from holdfast.turn.recheck import Nudged, attend
-from holdfast.turn.step_policy import Rules
+from holdfast.turn.reading import TurnReader
+from holdfast.turn.recheck import Interruption, attend
+from holdfast.turn.step_policy import StepPolicy
 from holdfast.turn.turn import Turn
 
 log: Final = logging.getLogger(__name__)
@@ -67,11 +67,11 @@ class Plan:
     """What is answered without a run, and what is run."""
 
     answers: tuple[ToolResult, ...]
-    runs: tuple["Planned", ...]
+    runs: tuple["PlannedCall", ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PlannedCall:
     call: ToolCall
     spec: ToolSpec
     asked: OpenCall
@@ -82,27 +82,27 @@ class Planned:
 class Batch:
     """The state of a step's runs."""
 
-    waiting: deque[Planned]
-    running: dict["asyncio.Task[ToolResult]", tuple[Planned, float]] = field(
-        default_factory=dict["asyncio.Task[ToolResult]", tuple[Planned, float]]
+    waiting: deque[PlannedCall]
+    running: dict["asyncio.Task[ToolResult]", tuple[PlannedCall, float]] = field(
+        default_factory=dict["asyncio.Task[ToolResult]", tuple[PlannedCall, float]]
     )
     results: list[ToolResult] = field(default_factory=list[ToolResult])
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class ToolRun:
     """`nudged`: why not all calls have a result."""
 
     results: tuple[ToolResult, ...]
-    nudged: Nudged | None = None
+    nudged: Interruption | None = None
 
 
 def plan(
-    turn: Turn, prompt: Prompt, toolbox: Toolbox, calls: Sequence[OpenCall], rules: Rules
+    turn: Turn, prompt: Prompt, toolbox: Toolbox, calls: Sequence[OpenCall], rules: StepPolicy
 ) -> Plan:
     """Decide about each open call. Looks only at committed rows, the toolbox and the rules."""
     answers: list[ToolResult] = []
-    runs: list[Planned] = []
+    runs: list[PlannedCall] = []
     for open_call in calls:
         beside = prompt.asked_beside(open_call)
         call = next((call for call in beside if call.call_id == open_call.call_id), None)
@@ -127,7 +127,7 @@ def plan(
             doubtful = synthetic_result(open_call, Synthetic.UNKNOWN_OUTCOME)
             answers.append(doubtful if older else refusal)
         else:
-            runs.append(Planned(call, spec, open_call, again=older))
+            runs.append(PlannedCall(call, spec, open_call, again=older))
     return Plan(tuple(answers), tuple(runs))
 
 
@@ -148,7 +148,7 @@ def inherited_calls(
     )
 
 
-def _fate(run: Planned | None, *, is_unknown: bool) -> CallFate:
+def _fate(run: PlannedCall | None, *, is_unknown: bool) -> CallFate:
     if is_unknown:
         return CallFate.UNKNOWN
     if run is None or not run.again:
@@ -163,7 +163,7 @@ def failed_result(call: OpenCall | ToolCall, words: str) -> ToolResult:
 class ToolRuns:
     def __init__(
         self,
-        reading: Reading,
+        reading: TurnReader,
         bus: Bus,
         models: Models,
         options: TurnOptions,
@@ -176,14 +176,14 @@ class ToolRuns:
         self._options: ToolOptions = options.tools
         self._counters = counters
 
-    async def run(self, turn: Turn, toolbox: Toolbox, planned: Plan) -> Ran:
+    async def run(self, turn: Turn, toolbox: Toolbox, planned: Plan) -> ToolRun:
         """Run what is planned until all is answered or a nudge ends it."""
         unknown = sum(a.synthetic is Synthetic.UNKNOWN_OUTCOME for a in planned.answers)
         self._counters.unknown_outcomes += unknown
         batch = Batch(deque(planned.runs), results=list(planned.answers))
         if not planned.runs:
-            return Ran(tuple(batch.results))
-        live = Live(self._bus, turn.chat, self._turn_options.live, self._counters)
+            return ToolRun(tuple(batch.results))
+        live = LiveReply(self._bus, turn.chat, self._turn_options.live, self._counters)
         try:
             async with asyncio.TaskGroup() as group:
                 watching = group.create_task(
@@ -198,20 +198,20 @@ class ToolRuns:
             for task in batch.running:
                 task.cancel()
             live.close()
-        return Ran(tuple(batch.results), nudged)
+        return ToolRun(tuple(batch.results), nudged)
 
     async def _until_done(
         self,
         turn: Turn,
         toolbox: Toolbox,
         batch: Batch,
-        live: Live,
-        watching: "asyncio.Task[Nudged]",
-    ) -> Nudged | None:
+        live: LiveReply,
+        watching: "asyncio.Task[Interruption]",
+    ) -> Interruption | None:
         loop = asyncio.get_running_loop()
         while batch.waiting or batch.running:
             if turn.nudges.leaving:
-                return Nudged(leaving=True)
+                return Interruption(leaving=True)
             if watching.done():
                 return watching.result()
             while batch.waiting and len(batch.running) < self._options.parallel_max:
@@ -248,7 +248,9 @@ class ToolRuns:
             result = self._unsure(each) if each in unsure else failed_result(each.call, words)
             batch.results.append(result)
 
-    async def _end(self, turn: Turn, toolbox: Toolbox, batch: Batch, nudged: Nudged | None) -> None:
+    async def _end(
+        self, turn: Turn, toolbox: Toolbox, batch: Batch, nudged: Interruption | None
+    ) -> None:
         """After a nudge: stop what runs, and keep what finished all the same (L03)."""
         if nudged is None:
             return
@@ -291,8 +293,8 @@ class ToolRuns:
         turn: Turn,
         toolbox: Toolbox,
         tasks: "Sequence[asyncio.Task[ToolResult]]",
-        planned: Sequence[Planned],
-    ) -> list[Planned]:
+        planned: Sequence[PlannedCall],
+    ) -> list[PlannedCall]:
         """Cancel the runs and end their calls, side by side: nothing of a stopped call lives on
         (X2). Those of which that is not certain are returned.
 
@@ -341,7 +343,7 @@ class ToolRuns:
             log.error("tools: %d tool runs did not end after their cancellation", len(stuck))
 
     async def _guarded(
-        self, turn: Turn, toolbox: Toolbox, planned: Planned, live: Live
+        self, turn: Turn, toolbox: Toolbox, planned: PlannedCall, live: LiveReply
     ) -> ToolResult:
         """One run. Whatever a tool does, it is a result and no dead turn."""
         self._counters.tool_runs += 1
@@ -372,7 +374,7 @@ class ToolRuns:
         self._counters.tool_bugs += 1
         return failed_result(call, RAISED.format(kind=kind))
 
-    def _emit(self, call_id: CallId, live: Live) -> Emit:
+    def _emit(self, call_id: CallId, live: LiveReply) -> Emit:
         left = self._options.emitted_bytes_max
 
         def emit(text: str) -> None:
@@ -397,7 +399,7 @@ class ToolRuns:
             return _unknown(call, value)
         return ToolResult(call.call_id, call.tool, value, failed=bool(output.failed))
 
-    def _unsure(self, planned: Planned) -> ToolResult:
+    def _unsure(self, planned: PlannedCall) -> ToolResult:
         self._counters.unknown_outcomes += 1
         return _unknown(planned.call, UNSTOPPED)
 

@@ -12,7 +12,7 @@ NOT_ALLOWED = "The model {model!r} is not allowed in this organisation. Choose a
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class StepPolicy:
     """Asked anew for every step, and answered from memory: a turn pays no statement for it."""
 
     options: TurnOptions

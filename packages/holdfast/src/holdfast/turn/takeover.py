@@ -20,7 +20,7 @@ from holdfast.turn.counters import TurnCounters
 from holdfast.turn.generate import unique_calls
 from holdfast.turn.options import TurnOptions
 from holdfast.turn.prompt import speaks
-from holdfast.turn.turn import Said, Turn
+from holdfast.turn.turn import Turn, UncommittedReply
 
 log: Final = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ CUTS_MAX: Final = 2
 attempts from zero, so without a bound a chat that kills its workers would do so for ever (P3)."""
 
 
-class Takeover:
+class TakeoverReader:
     def __init__(
         self, bus: Bus, clock: Clock, options: TurnOptions, counters: TurnCounters
     ) -> None:
@@ -38,14 +38,14 @@ class Takeover:
         self._options = options
         self._counters = counters
 
-    async def said(self, turn: Turn, episode: Episode) -> Said | None:
+    async def said(self, turn: Turn, episode: Episode) -> UncommittedReply | None:
         """All that the bus still has of an episode; None if the bus does not answer."""
         live = await self._read(turn, (episode,))
         if live is None:
             return None
-        return Said(episode, unique_calls(assemble(live, self._clock.now()), turn))
+        return UncommittedReply(episode, unique_calls(assemble(live, self._clock.now()), turn))
 
-    async def text(self, turn: Turn) -> Said | None:
+    async def text(self, turn: Turn) -> UncommittedReply | None:
         """What readers were shown of the attempt that died, if it can be gone on from."""
         if turn.left:
             # The hint of our acquiring was published before, and is sent within this pause. From
@@ -58,7 +58,7 @@ class Takeover:
         # Readers are shown nothing behind a hole (L58).
         shown = [part for _, part in takewhile(_in_order, enumerate(live, start=1))]
         parts = [part for part in assemble(shown, self._clock.now()) if _goes_on(part)]
-        return Said(live[0].episode, tuple(parts)) if any(map(speaks, parts)) else None
+        return UncommittedReply(live[0].episode, tuple(parts)) if any(map(speaks, parts)) else None
 
     async def _read(self, turn: Turn, episodes: Sequence[Episode]) -> Sequence[LivePart] | None:
         """The parts of the first of these that has some; None if the bus does not answer."""

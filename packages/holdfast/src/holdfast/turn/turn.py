@@ -13,7 +13,7 @@ from holdfast.domain.parts import Part
 from holdfast.ports.bus import Episode
 from holdfast.ports.models import Usage
 from holdfast.ports.tools import Toolbox
-from holdfast.turn.interrupts import Nudges
+from holdfast.turn.interrupts import Interrupts
 
 if TYPE_CHECKING:
     from holdfast.domain.ids import WorkerId
@@ -24,7 +24,7 @@ ATTEMPTS_BACK: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class UncommittedReply:
     """What an attempt has said that became no message yet."""
 
     episode: Episode
@@ -35,13 +35,13 @@ class Said:
 class Turn:
     """One per `drive`. Not shared: a chat has one runner."""
 
-    def __init__(self, chat: Chat, nudges: Nudges) -> None:
+    def __init__(self, chat: Chat, nudges: Interrupts) -> None:
         assert chat.worker_id is not None, "only who owns a chat drives it"
         self.chat = chat
         self.nudges = nudges
         self.worker_id: WorkerId = chat.worker_id
         self.prompt: Prompt | None = None
-        self.said: Said | None = None
+        self.said: UncommittedReply | None = None
         begun = begun_by_acquiring(chat)
         self.inherited: Episode | None = None if begun else Episode.of(chat)
         """An episode of a worker before us: what it said, only the bus knows."""
@@ -60,7 +60,7 @@ class Turn:
         """The worker stops, and nothing is left that could be done for this chat here."""
         self.asked_model: str | None = chat.model
         """Whom we asked last; None: the server's default."""
-        self.tools = Opened()
+        self.tools = OpenToolbox()
 
     @property
     def episode(self) -> Episode:
@@ -85,7 +85,7 @@ class Turn:
     def interrupting(self) -> bool:
         return self.chat.status is Status.INTERRUPTING
 
-    def said_here(self) -> Said | None:
+    def said_here(self) -> UncommittedReply | None:
         """What we heard in the episode of the present snapshot, if we are its voice."""
         return self.said if self.said is not None and self.said.episode == self.episode else None
 
@@ -119,7 +119,7 @@ def _left_behind(chat: Chat) -> tuple[Episode, ...]:
 
 
 @dataclass(slots=True)
-class Opened:
+class OpenToolbox:
     """The toolbox of the turn, once it was asked for, and who owns what it runs."""
 
     toolbox: Toolbox | None = None
@@ -130,7 +130,12 @@ class Opened:
 
 
 def partial_body(
-    said: Said, ending: Ending, *, model: str | None, effort: str | None, cost_micros: int | None
+    said: UncommittedReply,
+    ending: Ending,
+    *,
+    model: str | None,
+    effort: str | None,
+    cost_micros: int | None,
 ) -> MessageBody:
     """What was said before an end that the model did not choose, as a message."""
     return MessageBody(

@@ -12,9 +12,9 @@ from holdfast.domain.chat import Status
 from holdfast.domain.driving import begun_by_acquiring
 from holdfast.ports.bus import Hint
 from holdfast.ports.leases import Acquired
-from holdfast.worker.fair_start import Ring
+from holdfast.worker.fair_start import FairStart
 from holdfast.worker.lease_context import (
-    Tenure,
+    LeaseContext,
     jittered,
     log_failure,
     now_s,
@@ -29,7 +29,7 @@ _LOG: Final = logging.getLogger(__name__)
 
 class Acquirer:
     def __init__(
-        self, tenure: Tenure, runners: Runners, quarantine: Quarantine | None = None
+        self, tenure: LeaseContext, runners: Runners, quarantine: Quarantine | None = None
     ) -> None:
         """`quarantine`: where chats go that keep losing their workers; without it they are
         acquired as all others."""
@@ -38,7 +38,7 @@ class Acquirer:
         self._tenure = tenure
         self._runners = runners
         self._quarantine = quarantine
-        self._ring = Ring(tenure.chance)
+        self._ring = FairStart(tenure.chance)
         self._wanted = True  # what became runnable before we subscribed is found at once (L82)
         self._urgent = True
         self._stopped = False

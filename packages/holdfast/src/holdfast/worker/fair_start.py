@@ -11,7 +11,7 @@ OWNERS_REMEMBERED_MAX: Final = 256
 _ANYWHERE: Final = 0.25
 
 
-class Ring:
+class FairStart:
     """An acquire looks at a few owners from its start on, and at the first few of all.
 
     Owners made within one year share the first bits of their identifiers (they sort by time), so

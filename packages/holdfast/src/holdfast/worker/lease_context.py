@@ -22,7 +22,7 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class Tenure:
+class LeaseContext:
     """From joining until the lease is lost or given up. A worker has one at a time.
 
     `owning`: statements that change what we own go one at a time. A release that overtakes the
@@ -53,7 +53,7 @@ class Tenure:
                 self.gives_back = False
 
 
-async def set_aside(tenure: Tenure, unreadable: Sequence[Unreadable]) -> None:
+async def set_aside(tenure: LeaseContext, unreadable: Sequence[Unreadable]) -> None:
     """Leave chats to a newer version. The caller holds `tenure.owning`."""
     async with asyncio.timeout(tenure.options.statement_timeout_s):
         done = set(await tenure.leases.set_aside(tenure.worker_id, unreadable))

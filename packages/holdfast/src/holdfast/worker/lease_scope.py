@@ -10,10 +10,10 @@ from holdfast.ports.bus import Gap, Hint
 from holdfast.worker.acquirer import Acquirer
 from holdfast.worker.health import CommitHealth
 from holdfast.worker.heartbeat import Lease
-from holdfast.worker.lease_context import Tenure, log_failure, now_s
-from holdfast.worker.local_dispatch import TakenPlace
+from holdfast.worker.lease_context import LeaseContext, log_failure, now_s
+from holdfast.worker.local_dispatch import TakenSlot
 from holdfast.worker.quarantine import Quarantine
-from holdfast.worker.reconcile import Sweeper, Sync
+from holdfast.worker.reconcile import Reconciler, Sweeper
 from holdfast.worker.releases import Releases
 from holdfast.worker.runners import Runners
 
@@ -21,10 +21,10 @@ DONE_LOOKS_S: Final = 0.1
 _LOG: Final = logging.getLogger(__name__)
 
 
-class Holding:
+class LeaseScope:
     def __init__(
         self,
-        tenure: Tenure,
+        tenure: LeaseContext,
         lease: Lease,
         runners: Runners,
         releases: Releases,
@@ -41,18 +41,18 @@ class Holding:
         self._releases = releases
         self._acquirer = Acquirer(tenure, runners, quarantine)
 
-    def place(self, chat_id: ChatId) -> TakenPlace | None:
+    def place(self, chat_id: ChatId) -> TakenSlot | None:
         """While others may be waiting, only what their acquire would leave over."""
         options = self._tenure.options
         spare = options.acquire_batch_max if self._acquirer.wanted else 0
         if options.only is not None or not self._runners.takes(chat_id, spare=spare):
             return None
-        return TakenPlace(chat_id, self._tenure, self._runners, self._releases)
+        return TakenSlot(chat_id, self._tenure, self._runners, self._releases)
 
     async def run(
         self,
         news: AsyncIterator[Hint | Gap],
-        sync: Sync,
+        sync: Reconciler,
         sweeper: Sweeper,
         draining: asyncio.Event,
     ) -> None:

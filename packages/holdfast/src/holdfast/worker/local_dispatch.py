@@ -11,16 +11,16 @@ from holdfast.domain.messages import Message
 from holdfast.domain.outcome import Outcome
 from holdfast.ports.bus import Hint
 from holdfast.turn.history_cache import Addition
-from holdfast.worker.lease_context import Tenure, now_s
+from holdfast.worker.lease_context import LeaseContext, now_s
 from holdfast.worker.releases import Releases
 from holdfast.worker.runners import Runners
 
 
-class TakenPlace:
+class TakenSlot:
     """See ports/places.py. Whichever way it ends, it ends once."""
 
     def __init__(
-        self, chat_id: ChatId, tenure: Tenure, runners: Runners, releases: Releases
+        self, chat_id: ChatId, tenure: LeaseContext, runners: Runners, releases: Releases
     ) -> None:
         self._chat_id = chat_id
         self._tenure = tenure
@@ -55,16 +55,16 @@ class TakenPlace:
         self._releases.put(chat, undriven=True)
 
 
-Offer: TypeAlias = Callable[[ChatId], TakenPlace | None]
+Offer: TypeAlias = Callable[[ChatId], TakenSlot | None]
 
 
 @dataclass(slots=True)
-class WorkerPlaces:
+class LocalDispatch:
     """What a worker offers now: nothing before its first lease, between two, and after the last."""
 
     _offer: Offer | None = None
 
-    def place(self, chat_id: ChatId) -> TakenPlace | None:
+    def place(self, chat_id: ChatId) -> TakenSlot | None:
         return None if self._offer is None else self._offer(chat_id)
 
     @contextmanager

@@ -11,7 +11,7 @@ from holdfast.domain.errors import ChatError, FormatUnknown, Unavailable
 from holdfast.domain.ids import ChatId
 from holdfast.ports.history import History
 from holdfast.ports.leases import Unreadable
-from holdfast.worker.lease_context import Tenure, every, log_failure, now_s, set_aside
+from holdfast.worker.lease_context import LeaseContext, every, log_failure, now_s, set_aside
 from holdfast.worker.runners import Runners
 
 UNANSWERED_MAX: Final = 3
@@ -21,10 +21,10 @@ REFUSED_MAX: Final = 10_000
 _LOG: Final = logging.getLogger(__name__)
 
 
-class Sync:
+class Reconciler:
     """One query for all driven chats, every few seconds: whatever the hints lost is found here."""
 
-    def __init__(self, tenure: Tenure, history: History, runners: Runners) -> None:
+    def __init__(self, tenure: LeaseContext, history: History, runners: Runners) -> None:
         self._tenure = tenure
         self._history = history
         self._runners = runners
@@ -58,7 +58,7 @@ class Sync:
 class Sweeper:
     """Fifty replicas do this, each at times of its own; the first one has done it for all."""
 
-    def __init__(self, tenure: Tenure, ledger: Ledger) -> None:
+    def __init__(self, tenure: LeaseContext, ledger: Ledger) -> None:
         self._tenure = tenure
         self._ledger = ledger
         self._refused: dict[ChatId, int] = {}

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 from holdfast.chats.hints import hint_of_release
 from holdfast.domain.chat import Chat
 from holdfast.domain.ids import ChatId
-from holdfast.worker.lease_context import Tenure, jittered, log_failure
+from holdfast.worker.lease_context import LeaseContext, jittered, log_failure
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -17,7 +17,7 @@ Known: TypeAlias = Callable[[ChatId], bool]
 
 
 class Releases:
-    def __init__(self, tenure: Tenure) -> None:
+    def __init__(self, tenure: LeaseContext) -> None:
         self._tenure = tenure
         self._waiting: dict[ChatId, Chat] = {}
         self._undriven: set[ChatId] = set()

@@ -14,11 +14,11 @@ from holdfast.ports.bus import GAP, Gap, Hint
 from holdfast.ports.history import Head
 from holdfast.ports.leases import Unreadable
 from holdfast.turn.history_cache import Addition
-from holdfast.turn.interrupts import Nudges
-from holdfast.worker.lease_context import Tenure, log_failure, set_aside, wait_at_most
+from holdfast.turn.interrupts import Interrupts
+from holdfast.worker.lease_context import LeaseContext, log_failure, set_aside, wait_at_most
 from holdfast.worker.releases import Releases
 
-Drive: TypeAlias = Callable[[Chat, Nudges], Awaitable[Chat]]
+Drive: TypeAlias = Callable[[Chat, Interrupts], Awaitable[Chat]]
 """Drives a chat just acquired until none of our runners need drive it; returns it as it then is."""
 
 EARLY_HINTS_MAX: Final = 1000
@@ -28,7 +28,7 @@ _LOG: Final = logging.getLogger(__name__)
 @dataclass(eq=False, slots=True)
 class Runner:
     chat: Chat
-    nudges: Nudges
+    nudges: Interrupts
     strayed: bool = False
     task: "asyncio.Task[None] | None" = field(default=None, repr=False)
 
@@ -38,7 +38,7 @@ class Runners:
     cancelled is left behind with its stale fence, instead of keeping the worker from going on."""
 
     def __init__(
-        self, tenure: Tenure, drive: Drive, releases: Releases, group: asyncio.TaskGroup
+        self, tenure: LeaseContext, drive: Drive, releases: Releases, group: asyncio.TaskGroup
     ) -> None:
         self._tenure = tenure
         self._drive = drive
@@ -132,7 +132,7 @@ class Runners:
             return
         # A chat may have finished, been sent a message and been acquired again before its old
         # runner is done: from here on the new one is meant.
-        runner = Runner(chat, Nudges(chat, told))
+        runner = Runner(chat, Interrupts(chat, told))
         self._all[runner] = None
         self._driven[chat.chat_id] = runner
         self._tenure.counters.driven += 1

@@ -21,18 +21,18 @@ from holdfast.worker.health import CommitHealth
 from holdfast.worker.heartbeat import Heartbeat, Lease
 from holdfast.worker.lease_context import (
     Chance,
-    Tenure,
+    LeaseContext,
     chance_uuid,
     jittered,
     log_failure,
     now_s,
     wait_at_most,
 )
-from holdfast.worker.lease_scope import Holding
-from holdfast.worker.local_dispatch import WorkerPlaces
+from holdfast.worker.lease_scope import LeaseScope
+from holdfast.worker.local_dispatch import LocalDispatch
 from holdfast.worker.options import WorkerCounters, WorkerOptions
 from holdfast.worker.quarantine import Quarantine, StartAlone
-from holdfast.worker.reconcile import Sweeper, Sync
+from holdfast.worker.reconcile import Reconciler, Sweeper
 from holdfast.worker.releases import Releases
 from holdfast.worker.runners import Drive, Runners
 
@@ -62,7 +62,7 @@ class Worker:
         heartbeat: Heartbeat,
         chance: Chance,
         options: WorkerOptions = WorkerOptions(),  # noqa: B008 - frozen
-        places: WorkerPlaces | None = None,
+        places: LocalDispatch | None = None,
         health: CommitHealth | None = None,
         start_alone: StartAlone | None = None,
     ) -> None:
@@ -75,7 +75,7 @@ class Worker:
         self._heartbeat = heartbeat
         self._chance = chance
         self._options = options
-        self._places = places or WorkerPlaces()
+        self._places = places or LocalDispatch()
         self.counters = WorkerCounters()
         self._worker_id: WorkerId | None = None
         self._draining = asyncio.Event()
@@ -151,13 +151,13 @@ class Worker:
         """Drive under a lease until it is lost, or everything is handed over; whether it was given
         up for other workers."""
         ports = self._ports
-        tenure = Tenure(
+        tenure = LeaseContext(
             lease.worker_id, ports.leases, ports.bus, self._options, self._chance, self.counters
         )
         releases = Releases(tenure)
         runners = Runners(tenure, self._drive, releases, self._group)
-        holding = Holding(tenure, lease, runners, releases, self._health, self._quarantine)
-        sync, sweeper = Sync(tenure, ports.history, runners), Sweeper(tenure, ports.ledger)
+        holding = LeaseScope(tenure, lease, runners, releases, self._health, self._quarantine)
+        sync, sweeper = Reconciler(tenure, ports.history, runners), Sweeper(tenure, ports.ledger)
         # Subscribed before the first acquire: what becomes runnable between the two is heard, and
         # what did before is found (L82).
         async with (

@@ -32,10 +32,18 @@ from holdfast.domain.messages import MessageBody
 from holdfast.domain.outcome import Answer, Outcome
 from holdfast.domain.parts import Part
 from holdfast.ports.bus import Bus, BusCounters, Episode, Gap, Hint, LivePart, News
-from holdfast.ports.history import PAGE_BYTES_MAX, Changes, Head, History, OlderPath, Page
+from holdfast.ports.history import PAGE_BYTES_MAX, Changes, Head, History, HistoryPage, OlderPath
 from holdfast.ports.leases import Acquired, Leases, Unreadable
 from holdfast.ports.models import Ask, Event, Models, ModelStream, Reply, Usage
-from holdfast.ports.store import JUST_THE_CHAT, Asking, Created, Keyed, Loaded, Stamp, Store
+from holdfast.ports.store import (
+    JUST_THE_CHAT,
+    Created,
+    IdempotencyKey,
+    Loaded,
+    LoadQuery,
+    Stamp,
+    Store,
+)
 from holdfast.ports.tools import Run, Toolbox, ToolOutput, Tools, ToolSpec
 
 Act = Literal["kill", "freeze", "hold", "tell"]
@@ -86,23 +94,23 @@ class ProbedStore:
         self._inner = inner
         self._probes = probes
 
-    async def load(self, chat_id: ChatId, asking: Asking = JUST_THE_CHAT) -> Loaded | None:
+    async def load(self, chat_id: ChatId, asking: LoadQuery = JUST_THE_CHAT) -> Loaded | None:
         async with self._probes.around("load"):
             return await self._inner.load(chat_id, asking)
 
-    async def create(self, outcome: Outcome, keyed: Keyed | None = None) -> Stamp | None:
+    async def create(self, outcome: Outcome, keyed: IdempotencyKey | None = None) -> Stamp | None:
         return await self._inner.create(outcome, keyed)
 
     async def find_created(self, owner_id: UserId, key: ClientKey) -> Created | None:
         return await self._inner.find_created(owner_id, key)
 
     async def keep_receipt(
-        self, chat_id: ChatId, keyed: Keyed, answer: Answer, stamp: VersionStamp
+        self, chat_id: ChatId, keyed: IdempotencyKey, answer: Answer, stamp: VersionStamp
     ) -> bool:
         return await self._inner.keep_receipt(chat_id, keyed, answer, stamp)
 
     async def commit(
-        self, outcome: Outcome, *, fence: Fence | None = None, keyed: Keyed | None = None
+        self, outcome: Outcome, *, fence: Fence | None = None, keyed: IdempotencyKey | None = None
     ) -> Stamp | None:
         async with self._probes.around("commit"):
             stamp = await self._inner.commit(outcome, fence=fence, keyed=keyed)
@@ -131,7 +139,7 @@ class ProbedHistory:
         before: Seq | None = None,
         as_of: Version | None = None,
         bytes_max: int = PAGE_BYTES_MAX,
-    ) -> Page:
+    ) -> HistoryPage:
         async with self._probes.around("page"):
             return await self._inner.page(
                 chat_id, limit=limit, before=before, as_of=as_of, bytes_max=bytes_max

@@ -20,7 +20,7 @@ from holdfast.cli.dev.postgres import PrivatePostgres, private_postgres
 from holdfast.cli.exit_codes import Exit
 from holdfast.cli.process import say
 from holdfast.domain.errors import HoldfastError
-from holdfast.settings import Role, WrongSettings, read_settings
+from holdfast.settings import ProcessRole, WrongSettings, read_settings
 from holdfast.tasks import end_on_terminate
 from holdfast_lab.bench.baselines import Engines
 from holdfast_lab.bench.cell import Cell, Wanted, a_cell, allow_many_files
@@ -137,7 +137,7 @@ async def _database(folder: Path) -> AsyncGenerator[PrivatePostgres]:
 
 
 async def _first_key(url: str) -> str:
-    async with open_identity(read_settings(database_url=url, role=Role.API)) as identity:
+    async with open_identity(read_settings(database_url=url, role=ProcessRole.API)) as identity:
         first = await create_first_with_key(
             identity,
             organisation="Bench",

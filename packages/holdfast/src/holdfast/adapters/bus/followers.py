@@ -17,7 +17,7 @@ from holdfast.ports.bus import GAP, BusCounters, Gap, News
 _WATCHED_AT_ONCE: Final = 500
 
 
-class Follower:
+class Mailbox:
     """A bounded mailbox. What does not fit is dropped, and a gap stands in its place.
 
     What is dropped while the gap waits is covered by it: its reader reads the truth only later.
@@ -56,7 +56,7 @@ class Follower:
         if waiting is not None and not waiting.done():
             waiting.set_result(None)
 
-    def __aiter__(self) -> "Follower":
+    def __aiter__(self) -> "Mailbox":
         return self
 
     async def __anext__(self) -> News:
@@ -73,9 +73,9 @@ class Follower:
 
 
 @dataclass(eq=False, slots=True)
-class _Watch:
+class _Subscription:
     # A dict, here and below, for its order: that of a set would not repeat in a simulation.
-    followers: dict[Follower, None] = field(default_factory=dict[Follower, None])
+    followers: dict[Mailbox, None] = field(default_factory=dict[Mailbox, None])
     settling: asyncio.Event | None = field(default_factory=asyncio.Event)
     """None once the engine has confirmed the watch, or is away."""
 
@@ -91,7 +91,7 @@ class Watches:
     def __init__(self, options: BusOptions, counters: BusCounters) -> None:
         self._options = options
         self._counters = counters
-        self._watches: dict[Topic, _Watch] = {}
+        self._watches: dict[Topic, _Subscription] = {}
         self._live: set[Topic] = set()
         self._changed: dict[Topic, None] = {}
         self._work = asyncio.Event()
@@ -99,10 +99,10 @@ class Watches:
         self._closed = False
 
     @asynccontextmanager
-    async def follow(self, *topics: Topic) -> AsyncGenerator[Follower]:
+    async def follow(self, *topics: Topic) -> AsyncGenerator[Mailbox]:
         """One mailbox for all of these topics."""
-        follower = Follower(self._options, self._counters)
-        watches = {topic: self._watches.setdefault(topic, _Watch()) for topic in topics}
+        follower = Mailbox(self._options, self._counters)
+        watches = {topic: self._watches.setdefault(topic, _Subscription()) for topic in topics}
         for topic, watch in watches.items():
             watch.followers[follower] = None
             self._note(topic)

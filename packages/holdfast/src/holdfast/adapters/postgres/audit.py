@@ -6,14 +6,15 @@ from typing import Final
 from uuid import UUID
 
 from holdfast.adapters.postgres.audit_entry import audit_parameters
+from holdfast.adapters.postgres.numbers import VERSION_MAX
 from holdfast.adapters.postgres.policy import actor_parameters, filtered
 from holdfast.adapters.postgres.pool import Pool
 from holdfast.adapters.postgres.queries import Query, load_query
-from holdfast.adapters.postgres.rows import Row
-from holdfast.adapters.postgres.store import VERSION_MAX, fetch_row, fetch_rows
+from holdfast.adapters.postgres.rows import RowLike
+from holdfast.adapters.postgres.store import fetch_row, fetch_rows
 from holdfast.domain.audit import EMPTY, AuditEntry, AuditHead, AuditRow
 from holdfast.domain.ids import OrgId
-from holdfast.domain.policy import Filter, Kind, Rule
+from holdfast.domain.policy import AccessRule, Filter, TargetKind
 
 ROWS: Final = load_query("audit_rows")
 HEAD: Final = load_query("audit_head_of")
@@ -26,7 +27,7 @@ def audited(begin: str, end: str = "audit_select") -> Query:
 
 
 @cache
-def audited_if(kind: Kind, rule: Rule, begin: str, end: str) -> Query:
+def audited_if(kind: TargetKind, rule: AccessRule, begin: str, end: str) -> Query:
     """A change of what the rule allows to be changed, and its entry in the log."""
     return filtered(kind, rule, begin, end, "audit_append", "audit_select")
 
@@ -54,7 +55,7 @@ class PostgresAuditLog:
     ) -> Sequence[AuditRow]:
         rows = await fetch_rows(
             self._pool,
-            filtered(Kind.AUDIT, may[1], "audit_newest_begin", "audit_newest_end"),
+            filtered(TargetKind.AUDIT, may[1], "audit_newest_begin", "audit_newest_end"),
             **actor_parameters(may),
             before_seq=VERSION_MAX if before_seq is None else min(before_seq, VERSION_MAX),
             by=actor_id,
@@ -67,7 +68,7 @@ class PostgresAuditLog:
         return EMPTY if row is None else AuditHead(row["seq"], row["hash"])
 
 
-def _audit_row(row: Row) -> AuditRow:
+def _audit_row(row: RowLike) -> AuditRow:
     return AuditRow(
         seq=row["seq"],
         at=row["at"],

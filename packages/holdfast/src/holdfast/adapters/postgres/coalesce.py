@@ -18,7 +18,7 @@ Question = TypeVar("Question")
 Answer = TypeVar("Answer")
 
 
-class Together(Generic[Question, Answer]):
+class Coalescer(Generic[Question, Answer]):
     def __init__(
         self,
         one: Callable[[Question], Awaitable[Answer]],

@@ -10,7 +10,7 @@ from holdfast.adapters.postgres.policy import actor_parameters, filtered
 from holdfast.adapters.postgres.pool import Pool
 from holdfast.adapters.postgres.queries import load_query
 from holdfast.adapters.postgres.receipts import find_receipt, receipt_parameters
-from holdfast.adapters.postgres.rows import Row
+from holdfast.adapters.postgres.rows import RowLike
 from holdfast.adapters.postgres.store import fetch_row, fetch_rows
 from holdfast.adapters.postgres.users import user_from_row
 from holdfast.domain.accounts import ApiKey, SignIn
@@ -20,13 +20,13 @@ from holdfast.domain.policy import (
     EVERY_SCOPE,
     Credential,
     Filter,
-    Kind,
     OrgRole,
     Principal,
     Scope,
+    TargetKind,
 )
 from holdfast.ports.identity import AccountReceipt, Attempt, Candidate, NewKey, NewSignIn
-from holdfast.ports.store import Keyed
+from holdfast.ports.store import IdempotencyKey
 
 COUNT_ATTEMPT: Final = load_query("count_attempt")
 BY_TOKEN: Final = load_query("by_token")
@@ -107,7 +107,7 @@ class PostgresCredentials:
     async def sign_ins(self, may: Filter, user_id: UserId) -> Sequence[SignIn]:
         rows = await fetch_rows(
             self._pool,
-            filtered(Kind.SIGN_IN, may[1], "sign_ins_begin", "sign_ins_end"),
+            filtered(TargetKind.SIGN_IN, may[1], "sign_ins_begin", "sign_ins_end"),
             **actor_parameters(may),
             user_id=user_id,
         )
@@ -118,7 +118,7 @@ class PostgresCredentials:
     ) -> SignInId | None:
         row = await fetch_row(
             self._pool,
-            audited_if(Kind.SIGN_IN, may[1], "revoke_sign_in_begin", "revoke_sign_in_end"),
+            audited_if(TargetKind.SIGN_IN, may[1], "revoke_sign_in_begin", "revoke_sign_in_end"),
             **actor_parameters(may),
             **audit_parameters(audit),
             sign_in_id=sign_in_id,
@@ -126,7 +126,7 @@ class PostgresCredentials:
         return None if row is None else SignInId(row["id"])
 
     async def create_key(
-        self, key: NewKey, audit: AuditEntry, keyed: Keyed | None = None
+        self, key: NewKey, audit: AuditEntry, keyed: IdempotencyKey | None = None
     ) -> ApiKey | None:
         row = await fetch_row(
             self._pool,
@@ -150,7 +150,7 @@ class PostgresCredentials:
     async def keys(self, may: Filter, user_id: UserId | None) -> Sequence[ApiKey]:
         rows = await fetch_rows(
             self._pool,
-            filtered(Kind.API_KEY, may[1], "api_keys_begin", "api_keys_end"),
+            filtered(TargetKind.API_KEY, may[1], "api_keys_begin", "api_keys_end"),
             **actor_parameters(may),
             user_id=user_id,
         )
@@ -159,7 +159,7 @@ class PostgresCredentials:
     async def revoke_key(self, may: Filter, key_id: ApiKeyId, audit: AuditEntry) -> ApiKeyId | None:
         row = await fetch_row(
             self._pool,
-            audited_if(Kind.API_KEY, may[1], "revoke_key_begin", "revoke_key_end"),
+            audited_if(TargetKind.API_KEY, may[1], "revoke_key_begin", "revoke_key_end"),
             **actor_parameters(may),
             **audit_parameters(audit),
             key_id=key_id,
@@ -172,7 +172,7 @@ class PostgresCredentials:
         return row["gone"]
 
 
-def _principal(kind: str, row: Row) -> Principal:
+def _principal(kind: str, row: RowLike) -> Principal:
     is_key = kind == "api_key"
     credential = (
         Credential("api_key", ApiKeyId(row["id"]))
@@ -188,7 +188,7 @@ def _principal(kind: str, row: Row) -> Principal:
     )
 
 
-def _sign_in(row: Row) -> SignIn:
+def _sign_in(row: RowLike) -> SignIn:
     return SignIn(
         sign_in_id=SignInId(row["id"]),
         user_id=UserId(row["user_id"]),
@@ -201,7 +201,7 @@ def _sign_in(row: Row) -> SignIn:
     )
 
 
-def _api_key(row: Row) -> ApiKey:
+def _api_key(row: RowLike) -> ApiKey:
     return ApiKey(
         key_id=ApiKeyId(row["id"]),
         org_id=OrgId(row["org_id"]),

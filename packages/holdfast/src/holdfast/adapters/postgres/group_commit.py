@@ -34,7 +34,7 @@ Answer = TypeVar("Answer")
 
 
 @dataclass(slots=True)
-class LaneCounters:
+class GroupCommitCounters:
     """`waiting`: now. `together`: what went with others; `apart`: of these, once more alone."""
 
     waiting: int = 0
@@ -52,7 +52,7 @@ class _Waiting(Generic[Question, Answer]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Manners(Generic[Question]):
+class BatchPolicy(Generic[Question]):
     """What may go together: of one kind, one of each subject, of so much weight.
 
     `undone`: an error by which nothing of what went together was done.
@@ -64,13 +64,13 @@ class Manners(Generic[Question]):
     undone: Callable[[Exception], bool]
 
 
-class Lanes(Generic[Way, Question, Answer]):
+class GroupCommit(Generic[Way, Question, Answer]):
     def __init__(
         self,
         enter: Callable[[], AbstractAsyncContextManager[Way]],
         one: Callable[[Way, Question], Awaitable[Answer]],
         many: Callable[[Way, Sequence[Question]], Awaitable[Sequence[Answer]]],
-        manners: Manners[Question],
+        manners: BatchPolicy[Question],
         *,
         wait_s: float,
     ) -> None:
@@ -80,7 +80,7 @@ class Lanes(Generic[Way, Question, Answer]):
         self._many = many
         self._manners = manners
         self._wait_s = wait_s
-        self.counters = LaneCounters()
+        self.counters = GroupCommitCounters()
         self._taken: set[object] = set()
         self._waiting: dict[Hashable, deque[_Waiting[Question, Answer]]] = {}
         self._opener: asyncio.TimerHandle | None = None

@@ -4,15 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from holdfast.adapters.postgres.coalesce import Together
+from holdfast.adapters.postgres.coalesce import Coalescer
+from holdfast.adapters.postgres.numbers import SEQ_MAX, VERSION_MAX
 from holdfast.adapters.postgres.pool import Pool
 from holdfast.adapters.postgres.queries import load_query
-from holdfast.adapters.postgres.rows import Row, message_from_row, queued_from_row
-from holdfast.adapters.postgres.store import SEQ_MAX, VERSION_MAX, fetch_row, fetch_rows
+from holdfast.adapters.postgres.rows import RowLike, message_from_row, queued_from_row
+from holdfast.adapters.postgres.store import fetch_row, fetch_rows
 from holdfast.domain.chat import Status
 from holdfast.domain.ids import ChatId, Epoch, QueuedId, Seq, Version, VersionStamp, WorkerId
 from holdfast.domain.messages import Message, MessageBody
-from holdfast.ports.history import PAGE_BYTES_MAX, Changes, Head, OlderPath, Page
+from holdfast.ports.history import PAGE_BYTES_MAX, Changes, Head, HistoryPage, OlderPath
 
 PAGE: Final = load_query("page_of_history")
 PAGES: Final = load_query("pages_of_histories")
@@ -29,7 +30,7 @@ _STATUSES: Final = frozenset(status.value for status in Status)
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _PageRequest:
     chat_id: ChatId
     limit: int
     before: Seq | None
@@ -40,7 +41,7 @@ class _Wanted:
 class PostgresHistory:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self._pages = Together(self._page, self._newest)
+        self._pages = Coalescer(self._page, self._newest)
 
     async def page(
         self,
@@ -50,14 +51,14 @@ class PostgresHistory:
         before: Seq | None = None,
         as_of: Version | None = None,
         bytes_max: int = PAGE_BYTES_MAX,
-    ) -> Page:
-        wanted = _Wanted(chat_id, limit, before, as_of, bytes_max)
+    ) -> HistoryPage:
+        wanted = _PageRequest(chat_id, limit, before, as_of, bytes_max)
         # What runners of one acquire ask for, all in the same instant.
         if before is None and as_of is not None:
             return await self._pages.ask(wanted)
         return await self._page(wanted)
 
-    async def _page(self, wanted: "_Wanted") -> Page:
+    async def _page(self, wanted: "_PageRequest") -> HistoryPage:
         before = wanted.before
         rows = await fetch_rows(
             self._pool,
@@ -71,7 +72,7 @@ class PostgresHistory:
         met = rows[0]["met"] if rows else 0
         return _page_of([message_from_row(row) for row in reversed(rows)], wanted.limit, met)
 
-    async def _newest(self, wanted: Sequence["_Wanted"]) -> list[Page]:
+    async def _newest(self, wanted: Sequence["_PageRequest"]) -> list[HistoryPage]:
         limit = max(each.limit for each in wanted)
         rows = await fetch_rows(
             self._pool,
@@ -159,7 +160,7 @@ class PostgresHistory:
         return None if row is None else queued_from_row(row)
 
 
-def _head(row: Row) -> Head:
+def _head(row: RowLike) -> Head:
     return Head(
         chat_id=ChatId(row["id"]),
         version=Version(row["version"]),
@@ -174,7 +175,7 @@ def _version(number: Version | None) -> Version | None:
     return None if number is None else Version(min(number, VERSION_MAX))
 
 
-def _page_of(messages: Sequence[Message], limit: int, met: int) -> Page:
+def _page_of(messages: Sequence[Message], limit: int, met: int) -> HistoryPage:
     """`met`: messages that the page would have without a bound in bytes."""
     more = len(messages) < met or (len(messages) == limit and messages[0].seq > 1)
-    return Page(tuple(messages), messages[0].seq if more else None)
+    return HistoryPage(tuple(messages), messages[0].seq if more else None)

@@ -8,7 +8,7 @@ from uuid import UUID
 from holdfast.adapters.postgres.codec import escape
 from holdfast.adapters.postgres.pool import Pool
 from holdfast.adapters.postgres.queries import load_query
-from holdfast.adapters.postgres.rows import Row, chat_from_row
+from holdfast.adapters.postgres.rows import RowLike, chat_from_row
 from holdfast.adapters.postgres.store import fetch_row, fetch_rows
 from holdfast.domain.chat import Chat
 from holdfast.domain.errors import FormatUnknown
@@ -140,7 +140,7 @@ class PostgresLeases:
         return [ChatId(row["id"]) for row in rows]
 
 
-def _suspects(rows: Sequence[Row]) -> list[Suspect]:
+def _suspects(rows: Sequence[RowLike]) -> list[Suspect]:
     """The same in every row."""
     ids = rows[0]["suspect_ids"] or ()
     return [

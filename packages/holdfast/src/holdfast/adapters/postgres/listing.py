@@ -5,13 +5,12 @@ from typing import Any, Final
 
 from holdfast.adapters.postgres.audit import audit_parameters, audited_if
 from holdfast.adapters.postgres.codec import escape, unescape
+from holdfast.adapters.postgres.numbers import SEQ_MAX, VERSION_MAX
 from holdfast.adapters.postgres.policy import actor_parameters, filtered, listed
 from holdfast.adapters.postgres.pool import Pool
 from holdfast.adapters.postgres.queries import Query, load_query
-from holdfast.adapters.postgres.rows import Row
+from holdfast.adapters.postgres.rows import RowLike
 from holdfast.adapters.postgres.store import (
-    SEQ_MAX,
-    VERSION_MAX,
     fetch_row,
     fetch_rows,
     fetch_rows_within,
@@ -21,8 +20,8 @@ from holdfast.domain.chat import Status
 from holdfast.domain.errors import TooSlow
 from holdfast.domain.ids import ChatId, OrgId, Seq, UserId, Version
 from holdfast.domain.parts import Need
-from holdfast.domain.policy import Condition, Filter, Kind
-from holdfast.ports.listing import Entry, ListChanges, Mark, Place, Share, Wanted
+from holdfast.domain.policy import Condition, Filter, TargetKind
+from holdfast.ports.listing import Entry, ListChanges, ListFilter, ListPosition, Mark, Share
 
 SUGGEST: Final = load_query("suggest_title")
 NOW: Final = load_query("watch_now")
@@ -44,11 +43,11 @@ class PostgresListing:
     async def page(
         self,
         may: Filter,
-        wanted: Wanted,
+        wanted: ListFilter,
         *,
         limit: int,
-        after: Place | None = None,
-        until: Place | None = None,
+        after: ListPosition | None = None,
+        until: ListPosition | None = None,
     ) -> Sequence[Entry]:
         conditions = _conditions(may, wanted)
         if not conditions:
@@ -70,8 +69,8 @@ class PostgresListing:
         return [_entry(row) for row in rows]
 
     async def searched_until(
-        self, may: Filter, *, looks_max: int, after: Place | None = None
-    ) -> Place | None:
+        self, may: Filter, *, looks_max: int, after: ListPosition | None = None
+    ) -> ListPosition | None:
         rows = await self._fetch(
             SEARCHED_UNTIL if after is None else SEARCHED_UNTIL_AFTER,
             actor_id=may[0].user_id,
@@ -79,7 +78,7 @@ class PostgresListing:
             after_id=None if after is None else after.chat_id,
             looks_max=looks_max,
         )
-        return Place(rows[0]["touched_at"], ChatId(rows[0]["id"])) if rows else None
+        return ListPosition(rows[0]["touched_at"], ChatId(rows[0]["id"])) if rows else None
 
     async def find(self, may: Filter, chat_id: ChatId) -> Entry | None:
         return await self._one("find_entry_begin", "entry_end", may, chat_id=chat_id)
@@ -126,7 +125,7 @@ class PostgresListing:
     async def mark_read(self, may: Filter, chat_id: ChatId, seq: Seq) -> Seq | None:
         row = await fetch_row(
             self._pool,
-            filtered(Kind.CHAT, may[1], "mark_read_begin", "mark_read_end"),
+            filtered(TargetKind.CHAT, may[1], "mark_read_begin", "mark_read_end"),
             **actor_parameters(may),
             chat_id=chat_id,
             seq=max(0, min(seq, SEQ_MAX)),
@@ -146,7 +145,7 @@ class PostgresListing:
     async def shares(self, may: Filter, chat_id: ChatId) -> Sequence[Share]:
         rows = await fetch_rows(
             self._pool,
-            filtered(Kind.CHAT, may[1], "shares_begin", "shares_end"),
+            filtered(TargetKind.CHAT, may[1], "shares_begin", "shares_end"),
             **actor_parameters(may),
             chat_id=chat_id,
         )
@@ -179,7 +178,7 @@ class PostgresListing:
 
     async def changes(self, may: Filter, since: Mark, *, limit: int) -> ListChanges:
         rows = await self._fetch(
-            filtered(Kind.CHAT, may[1], "watch_begin", "watch_end"),
+            filtered(TargetKind.CHAT, may[1], "watch_begin", "watch_end"),
             **actor_parameters(may),
             since=min(since, VERSION_MAX),
             limit=limit + 1,
@@ -205,7 +204,7 @@ class PostgresListing:
             raise
 
     async def _one(self, begin: str, end: str, may: Filter, **values: object) -> Entry | None:
-        query = filtered(Kind.CHAT, may[1], begin, end)
+        query = filtered(TargetKind.CHAT, may[1], begin, end)
         row = await fetch_row(self._pool, query, **actor_parameters(may), **values)
         return None if row is None else _entry(row)
 
@@ -214,7 +213,7 @@ class PostgresListing:
     ) -> bool:
         row = await fetch_row(
             self._pool,
-            audited_if(Kind.CHAT, may[1], f"{verb}_begin", f"{verb}_end"),
+            audited_if(TargetKind.CHAT, may[1], f"{verb}_begin", f"{verb}_end"),
             **actor_parameters(may),
             **audit_parameters(audit),
             chat_id=chat_id,
@@ -223,7 +222,7 @@ class PostgresListing:
         return row is not None
 
 
-def _conditions(may: Filter, wanted: Wanted) -> tuple[Condition, ...]:
+def _conditions(may: Filter, wanted: ListFilter) -> tuple[Condition, ...]:
     """The branches of the rule that can give what is wanted."""
     only = {"own": Condition.OWNER, "shared": Condition.SHARED}
     conditions = may[1].any_of
@@ -232,7 +231,7 @@ def _conditions(may: Filter, wanted: Wanted) -> tuple[Condition, ...]:
     return conditions
 
 
-def _entry(row: Row) -> Entry:
+def _entry(row: RowLike) -> Entry:
     """A list shows a chat in a status that this version does not know as one at rest: one such row
     must not hide the others. Opening it says why it cannot be used."""
     title, status, needs = row["title"], row["status"], row["needs"]

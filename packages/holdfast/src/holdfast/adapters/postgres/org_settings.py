@@ -15,7 +15,7 @@ from holdfast.domain.approvals import Policy, Verdict, policy_from_json, policy_
 from holdfast.domain.audit import AuditEntry
 from holdfast.domain.ids import OrgId
 from holdfast.domain.org_settings import OrgSettings
-from holdfast.domain.policy import Filter, Kind
+from holdfast.domain.policy import Filter, TargetKind
 from holdfast.ports.org_settings import NEVER_SET, Versioned
 
 _LOG: Final = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ class PostgresOrgSettings:
         }
 
     async def find(self, may: Filter) -> Versioned:
-        query = filtered(Kind.SETTINGS, may[1], "find_settings_begin")
+        query = filtered(TargetKind.SETTINGS, may[1], "find_settings_begin")
         row = await fetch_row(self._pool, query, **actor_parameters(may))
         return NEVER_SET if row is None else Versioned(row["version"], _settings(row["said"]))
 
@@ -47,7 +47,7 @@ class PostgresOrgSettings:
     ) -> int | None:
         row = await fetch_row(
             self._pool,
-            audited_if(Kind.SETTINGS, may[1], "put_settings_begin", "put_settings_end"),
+            audited_if(TargetKind.SETTINGS, may[1], "put_settings_begin", "put_settings_end"),
             **actor_parameters(may),
             **audit_parameters(audit),
             said=encode_json(asdict(settings) | {"approvals": policy_to_json(settings.approvals)}),

@@ -8,21 +8,21 @@ from functools import cache
 from typing import Any, Final
 
 from holdfast.adapters.postgres.queries import Query, load_query
-from holdfast.domain.policy import Condition, Filter, Kind, Rule
+from holdfast.domain.policy import AccessRule, Condition, Filter, TargetKind
 
-BLOCKS: Final[Mapping[tuple[Kind, Condition], str]] = {
-    (Kind.CHAT, Condition.OWNER): "allow_chat_owner",
-    (Kind.CHAT, Condition.SHARED): "allow_chat_shared",
-    (Kind.CHAT, Condition.ORG_ADMIN): "allow_chat_org_admin",
-    (Kind.USER, Condition.SELF): "allow_user_self",
-    (Kind.USER, Condition.SAME_ORG): "allow_user_same_org",
-    (Kind.USER, Condition.ORG_ADMIN): "allow_user_org_admin",
-    (Kind.API_KEY, Condition.OWNER): "allow_api_key_owner",
-    (Kind.API_KEY, Condition.ORG_ADMIN): "allow_api_key_org_admin",
-    (Kind.SIGN_IN, Condition.OWNER): "allow_sign_in_owner",
-    (Kind.SIGN_IN, Condition.ORG_ADMIN): "allow_sign_in_org_admin",
-    (Kind.AUDIT, Condition.ORG_ADMIN): "allow_audit_org_admin",
-    (Kind.SETTINGS, Condition.ORG_ADMIN): "allow_settings_org_admin",
+BLOCKS: Final[Mapping[tuple[TargetKind, Condition], str]] = {
+    (TargetKind.CHAT, Condition.OWNER): "allow_chat_owner",
+    (TargetKind.CHAT, Condition.SHARED): "allow_chat_shared",
+    (TargetKind.CHAT, Condition.ORG_ADMIN): "allow_chat_org_admin",
+    (TargetKind.USER, Condition.SELF): "allow_user_self",
+    (TargetKind.USER, Condition.SAME_ORG): "allow_user_same_org",
+    (TargetKind.USER, Condition.ORG_ADMIN): "allow_user_org_admin",
+    (TargetKind.API_KEY, Condition.OWNER): "allow_api_key_owner",
+    (TargetKind.API_KEY, Condition.ORG_ADMIN): "allow_api_key_org_admin",
+    (TargetKind.SIGN_IN, Condition.OWNER): "allow_sign_in_owner",
+    (TargetKind.SIGN_IN, Condition.ORG_ADMIN): "allow_sign_in_org_admin",
+    (TargetKind.AUDIT, Condition.ORG_ADMIN): "allow_audit_org_admin",
+    (TargetKind.SETTINGS, Condition.ORG_ADMIN): "allow_settings_org_admin",
 }
 BRANCHES: Final[Mapping[Condition, str]] = {
     Condition.OWNER: "list_owner",
@@ -32,7 +32,7 @@ BRANCHES: Final[Mapping[Condition, str]] = {
 
 
 @cache
-def filtered(kind: Kind, rule: Rule, begin: str, *end: str) -> Query:
+def filtered(kind: TargetKind, rule: AccessRule, begin: str, *end: str) -> Query:
     """A statement of which only those rows are left for which the rule holds."""
     conditions = [BLOCKS[kind, condition] for condition in rule.any_of]
     return load_query(begin, "allow_open", *conditions, "allow_close", *end)

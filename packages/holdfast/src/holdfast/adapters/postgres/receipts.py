@@ -8,12 +8,12 @@ from holdfast.adapters.postgres.queries import load_query
 from holdfast.adapters.postgres.store import fetch_row
 from holdfast.domain.ids import ClientKey, UserId
 from holdfast.ports.identity import AccountReceipt
-from holdfast.ports.store import Keyed
+from holdfast.ports.store import IdempotencyKey
 
 FIND: Final = load_query("account_receipt")
 
 
-def receipt_parameters(keyed: Keyed | None) -> dict[str, Any]:
+def receipt_parameters(keyed: IdempotencyKey | None) -> dict[str, Any]:
     return {
         "client_key": None if keyed is None else escape(keyed.key),
         "digest": None if keyed is None else keyed.digest,

@@ -50,7 +50,7 @@ from holdfast.domain.outcome import Appended, Enqueued, Outcome
 from holdfast.domain.parts import JsonObject, Need, Part
 
 
-class Row(Protocol):
+class RowLike(Protocol):
     """A record of the driver, or an object decoded from JSON."""
 
     def __getitem__(self, name: str, /) -> Any: ...  # noqa: ANN401  (typed where it is read)
@@ -77,7 +77,7 @@ def refusing_unknown(read: Callable[P, Read]) -> Callable[P, Read]:
 
 
 @refusing_unknown
-def chat_from_row(row: Row) -> Chat:
+def chat_from_row(row: RowLike) -> Chat:
     if row["reads"] > READS:
         raise ChatTooNew(ChatId(row["id"]), row["reads"], READS)
     return Chat(
@@ -113,7 +113,7 @@ def chat_from_row(row: Row) -> Chat:
 
 
 @refusing_unknown
-def message_from_row(row: Row) -> Message:
+def message_from_row(row: RowLike) -> Message:
     removed, copied_from = row["removed_revision"], row["copied_from"]
     return Message(
         seq=Seq(row["seq"]),
@@ -139,12 +139,12 @@ def message_from_row(row: Row) -> Message:
 
 
 @refusing_unknown
-def queued_from_row(row: Row) -> MessageBody:
+def queued_from_row(row: RowLike) -> MessageBody:
     """The whole of a message that is or was in the queue."""
     return _queued_body(row, decode_json(row["parts"]))
 
 
-def _queued_body(row: Row, parts: Sequence[JsonObject]) -> MessageBody:
+def _queued_body(row: RowLike, parts: Sequence[JsonObject]) -> MessageBody:
     author_id = row["author_id"]
     return MessageBody(
         role=Role.USER,
@@ -156,12 +156,12 @@ def _queued_body(row: Row, parts: Sequence[JsonObject]) -> MessageBody:
 
 
 @refusing_unknown
-def promoted_from_row(row: Row) -> tuple[Part, ...]:
+def promoted_from_row(row: RowLike) -> tuple[Part, ...]:
     return parts_from_json(row["format"], decode_json(row["parts"]))
 
 
 @refusing_unknown
-def past_from_row(version: Version, row: Row) -> Past:
+def past_from_row(version: Version, row: RowLike) -> Past:
     return Past(
         version=version,
         shared_seq=Seq(row["shared_seq"]),
@@ -173,7 +173,7 @@ def past_from_row(version: Version, row: Row) -> Past:
 
 
 @refusing_unknown
-def origin_from_row(chat: Chat, version: Version, row: Row) -> Origin:
+def origin_from_row(chat: Chat, version: Version, row: RowLike) -> Origin:
     return Origin(
         chat=chat,
         version=version,
@@ -276,7 +276,7 @@ def _error_from_json(stored: str | None) -> TurnError | None:
     return None if stored is None else _turn_error(decode_json(stored))
 
 
-def _turn_error(error: Row) -> TurnError:
+def _turn_error(error: RowLike) -> TurnError:
     return TurnError(
         kind=ErrorKind(error["kind"]),
         sentence=error["sentence"],

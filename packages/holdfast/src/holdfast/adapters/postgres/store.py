@@ -8,20 +8,21 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import chain, product
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, cast
 
 import asyncpg
 
 from holdfast.adapters.postgres.audit_entry import audit_parameters
-from holdfast.adapters.postgres.coalesce import Together
+from holdfast.adapters.postgres.coalesce import Coalescer
 from holdfast.adapters.postgres.codec import escape
 from holdfast.adapters.postgres.faults import DATABASE_ERRORS, is_undone, unavailable
-from holdfast.adapters.postgres.group_commit import LaneCounters, Lanes, Manners
+from holdfast.adapters.postgres.group_commit import BatchPolicy, GroupCommit, GroupCommitCounters
+from holdfast.adapters.postgres.numbers import SEQ_MAX, VERSION_MAX, within
 from holdfast.adapters.postgres.pool import WAIT_S, Connection, Pool, persons_place
 from holdfast.adapters.postgres.queries import Query, load_query
 from holdfast.adapters.postgres.quota import BytesQuota
 from holdfast.adapters.postgres.rows import (
-    Row,
+    RowLike,
     chat_from_row,
     facts_parameters,
     message_parameters,
@@ -47,9 +48,18 @@ from holdfast.domain.ids import (
     VersionStamp,
 )
 from holdfast.domain.messages import Role
-from holdfast.domain.outcome import Answer, Outcome, Taken
+from holdfast.domain.outcome import Answer, ForkedHistory, Outcome
 from holdfast.domain.parts import Part
-from holdfast.ports.store import JUST_THE_CHAT, Asking, Created, Keyed, Loaded, Receipt, Stamp, Upto
+from holdfast.ports.store import (
+    JUST_THE_CHAT,
+    Created,
+    IdempotencyKey,
+    Loaded,
+    LoadQuery,
+    Receipt,
+    Stamp,
+    Upto,
+)
 
 LOAD: Final = load_query("load_begin", "load_one_end")
 LOAD_MANY: Final = load_query("load_begin", "load_many_end")
@@ -62,16 +72,12 @@ FIND_CREATED: Final = load_query("find_created")
 KEEP_RECEIPT: Final = load_query("keep_receipt")
 AUDITED: Final = ("commit_audit", "audit_append")
 RECEIPTS_KEY: Final = "receipts_pkey"
-SEQ_MAX: Final = 2**31 - 1
-VERSION_MAX: Final = 2**63 - 1
-
-Number = TypeVar("Number", bound=int)
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _LoadRequest:
     chat_id: ChatId
-    asking: Asking
+    asking: LoadQuery
 
     @property
     def target(self) -> Seq | None:
@@ -101,15 +107,15 @@ class PostgresStore:
         self._bytes = BytesQuota(self._count_bytes, bytes_max)
         self.chats_refused = 0
         self.storage_refused = 0
-        self._loads = Together(self._load_one, self._load_many)
-        self._commits = Lanes(pool.acquire, _commit_one, _commit_many, MANNERS, wait_s=wait_s)
+        self._loads = Coalescer(self._load_one, self._load_many)
+        self._commits = GroupCommit(pool.acquire, _commit_one, _commit_many, MANNERS, wait_s=wait_s)
 
     @property
-    def commits(self) -> LaneCounters:
+    def commits(self) -> GroupCommitCounters:
         return self._commits.counters
 
-    async def load(self, chat_id: ChatId, asking: Asking = JUST_THE_CHAT) -> Loaded | None:
-        row = await self._loads.ask(_Wanted(chat_id, asking))
+    async def load(self, chat_id: ChatId, asking: LoadQuery = JUST_THE_CHAT) -> Loaded | None:
+        row = await self._loads.ask(_LoadRequest(chat_id, asking))
         if row is None:
             return None
         chat = chat_from_row(row)
@@ -121,7 +127,7 @@ class PostgresStore:
         )
         return Loaded(facts, _receipt(row))
 
-    async def _load_one(self, wanted: "_Wanted") -> Row | None:
+    async def _load_one(self, wanted: "_LoadRequest") -> RowLike | None:
         return await _fetch_shared_row(
             self._pool,
             LOAD,
@@ -130,7 +136,7 @@ class PostgresStore:
             client_key=wanted.client_key,
         )
 
-    async def _load_many(self, wanted: Sequence["_Wanted"]) -> list[Row | None]:
+    async def _load_many(self, wanted: Sequence["_LoadRequest"]) -> list[RowLike | None]:
         rows = await _fetch_shared_rows(
             self._pool,
             LOAD_MANY,
@@ -138,7 +144,7 @@ class PostgresStore:
             targets=[each.target for each in wanted],
             client_keys=[each.client_key for each in wanted],
         )
-        found: list[Row | None] = [None] * len(wanted)
+        found: list[RowLike | None] = [None] * len(wanted)
         for row in rows:
             found[row["place"] - 1] = row
         return found
@@ -161,7 +167,7 @@ class PostgresStore:
         )
         return None if row is None else origin_from_row(chat, version, row)
 
-    async def create(self, outcome: Outcome, keyed: Keyed | None = None) -> Stamp | None:
+    async def create(self, outcome: Outcome, keyed: IdempotencyKey | None = None) -> Stamp | None:
         chat, forked = outcome.chat, outcome.forked
         assert forked is None or not outcome.appended, "a fork says nothing of its own"
         said = messages_parameters(outcome.appended) if forked is None else _taken(forked)
@@ -203,7 +209,7 @@ class PostgresStore:
         self.chats_refused += 1
         raise TooManyChats(self._chats_max)
 
-    async def _was_created(self, owner_id: UserId, keyed: Keyed | None) -> bool:
+    async def _was_created(self, owner_id: UserId, keyed: IdempotencyKey | None) -> bool:
         """Whether a create that a quota refuses is a repeat, which makes no further chat."""
         return keyed is not None and await self.find_created(owner_id, keyed.key) is not None
 
@@ -231,7 +237,7 @@ class PostgresStore:
         return Created(ChatId(row["id"]), receipt)
 
     async def commit(
-        self, outcome: Outcome, *, fence: Fence | None = None, keyed: Keyed | None = None
+        self, outcome: Outcome, *, fence: Fence | None = None, keyed: IdempotencyKey | None = None
     ) -> Stamp | None:
         before, chat = outcome.before, outcome.chat
         parameters: dict[str, Any] = {
@@ -283,14 +289,14 @@ class PostgresStore:
         self._bytes.add(before.owner_id, added)
         return _stamp(row, promoted_from_row(row) if outcome.promoted else ())
 
-    async def _has_receipt(self, chat_id: ChatId, keyed: Keyed | None) -> bool:
+    async def _has_receipt(self, chat_id: ChatId, keyed: IdempotencyKey | None) -> bool:
         if keyed is None:
             return False
-        loaded = await self.load(chat_id, Asking(key=keyed.key))
+        loaded = await self.load(chat_id, LoadQuery(key=keyed.key))
         return loaded is not None and loaded.receipt is not None
 
     async def keep_receipt(
-        self, chat_id: ChatId, keyed: Keyed, answer: Answer, stamp: VersionStamp
+        self, chat_id: ChatId, keyed: IdempotencyKey, answer: Answer, stamp: VersionStamp
     ) -> bool:
         row = await fetch_row(
             self._pool,
@@ -303,11 +309,11 @@ class PostgresStore:
         return row is not None
 
 
-async def _commit_one(connection: Connection, commit: _Commit) -> Row | None:
+async def _commit_one(connection: Connection, commit: _Commit) -> RowLike | None:
     return await connection.fetchrow(commit.query.text, *commit.values)
 
 
-async def _commit_many(connection: Connection, commits: Sequence[_Commit]) -> list[Row | None]:
+async def _commit_many(connection: Connection, commits: Sequence[_Commit]) -> list[RowLike | None]:
     ordered = sorted(commits, key=lambda commit: commit.chat_id)
     rows = await connection.fetchmany(commits[0].query.text, [commit.values for commit in ordered])
     found = {row["id"]: row for row in rows}
@@ -329,7 +335,7 @@ def _length(value: object) -> int:
             return 0
 
 
-MANNERS: Final[Manners[_Commit]] = Manners(
+MANNERS: Final[BatchPolicy[_Commit]] = BatchPolicy(
     kind=lambda commit: commit.query.text,
     subject=lambda commit: commit.chat_id,
     weight=_weight,
@@ -355,7 +361,7 @@ def every_commit() -> list[tuple[str, ...]]:
     return [tuple(chain.from_iterable(form)) for form in forms]
 
 
-async def fetch_row(pool: Pool, query: Query, **parameters: object) -> Row | None:
+async def fetch_row(pool: Pool, query: Query, **parameters: object) -> RowLike | None:
     try:
         async with persons_place(pool):
             return await pool.fetchrow(query.text, *query.values(parameters))
@@ -388,7 +394,7 @@ async def fetch_rows_within(
         raise unavailable(error) from error
 
 
-async def _fetch_shared_row(pool: Pool, query: Query, **parameters: object) -> Row | None:
+async def _fetch_shared_row(pool: Pool, query: Query, **parameters: object) -> RowLike | None:
     """Asked for several at once: the others must not wait for a place of the first one."""
     try:
         return await pool.fetchrow(query.text, *query.values(parameters))
@@ -401,11 +407,6 @@ async def _fetch_shared_rows(pool: Pool, query: Query, **parameters: object) -> 
         return await pool.fetch(query.text, *query.values(parameters))
     except DATABASE_ERRORS as error:
         raise unavailable(error) from error
-
-
-def within(number: Number | None, bound: int) -> Number | None:
-    """A number that a column can hold, or None: what lies beyond cannot be there anyway."""
-    return number if number is not None and 0 <= number <= bound else None
 
 
 def _speaks(outcome: Outcome) -> bool:
@@ -459,7 +460,7 @@ def _needs_the_rest(outcome: Outcome) -> bool:
     return bool(outcome.hidden_from is not None or outcome.queued or outcome.left or outcome.moved)
 
 
-def _taken(forked: Taken) -> dict[str, Any]:
+def _taken(forked: ForkedHistory) -> dict[str, Any]:
     return {
         "source_id": forked.chat_id,
         "source_version": forked.version,
@@ -467,7 +468,7 @@ def _taken(forked: Taken) -> dict[str, Any]:
     }
 
 
-def _receipt_parameters(keyed: Keyed, answer: Answer) -> dict[str, Any]:
+def _receipt_parameters(keyed: IdempotencyKey, answer: Answer) -> dict[str, Any]:
     return {
         "client_key": escape(keyed.key),
         "digest": keyed.digest,
@@ -476,18 +477,18 @@ def _receipt_parameters(keyed: Keyed, answer: Answer) -> dict[str, Any]:
     }
 
 
-def _stamp(row: Row, promoted: tuple[Part, ...] = ()) -> Stamp:
+def _stamp(row: RowLike, promoted: tuple[Part, ...] = ()) -> Stamp:
     return Stamp(Epoch(row["epoch"]), row["at"], promoted)
 
 
 @refusing_unknown
-def _target(seq: Seq | None, row: Row) -> Target | None:
+def _target(seq: Seq | None, row: RowLike) -> Target | None:
     if seq is None or row["target_role"] is None:
         return None
     return Target(seq=seq, role=Role(row["target_role"]), removed=row["target_removed"])
 
 
-def _receipt(row: Row) -> Receipt | None:
+def _receipt(row: RowLike) -> Receipt | None:
     if row["receipt_digest"] is None:
         return None
     seq, queued_id = row["receipt_seq"], row["receipt_queued_id"]

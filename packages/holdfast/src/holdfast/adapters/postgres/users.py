@@ -8,14 +8,14 @@ from holdfast.adapters.postgres.codec import escape, unescape
 from holdfast.adapters.postgres.policy import actor_parameters, filtered
 from holdfast.adapters.postgres.pool import Pool
 from holdfast.adapters.postgres.receipts import find_receipt, receipt_parameters
-from holdfast.adapters.postgres.rows import Row
+from holdfast.adapters.postgres.rows import RowLike
 from holdfast.adapters.postgres.store import fetch_row, fetch_rows
 from holdfast.domain.accounts import User
 from holdfast.domain.audit import AuditEntry
 from holdfast.domain.ids import ClientKey, OrgId, SignInId, UserId
-from holdfast.domain.policy import Filter, Kind, OrgRole
+from holdfast.domain.policy import Filter, OrgRole, TargetKind
 from holdfast.ports.identity import AccountReceipt, NewUser
-from holdfast.ports.store import Keyed
+from holdfast.ports.store import IdempotencyKey
 
 
 class PostgresUsers:
@@ -33,7 +33,7 @@ class PostgresUsers:
         return None if row is None else user_from_row(row)
 
     async def create(
-        self, user: NewUser, audit: AuditEntry, keyed: Keyed | None = None
+        self, user: NewUser, audit: AuditEntry, keyed: IdempotencyKey | None = None
     ) -> User | None:
         row = await fetch_row(
             self._pool,
@@ -55,8 +55,8 @@ class PostgresUsers:
         row = await self._row(may, user_id)
         return None if row is None else row["password_hash"]
 
-    async def _row(self, may: Filter, user_id: UserId) -> Row | None:
-        query = filtered(Kind.USER, may[1], "find_user_begin")
+    async def _row(self, may: Filter, user_id: UserId) -> RowLike | None:
+        query = filtered(TargetKind.USER, may[1], "find_user_begin")
         return await fetch_row(self._pool, query, user_id=user_id, **actor_parameters(may))
 
     async def page(
@@ -65,7 +65,7 @@ class PostgresUsers:
         name, user_id = after or (None, None)
         rows = await fetch_rows(
             self._pool,
-            filtered(Kind.USER, may[1], "page_of_users_begin", "page_of_users_end"),
+            filtered(TargetKind.USER, may[1], "page_of_users_begin", "page_of_users_end"),
             **actor_parameters(may),
             after_name=None if name is None else escape(name),
             after_id=user_id,
@@ -144,7 +144,7 @@ class PostgresUsers:
     ) -> User | None:
         row = await fetch_row(
             self._pool,
-            audited_if(Kind.USER, may[1], begin, end),
+            audited_if(TargetKind.USER, may[1], begin, end),
             **actor_parameters(may),
             **audit_parameters(audit),
             expected=None if expected is None else list(expected),
@@ -164,7 +164,7 @@ def new_user_parameters(user: NewUser) -> dict[str, Any]:
     }
 
 
-def user_from_row(row: Row) -> User:
+def user_from_row(row: RowLike) -> User:
     return User(
         user_id=UserId(row["id"]),
         org_id=OrgId(row["org_id"]),

@@ -24,7 +24,7 @@ class Signals:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class ErrorRow:
     """All of the conditions that a row names must hold; `codes` and `text` are alternatives."""
 
     name: str
@@ -59,8 +59,8 @@ def _codes(names: str) -> frozenset[str]:
     return frozenset(names.split())
 
 
-ROWS: Final[tuple[Row, ...]] = (
-    Row(
+ROWS: Final[tuple[ErrorRow, ...]] = (
+    ErrorRow(
         name="filtered",
         kind=ErrorKind.CONTENT_FILTER,
         codes=_codes(
@@ -72,7 +72,7 @@ ROWS: Final[tuple[Row, ...]] = (
             r"|safety system|flagged as potentially violating|blocked by .{0,30}safety"
         ),
     ),
-    Row(
+    ErrorRow(
         name="overflow",
         kind=ErrorKind.CONTEXT_OVERFLOW,
         codes=_codes("context_length_exceeded context_window_exceeded string_above_max_length"),
@@ -83,19 +83,19 @@ ROWS: Final[tuple[Row, ...]] = (
             r"|reduce the length of the (messages|prompt|input)|longer than the model'?s context"
         ),
     ),
-    Row(
+    ErrorRow(
         name="too large",
         kind=ErrorKind.CONTEXT_OVERFLOW,
         statuses=_statuses(413),
     ),
-    Row(  # Google says "quota" for what passes in seconds; then it also says when to come back
+    ErrorRow(  # Google says "quota" for what passes in seconds; then it also says when to come back
         name="hinted quota",
         kind=ErrorKind.RATE_LIMIT,
         retryable=True,
         codes=_codes("resource_exhausted"),
         hinted=True,
     ),
-    Row(
+    ErrorRow(
         name="account spent",
         kind=ErrorKind.USAGE_LIMIT,
         codes=_codes(
@@ -108,14 +108,14 @@ ROWS: Final[tuple[Row, ...]] = (
             r"|check your plan and billing|payment required|quota (has been )?(exceeded|exhausted)"
         ),
     ),
-    Row(name="payment", kind=ErrorKind.USAGE_LIMIT, statuses=_statuses(402)),
-    Row(
+    ErrorRow(name="payment", kind=ErrorKind.USAGE_LIMIT, statuses=_statuses(402)),
+    ErrorRow(
         name="quota at the door",
         kind=ErrorKind.USAGE_LIMIT,
         statuses=_statuses(401, 403),
         text=re.compile(r"\bquota\b"),
     ),
-    Row(
+    ErrorRow(
         name="wrong credentials",
         kind=ErrorKind.AUTH,
         codes=_codes(
@@ -125,8 +125,8 @@ ROWS: Final[tuple[Row, ...]] = (
         ),
         text=re.compile(r"(invalid|incorrect|missing) (x-)?api[- ]key|api key not valid"),
     ),
-    Row(name="not allowed", kind=ErrorKind.AUTH, statuses=_statuses(401, 403)),
-    Row(
+    ErrorRow(name="not allowed", kind=ErrorKind.AUTH, statuses=_statuses(401, 403)),
+    ErrorRow(
         name="wrong model",
         kind=ErrorKind.CONFIG,
         codes=_codes(
@@ -138,12 +138,12 @@ ROWS: Final[tuple[Row, ...]] = (
             r"|no such model|is not a valid model|model.{0,60}is not (available|supported)"
         ),
     ),
-    Row(
+    ErrorRow(
         name="protocol reset",
         kind=ErrorKind.STREAM_CLOSED,
         text=re.compile(r"\bprotocol_error\b"),
     ),
-    Row(
+    ErrorRow(
         name="closed on the way",
         kind=ErrorKind.STREAM_CLOSED,
         retryable=True,
@@ -153,26 +153,26 @@ ROWS: Final[tuple[Row, ...]] = (
             r"|connection reset|reset by peer|broken pipe|unexpected eof"
         ),
     ),
-    Row(
+    ErrorRow(
         name="client closed", kind=ErrorKind.STREAM_CLOSED, retryable=True, statuses=_statuses(499)
     ),
-    Row(
+    ErrorRow(
         name="overloaded",
         kind=ErrorKind.OVERLOADED,
         retryable=True,
         codes=_codes("overloaded_error overloaded slow_down engine_overloaded"),
     ),
-    Row(
+    ErrorRow(
         name="overloaded status", kind=ErrorKind.OVERLOADED, retryable=True, statuses=_statuses(529)
     ),
-    Row(
+    ErrorRow(
         name="no capacity",
         kind=ErrorKind.OVERLOADED,
         retryable=True,
         statuses=_statuses(503),
         text=re.compile(r"overloaded|capacity|high demand|too busy"),
     ),
-    Row(
+    ErrorRow(
         name="limited",
         kind=ErrorKind.RATE_LIMIT,
         retryable=True,
@@ -181,20 +181,22 @@ ROWS: Final[tuple[Row, ...]] = (
             " too_many_requests throttlingexception tokens requests"
         ),
     ),
-    Row(name="limited status", kind=ErrorKind.RATE_LIMIT, retryable=True, statuses=_statuses(429)),
-    Row(
+    ErrorRow(
+        name="limited status", kind=ErrorKind.RATE_LIMIT, retryable=True, statuses=_statuses(429)
+    ),
+    ErrorRow(
         name="too slow",
         kind=ErrorKind.TIMEOUT,
         retryable=True,
         codes=_codes("timeout_error timeout deadline_exceeded request_timeout"),
     ),
-    Row(
+    ErrorRow(
         name="too slow status",
         kind=ErrorKind.TIMEOUT,
         retryable=True,
         statuses=_statuses(408, 504, 524),
     ),
-    Row(
+    ErrorRow(
         name="server trouble",
         kind=ErrorKind.UNAVAILABLE,
         retryable=True,
@@ -203,13 +205,13 @@ ROWS: Final[tuple[Row, ...]] = (
             " service_unavailable upstream_error bad_gateway vector_store_timeout"
         ),
     ),
-    Row(
+    ErrorRow(
         name="server trouble status",
         kind=ErrorKind.UNAVAILABLE,
         retryable=True,
         statuses=_statuses(409, 425, range(500, 600)),
     ),
-    Row(
+    ErrorRow(
         name="bad request",
         kind=ErrorKind.CONFIG,
         codes=_codes(
@@ -217,6 +219,6 @@ ROWS: Final[tuple[Row, ...]] = (
             " unsupported_parameter unsupported_value invalid_value"
         ),
     ),
-    Row(name="refused status", kind=ErrorKind.CONFIG, statuses=_statuses(range(300, 500))),
-    Row(name="anything else", kind=ErrorKind.UNKNOWN),
+    ErrorRow(name="refused status", kind=ErrorKind.CONFIG, statuses=_statuses(range(300, 500))),
+    ErrorRow(name="anything else", kind=ErrorKind.UNKNOWN),
 )

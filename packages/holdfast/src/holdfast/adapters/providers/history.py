@@ -38,7 +38,7 @@ _SIGNATURES: Final = ("signature", "thoughtSignature", "encrypted_content", "dat
 
 
 @dataclass(slots=True)
-class Said:
+class ModelEntry:
     """What the model said: text, calls, and, in its own dialect, everything else."""
 
     parts: list[Part]
@@ -46,24 +46,24 @@ class Said:
 
 
 @dataclass(slots=True)
-class Answered:
+class ResultsEntry:
     """The results of all local calls of what was said just before, in call order."""
 
     results: list[ToolResult]
 
 
 @dataclass(slots=True)
-class Asked:
+class UserEntry:
     """What the user said, in texts and files."""
 
     parts: list["Text | File"] = field(default_factory=list["Text | File"])
 
 
-Entry: TypeAlias = Said | Answered | Asked
+Entry: TypeAlias = ModelEntry | ResultsEntry | UserEntry
 
 
 @dataclass(slots=True)
-class Prompt:
+class ProviderPrompt:
     system: list[str]
     entries: list[Entry]
 
@@ -72,7 +72,9 @@ def is_ours(part: Part, dialect: str) -> bool:
     return part.native is not None and part.native.wire == dialect
 
 
-def prompt_of(history: Sequence[MessageBody], system: Sequence[str], dialect: str) -> Prompt:
+def prompt_of(
+    history: Sequence[MessageBody], system: Sequence[str], dialect: str
+) -> ProviderPrompt:
     """The prompt for a provider that speaks `dialect`."""
     return _Assembly(dialect, system).run(history)
 
@@ -86,7 +88,7 @@ class _Assembly:
         self._results: dict[CallId, ToolResult] = {}
         self._ids = Distinct()
 
-    def run(self, history: Sequence[MessageBody]) -> Prompt:
+    def run(self, history: Sequence[MessageBody]) -> ProviderPrompt:
         for body in history:
             if body.visibility is Visibility.USER:
                 continue
@@ -103,22 +105,22 @@ class _Assembly:
                     ]
         self._close()
         entries = self._entries
-        if entries and type(entries[0]) is not Asked:
+        if entries and type(entries[0]) is not UserEntry:
             entries.insert(0, _continue())  # every wire begins with the user
         last = entries[-1] if entries else None
-        if type(last) is Said and not last.paused:
+        if type(last) is ModelEntry and not last.paused:
             # No prefill: newer models refuse to go on inside their own message.
             entries.append(_continue())
-        return Prompt(self._system, entries)
+        return ProviderPrompt(self._system, entries)
 
     def _say(self, body: MessageBody) -> None:
         self._close()
         kept, ours, pairs = self._kept(body.parts)
         paused = ours and body.ending is Ending.PAUSED
         last = self._entries[-1] if self._entries else None
-        joined = type(last) is Said and last.paused
+        joined = type(last) is ModelEntry and last.paused
         if joined:  # the same reply, in two calls
-            assert type(last) is Said
+            assert type(last) is ModelEntry
             kept = [*last.parts, *kept]
         if pairs or joined:
             kept = _paired(kept, paused=paused)
@@ -128,9 +130,9 @@ class _Assembly:
             self._entries.pop()
         if not kept:
             return
-        if self._entries and type(self._entries[-1]) is Said:
+        if self._entries and type(self._entries[-1]) is ModelEntry:
             self._entries.append(_continue())
-        self._entries.append(Said(kept, paused))
+        self._entries.append(ModelEntry(kept, paused))
 
     def _kept(self, parts: Sequence[Part]) -> tuple[list[Part], bool, bool]:
         """What of them may be sent; whether some are ours, and some provider-executed."""
@@ -179,7 +181,7 @@ class _Assembly:
             elif call.call_id != stored:
                 result = replace(result, call_id=call.call_id)
             answered.append(result)
-        self._entries.append(Answered(answered))
+        self._entries.append(ResultsEntry(answered))
         self._open = {}
         self._results = {}
 
@@ -189,14 +191,14 @@ class _Assembly:
             return
         self._close()
         last = self._entries[-1] if self._entries else None
-        if type(last) is Asked:
+        if type(last) is UserEntry:
             last.parts += spoken  # two in a row are one: some wires insist on taking turns
         else:
-            self._entries.append(Asked(spoken))
+            self._entries.append(UserEntry(spoken))
 
 
-def _continue() -> Asked:
-    return Asked([Text(CONTINUE)])
+def _continue() -> UserEntry:
+    return UserEntry([Text(CONTINUE)])
 
 
 def _signed(part: Part) -> bool:

@@ -8,7 +8,7 @@ from typing import Self
 
 from holdfast.adapters.providers.errors import ProviderError
 from holdfast.adapters.providers.prices import Price, cost_micros
-from holdfast.adapters.providers.stream import Deadlines, ModelStream
+from holdfast.adapters.providers.stream import Deadlines, ProviderStream
 from holdfast.adapters.providers.transport import Transport
 from holdfast.adapters.providers.types import CachePolicy, Call, Endpoint, ModelFacts, Tool
 from holdfast.domain.chat import ErrorKind, TurnError
@@ -84,7 +84,7 @@ class ConfiguredStream:
         self._transport = transport
         self._config = config
         self._ask = ask
-        self._inner: ModelStream | None = None
+        self._inner: ProviderStream | None = None
 
     @property
     def opened(self) -> bool:
@@ -115,7 +115,7 @@ class ConfiguredStream:
         return self
 
     async def _open(self, config: ModelConfig, call: Call) -> None:
-        self._inner = ModelStream(self._transport, config.endpoint, call, config.deadlines)
+        self._inner = ProviderStream(self._transport, config.endpoint, call, config.deadlines)
         await self._inner.__aenter__()
 
     async def __aexit__(

@@ -54,7 +54,7 @@ class Slot:
         return "".join(self.pieces)
 
 
-class Reply:
+class ReplyBuilder:
     """Collects parts and says, as events, what changed."""
 
     def __init__(self) -> None:

@@ -56,7 +56,7 @@ class Deadlines:
     total_s: float | None = None  # the caller's own: not retried (L56)
 
 
-class ModelStream:
+class ProviderStream:
     """The events of one attempt. Enter it once."""
 
     def __init__(

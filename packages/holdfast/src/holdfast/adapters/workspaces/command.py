@@ -44,7 +44,7 @@ class CommandOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class ProgramResult:
     code: int
     out: bytes
     err: bytes
@@ -101,7 +101,7 @@ class Command:
 
     async def _run(
         self, verb: str, argv: tuple[str, ...], workspace: Workspace, within_s: float
-    ) -> Ran:
+    ) -> ProgramResult:
         try:
             async with asyncio.timeout(within_s):
                 return await run(argv, self._environment(workspace))
@@ -129,7 +129,7 @@ class Command:
             "HOLDFAST_WORKSPACE_OWNER": str(workspace.owner_id),
         }
 
-    def _check(self, verb: str, ran: Ran) -> None:
+    def _check(self, verb: str, ran: ProgramResult) -> None:
         if ran.code:
             said = for_people(ran.err or ran.out).strip()
             raise ProvisionFailed(
@@ -137,7 +137,7 @@ class Command:
                 + (said or "(nothing)")
             )
 
-    def _address(self, verb: str, ran: Ran) -> str:
+    def _address(self, verb: str, ran: ProgramResult) -> str:
         last = ran.out.strip().splitlines()[-1:] or [b""]
         try:
             return _Said.model_validate_json(last[0]).address
@@ -151,7 +151,7 @@ class Command:
         return f"The {verb} command of the template {self._template.name!r}"
 
 
-async def run(argv: tuple[str, ...], env: Mapping[str, str]) -> Ran:
+async def run(argv: tuple[str, ...], env: Mapping[str, str]) -> ProgramResult:
     """Run to the end, in a process group of its own. A caller that is cancelled ends the group."""
     async with _pipe() as out, _pipe() as err:
         process = await asyncio.create_subprocess_exec(
@@ -173,7 +173,7 @@ async def run(argv: tuple[str, ...], env: Mapping[str, str]) -> Ran:
             raise
         assert process.returncode is not None
         await asyncio.wait({out.ended, err.ended}, timeout=REST_S)
-        return Ran(process.returncode, bytes(out.kept), bytes(err.kept))
+        return ProgramResult(process.returncode, bytes(out.kept), bytes(err.kept))
 
 
 class _Tail(asyncio.Protocol):

@@ -13,7 +13,7 @@ from holdfast.domain.audit import AuditAction
 from holdfast.domain.chat import Chat
 from holdfast.domain.errors import ChatNotFound
 from holdfast.domain.ids import ChatId
-from holdfast.domain.policy import Kind
+from holdfast.domain.policy import TargetKind
 from holdfast.identity.recording import entry_by
 
 router = router_for("answers")
@@ -45,7 +45,7 @@ async def decide(chat_id: ChatIdInPath, body: bodies.Decision, asks: Asks, key: 
         asks.who,
         asks.edge.clock,
         AuditAction.CALL_APPROVED if approved else AuditAction.CALL_DENIED,
-        (Kind.CHAT, chat_id),
+        (TargetKind.CHAT, chat_id),
         {"call_id": body.call_id, "tool": tools.get(body.call_id), "digest": body.digest},
     )
     commit = await answering.decide_call(

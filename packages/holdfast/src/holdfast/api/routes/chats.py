@@ -28,8 +28,8 @@ from holdfast.domain.commands import Fork
 from holdfast.domain.errors import ChatNotFound
 from holdfast.domain.events import EventKind, of_state
 from holdfast.domain.ids import ChatId, Seq, UserId, Version
-from holdfast.domain.policy import Action, Kind, rule_for
-from holdfast.ports.listing import Wanted
+from holdfast.domain.policy import Action, TargetKind, rule_for
+from holdfast.ports.listing import ListFilter
 
 router = router_for("chats")
 
@@ -37,7 +37,7 @@ router = router_for("chats")
 @router.post("/chats", status_code=201, response_model=shapes.Committed)
 async def begin(body: bodies.NewChat, asks: Asks, key: ByKey) -> Response:
     """Create a chat; with a first message its turn starts at once."""
-    rule_for(asks.who, Action.CREATE, Kind.CHAT)
+    rule_for(asks.who, Action.CREATE, TargetKind.CHAT)
     messages = () if body.message is None else (body.message.body(asks.who.user_id),)
     if body.message is not None:
         check_model(asks, body.message.model)
@@ -52,7 +52,7 @@ async def begin(body: bodies.NewChat, asks: Asks, key: ByKey) -> Response:
 @router.post("/chats/{chat_id}/fork", status_code=201, response_model=shapes.Committed)
 async def fork(chat_id: ChatIdInPath, body: bodies.Forking, asks: Asks, key: ByKey) -> Response:
     """Create a chat with this one's history; the caller needs to be able to read it."""
-    rule_for(asks.who, Action.CREATE, Kind.CHAT)
+    rule_for(asks.who, Action.CREATE, TargetKind.CHAT)
     chats = asks.edge.chats
     await listing.find(chats.listing, asks.who, ChatId(chat_id))
     command = Fork(
@@ -79,7 +79,7 @@ async def page(
     after: After = None,
 ) -> Response:
     """The chats that one may read, last touched first."""
-    wanted = Wanted(
+    wanted = ListFilter(
         statuses=None if status is None else frozenset(status),
         archived=archived,
         pinned=pinned,
@@ -102,7 +102,7 @@ async def page(
 async def oversee(asks: Asks, limit: Limit = 50, after: After = None) -> Response:
     """All chats of the organisation, for its admins: that they are there, not what they say."""
     found = await listing.oversee(
-        asks.edge.chats.listing, asks.who, Wanted(archived=None), limit=limit, after=after
+        asks.edge.chats.listing, asks.who, ListFilter(archived=None), limit=limit, after=after
     )
     return answer({"chats": [entry_json(each) for each in found.entries], "after": found.after})
 

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from holdfast.api import requests as bodies
 from holdfast.api import responses as shapes
 from holdfast.api.auth import Asks, ByKey, Caller, visitor_of
-from holdfast.api.etags import Expected, IfMatch, only_number, present, tag_of_user, tagged
+from holdfast.api.etags import ExpectedTags, IfMatch, only_number, present, tag_of_user, tagged
 from holdfast.api.presenters import answer, nothing, user_json
 from holdfast.api.routes.common import After, Limit, UserIdInPath, router_for
 from holdfast.domain.accounts import User
@@ -19,7 +19,7 @@ from holdfast.domain.denials import FieldRefused
 from holdfast.domain.ids import UserId
 from holdfast.identity import audit
 from holdfast.identity.accounts import Accounts
-from holdfast.ports.store import Keyed
+from holdfast.ports.store import IdempotencyKey
 
 router = router_for("people")
 
@@ -69,7 +69,9 @@ async def create(body: bodies.NewUser, asks: Asks, key: ByKey) -> Response:
         email=body.email,
         role=body.role,
         password=body.password,
-        keyed=None if key is None else Keyed(key.key, hashlib.sha256(said.encode()).digest()),
+        keyed=None
+        if key is None
+        else IdempotencyKey(key.key, hashlib.sha256(said.encode()).digest()),
     )
     return _told(user, 201)
 
@@ -118,7 +120,7 @@ async def reset_password(
 
 
 def _about(
-    asks: Caller, user_id: UUID, if_match: Expected | None
+    asks: Caller, user_id: UUID, if_match: ExpectedTags | None
 ) -> tuple[Accounts, UserId, frozenset[int] | None]:
     return asks.edge.identity.accounts, UserId(user_id), only_number(if_match)
 

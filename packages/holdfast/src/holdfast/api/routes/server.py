@@ -8,7 +8,7 @@ from holdfast.api.presenters import answer
 from holdfast.api.problems import NotReady
 from holdfast.api.routes.common import router_for
 from holdfast.domain.errors import Unavailable
-from holdfast.domain.policy import Action, Kind, rule_for
+from holdfast.domain.policy import Action, TargetKind, rule_for
 from holdfast.telemetry.metrics import CONTENT_TYPE
 
 router = router_for("server")
@@ -59,5 +59,5 @@ async def ready(edge: TheEdge) -> Response:
 async def metrics(asks: Asks) -> Response:
     """For Prometheus, with an admin's key: the numbers are of all organisations. The port of
     `HOLDFAST_METRICS_PORT` asks for none."""
-    rule_for(asks.who, Action.READ, Kind.AUDIT)
+    rule_for(asks.who, Action.READ, TargetKind.AUDIT)
     return Response(asks.edge.metrics(), media_type=CONTENT_TYPE)

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from holdfast.api.auth import Caller, Follows, FollowsBySocket
 from holdfast.api.routes.common import router_for
 from holdfast.api.streaming import EventStream, ListReader, tell_by_socket
-from holdfast.domain.policy import Action, Kind, rule_for
+from holdfast.domain.policy import Action, TargetKind, rule_for
 from holdfast.stream.list_watcher import parse_mark
 
 router = router_for("watch")
@@ -44,5 +44,5 @@ async def watch_by_socket(
 
 
 def _reader(asks: Caller, after: str | None) -> ListReader:
-    rule_for(asks.who, Action.READ, Kind.CHAT)
+    rule_for(asks.who, Action.READ, TargetKind.CHAT)
     return ListReader(asks, None if after is None else parse_mark(after))

@@ -19,7 +19,7 @@ from holdfast.cli.dev.folder import EMAIL, Folder, default_folder, own_folder
 from holdfast.cli.dev.postgres import private_postgres
 from holdfast.cli.process import metrics_served, run_process, say, stopping_on_signals
 from holdfast.cli.serve import cannot_be_used, ready_at, until_drained
-from holdfast.settings import ModelSettings, Role, Settings, env_name
+from holdfast.settings import ModelSettings, ProcessRole, Settings, env_name
 from holdfast.settings.templates import LocalTemplateSettings
 from holdfast_simulator.options import Options
 from holdfast_simulator.server import Config, running
@@ -47,7 +47,7 @@ def for_a_laptop(settings: Settings, port: int | None = None) -> Settings:
         ours |= LEASE
     if port is not None:
         ours["port"] = port
-    return settings.model_copy(update={**ours, "role": Role.ALL})
+    return settings.model_copy(update={**ours, "role": ProcessRole.ALL})
 
 
 async def _run(settings: Settings, path: Path) -> None:

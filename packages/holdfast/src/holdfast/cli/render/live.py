@@ -1,4 +1,4 @@
-"""A chat as it happens: `Live.feed(event)` says what to write, and where.
+"""A chat as it happens: `LiveRenderer.feed(event)` says what to write, and where.
 
 What was written cannot be taken back: no cursor moves, no second screen, so that scrollback and
 copying work. On a terminal text is written as it comes. Elsewhere only what is committed is
@@ -29,7 +29,7 @@ class Ink:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LiveOptions:
+class LiveRendererOptions:
     """`live`: write text before it is committed. `tail`: of a snapshot, only so many messages.
 
     `own`: the seqs of messages that the person at this terminal has just typed.
@@ -44,8 +44,8 @@ class LiveOptions:
 
 
 @dataclass
-class Live:
-    options: LiveOptions = field(default_factory=LiveOptions)
+class LiveRenderer:
+    options: LiveRendererOptions = field(default_factory=LiveRendererOptions)
     _open: Literal["answer", "note"] | None = None
     """Where an unfinished line stands."""
     _open_call: str | None = None

@@ -23,6 +23,10 @@ class Arguments(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+class NoArguments(Arguments):
+    """A tool that is called without any."""
+
+
 A = TypeVar("A", bound=Arguments)
 
 

@@ -11,7 +11,7 @@ from holdfast.ports.tools import Effect, Run, ToolOutput
 from holdfast.ports.workspaces import Template
 from holdfast.tools.workspace.awareness import within, without
 from holdfast.tools.workspace.binding import Binding
-from holdfast.tools.workspace.offer import Arguments, Offer, offer
+from holdfast.tools.workspace.offer import Arguments, NoArguments, Offer, offer
 from holdfast.tools.workspace.texts import shown
 
 START_DEADLINE_S: Final = 600.0
@@ -22,7 +22,7 @@ STOPPED: Final = (
 )
 
 
-class Create(Arguments):
+class CreateArguments(Arguments):
     template: str = Field(
         default="", max_length=200, description="Which kind of workspace. Empty: the default."
     )
@@ -42,23 +42,19 @@ async def introduced(binding: Binding, workspace: Workspace) -> str:
     return within(workspace, about, guidance)
 
 
-async def _create(binding: Binding, run: Run, asked: Create) -> ToolOutput:  # noqa: ARG001
+async def _create(binding: Binding, run: Run, asked: CreateArguments) -> ToolOutput:  # noqa: ARG001
     workspace = await binding.change(
         lambda: binding.workspaces.create(binding.chat, asked.template or None, ttl_s=asked.ttl_s)
     )
     return ToolOutput(await introduced(binding, workspace))
 
 
-class Nothing(Arguments):
-    pass
-
-
-async def _start(binding: Binding, run: Run, asked: Nothing) -> ToolOutput:  # noqa: ARG001
+async def _start(binding: Binding, run: Run, asked: NoArguments) -> ToolOutput:  # noqa: ARG001
     workspace = await binding.change(lambda: binding.workspaces.start(binding.chat.chat_id))
     return ToolOutput(await introduced(binding, workspace))
 
 
-async def _stop(binding: Binding, run: Run, asked: Nothing) -> ToolOutput:  # noqa: ARG001
+async def _stop(binding: Binding, run: Run, asked: NoArguments) -> ToolOutput:  # noqa: ARG001
     if await binding.found() is None:
         return ToolOutput(without(None, binding.workspaces.templates), failed=True)
     await binding.change(lambda: binding.workspaces.stop(binding.chat.chat_id))
@@ -83,7 +79,7 @@ def places(templates: Sequence[Template]) -> tuple[Offer[Any], ...]:
     names = ", ".join(template.name for template in templates)
     described = create_model(
         "Create",
-        __base__=Create,
+        __base__=CreateArguments,
         template=(
             str,
             Field(
@@ -107,7 +103,7 @@ def places(templates: Sequence[Template]) -> tuple[Offer[Any], ...]:
         offer(
             "start_workspace",
             "Start this chat's workspace if it is stopped, or wait until it has started.",
-            Nothing,
+            NoArguments,
             _start,
             effect=Effect.REPEATABLE,
             deadline_s=START_DEADLINE_S,
@@ -116,7 +112,7 @@ def places(templates: Sequence[Template]) -> tuple[Offer[Any], ...]:
             "stop_workspace",
             """Stop this chat's workspace: its processes end, its files are kept. Needed only to
             start it afresh; an idle workspace stops by itself.""",
-            Nothing,
+            NoArguments,
             _stop,
             effect=Effect.REPEATABLE,
         ),

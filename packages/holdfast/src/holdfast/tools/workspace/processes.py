@@ -7,17 +7,13 @@ from pydantic import Field
 from holdfast.ports.tools import Effect, Run, ToolOutput
 from holdfast.tools.workspace.binding import Binding
 from holdfast.tools.workspace.execute import DEADLINE_S, WAIT_S_MAX
-from holdfast.tools.workspace.offer import Arguments, offer
+from holdfast.tools.workspace.offer import Arguments, NoArguments, offer
 from holdfast.tools.workspace.texts import listed, outcome, told
 from holdfast.tools.workspace.watching import Watched
 from holdfast_agent.wire import Input, Signal
 
 NAME: Final = "The process, such as `p1`, as execute and process_list name it."
 ALL: Final = -1
-
-
-class Nothing(Arguments):
-    pass
 
 
 class ProcessOutput(Arguments):
@@ -86,7 +82,7 @@ async def _signal(binding: Binding, run: Run, asked: ProcessSignal) -> ToolOutpu
     return ToolOutput(f"{process.id}: sent {asked.signal}; {outcome(process)}")
 
 
-async def _list(binding: Binding, run: Run, asked: Nothing) -> ToolOutput:  # noqa: ARG001
+async def _list(binding: Binding, run: Run, asked: NoArguments) -> ToolOutput:  # noqa: ARG001
     found = await binding.use(lambda agent: agent.processes(binding.chat_id))
     return ToolOutput(listed(found.processes))
 
@@ -113,7 +109,7 @@ PROCESSES: Final = (
         "process_list",
         """The processes of this chat, oldest first, with their commands: all that run, and the last
         200 at least.""",
-        Nothing,
+        NoArguments,
         _list,
         effect=Effect.REPEATABLE,
     ),

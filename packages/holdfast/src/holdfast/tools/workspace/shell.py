@@ -27,7 +27,7 @@ class _Unclear(Exception):
 def without_ampersand(command: str) -> str | None:
     """The command without the `&` that puts all of it into the background; None: there is none."""
     try:
-        at = _Reader(command).last_ampersand()
+        at = _ShellReader(command).last_ampersand()
     except _Unclear:
         return None
     if at is None:
@@ -37,7 +37,7 @@ def without_ampersand(command: str) -> str | None:
     return command[:at] + (" " if rest.startswith(("#", "\\")) else "") + rest
 
 
-class _Reader:
+class _ShellReader:
     """Reads a command once, from its beginning to its end."""
 
     def __init__(self, text: str) -> None:

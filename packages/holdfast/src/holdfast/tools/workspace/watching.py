@@ -35,7 +35,7 @@ class Seen:
 
 
 @dataclass(slots=True)
-class _Reader:
+class _OutputReader:
     after: int
     emit: Emit
     pieces: list[str] = field(default_factory=list[str])
@@ -82,10 +82,10 @@ class Watched:
 
     async def _read(
         self, after: int, wait_s: float, until: Literal["exit", "output"]
-    ) -> tuple[_Reader, Look]:
+    ) -> tuple[_OutputReader, Look]:
         loop = asyncio.get_running_loop()
         ends_s, pause_s = loop.time() + wait_s, PAUSE_S
-        reader = _Reader(after, self._emit)
+        reader = _OutputReader(after, self._emit)
         while True:
             left_s = max(0.0, ends_s - loop.time())
             look = await self._look(reader.after, min(left_s, LOOK_S), "output")
@@ -100,7 +100,7 @@ class Watched:
                 return await self._drained(reader, look)
             pause_s = min(2 * pause_s, PAUSE_S_MAX)
 
-    async def _drained(self, reader: _Reader, look: Look) -> tuple[_Reader, Look]:
+    async def _drained(self, reader: _OutputReader, look: Look) -> tuple[_OutputReader, Look]:
         """A look goes up to what the agent dropped; from there to the end it takes another."""
         for _ in range(LOOKS_TO_THE_END):
             if reader.after >= look.process.bytes_written:

@@ -23,7 +23,15 @@ from holdfast.domain.ids import ChatId, ClientKey, UserId, VersionStamp
 from holdfast.domain.messages import Role
 from holdfast.domain.outcome import Answer, Outcome
 from holdfast.domain.parts import Text
-from holdfast.ports.store import JUST_THE_CHAT, Asking, Created, Keyed, Loaded, Stamp, Store
+from holdfast.ports.store import (
+    JUST_THE_CHAT,
+    Created,
+    IdempotencyKey,
+    Loaded,
+    LoadQuery,
+    Stamp,
+    Store,
+)
 from holdfast.settings import Settings
 from holdfast_lab.chaos.attack import Found, Order
 from holdfast_lab.chaos.faults.workers.trials import settings_for
@@ -51,24 +59,24 @@ class Losing:
     forgets_keys: bool = False
     """The mutant: a repeat is taken for a new request."""
 
-    async def load(self, chat_id: ChatId, asking: Asking = JUST_THE_CHAT) -> Loaded | None:
+    async def load(self, chat_id: ChatId, asking: LoadQuery = JUST_THE_CHAT) -> Loaded | None:
         return await self.inner.load(chat_id, asking)
 
     async def find_created(self, owner_id: UserId, key: ClientKey) -> Created | None:
         return await self.inner.find_created(owner_id, key)
 
     async def keep_receipt(
-        self, chat_id: ChatId, keyed: Keyed, answer: Answer, stamp: VersionStamp
+        self, chat_id: ChatId, keyed: IdempotencyKey, answer: Answer, stamp: VersionStamp
     ) -> bool:
         return await self.inner.keep_receipt(chat_id, keyed, answer, stamp)
 
-    async def create(self, outcome: Outcome, keyed: Keyed | None = None) -> Stamp | None:
+    async def create(self, outcome: Outcome, keyed: IdempotencyKey | None = None) -> Stamp | None:
         stamp = await self.inner.create(outcome, keyed)
         self._answer(stamp, LOST_TO_PEOPLE)
         return stamp
 
     async def commit(
-        self, outcome: Outcome, *, fence: Fence | None = None, keyed: Keyed | None = None
+        self, outcome: Outcome, *, fence: Fence | None = None, keyed: IdempotencyKey | None = None
     ) -> Stamp | None:
         key = None if self.forgets_keys else keyed
         stamp = await self.inner.commit(outcome, fence=fence, keyed=key)
@@ -102,7 +110,7 @@ class Post:
 
     async def _begin(self) -> ChatId:
         token = uuid4().hex
-        message, key = user(ASKED.format(token=token)), Keyed(ClientKey(token), b"begin")
+        message, key = user(ASKED.format(token=token)), IdempotencyKey(ClientKey(token), b"begin")
         ledger, ids = self.server.ledger, self.server.adapters.ids
         made = await _surely(lambda: create(ledger, ids, ACTOR, [message], keyed=key))
         self.taken[made.chat.chat_id] = [token]
@@ -110,7 +118,7 @@ class Post:
 
     async def _send(self, chat_id: ChatId) -> None:
         token = uuid4().hex
-        message, key = user(ASKED.format(token=token)), Keyed(ClientKey(token), b"send")
+        message, key = user(ASKED.format(token=token)), IdempotencyKey(ClientKey(token), b"send")
         await _surely(lambda: send(self.server.ledger, ACTOR, chat_id, message, keyed=key))
         self.taken[chat_id].append(token)
 

@@ -17,7 +17,7 @@ from holdfast.domain.errors import Unavailable
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId
 from holdfast.domain.outcome import Outcome
-from holdfast.ports.store import JUST_THE_CHAT, Asking, Keyed, Loaded, Stamp
+from holdfast.ports.store import JUST_THE_CHAT, IdempotencyKey, Loaded, LoadQuery, Stamp
 from holdfast_lab.chaos.faults.database.hopeful import Hopeful
 
 LOOKS: Final = 30
@@ -27,18 +27,18 @@ LOOK_EVERY_S: Final = 0.05
 
 @dataclass
 class _Behind(Hopeful):
-    waiting: dict[ChatId, tuple[Outcome, Keyed | None]] = field(
-        default_factory=dict[ChatId, tuple[Outcome, Keyed | None]]
+    waiting: dict[ChatId, tuple[Outcome, IdempotencyKey | None]] = field(
+        default_factory=dict[ChatId, tuple[Outcome, IdempotencyKey | None]]
     )
 
     @override
-    async def load(self, chat_id: ChatId, asking: Asking = JUST_THE_CHAT) -> Loaded | None:
+    async def load(self, chat_id: ChatId, asking: LoadQuery = JUST_THE_CHAT) -> Loaded | None:
         if (answered := self.waiting.pop(chat_id, None)) is not None:
             with suppress(Unavailable):  # no caller is left to be told
                 await self._commit_late(*answered)
         return await self.inner.load(chat_id, asking)
 
-    async def _commit_late(self, outcome: Outcome, keyed: Keyed | None) -> None:
+    async def _commit_late(self, outcome: Outcome, keyed: IdempotencyKey | None) -> None:
         for _ in range(LOOKS):
             await asyncio.sleep(LOOK_EVERY_S)
             await self.inner.load(outcome.chat.chat_id)
@@ -46,7 +46,7 @@ class _Behind(Hopeful):
 
     @override
     async def commit(
-        self, outcome: Outcome, *, fence: Fence | None = None, keyed: Keyed | None = None
+        self, outcome: Outcome, *, fence: Fence | None = None, keyed: IdempotencyKey | None = None
     ) -> Stamp | None:
         if not outcome.appended:  # it waits in the queue of a busy chat, whose version moves on
             return await self.inner.commit(outcome, fence=fence, keyed=keyed)

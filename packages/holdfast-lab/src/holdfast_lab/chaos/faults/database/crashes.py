@@ -18,7 +18,7 @@ from holdfast.chats.send import send
 from holdfast.domain.ids import ChatId, ClientKey
 from holdfast.domain.messages import Message, Role
 from holdfast.domain.parts import Text
-from holdfast.ports.store import Keyed
+from holdfast.ports.store import IdempotencyKey
 from holdfast_lab.chaos.attack import Found, Order
 from holdfast_lab.chaos.faults.streams.cell import Cell, Plan, cell
 from holdfast_lab.chaos.faults.workers.trials import words
@@ -73,7 +73,7 @@ async def _crash(stage: Theatre, place: Cell, order: Order) -> Found:
 
 async def _begin(place: Cell) -> Talk:
     token = uuid4().hex
-    asked, key = user(_asked(token)), Keyed(ClientKey(token), b"begin")
+    asked, key = user(_asked(token)), IdempotencyKey(ClientKey(token), b"begin")
     ledger, ids = place.server.ledger, place.server.adapters.ids
     made = await surely(lambda: create(ledger, ids, ACTOR, [asked], keyed=key))
     return Talk(made.chat.chat_id, [token])
@@ -85,7 +85,7 @@ async def _talk(place: Cell, talk: Talk, talking: asyncio.Event, done: asyncio.E
         if len(talk.taken) % 3:
             await place.until_idle(talk.chat_id)
         token = uuid4().hex
-        asked, key = user(_asked(token)), Keyed(ClientKey(token), b"send")
+        asked, key = user(_asked(token)), IdempotencyKey(ClientKey(token), b"send")
         await surely(lambda: send(place.server.ledger, ACTOR, talk.chat_id, asked, keyed=key))  # noqa: B023
         talk.taken.append(token)
         talking.set()

@@ -8,29 +8,37 @@ from holdfast.domain.errors import Unavailable
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId, ClientKey, UserId, VersionStamp
 from holdfast.domain.outcome import Answer, Outcome
-from holdfast.ports.store import JUST_THE_CHAT, Asking, Created, Keyed, Loaded, Stamp, Store
+from holdfast.ports.store import (
+    JUST_THE_CHAT,
+    Created,
+    IdempotencyKey,
+    Loaded,
+    LoadQuery,
+    Stamp,
+    Store,
+)
 
 
 @dataclass
 class Hopeful:
     inner: Store
 
-    async def load(self, chat_id: ChatId, asking: Asking = JUST_THE_CHAT) -> Loaded | None:
+    async def load(self, chat_id: ChatId, asking: LoadQuery = JUST_THE_CHAT) -> Loaded | None:
         return await self.inner.load(chat_id, asking)
 
     async def find_created(self, owner_id: UserId, key: ClientKey) -> Created | None:
         return await self.inner.find_created(owner_id, key)
 
     async def keep_receipt(
-        self, chat_id: ChatId, keyed: Keyed, answer: Answer, stamp: VersionStamp
+        self, chat_id: ChatId, keyed: IdempotencyKey, answer: Answer, stamp: VersionStamp
     ) -> bool:
         return await self.inner.keep_receipt(chat_id, keyed, answer, stamp)
 
-    async def create(self, outcome: Outcome, keyed: Keyed | None = None) -> Stamp | None:
+    async def create(self, outcome: Outcome, keyed: IdempotencyKey | None = None) -> Stamp | None:
         return await self.inner.create(outcome, keyed)
 
     async def commit(
-        self, outcome: Outcome, *, fence: Fence | None = None, keyed: Keyed | None = None
+        self, outcome: Outcome, *, fence: Fence | None = None, keyed: IdempotencyKey | None = None
     ) -> Stamp | None:
         try:
             return await self.inner.commit(outcome, fence=fence, keyed=keyed)

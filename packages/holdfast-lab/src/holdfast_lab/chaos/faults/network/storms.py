@@ -14,7 +14,7 @@ from uuid import uuid4
 from holdfast.chats.create import create
 from holdfast.chats.send import send
 from holdfast.domain.ids import ChatId, ClientKey
-from holdfast.ports.store import Keyed
+from holdfast.ports.store import IdempotencyKey
 from holdfast_lab.chaos.attack import Found, Order
 from holdfast_lab.chaos.faults.streams.cell import Cell, Plan, cell, port_of
 from holdfast_lab.chaos.faults.streams.readers import SocketReader
@@ -153,7 +153,7 @@ async def _quiet_chat(place: Cell) -> ChatId:
 
 async def _say(place: Cell, chat_id: ChatId, how: str) -> None:
     token = uuid4().hex
-    asked, key = user(f"{token} [[sim: {how}]]"), Keyed(ClientKey(token), b"send")
+    asked, key = user(f"{token} [[sim: {how}]]"), IdempotencyKey(ClientKey(token), b"send")
     await surely(lambda: send(place.server.ledger, ACTOR, chat_id, asked, keyed=key))
 
 

@@ -25,7 +25,7 @@ from holdfast.chats.send import send
 from holdfast.domain.chat import Status
 from holdfast.domain.events import is_shown, message_json
 from holdfast.domain.ids import ChatId, ClientKey
-from holdfast.ports.store import Keyed
+from holdfast.ports.store import IdempotencyKey
 from holdfast.settings import Settings
 from holdfast_lab.chaos.faults.streams.readers import SocketReader
 from holdfast_lab.chaos.faults.workers.trials import BusKind, settings_for
@@ -266,7 +266,7 @@ class Run:
         return f"{uuid4().hex} [[sim: {told}]]"
 
     async def _begin(self) -> ChatId:
-        server, words, key = self.place.server, self._words(), Keyed(_key(), b"begin")
+        server, words, key = self.place.server, self._words(), IdempotencyKey(_key(), b"begin")
         done = await surely(
             lambda: create(server.ledger, server.adapters.ids, ACTOR, [user(words)], keyed=key)
         )
@@ -282,7 +282,7 @@ class Run:
             self.turns += 1
             if now() >= ends_at and (self._told_enough() or now() >= ends_at + LONGER_S):
                 return
-            words, key = self._words(), Keyed(_key(), b"send")
+            words, key = self._words(), IdempotencyKey(_key(), b"send")
             await surely(lambda w=words, k=key: send(ledger, ACTOR, chat_id, user(w), keyed=k))
             self.asked[chat_id].append(words)
 

@@ -21,7 +21,7 @@ from holdfast.domain.events import is_shown, message_json
 from holdfast.domain.ids import ChatId, ClientKey
 from holdfast.domain.messages import Message
 from holdfast.domain.parts import Synthetic, ToolCall, ToolResult
-from holdfast.ports.store import Keyed
+from holdfast.ports.store import IdempotencyKey
 from holdfast.settings import Settings
 from holdfast_lab.chaos.faults.workers.watching import Watching, folded, watching
 from holdfast_lab.chaos.harness.cluster import Actor, Heard, Theatre
@@ -101,7 +101,7 @@ class Scene:
         return await self.theatre.engage("victim", settings, mutant=self.mutant, **part)
 
     async def begin(self) -> ChatId:
-        key = Keyed(ClientKey(uuid4().hex), b"begin")
+        key = IdempotencyKey(ClientKey(uuid4().hex), b"begin")
         # The simulator derives call ids from the prompt; they must differ from trial to trial.
         asked = user(ASKED.replace("{token}", uuid4().hex))
         done = await create(self.server.ledger, self.server.adapters.ids, ACTOR, [asked], keyed=key)
@@ -109,7 +109,7 @@ class Scene:
 
     async def follow_up(self, chat_id: ChatId) -> None:
         """Sent twice with one key, as a client does whose answer got lost."""
-        key = Keyed(ClientKey("follow-up"), b"follow-up")
+        key = IdempotencyKey(ClientKey("follow-up"), b"follow-up")
         for _ in range(2):
             await send(self.server.ledger, ACTOR, chat_id, user(FOLLOW_UP), keyed=key)
 

@@ -37,9 +37,9 @@ from holdfast.adapters.providers.errors import (
     protocol,
     timed_out,
 )
-from holdfast.adapters.providers.history import Answered, Asked, Said, prompt_of
+from holdfast.adapters.providers.history import ModelEntry, ResultsEntry, UserEntry, prompt_of
 from holdfast.adapters.providers.names import CallIds, ToolNames
-from holdfast.adapters.providers.reply import Reply, Slot, parsed_arguments
+from holdfast.adapters.providers.reply import ReplyBuilder, Slot, parsed_arguments
 from holdfast.adapters.providers.shaping import arguments_of, schema_of
 from holdfast.adapters.providers.stream import Deadlines
 from holdfast.adapters.providers.types import Call
@@ -71,7 +71,7 @@ class BridgeStream:
         self._vendor = vendor
         self._names = ToolNames.of(call.tools)
         self._ids = CallIds(call.history)
-        self._reply = Reply()
+        self._reply = ReplyBuilder()
         self._slots: dict[int, Slot] = {}
         self._queue: deque[Event] = deque()
         self._stack = AsyncExitStack()
@@ -296,10 +296,10 @@ def _messages(call: Call, names: ToolNames) -> list[messages.ModelMessage]:
         sent.append(messages.ModelRequest(parts=[system]))
     for entry in prompt.entries:
         match entry:
-            case Said(parts=parts):
+            case ModelEntry(parts=parts):
                 said = [_said(part, names) for part in parts]
                 sent.append(messages.ModelResponse(parts=said))
-            case Answered(results=results):
+            case ResultsEntry(results=results):
                 returns = [
                     messages.ToolReturnPart(
                         tool_name=names.name(result.tool),
@@ -309,7 +309,7 @@ def _messages(call: Call, names: ToolNames) -> list[messages.ModelMessage]:
                     for result in results
                 ]
                 sent.append(messages.ModelRequest(parts=returns))
-            case Asked(parts=asked):
+            case UserEntry(parts=asked):
                 content = [_asked(part, call) for part in asked]
                 sent.append(messages.ModelRequest(parts=[messages.UserPromptPart(content=content)]))
     return sent

@@ -21,9 +21,16 @@ from holdfast.adapters.providers.content import (
     output_pieces,
 )
 from holdfast.adapters.providers.errors import filtered, from_event, incomplete, protocol
-from holdfast.adapters.providers.history import Answered, Asked, Entry, Said, is_ours, prompt_of
+from holdfast.adapters.providers.history import (
+    Entry,
+    ModelEntry,
+    ResultsEntry,
+    UserEntry,
+    is_ours,
+    prompt_of,
+)
 from holdfast.adapters.providers.names import CallIds, ToolNames
-from holdfast.adapters.providers.reply import Handlers, Reply, Slot, parsed_arguments
+from holdfast.adapters.providers.reply import Handlers, ReplyBuilder, Slot, parsed_arguments
 from holdfast.adapters.providers.shaping import (
     arguments_of,
     effort_of,
@@ -98,13 +105,13 @@ def _messages(entries: list[Entry], call: Call, dialect: str, names: ToolNames) 
     messages: list[Object] = []
     for entry in entries:
         match entry:
-            case Said(parts=parts):
+            case ModelEntry(parts=parts):
                 said = [_said(part, dialect, names) for part in parts]
                 messages.append({"role": "assistant", "content": said})
                 continue
-            case Answered(results=results):
+            case ResultsEntry(results=results):
                 content = [_result(result, call) for result in results]
-            case Asked(parts=asked):
+            case UserEntry(parts=asked):
                 content = [_piece(asked_pieces(part, call)) for part in asked]
         last = messages[-1] if messages else None
         if last is not None and last["role"] == "user":
@@ -209,10 +216,10 @@ def _starts_without_thinking(entries: list[Entry], dialect: str) -> bool:
     With a thinking budget the provider wants the open message to begin with its own thinking;
     there is none, so this call goes without.
     """
-    if len(entries) < 2 or type(entries[-1]) is not Answered:
+    if len(entries) < 2 or type(entries[-1]) is not ResultsEntry:
         return False
     said = entries[-2]
-    assert type(said) is Said
+    assert type(said) is ModelEntry
     first = said.parts[0]
     return not (type(first) is Reasoning and is_ours(first, dialect))
 
@@ -245,7 +252,7 @@ class AnthropicDecoder:
         self._dialect = endpoint.dialect
         self._names = ToolNames.of(call.tools)
         self._ids = CallIds(call.history)
-        self._reply = Reply()
+        self._reply = ReplyBuilder()
         self._blocks: dict[int, tuple[Slot | None, Object]] = {}
         self._started = 0
         self._response_id: str | None = None

@@ -20,9 +20,16 @@ from holdfast.adapters.providers.content import (
     output_text,
 )
 from holdfast.adapters.providers.errors import ProviderError, filtered, from_event, incomplete
-from holdfast.adapters.providers.history import Answered, Asked, Entry, Said, is_ours, prompt_of
+from holdfast.adapters.providers.history import (
+    Entry,
+    ModelEntry,
+    ResultsEntry,
+    UserEntry,
+    is_ours,
+    prompt_of,
+)
 from holdfast.adapters.providers.names import CallIds, ToolNames
-from holdfast.adapters.providers.reply import Reply, Slot, parsed_arguments
+from holdfast.adapters.providers.reply import ReplyBuilder, Slot, parsed_arguments
 from holdfast.adapters.providers.shaping import (
     arguments_of,
     effort_of,
@@ -85,11 +92,11 @@ def _messages(
     messages: list[Object] = []
     for entry in entries:
         match entry:
-            case Said(parts=parts):
+            case ModelEntry(parts=parts):
                 messages.append(_said(parts, endpoint, names))
-            case Answered():
+            case ResultsEntry():
                 messages += _answered(entry, call)
-            case Asked(parts=asked):
+            case UserEntry(parts=asked):
                 pieces = [asked_pieces(part, call) for part in asked]
                 messages.append({"role": "user", "content": _content(pieces)})
     return messages
@@ -125,7 +132,7 @@ def _called(call: ToolCall, block: Object | None, names: ToolNames) -> Object:
     return {"id": call.call_id, "type": "function", "function": function}
 
 
-def _answered(entry: Answered, call: Call) -> list[Object]:
+def _answered(entry: ResultsEntry, call: Call) -> list[Object]:
     messages: list[Object] = []
     pictures: list[Piece] = []
     for result in entry.results:
@@ -191,7 +198,7 @@ class ChatDecoder:
         self._done_ends = endpoint.quirks.done_ends
         self._names = ToolNames.of(call.tools)
         self._ids = CallIds(call.history)
-        self._reply = Reply()
+        self._reply = ReplyBuilder()
         self._speaking: Slot | None = None  # the text or reasoning under way
         self._speaking_as = ""
         self._details: list[Object] = []  # OpenRouter's form of reasoning

@@ -28,9 +28,16 @@ from holdfast.adapters.providers.errors import (
     incomplete,
     protocol,
 )
-from holdfast.adapters.providers.history import Answered, Asked, Entry, Said, is_ours, prompt_of
+from holdfast.adapters.providers.history import (
+    Entry,
+    ModelEntry,
+    ResultsEntry,
+    UserEntry,
+    is_ours,
+    prompt_of,
+)
 from holdfast.adapters.providers.names import CallIds, ToolNames
-from holdfast.adapters.providers.reply import Reply, Slot
+from holdfast.adapters.providers.reply import ReplyBuilder, Slot
 from holdfast.adapters.providers.shaping import (
     arguments_of,
     effort_of,
@@ -111,12 +118,12 @@ class _Contents:
         contents: list[Object] = []
         for entry in entries:
             match entry:
-                case Said(parts=said):
+                case ModelEntry(parts=said):
                     contents.append({"role": "model", "parts": self._said(said)})
                     continue
-                case Answered(results=results):
+                case ResultsEntry(results=results):
                     parts = [part for result in results for part in self._result(result)]
-                case Asked(parts=asked):
+                case UserEntry(parts=asked):
                     parts = [_piece(asked_pieces(part, self._call)) for part in asked]
             last = contents[-1] if contents else None
             if last is not None and last["role"] == "user":
@@ -229,7 +236,7 @@ class GeminiDecoder:
         self._dialect = endpoint.dialect
         self._names = ToolNames.of(call.tools)
         self._ids = CallIds(call.history)
-        self._reply = Reply()
+        self._reply = ReplyBuilder()
         self._speaking: Slot | None = None
         self._block: Object = {}
         self._code_id: CallId | None = None

@@ -19,9 +19,15 @@ from holdfast.adapters.providers.content import (
     output_pieces,
 )
 from holdfast.adapters.providers.errors import filtered, from_event, incomplete, protocol
-from holdfast.adapters.providers.history import Answered, Asked, Entry, Said, prompt_of
+from holdfast.adapters.providers.history import (
+    Entry,
+    ModelEntry,
+    ResultsEntry,
+    UserEntry,
+    prompt_of,
+)
 from holdfast.adapters.providers.names import CallIds, ToolNames
-from holdfast.adapters.providers.reply import Handlers, Reply, Slot, parsed_arguments
+from holdfast.adapters.providers.reply import Handlers, ReplyBuilder, Slot, parsed_arguments
 from holdfast.adapters.providers.shaping import (
     arguments_of,
     effort_of,
@@ -87,11 +93,11 @@ def _input(entries: list[Entry], call: Call, dialect: str, names: ToolNames) -> 
     items: list[Object] = []
     for entry in entries:
         match entry:
-            case Said(parts=parts):
+            case ModelEntry(parts=parts):
                 items += _said(parts, call, dialect, names)
-            case Answered(results=results):
+            case ResultsEntry(results=results):
                 items += [_result(result, call) for result in results]
-            case Asked(parts=asked):
+            case UserEntry(parts=asked):
                 content = [_piece(asked_pieces(part, call)) for part in asked]
                 items.append({"type": "message", "role": "user", "content": content})
     return items
@@ -200,7 +206,7 @@ class ResponsesDecoder:
         self._dialect = endpoint.dialect
         self._names = ToolNames.of(call.tools)
         self._ids = CallIds(call.history)
-        self._reply = Reply()
+        self._reply = ReplyBuilder()
         self._items: dict[int, Slot] = {}
         self._last_index = -1
         self._response_id: str | None = None
