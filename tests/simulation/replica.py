@@ -42,7 +42,8 @@ class Replica:
     def _assemble(self, name: str) -> Server:
         world = self.world
         port: Any = Ported(self.line, checks.FencedStore(world.store, world.problems))
-        self.bus = LossyBus(Engine(world.bus, self.line), BusOptions())
+        self.engine = Engine(world.bus, self.line)
+        self.bus = LossyBus(self.engine, BusOptions())
         models = RandomModels(world.outside, self.line, world.chance)
 
         @asynccontextmanager
@@ -79,8 +80,9 @@ class Replica:
 
     @property
     def speaks(self) -> bool:
-        """Whether what it publishes goes out at once."""
-        return self.bus._sending  # pyright: ignore[reportPrivateUsage]
+        """Whether a hint that it publishes is sent at once: its sender is connected, and no send
+        that stalled in the storm is in front of the hint."""
+        return self.engine.is_clear and self.bus._sending  # pyright: ignore[reportPrivateUsage]
 
     @property
     def polls(self) -> bool:

@@ -1,14 +1,20 @@
 """Seeds of rough weather over replicas as production builds them, and mutants that they notice."""
 
+import asyncio
 import os
 import subprocess
 import sys
+from uuid import UUID
 
 import pytest
 
+from holdfast.domain.ids import ChatId, Version
+from holdfast.ports.bus import Episode, LivePart
 from scripts.gate.canaries import SIMULATION
+from tests.simulation.loop import simulate
 from tests.simulation.mutants import MUTANTS, mutated
-from tests.simulation.world import run
+from tests.simulation.weather import BUS_TIMEOUT_S
+from tests.simulation.world import World, run
 from tests.support.tiers import set_seed, with_canary
 
 SEEDS = int(os.environ.get("HOLDFAST_SIMULATION_SEEDS", "200"))
@@ -20,9 +26,10 @@ MUTANT_SEEDS_MAX = 500
 ONCE_WRONG = {
     550: "a bus that hangs held back what was committed",
     7703: "an answer that stalled was still on its way when the storm was over",
+    108286: "a send that stalled in the storm held back the first hint of the calm",
 }
 """Seeds that found something. What a seed means changes with the simulation, so each of these has
-a test of its own, too (550: tests/unit/stream/test_patience.py)."""
+a test of its own, too (550: tests/unit/stream/test_patience.py; 108286: below)."""
 
 
 @pytest.mark.parametrize("bunch", range(BUNCHES))
@@ -37,6 +44,28 @@ def test_seeds_keep_every_promise(bunch: int) -> None:
 def test_a_seed_that_found_something_finds_nothing_any_more(seed: int) -> None:
     ran = run(seed)
     assert not ran.problems, str(ran)
+
+
+def test_replica_speaks_only_after_a_send_that_stalled_in_the_storm_has_failed() -> None:
+    async def story() -> None:
+        world = World(0)
+        world.weather.stalls = world.weather.bus_faults = 0.0
+        async with world.group:
+            replica = world.new_replica()
+            await asyncio.sleep(0.1)
+            assert replica.speaks
+            world.weather.stalls = 1.0
+            await replica.bus.append(
+                [LivePart(ChatId(UUID(int=1)), Episode(Version(1), 1), 1, b"")]
+            )
+            await asyncio.sleep(0.1)
+            world.weather.calm = True
+            assert not replica.speaks
+            await asyncio.sleep(BUS_TIMEOUT_S + 0.1)
+            assert replica.speaks
+            replica.server.drain()
+
+    simulate(story())
 
 
 def test_a_seed_replays_identically_in_another_process() -> None:

@@ -214,6 +214,13 @@ class Engine:
     def __init__(self, server: FakeBusServer, line: Line) -> None:
         self._server = server
         self._line = line
+        self._storm_trips = 0
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether no trip that began in the storm is still under way. A send that stalls holds back
+        the hints of the calm, until it fails after `BUS_TIMEOUT_S`."""
+        return self._storm_trips == 0
 
     @asynccontextmanager
     async def connect_sender(self) -> AsyncGenerator["_Sender"]:
@@ -233,8 +240,13 @@ class Engine:
         if self._line.process.dead:
             raise ConnectionError("nobody is there to connect")
         weather = self._line.weather
+        in_storm = not weather.calm
         fate = weather.fate()
-        await asyncio.sleep(min(fate.before_s, BUS_TIMEOUT_S))
+        self._storm_trips += in_storm
+        try:
+            await asyncio.sleep(min(fate.before_s, BUS_TIMEOUT_S))
+        finally:
+            self._storm_trips -= in_storm
         if fate.before_s > BUS_TIMEOUT_S or weather.strikes(weather.bus_faults):
             raise ConnectionError("no way")
         if self._line.process.dead:

@@ -1,18 +1,21 @@
 """Every provider fault as a turn on one replica, told to a reader on another."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from holdfast.bootstrap import Adapters
+from holdfast.domain.events import EventKind
 from holdfast.domain.ids import ChatId
 from holdfast.ports.bus import Bus, Hint
 from holdfast.ports.models import Ask, Models, ModelStream
+from holdfast_lab.chaos.faults.models.problems import retries_of
 from holdfast_lab.chaos.faults.models.turns import (
     DELAY_S_MAX,
+    LONG_S,
     Account,
     is_quick,
     play,
@@ -21,11 +24,19 @@ from holdfast_lab.chaos.faults.models.turns import (
 )
 from holdfast_lab.chaos.harness.people import OWNER
 from holdfast_lab.chaos.harness.simulator import simulator_process
+from holdfast_simulator.faults import Fault
 from tests.support.database import temporary_database
 from tests.support.replica import Elsewhere, Replicas, add_owners
 
 TOGETHER_MAX: Final = 32
 """Turns at once: who is too busy to listen is told where things stand, not how they got there."""
+
+LATECOMERS: Final = 2
+"""Readers that come during a long wait."""
+EARLY_S: Final = 0.005
+LATE_S: Final = 15.0
+"""How much later than promised things may happen, or be told: ten times the 1.5 s that a busy
+machine was allowed before."""
 
 
 class Attempts:
@@ -108,6 +119,36 @@ async def faulty_cell(template: str, folder: Path) -> AsyncGenerator[Replicas]:
     ):
         await add_owners(url, OWNER)
         yield Replicas(url, Elsewhere(simulator_url))
+
+
+def wait_problems(account: Account) -> Iterator[str]:
+    """What is shown is what is slept (L46), and that is what the provider asked for (L45). A wait
+    that the reader was not told of is compared with nothing; whether it may be missing, the check
+    of the retries says."""
+    retries = [told for told in account.told if told.kind == EventKind.RETRY]
+    if len(account.waits_s) != retries_of(account):
+        yield f"{len(account.waits_s)} waits were published, not {retries_of(account)}"
+        return
+    for told in retries:
+        number: int = told.data["attempt"]
+        if not 0 < number <= len(account.waits_s):
+            yield f"a wait after attempt {number}"
+            continue
+        delay_s, began_s = told.data["delay_ms"] / 1000, account.waits_s[number - 1]
+        hint_s = account.row.hint_s
+        slack_s = 2.0 if account.row.fault is Fault.RATE_LIMIT_DATE else 0.0  # whole seconds
+        longest_s = account.delay_s_max
+        if not max(hint_s - slack_s, longest_s / 2) <= delay_s <= max(hint_s, longest_s):
+            yield f"a delay of {delay_s} s"
+        slept_s = account.attempts_s[number] - began_s
+        if not delay_s - EARLY_S <= slept_s <= delay_s + LATE_S:
+            yield f"slept {slept_s:.3f} s, told {delay_s} s"
+        if not 0 <= told.at_s - began_s <= LATE_S:
+            yield f"told {told.at_s - began_s:.3f} s late"
+    if retries and account.row.hint_s >= LONG_S:
+        in_time = LATECOMERS - account.came_after
+        if account.latecomers != [retries[0].data] * in_time:
+            yield f"{in_time} readers that came during the wait were told {account.latecomers}"
 
 
 def _now_s() -> float:

@@ -15,19 +15,14 @@ from holdfast_lab.chaos.faults.models.problems import problems as told_problems
 from holdfast_lab.chaos.faults.models.turns import HURRIED, LONG_S, Account
 from holdfast_simulator.faults import Fault
 from tests.requirements import requirement
-from tests.support.fault_turns import faulty_cell, run
+from tests.support.fault_turns import faulty_cell, run, wait_problems
 
 WIRES_AGAIN = ("anthropic", "chat")
-EARLY_S = 0.005
 DELAY_S_MAX = 3.0
-"""A wait that is over before its reader hears of it is not told: longer than a busy machine is
-late."""
+"""A wait that is over before its reader hears of it is not told: so long that most are."""
 DEADLINE_S = 4.0
 """For the provider's answer. A busy machine must not miss it where the provider is at fault in
 another way."""
-LATE_S = 15.0
-"""How much later than promised things may happen, or be told: ten times the 1.5 s that a busy
-machine was allowed before."""
 
 
 def accounts() -> list[Account]:
@@ -54,6 +49,7 @@ async def test_every_fault_is_told_as_documented_on_another_replica(
     async with faulty_cell(template, tmp_path) as cell:
         await run(cell, every, delay_s_max=DELAY_S_MAX)
 
+    assert any(told.kind == EventKind.RETRY for account in every for told in account.told)
     wrong = [f"{account.name}: {problem}" for account in every for problem in problems(account)]
     assert not wrong, "\n".join(wrong)
 
@@ -61,25 +57,3 @@ async def test_every_fault_is_told_as_documented_on_another_replica(
 def problems(account: Account) -> Iterator[str]:
     yield from told_problems(account)
     yield from wait_problems(account)
-
-
-def wait_problems(account: Account) -> Iterator[str]:
-    """What is shown is what is slept (L46), and that is what the provider asked for (L45)."""
-    retries = [told for told in account.told if told.kind == EventKind.RETRY]
-    if len(account.waits_s) != len(retries):
-        yield f"{len(account.waits_s)} waits were published"
-        return
-    for number, told in enumerate(retries):
-        delay_s = told.data["delay_ms"] / 1000
-        hint_s = account.row.hint_s
-        slack_s = 2.0 if account.row.fault is Fault.RATE_LIMIT_DATE else 0.0  # whole seconds
-        longest_s = account.delay_s_max
-        if not max(hint_s - slack_s, longest_s / 2) <= delay_s <= max(hint_s, longest_s):
-            yield f"a delay of {delay_s} s"
-        slept_s = account.attempts_s[number + 1] - account.waits_s[number]
-        if not delay_s - EARLY_S <= slept_s <= delay_s + LATE_S:
-            yield f"slept {slept_s:.3f} s, told {delay_s} s"
-        if not 0 <= told.at_s - account.waits_s[number] <= LATE_S:
-            yield f"told {told.at_s - account.waits_s[number]:.3f} s late"
-    if account.row.hint_s >= LONG_S and account.latecomers != [retries[0].data] * 2:
-        yield f"who came during the wait was told {account.latecomers}"

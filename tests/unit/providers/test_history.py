@@ -230,6 +230,21 @@ def test_a_reply_that_was_cut_is_continued_by_asking_and_stays_so_in_later_promp
     ]
 
 
+@pytest.mark.requirement("L28")
+@pytest.mark.parametrize("wire", WIRE_NAMES)
+def test_reply_without_parts_is_not_sent(wire: str) -> None:
+    """A model that is asked to go on from an answer that was whole says nothing more. Providers
+    refuse a message without content, and the chat with it."""
+    asked, cut = user("Count"), assistant(Text("One, two."), ending=Ending.CUT)
+
+    for rest in (assistant(), assistant(ending=Ending.CUT), assistant(ending=Ending.PAUSED)):
+        assert next_request(wire, [asked, cut, rest]) == next_request(wire, [asked, cut])
+        assert next_request(wire, [asked, cut, rest, user("Thanks")]) == next_request(
+            wire, [asked, cut, user("Thanks")]
+        )
+    assert next_request(wire, [asked, assistant()]) == next_request(wire, [asked])
+
+
 def test_every_prompt_begins_with_the_user() -> None:
     assert texts(entries(assistant(Text("Hello")), user("Hi"))[0]) == [CONTINUE]
 

@@ -1,7 +1,7 @@
 """PostgreSQL is stopped as a crash would stop it, again and again, while people talk.
 
-A client whose message was accepted finds it afterwards, once and in its place; a client without an
-answer asks again with the same key.
+A client whose message was accepted finds it afterwards, once, in its place and with one whole
+answer; a client whose request was not answered sends it again with the same key.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from holdfast.bootstrap.server import as_they_are
 from holdfast.chats.create import create
 from holdfast.chats.send import send
 from holdfast.domain.ids import ChatId, ClientKey
-from holdfast.domain.messages import Message, Role
+from holdfast.domain.messages import Ending, Message, MessageBody, Role
 from holdfast.domain.parts import Text
 from holdfast.ports.store import IdempotencyKey
 from holdfast_lab.chaos.attack import Found, Order
@@ -102,7 +102,8 @@ async def _check(place: Cell, talk: Talk, found: Found) -> None:
 
 
 def differences(history: list[Message], taken: list[str], answer: str) -> Iterator[str]:
-    """Between a history and what its person was told is taken, by first words and in order."""
+    """Between a history and the messages that were taken, by first words and in order; and between
+    the answers and what the model says."""
     said = [_text(message).split()[0] for message in history if message.body.role is Role.USER]
     if said != taken:
         lost, doubled = set(taken) - set(said), len(said) - len(set(said))
@@ -112,9 +113,36 @@ def differences(history: list[Message], taken: list[str], answer: str) -> Iterat
             yield f"{doubled} messages doubled, of {said}"
         if not (lost or doubled):
             yield f"messages out of order, or never taken: {said} instead of {taken}"
+    unasked, *answered = _answers(history)
+    if unasked:
+        yield f"answers before the first message: {unasked}"
+    for answers in answered:
+        if answers != [answer]:
+            yield f"a message is answered by {answers} instead of by what the model said"
+
+
+def _answers(history: list[Message]) -> list[list[str]]:
+    """The answers before the first user message, and those to each user message, in order.
+
+    An outage that is longer than the lease costs a worker its chats. Its successor keeps the words
+    that readers were shown as a message of their own, and the model goes on in the next message
+    (ADR 0040), with nothing if the words were whole: all of these are one answer.
+    """
+    answers: list[list[str]] = [[]]
+    goes_on = False
     for message in history:
-        if message.body.role is Role.ASSISTANT and _text(message) != answer:
-            yield f"an answer is not what the model said: {_text(message)!r}"
+        if message.body.role is Role.USER:
+            answers.append([])
+            goes_on = False
+        elif message.body.role is Role.ASSISTANT:
+            begun = answers[-1].pop() if goes_on else ""
+            answers[-1].append(begun + _text(message))
+            goes_on = _keeps_lost_words(message.body)
+    return answers
+
+
+def _keeps_lost_words(body: MessageBody) -> bool:
+    return body.ending is Ending.CUT and body.takeover is not None and body.takeover.kept
 
 
 def _text(message: Message) -> str:

@@ -11,6 +11,7 @@ from holdfast.domain.events import EventKind, is_shown, message_json
 from holdfast.domain.messages import Ending, Role
 from holdfast.domain.parts import Text
 from holdfast_lab.chaos.faults.models.outcomes import ODD, RACING, kept
+from holdfast_lab.chaos.faults.models.skips import skipped_retries
 from holdfast_lab.chaos.faults.models.turns import ATTEMPTS_MAX, Account
 
 
@@ -33,6 +34,7 @@ def fails(account: Account) -> bool:
 
 def order_problems(account: Account) -> Iterator[str]:
     """Parts belong to the attempt that was announced, and are taken back before the next (L53)."""
+    skipped = skipped_retries(account.told, retries_of(account))
     attempt, shown, before = 0, 0, ""
     for told in account.told:
         match told.kind:
@@ -45,7 +47,8 @@ def order_problems(account: Account) -> Iterator[str]:
                     yield "nothing was taken back"
                 shown = 0
             case EventKind.STATUS:
-                if told.data["attempt"] != attempt and shown:
+                # Skipped together with its retry: then the first part of the next attempt does it.
+                if told.data["attempt"] != attempt and shown and attempt not in skipped:
                     yield f"{shown} parts of attempt {attempt} stay when another begins"
                 attempt = told.data["attempt"]
             case _:
@@ -58,14 +61,17 @@ def order_problems(account: Account) -> Iterator[str]:
 
 
 def retry_problems(account: Account) -> Iterator[str]:
-    """As many attempts as are documented, each with the reason for the one before."""
+    """As many attempts as are documented, each with the reason for the one before. Only a retry
+    that the reader's cursors show to be skipped may be missing."""
     retries = [told for told in account.told if told.kind == EventKind.RETRY]
-    if len(retries) != retries_of(account):
-        yield f"{len(retries)} retries, not {retries_of(account)}"
-    for number, told in enumerate(retries, 1):
+    documented = retries_of(account)
+    skipped = skipped_retries(account.told, documented)
+    after = [told.data["attempt"] for told in retries]
+    wanted = [number for number in range(1, documented + 1) if number not in skipped]
+    if after != wanted:
+        yield f"{len(after)} retries: after the attempts {after}, not {wanted}"
+    for told in retries:
         yield from error_problems(account, told.data["error"])
-        if told.data["attempt"] != number:
-            yield f"retry {number} says attempt {told.data['attempt']}"
 
 
 def error_problems(account: Account, error: dict[str, Any]) -> Iterator[str]:

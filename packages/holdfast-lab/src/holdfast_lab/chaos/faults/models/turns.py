@@ -1,7 +1,7 @@
 """A turn under a fault, driven by a worker and told to a reader on another replica."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import uuid4
@@ -76,9 +76,12 @@ def settings_of(simulator: str, delay_s_max: float = DELAY_S_MAX) -> dict[str, A
 
 @dataclass(frozen=True, slots=True)
 class Told:
+    """One event, as a reader got it."""
+
     kind: str
     data: dict[str, Any]
     at_s: float
+    cursor: Cursor | None = None
 
 
 @dataclass(eq=False)
@@ -91,7 +94,6 @@ class Account:
     delay_s_max: float = DELAY_S_MAX
     chat: Chat | None = None
     told: list[Told] = field(default_factory=list[Told])
-    cursors: list[str] = field(default_factory=list[str])
     view: ChatView = EMPTY
     stored: Sequence[Message] = ()
     token: str = field(default_factory=lambda: uuid4().hex)
@@ -99,7 +101,9 @@ class Account:
     waits_s: list[float] = field(default_factory=list[float])
     attempts_s: list[float] = field(default_factory=list[float])
     latecomers: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
-    """The retry, as readers were told it who came during the wait."""
+    """The retry, as readers were told it that came during the wait."""
+    came_after: int = 0
+    """Readers that were to come during the wait, and came when the next attempt had begun."""
 
     @property
     def name(self) -> str:
@@ -114,8 +118,8 @@ class Account:
 
     def take(self, event: StreamEvent) -> None:
         wire = WireEvent.from_bytes(event.json())
-        self.told.append(Told(wire.kind, wire.data, _now_s()))
-        self.cursors += [wire.cursor] if wire.cursor else []
+        cursor = Cursor.parse(wire.cursor) if wire.cursor else None
+        self.told.append(Told(wire.kind, wire.data, _now_s(), cursor))
         self.view = reduce(self.view, wire)
 
 
@@ -159,7 +163,7 @@ async def play(server: Server, account: Account) -> ChatId:
         async for event in events:
             account.take(event)
             if event.kind is EventKind.RETRY and row.hint_s >= LONG_S:
-                await _come_late(hub, chat_id, account)
+                await _come_late(hub, chat_id, account, orjson.loads(event.data)["attempt"])
             if account.ended:
                 break
     account.chat = await _at_rest(server, chat_id)
@@ -178,14 +182,29 @@ async def _at_rest(server: Server, chat_id: ChatId) -> Chat:
             await asyncio.sleep(0.02)
 
 
-async def _come_late(hub: Hub, chat_id: ChatId, account: Account) -> None:
-    """One that knows nothing, and one that lost its connection before the wait began."""
-    for after in (None, Cursor.parse(account.cursors[0])):
-        async with asyncio.timeout(5), hub.follow(chat_id, after) as events:
-            async for event in events:
-                if event.kind is EventKind.RETRY:
-                    account.latecomers.append(orjson.loads(event.data))
-                    break
+async def _come_late(hub: Hub, chat_id: ChatId, account: Account, attempt: int) -> None:
+    """Two readers come during the wait after this attempt: one that knows nothing, and one that
+    lost its connection before the wait began."""
+    lost = next(told.cursor for told in account.told if told.cursor is not None)
+    for after in (None, lost):
+        async with hub.follow(chat_id, after) as events:
+            await _hear_retry(events, account, attempt)
+
+
+async def _hear_retry(events: AsyncIterator[StreamEvent], account: Account, attempt: int) -> None:
+    """Until the retry is told, or the next attempt. A reader whose first status is of the next
+    attempt came after the wait: the machine was busy. Each other reader must be told the retry."""
+    in_time = False
+    async for event in events:
+        data = orjson.loads(event.data)
+        if event.kind is EventKind.RETRY:
+            account.latecomers.append(data)
+            return
+        if event.kind is EventKind.STATUS:
+            if data["attempt"] != attempt:
+                account.came_after += not in_time
+                return
+            in_time = True
 
 
 def _now_s() -> float:
