@@ -50,7 +50,7 @@ class Feed:
         self._lock = asyncio.Lock()
         self._opening = Opening(chat_id)
         self._progress = FeedProgress(self.log)
-        self._early = ReorderBuffer(sources)
+        self._early = ReorderBuffer(sources.later, options.poll_grace_s)
         self._cache = SnapshotCache()
         self._reads = ChatReads(chat_id, sources, self._cache)
         self._catch_up = CatchUp(sources, self._reads, self._progress, self._cache, self._lock)

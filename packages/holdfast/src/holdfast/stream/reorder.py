@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.ports.bus import Hint, LivePart
-from holdfast.stream.sources import Sources
+from holdfast.stream.sources import Later
 
 if TYPE_CHECKING:
     from asyncio import TimerHandle
@@ -19,12 +19,13 @@ EARLY_MAX: Final = 64
 
 
 class ReorderBuffer:
-    __slots__ = ("_from", "_news", "_timer")
+    __slots__ = ("_grace_s", "_later", "_news", "_timer")
 
-    def __init__(self, sources: Sources) -> None:
-        self._from = sources
+    def __init__(self, later: Later, grace_s: float) -> None:
+        self._later = later
+        self._grace_s = grace_s
         self._news: list[Hint | LivePart] = []
-        self._timer: "TimerHandle | None" = None
+        self._timer: TimerHandle | None = None
 
     def __len__(self) -> int:
         return len(self._news)
@@ -32,13 +33,13 @@ class ReorderBuffer:
     def keep(self, news: Hint | LivePart, overdue: Callable[[], Coroutine[Any, Any, None]]) -> bool:
         """Hold this until the news before it arrives. False: the buffer is full.
 
-        `overdue` runs when the oldest news has waited for the grace period of the poll.
+        `overdue` runs when the oldest news has waited for the grace period.
         """
         if len(self._news) >= EARLY_MAX:
             return False
         self._news.append(news)
         if self._timer is None:
-            self._timer = self._from.later(self._from.options.poll_grace_s, overdue)
+            self._timer = self._later(self._grace_s, overdue)
         return True
 
     def ready(self, is_ahead: Callable[[Hint | LivePart], bool]) -> Iterator[Hint | LivePart]:
