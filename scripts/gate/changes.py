@@ -100,7 +100,8 @@ PROTECTED: Final = (
                 f"{SRC}/adapters/postgres/history.py",
                 f"{SRC}/domain/heads.py",
             ),
-            *(f"{SRC}/chats/queue.py", f"{SRC}/stream/chat_reads.py", f"{SRC}/turn/reading.py"),
+            *(f"{SRC}/stream/chat_reads.py", f"{SRC}/stream/snapshot_cache.py"),
+            *(f"{SRC}/chats/queue.py", f"{SRC}/turn/reading.py"),
             *(f"{SRC}/worker/acquirer.py", f"{SRC}/api/streams.py"),
             *(f"{LAB}/chaos/faults/limits/{name}.py" for name in ("beside", "flood", "whales")),
         ),
@@ -204,7 +205,8 @@ PROTECTED: Final = (
     Protected(
         slow("sdk", "tests/integration/client"),
         (
-            *(f"{CLIENT}/*", f"{SRC}/stream/feed.py", f"{SRC}/api/streaming.py"),
+            *(f"{CLIENT}/*", f"{SRC}/api/streaming.py"),
+            *(f"{SRC}/stream/{name}.py" for name in ("feed", "catch_up", "progress", "reorder")),
             "tests/integration/client/*",
         ),
     ),

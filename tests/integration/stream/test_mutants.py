@@ -8,9 +8,11 @@ import pytest
 from holdfast.domain.commands import CommitStep, FinishTurn, SendMessage
 from holdfast.domain.events import EventKind
 from holdfast.ports.bus import Bus
+from holdfast.stream.catch_up import CatchUp
 from holdfast.stream.cursor import Cursor
 from holdfast.stream.feed import Feed
 from holdfast.stream.follower import Follower
+from holdfast.stream.progress import FeedProgress
 from tests.requirements import requirement
 from tests.support.builders import reply, user
 from tests.support.buses import until
@@ -187,9 +189,10 @@ def any_part(self: Any, said: Any) -> Any:
 
 
 async def any_number(self: Any, part: Any) -> None:
-    if part.episode == self._episode and not self._spent:
-        self._say(part)
-        self._wake()
+    known = self._progress
+    if part.episode == known.episode and not known.spent:
+        known.add_part(part)
+        known.waiters.wake()
 
 
 def any_history(self: Any, history_stamp: Any) -> bool:
@@ -202,10 +205,10 @@ def another_version(self: Any, chat: Any) -> bool:
 
 MUTANTS: dict[str, list[tuple[type, str, Any]]] = {
     "subscribe after the snapshot": [(Feed, "run", late_run)],
-    "no gap filling": [(Feed, "_fill", no_fill), (Follower, "_listen_again", no_listening)],
+    "no gap filling": [(CatchUp, "fill", no_fill), (Follower, "_listen_again", no_listening)],
     "no dropping by number": [(Feed, "_hear_part", any_number), (Follower, "_part", any_part)],
     "cursors without a stamp": [(Cursor, "may_be_of", any_history)],
-    "feeds without a stamp": [(Feed, "_stands_elsewhere", another_version)],
+    "feeds without a stamp": [(FeedProgress, "stands_elsewhere", another_version)],
 }
 
 

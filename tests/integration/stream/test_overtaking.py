@@ -9,7 +9,8 @@ from holdfast.chats.ledger import Ledger
 from holdfast.domain.chat import Chat
 from holdfast.domain.commands import CommitStep, FinishTurn, SendMessage
 from holdfast.ports.bus import Hint, News
-from holdfast.stream.feed import EARLY_MAX, Feed
+from holdfast.stream.feed import Feed
+from holdfast.stream.reorder import EARLY_MAX
 from tests.requirements import requirement
 from tests.support.builders import reply, user
 from tests.support.order import check_order

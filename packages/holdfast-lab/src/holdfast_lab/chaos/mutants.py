@@ -154,7 +154,7 @@ def _each_for_itself() -> None:
 
     async def anew(self: Any, cursor: Any) -> Any:
         async with self._lock:
-            return await self._refresh(), self.log.enter()
+            return await self._catch_up.refresh(), self.log.enter()
 
     Feed.enter = anew
 

@@ -3,7 +3,13 @@
     hub         every reader of this process; the safety poll; opens and closes feeds
     poll_reads  the reads that the safety poll starts: one per chat, bounded
     feed        one watched chat: subscribe, read, tail; hints and parts become log entries
+    progress    how far a feed has delivered its chat
+    reorder     news that arrived at a feed before the news that it follows
+    catch_up    brings a feed to what the store and the live log hold
+    retry       when a feed may try a failed read again
+    opening     the first read of a feed, for which its readers wait
     chat_reads  what readers need of one chat, from the store and the live log
+    snapshot_cache  what readers that enter a chat at the same time share
     log         what was told of a chat lately: one, bounded, shared by all its readers
     follower    one reader: a position in the log, and what it knows already
     bundle      a commit, or many, or a snapshot, as events in order

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import Final
 
 from holdfast.domain.chat import Chat
 from holdfast.domain.errors import ChatNotFound, Unavailable
@@ -12,23 +11,16 @@ from holdfast.ports.history import Changes
 from holdfast.stream import bundle as bundles
 from holdfast.stream.bundle import Bundle
 from holdfast.stream.cursor import Cursor
+from holdfast.stream.log import EncodedPart
+from holdfast.stream.snapshot_cache import SnapshotCache
 from holdfast.stream.sources import Sources
-
-SNAPSHOT_KEPT_S: Final = 1.0
 
 
 class ChatReads:
-    def __init__(self, chat_id: ChatId, sources: Sources) -> None:
+    def __init__(self, chat_id: ChatId, sources: Sources, cache: SnapshotCache) -> None:
         self.chat_id = chat_id
         self._from = sources
-        self._closed = False
-        self._snapshot: Bundle | None = None
-        self._forgetting: asyncio.TimerHandle | None = None
-        self._snapshot_lock = asyncio.Lock()
-
-    def close(self) -> None:
-        self._closed = True
-        self._forget_snapshot()
+        self._cache = cache
 
     async def load(self) -> Chat:
         self._from.counters.reads += 1
@@ -72,23 +64,17 @@ class ChatReads:
         whole = await read(Version(after.version - 1))
         return None if whole is None else bundles.with_hidden_of(whole, changes)
 
-    async def snapshot(self, chat: Chat) -> Bundle:
-        """The end of the history and the state, as these facts have them."""
+    async def bundle_for(self, cursor: Cursor | None, chat: Chat) -> Bundle:
+        """What brings a reader from its cursor to these facts."""
+        if cursor is not None and cursor.is_known_to(chat):
+            if cursor.version == chat.version and cursor.place is None:
+                return bundles.of_nothing(chat)
+            missed = await self.missed(chat, cursor)
+            if missed is not None:
+                return missed
+        # The end of the history and the state, as these facts have them.
         self._from.counters.snapshots += 1
-        async with self._snapshot_lock:
-            # Who comes at about the same time shares it; then it is gone.
-            snapshot = self._snapshot
-            if snapshot is None or (snapshot.version, snapshot.stamp) != (chat.version, chat.stamp):
-                snapshot = self._snapshot = await self._read_snapshot(chat)
-                if self._forgetting is None and not self._closed:
-                    loop = asyncio.get_running_loop()
-                    self._forgetting = loop.call_later(SNAPSHOT_KEPT_S, self._forget_snapshot)
-            return snapshot
-
-    def _forget_snapshot(self) -> None:
-        if self._forgetting is not None:
-            self._forgetting.cancel()
-        self._snapshot = self._forgetting = None
+        return await self._cache.snapshot(chat, self._read_snapshot)
 
     async def _read_snapshot(self, chat: Chat) -> Bundle:
         options = self._from.options
@@ -115,3 +101,14 @@ class ChatReads:
                 return await self._from.bus.read_live(self.chat_id, episode, seq)
         except TimeoutError as late:
             raise Unavailable("the bus did not say in time what was said") from late
+
+    async def said_since(self, episode: Episode, seq: int) -> tuple[list[EncodedPart], bool]:
+        """The parts after a number, as many as a reader may hold, and whether there are more."""
+        said: list[EncodedPart] = []
+        size = 0
+        for part in await self.live(episode, seq):
+            if size > self._from.options.parts_bytes_max:
+                return said, True
+            said.append(EncodedPart.of(part))
+            size += said[-1].weight
+        return said, False

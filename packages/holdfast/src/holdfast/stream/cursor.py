@@ -18,6 +18,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from holdfast.domain.chat import Chat
 from holdfast.domain.ids import NO_STAMP, Version, VersionStamp
 
 _NUMBER: Final = "(0|[1-9][0-9]{0,%d})"
@@ -75,3 +76,11 @@ class Cursor:
         """Whether its reader saw the history with this stamp, as far as both are known (L146)."""
         stamp = shortened(history_stamp)
         return NO_STAMP in (self.stamp, stamp) or self.stamp == stamp
+
+    def is_known_to(self, chat: Chat) -> bool:
+        """Whether a feed with these facts may have written it; else its reader begins anew (R8)."""
+        if self.version > chat.version:
+            return False
+        if chat.history_version > self.version:
+            return True  # as far as the facts tell; what is read of the history tells the rest
+        return self.attempt <= chat.attempt and self.may_be_of(chat.history_stamp)

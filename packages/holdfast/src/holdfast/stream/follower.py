@@ -16,8 +16,8 @@ from holdfast.stream.bundle import ENDS_PREVIEW, Bundle, BundleEvent, preview_re
 from holdfast.stream.cursor import Cursor, shortened
 from holdfast.stream.events import LAGGED, PING, StreamEvent
 from holdfast.stream.failures import log_failure
-from holdfast.stream.feed import Feed, FeedPart
-from holdfast.stream.log import EncodedPart
+from holdfast.stream.feed import Feed
+from holdfast.stream.log import EncodedPart, FeedPart
 from holdfast.stream.options import HubOptions, StreamCounters
 
 _LOG: Final = logging.getLogger(__name__)

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TypeAlias
 
-from holdfast.ports.bus import Episode
+from holdfast.domain.ids import Version
+from holdfast.ports.bus import Episode, LivePart
 from holdfast.stream.bundle import Bundle
+from holdfast.stream.events import StreamEvent, part_data
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +25,23 @@ class EncodedPart:
     seq: int
     data: bytes
 
+    @classmethod
+    def of(cls, part: LivePart) -> "EncodedPart":
+        return cls(part.episode, part.seq, part_data(part))
+
     @property
     def weight(self) -> int:
         return 120 + len(self.data)
+
+
+@dataclass(frozen=True, slots=True)
+class FeedPart:
+    """A part, and the event made of it for a reader at this version."""
+
+    said: EncodedPart
+    version: Version
+    stamp: int
+    event: StreamEvent
 
 
 Item: TypeAlias = Bundle | EncodedPart
