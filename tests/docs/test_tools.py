@@ -6,7 +6,7 @@ import pytest
 
 from holdfast.domain.ids import CallId
 from holdfast.domain.parts import ToolCall
-from holdfast.ports.tools import Run, ToolOutput
+from holdfast.ports.tools import Run, ToolContext, ToolOutput
 from holdfast.tools.toolbox import Combined
 from tests.docs import pages
 from tests.support.builders import a_chat
@@ -29,7 +29,7 @@ def example() -> Any:
 async def test_the_tool_of_the_page_runs_beside_others(word: str, output: ToolOutput) -> None:
     call = ToolCall(CallId("c"), "look_up", {"word": word})
     chat = a_chat()
-    async with Combined(example()).open(chat) as toolbox:
+    async with Combined(example()).open(ToolContext(chat)) as toolbox:
         assert "look_up" in toolbox.specs
         said: list[str] = []
         assert await toolbox.run(Run(chat=chat, call=call, key="1.c", emit=said.append)) == output

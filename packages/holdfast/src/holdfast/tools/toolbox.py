@@ -5,8 +5,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from holdfast.domain.chat import Chat, OpenCall
-from holdfast.ports.tools import Run, Toolbox, ToolOutput, Tools, ToolSpec
+from holdfast.domain.chat import OpenCall
+from holdfast.ports.tools import Run, Toolbox, ToolContext, ToolOutput, Tools, ToolSpec
 
 Runner: TypeAlias = Callable[[Run], Awaitable[ToolOutput]]
 
@@ -26,10 +26,14 @@ class Functions:
         self._runners = {function.spec.name: function.run for function in functions}
         self.specs: Mapping[str, ToolSpec] = {f.spec.name: f.spec for f in functions}
         assert len(self.specs) == len(functions), "two tools of one name"
+        self.names = frozenset(self.specs)
         self.place: str | None = None
 
     @asynccontextmanager
-    async def open(self, chat: Chat) -> AsyncGenerator[Toolbox]:  # noqa: ARG002 - the port's
+    async def open(
+        self,
+        context: ToolContext,  # noqa: ARG002 - the port's
+    ) -> AsyncGenerator[Toolbox]:
         yield self
 
     async def sections(self) -> Sequence[str]:
@@ -48,10 +52,14 @@ class Combined:
     def __init__(self, *tools: Tools) -> None:
         self._tools = tools
 
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset[str]().union(*(tools.names for tools in self._tools))
+
     @asynccontextmanager
-    async def open(self, chat: Chat) -> AsyncGenerator[Toolbox]:
+    async def open(self, context: ToolContext) -> AsyncGenerator[Toolbox]:
         async with AsyncExitStack() as stack:
-            boxes = [await stack.enter_async_context(tools.open(chat)) for tools in self._tools]
+            boxes = [await stack.enter_async_context(tools.open(context)) for tools in self._tools]
             yield _CombinedToolbox(boxes)
 
 

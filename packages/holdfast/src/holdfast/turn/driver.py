@@ -35,7 +35,7 @@ from holdfast.ports.bus import Bus
 from holdfast.ports.clock import Clock
 from holdfast.ports.models import Models
 from holdfast.ports.org_settings import CurrentSettings, NothingSet
-from holdfast.ports.tools import Toolbox, Tools
+from holdfast.ports.tools import Toolbox, ToolContext, Tools
 from holdfast.turn.commits import Commits, Moved
 from holdfast.turn.counters import TurnCounters
 from holdfast.turn.generate import Generation
@@ -281,7 +281,7 @@ class Driver:
         """Opened when first needed, closed with the turn."""
         opened = turn.tools
         if opened.toolbox is None:
-            opening = self._tools.open(turn.chat)
+            opening = self._tools.open(ToolContext(turn.chat))
             opened.toolbox = await opening.__aenter__()
             opened.stack.push_async_callback(self._close, opening)
         return opened.toolbox
