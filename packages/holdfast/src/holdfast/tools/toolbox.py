@@ -59,20 +59,28 @@ class Combined:
     @asynccontextmanager
     async def open(self, context: ToolContext) -> AsyncGenerator[Toolbox]:
         async with AsyncExitStack() as stack:
-            boxes = [await stack.enter_async_context(tools.open(context)) for tools in self._tools]
+            boxes = [
+                (tools.names, await stack.enter_async_context(tools.open(context)))
+                for tools in self._tools
+            ]
             yield _CombinedToolbox(boxes)
 
 
 class _CombinedToolbox:
-    def __init__(self, boxes: Sequence[Toolbox]) -> None:
-        self._boxes = boxes
+    """`boxes`: with the names that their sources reserve."""
+
+    def __init__(self, boxes: Sequence[tuple[frozenset[str], Toolbox]]) -> None:
+        self._boxes = [box for _, box in boxes]
         self._owners: dict[str, Toolbox] = {}
         self.specs: dict[str, ToolSpec] = {}
-        for box in boxes:
+        for box in self._boxes:
             for name, spec in box.specs.items():
                 if name not in self.specs:
                     self.specs[name] = spec
                     self._owners[name] = box
+        # A tool that is not offered now may have been offered to the worker that started a call.
+        self._stoppers = {name: box for names, box in reversed(boxes) for name in names}
+        self._stoppers |= self._owners
 
     @property
     def place(self) -> str | None:
@@ -85,5 +93,5 @@ class _CombinedToolbox:
         return await self._owners[run.call.tool].run(run)
 
     async def stop(self, call: OpenCall) -> None:
-        if call.tool in self._owners:
-            await self._owners[call.tool].stop(call)
+        if call.tool in self._stoppers:
+            await self._stoppers[call.tool].stop(call)

@@ -282,7 +282,7 @@ class Driver:
         opened = turn.tools
         if opened.toolbox is None:
             opening = self._tools.open(ToolContext(turn.chat))
-            opened.toolbox = await opening.__aenter__()
+            opened.toolbox = await _entered(turn, opening)
             opened.stack.push_async_callback(self._close, opening)
         return opened.toolbox
 
@@ -321,6 +321,29 @@ class Driver:
         except Exception:
             log.exception("turn: partial reply of chat %s could not be saved", turn.chat.chat_id)
             return await self._commits.commit(turn, Fail(OUR_FAULT))
+
+
+async def _entered(turn: Turn, opening: AbstractAsyncContextManager[Toolbox]) -> Toolbox:
+    """Raises `Moved` if a nudge comes first: an interrupt does not wait for a source that hangs."""
+    if turn.interrupting or turn.nudges.leaving:
+        return await opening.__aenter__()  # to stop calls, or to hand them over
+
+    async def cut_off() -> None:
+        await turn.nudges.wait()
+        scope.reschedule(asyncio.get_running_loop().time())
+
+    scope = asyncio.timeout(None)  # a cancel scope: the task that opens a toolbox also closes it
+    try:
+        async with scope:
+            watching = turn.tools.group.create_task(cut_off())
+            try:
+                return await opening.__aenter__()
+            finally:
+                watching.cancel()
+    except TimeoutError:
+        if scope.expired():
+            raise Moved from None
+        raise
 
 
 def _inherited(turn: Turn) -> tuple[OpenCall, ...]:
