@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 from holdfast.domain.chat import Status
 from holdfast.domain.messages import Ending
-from holdfast.ports.tools import Toolbox, ToolContext
+from holdfast.ports.tools import Effect, Toolbox, ToolContext
 from holdfast.tools.isolated import Isolated, SourceCounters
 from holdfast.tools.toolbox import Combined, Functions
 from tests.requirements import requirement
@@ -18,8 +18,9 @@ from tests.support.stage import Effects, Stage, driving, staged, until
 class Hanging:
     """A source that hangs when it is opened, until `gate` is set."""
 
-    def __init__(self) -> None:
+    def __init__(self, toolbox: Functions | None = None) -> None:
         self.names = frozenset({"far"})
+        self._toolbox = toolbox or Functions()
         self.gate = asyncio.Event()
         self.openings = 0
         self.hanging = 0
@@ -32,7 +33,7 @@ class Hanging:
             await self.gate.wait()
         finally:
             self.hanging -= 1
-        yield Functions()
+        yield self._toolbox
 
 
 class Refusing:
@@ -98,6 +99,31 @@ async def test_worker_that_stops_does_not_wait_for_a_source_that_hangs() -> None
             nudges.let_go()
         assert task.result().worker_id == chat.worker_id
     assert (source.openings, source.hanging) == (1, 0)
+
+
+async def test_worker_that_stops_opens_once_more_to_hand_over_calls() -> None:
+    effects = Effects(gated=("far",))
+    source = Hanging(Functions(effects.tool("far", Effect.REPEATABLE)))
+    source.gate.set()
+    tools = Combined(Isolated("faraway", source, SourceCounters(), timeout_s=3600.0))
+    async with staged(calls("far"), tools=tools) as stage:
+        chat = await stage.world.running(user())
+        async with driving(stage, chat) as (task, _):
+            await until(lambda: effects.running == 1)
+            task.cancel()
+        source.gate.clear()
+        source.openings = 0
+        taken = await stage.again(stage.now(chat))
+        async with driving(stage, taken) as (task, nudges):
+            await until(lambda: source.hanging == 1)
+            nudges.let_go()
+            await until(lambda: source.openings == 2)
+            for _ in range(100):
+                await asyncio.sleep(0)
+            assert (source.openings, source.hanging) == (2, 1)
+            source.gate.set()
+        assert [call.tool for call in task.result().open_calls] == ["far"]
+        assert stage.counters.bugs == 0
 
 
 async def test_rumour_while_a_source_opens_only_opens_it_again() -> None:
