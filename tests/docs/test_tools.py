@@ -1,24 +1,37 @@
 """The example of the page about tools, as it stands there."""
 
-from typing import Any
+import tomllib
 
 import pytest
 
+from holdfast.bootstrap.adapters import tools_of
 from holdfast.domain.ids import CallId
 from holdfast.domain.parts import ToolCall
-from holdfast.ports.tools import Run, ToolOutput
-from holdfast.tools.toolbox import Combined
+from holdfast.ports.tools import Run, ToolContext, ToolOutput
+from holdfast.telemetry.metrics import Metrics
+from holdfast.tools.installed import GROUP
 from tests.docs import pages
 from tests.support.builders import a_chat
+from tests.support.doubles import HandClock
+from tests.support.packages import Install
+from tests.support.packages import install as install
 
 
-def example() -> Any:
+def block(language: str) -> str:
     page = (pages.DOCS / "how-to" / "write-a-tool.md").read_text()
-    made: dict[str, Any] = {}
-    exec(page.split("```python\n")[1].split("```")[0], made)
-    return made["TOOLS"]
+    return page.split(f"```{language}\n")[1].split("```")[0]
 
 
+@pytest.fixture
+def package(install: Install) -> None:
+    """The package of the page, installed with the entry point of its pyproject.toml."""
+    project = tomllib.loads(block("toml"))["project"]
+    ((name, factory),) = project["entry-points"][GROUP].items()
+    assert factory == "house_dictionary:tools"
+    install("house_dictionary", name, block("python"))
+
+
+@pytest.mark.usefixtures("package")
 @pytest.mark.parametrize(
     ("word", "output"),
     [
@@ -29,7 +42,7 @@ def example() -> Any:
 async def test_the_tool_of_the_page_runs_beside_others(word: str, output: ToolOutput) -> None:
     call = ToolCall(CallId("c"), "look_up", {"word": word})
     chat = a_chat()
-    async with Combined(example()).open(chat) as toolbox:
+    async with tools_of(HandClock(), None, Metrics()).open(ToolContext(chat)) as toolbox:
         assert "look_up" in toolbox.specs
         said: list[str] = []
         assert await toolbox.run(Run(chat=chat, call=call, key="1.c", emit=said.append)) == output

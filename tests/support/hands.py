@@ -15,7 +15,7 @@ from holdfast.domain.chat import Chat, OpenCall
 from holdfast.domain.ids import CallId, Epoch, Seq
 from holdfast.domain.parts import ToolCall
 from holdfast.domain.workspaces import Workspace
-from holdfast.ports.tools import Run, Toolbox, ToolOutput
+from holdfast.ports.tools import Run, Toolbox, ToolContext, ToolOutput
 from holdfast.ports.workspaces import Template
 from holdfast.tools.workspace.toolbox import WorkspaceTools
 from holdfast_lab.chaos.harness.folders import running_in
@@ -75,14 +75,14 @@ class Hands:
     @asynccontextmanager
     async def next_turn(self) -> AsyncGenerator["Hands"]:
         """The same server's, in another turn."""
-        async with tools_of(self.keeper).open(self.chat) as toolbox:
+        async with tools_of(self.keeper).open(ToolContext(self.chat)) as toolbox:
             yield replace(self, toolbox=toolbox, shown=[])
 
     @asynccontextmanager
     async def successor(self) -> AsyncGenerator["Hands"]:
         """Another server's hands in the same chat."""
         keeper = await self.yard.keeper(real_local(self.yard), options=PATIENT)
-        async with tools_of(keeper).open(self.chat) as toolbox:
+        async with tools_of(keeper).open(ToolContext(self.chat)) as toolbox:
             yield replace(self, keeper=keeper, toolbox=toolbox, shown=[])
 
 
@@ -112,7 +112,7 @@ async def hands(template: str) -> AsyncGenerator[Hands]:
     async with a_yard(template) as yard:
         keeper = await yard.keeper(real_local(yard), options=PATIENT)
         chat = await yard.chat()
-        async with tools_of(keeper).open(chat) as toolbox:
+        async with tools_of(keeper).open(ToolContext(chat)) as toolbox:
             yield Hands(yard, keeper, chat, toolbox)
 
 

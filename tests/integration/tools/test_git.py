@@ -4,6 +4,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
+from holdfast.ports.tools import ToolContext
 from tests.requirements import requirement
 from tests.support.hands import PATIENT, Hands, real_local, tools_of
 from tests.support.hostile import Hostile, hostile_tree
@@ -14,7 +15,7 @@ async def worked(yard: Yard, stack: AsyncExitStack, *arguments: str) -> tuple[Ho
     """A model that opens, compares and commits all that lies there; what it was told."""
     keeper = await yard.keeper(real_local(yard, arguments=arguments), options=PATIENT)
     chat = await yard.chat()
-    toolbox = await stack.enter_async_context(tools_of(keeper).open(chat))
+    toolbox = await stack.enter_async_context(tools_of(keeper).open(ToolContext(chat)))
     hands = Hands(yard, keeper, chat, toolbox)
     await hands.says("create_workspace")
     root = await hands.files()

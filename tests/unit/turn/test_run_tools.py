@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from holdfast.adapters.postgres.codec import encode_json
-from holdfast.domain.chat import Chat, Status
+from holdfast.domain.chat import Status
 from holdfast.domain.commands import Interrupt
 from holdfast.domain.format import parts_to_json
 from holdfast.domain.ids import CallId
 from holdfast.domain.messages import Ending, Message
 from holdfast.domain.parts import Synthetic, ToolResult
-from holdfast.ports.tools import Effect, Run, Toolbox, ToolOutput, ToolSpec
+from holdfast.ports.tools import Effect, Run, Toolbox, ToolContext, ToolOutput, ToolSpec
 from holdfast.tools.toolbox import Combined, Function, Functions
 from holdfast.turn.options import ToolOptions, TurnOptions
 from tests.requirements import requirement
@@ -369,7 +369,7 @@ async def test_the_toolbox_is_opened_once_per_turn_and_closed_at_its_end() -> No
 
     class Logged(Functions):
         @asynccontextmanager
-        async def open(self, chat: Chat) -> AsyncGenerator[Toolbox]:
+        async def open(self, context: ToolContext) -> AsyncGenerator[Toolbox]:
             log.append("open")
             try:
                 yield self
@@ -388,8 +388,10 @@ async def test_the_toolbox_is_opened_once_per_turn_and_closed_at_its_end() -> No
 @pytest.mark.parametrize("moment", ["open", "close"])
 async def test_a_toolbox_that_breaks_leaves_a_defined_status(moment: str) -> None:
     class Broken:
+        names = frozenset[str]()
+
         @asynccontextmanager
-        async def open(self, chat: Chat) -> AsyncGenerator[Toolbox]:
+        async def open(self, context: ToolContext) -> AsyncGenerator[Toolbox]:
             if moment == "open":
                 raise RuntimeError("no tools today")
             yield Functions()

@@ -12,7 +12,7 @@ from holdfast.domain.commands import EditMessage, Interrupt, SendMessage
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import Seq
 from holdfast.domain.parts import Synthetic, ToolResult
-from holdfast.ports.tools import Effect, Run, Toolbox, ToolOutput, ToolSpec
+from holdfast.ports.tools import Effect, Run, Toolbox, ToolContext, ToolOutput, ToolSpec
 from holdfast.turn.driver import Driver
 from holdfast.turn.options import ToolOptions, TurnOptions
 from holdfast.turn.run_tools import ToolRuns
@@ -28,6 +28,7 @@ class Elsewhere:
     def __init__(self, *, deadline_s: float = 600.0) -> None:
         spec = ToolSpec(name="far", description="far", effect=Effect.KEYED, deadline_s=deadline_s)
         self.specs = {"far": spec}
+        self.names = frozenset(self.specs)
         self.alive: set[str] = set()
         self.never: set[str] = set()
         self.stops: list[str] = []
@@ -39,7 +40,7 @@ class Elsewhere:
         """Of each run: the place of its call, and whether it may be the second one."""
 
     @asynccontextmanager
-    async def open(self, chat: Chat) -> AsyncGenerator[Toolbox]:
+    async def open(self, context: ToolContext) -> AsyncGenerator[Toolbox]:
         yield self
 
     async def sections(self) -> Sequence[str]:

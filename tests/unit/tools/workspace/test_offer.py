@@ -9,11 +9,11 @@ import pytest
 from holdfast.domain.chat import Status
 from holdfast.domain.ids import CallId
 from holdfast.domain.parts import ToolCall
-from holdfast.ports.tools import Effect, Run, ToolOutput
+from holdfast.ports.tools import Effect, Run, ToolContext, ToolOutput
 from holdfast.ports.workspaces import Template
 from holdfast.tools.workspace.binding import Binding
 from holdfast.tools.workspace.offer import Arguments, Offer, offer
-from holdfast.tools.workspace.toolbox import NAMES, WorkspaceTools, offers
+from holdfast.tools.workspace.toolbox import WorkspaceTools, offers
 from tests.requirements import requirement
 from tests.support.builders import a_chat
 
@@ -34,7 +34,7 @@ def described(schema: dict[str, Any], path: str) -> Iterator[tuple[str, dict[str
 
 
 def test_the_tools_are_these() -> None:
-    assert {each.spec.name for each in OFFERS} == NAMES == TOOLS
+    assert {each.spec.name for each in OFFERS} == TOOLS
 
 
 @requirement("L104")
@@ -106,6 +106,7 @@ async def test_without_a_template_nothing_is_offered_and_nothing_said() -> None:
         templates = ()
 
     nowhere: Any = NoTemplates()
-    async with WorkspaceTools(nowhere, nowhere).open(CHAT) as toolbox:
+    async with WorkspaceTools(nowhere, nowhere).open(ToolContext(CHAT)) as toolbox:
         assert toolbox.specs == {}
+        assert WorkspaceTools(nowhere, nowhere).names == frozenset()
         assert await toolbox.sections() == ()

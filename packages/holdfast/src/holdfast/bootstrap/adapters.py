@@ -62,6 +62,8 @@ from holdfast.settings import Settings
 from holdfast.telemetry.metrics import Metrics, numbers_of
 from holdfast.tools.builtin import Builtin
 from holdfast.tools.client import ClientTools
+from holdfast.tools.installed import installed
+from holdfast.tools.isolated import Isolated, SourceCounters
 from holdfast.tools.toolbox import Combined
 from holdfast.tools.workspace.toolbox import WorkspaceTools
 
@@ -149,7 +151,7 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
             leases=PostgresLeases(pool),
             bus=bus,
             models=ConfiguredModels(transport, configs, default_model(settings)),
-            tools=_tools(clock, workspaces),
+            tools=tools_of(clock, workspaces, metrics),
             clock=clock,
             ids=ids,
             open_leases=lambda: _open_leases(settings.direct_url, settings.heartbeat_every_s),
@@ -186,9 +188,16 @@ def _bind(
     metrics.bind("commits", lambda: numbers_of(store.commits))
 
 
-def _tools(clock: Clock, workspaces: Workspaces | None) -> Tools:
-    hands = () if workspaces is None else (_hands(workspaces),)
-    return Combined(Builtin(clock), *hands, ClientTools())
+def tools_of(clock: Clock, workspaces: Workspaces | None, metrics: Metrics) -> Tools:
+    """The server's own tools, then the installed ones, then those that the chat declares."""
+    counters = SourceCounters()
+    metrics.bind("tool_sources", lambda: numbers_of(counters))
+    first: dict[str, Tools] = {"builtin": Builtin(clock)}
+    if workspaces is not None:
+        first["workspace"] = _hands(workspaces)
+    last = {"client": ClientTools()}
+    sources = first | installed(first | last) | last
+    return Combined(*(Isolated(name, source, counters) for name, source in sources.items()))
 
 
 def _hands(workspaces: Workspaces) -> Tools:

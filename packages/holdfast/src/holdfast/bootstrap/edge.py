@@ -37,8 +37,6 @@ from holdfast.identity.throttle import Throttle
 from holdfast.ports.identity import Credentials
 from holdfast.settings import OidcSettings, Settings
 from holdfast.telemetry.metrics import Metrics, numbers_of
-from holdfast.tools import builtin
-from holdfast.tools.workspace import toolbox as workspace
 
 if TYPE_CHECKING:
     import socket
@@ -101,7 +99,7 @@ def edge_of(server: Server, settings: Settings) -> Edge:
         windows={
             model.name: adapters.models.context_window(model.name) for model in settings.models
         },
-        reserved_tools=builtin.NAMES | (workspace.NAMES if adapters.workspaces else set[str]()),
+        reserved_tools=adapters.tools.names,
         metrics=server.metrics.text,
         version=metadata.version("holdfast"),
         options=WebOptions(

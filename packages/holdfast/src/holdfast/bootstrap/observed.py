@@ -28,7 +28,7 @@ from holdfast.ports.store import (
     Stamp,
     Store,
 )
-from holdfast.ports.tools import Run, Toolbox, ToolOutput, Tools, ToolSpec
+from holdfast.ports.tools import Run, Toolbox, ToolContext, ToolOutput, Tools, ToolSpec
 from holdfast.telemetry import metrics
 from holdfast.telemetry.logs import bound
 from holdfast.telemetry.metrics import Metrics, Observe
@@ -187,12 +187,16 @@ class ObservedTools:
         self._tools = tools
         self._observe = observe
 
-    def open(self, chat: Chat) -> AbstractAsyncContextManager[Toolbox]:
-        return self._opened(chat)
+    @property
+    def names(self) -> frozenset[str]:
+        return self._tools.names
+
+    def open(self, context: ToolContext) -> AbstractAsyncContextManager[Toolbox]:
+        return self._opened(context)
 
     @asynccontextmanager
-    async def _opened(self, chat: Chat) -> AsyncGenerator[Toolbox]:
-        async with self._tools.open(chat) as toolbox:
+    async def _opened(self, context: ToolContext) -> AsyncGenerator[Toolbox]:
+        async with self._tools.open(context) as toolbox:
             yield ObservedToolbox(toolbox, self._observe)
 
 

@@ -1,12 +1,11 @@
 """Declare tools that the client of a chat runs: bounded, so that no chat is dear to load."""
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final, cast
 
 from holdfast.chats.hints import encode_data
 from holdfast.chats.ledger import Actor, Commit, Ledger
-from holdfast.domain.client_tools import ClientTool
+from holdfast.domain.client_tools import TOOL_NAME, ClientTool
 from holdfast.domain.commands import DeclareTools
 from holdfast.domain.denials import FieldRefused
 from holdfast.domain.ids import ChatId
@@ -17,7 +16,6 @@ TOOLS_MAX: Final = 64
 TOOLS_BYTES_MAX: Final = 64 * 1024
 """Of all of them together, as JSON: they are read with the chat, with each message that is sent."""
 SCHEMA_DEPTH_MAX: Final = 20
-_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
 
 
 async def declare(
@@ -38,7 +36,7 @@ def check_tools(tools: Sequence[ClientTool], reserved: Collection[str]) -> None:
         raise FieldRefused("tools", f"at most {TOOLS_MAX}")
     names = [tool.name for tool in tools]
     for name in names:
-        if not _NAME.fullmatch(name):
+        if not TOOL_NAME.fullmatch(name):
             raise FieldRefused("tools", "a name has 1 to 64 of A-Z, a-z, 0-9, _ and -")
         if names.count(name) > 1:
             raise FieldRefused("tools", f"two are called {name}")

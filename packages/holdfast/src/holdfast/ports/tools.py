@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from holdfast.domain.chat import Chat, OpenCall
 from holdfast.domain.parts import JsonObject, JsonValue, Need, ToolCall
@@ -98,7 +98,24 @@ class Toolbox(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """What a source knows of the turn that opens it. Reading it costs no statement."""
+
+    chat: Chat
+    """The chat when the toolbox is opened."""
+
+
+@runtime_checkable
 class Tools(Protocol):
-    def open(self, chat: Chat) -> AbstractAsyncContextManager[Toolbox]:
+    """A source of tools: one for all turns of a process."""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Names of all tools that a toolbox of this source may offer. They are reserved: no client
+        tool and no other source may have them."""
+        ...
+
+    def open(self, context: ToolContext) -> AbstractAsyncContextManager[Toolbox]:
         """The toolbox of a turn."""
         ...

@@ -295,6 +295,11 @@ METRICS: Final[Sequence[MetricRow]] = (
         "Calls with unknown outcome: a dead worker may have run them, and they are not repeated.",
     ),
     _count(
+        "tool_sources_left_out",
+        "tool_sources.left_out",
+        "Tool sources left out of a turn: they failed to open, or not in time.",
+    ),
+    _count(
         "tool_cut_outputs", "turn.cut_outputs", "Tool results truncated to fit the context window."
     ),
     # Readers.

@@ -15,10 +15,6 @@ CLOCK: Final = ToolSpec(
 )
 
 
-NAMES: Final = frozenset({CLOCK.name})
-"""What a chat may not call a tool of its own."""
-
-
 class Builtin(Functions):
     def __init__(self, clock: Clock) -> None:
         async def tell(_run: Run) -> ToolOutput:

@@ -4,10 +4,10 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Final
 
-from holdfast.domain.chat import Chat, OpenCall
+from holdfast.domain.chat import OpenCall
 from holdfast.domain.client_tools import ClientTool
 from holdfast.domain.parts import Need
-from holdfast.ports.tools import Run, Toolbox, ToolOutput, ToolSpec
+from holdfast.ports.tools import Run, Toolbox, ToolContext, ToolOutput, ToolSpec
 
 NOT_OURS: Final = "Nothing was run: this tool is run by the client of the chat."
 
@@ -15,9 +15,14 @@ NOT_OURS: Final = "Nothing was run: this tool is run by the client of the chat."
 class ClientTools:
     """Put it last into `Combined`: of two with one name the server's own counts."""
 
+    @property
+    def names(self) -> frozenset[str]:
+        """No name is reserved: each chat declares its own tools."""
+        return frozenset()
+
     @asynccontextmanager
-    async def open(self, chat: Chat) -> AsyncGenerator[Toolbox]:
-        yield _ClientToolbox({tool.name: _spec(tool) for tool in chat.tools})
+    async def open(self, context: ToolContext) -> AsyncGenerator[Toolbox]:
+        yield _ClientToolbox({tool.name: _spec(tool) for tool in context.chat.tools})
 
 
 class _ClientToolbox:

@@ -5,8 +5,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from holdfast.domain.chat import Chat, OpenCall
-from holdfast.ports.tools import Run, Toolbox, ToolOutput, Tools, ToolSpec
+from holdfast.domain.chat import OpenCall
+from holdfast.ports.tools import Run, Toolbox, ToolContext, ToolOutput, Tools, ToolSpec
 
 Runner: TypeAlias = Callable[[Run], Awaitable[ToolOutput]]
 
@@ -26,10 +26,14 @@ class Functions:
         self._runners = {function.spec.name: function.run for function in functions}
         self.specs: Mapping[str, ToolSpec] = {f.spec.name: f.spec for f in functions}
         assert len(self.specs) == len(functions), "two tools of one name"
+        self.names = frozenset(self.specs)
         self.place: str | None = None
 
     @asynccontextmanager
-    async def open(self, chat: Chat) -> AsyncGenerator[Toolbox]:  # noqa: ARG002 - the port's
+    async def open(
+        self,
+        context: ToolContext,  # noqa: ARG002 - the port's
+    ) -> AsyncGenerator[Toolbox]:
         yield self
 
     async def sections(self) -> Sequence[str]:
@@ -48,23 +52,35 @@ class Combined:
     def __init__(self, *tools: Tools) -> None:
         self._tools = tools
 
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset[str]().union(*(tools.names for tools in self._tools))
+
     @asynccontextmanager
-    async def open(self, chat: Chat) -> AsyncGenerator[Toolbox]:
+    async def open(self, context: ToolContext) -> AsyncGenerator[Toolbox]:
         async with AsyncExitStack() as stack:
-            boxes = [await stack.enter_async_context(tools.open(chat)) for tools in self._tools]
+            boxes = [
+                (tools.names, await stack.enter_async_context(tools.open(context)))
+                for tools in self._tools
+            ]
             yield _CombinedToolbox(boxes)
 
 
 class _CombinedToolbox:
-    def __init__(self, boxes: Sequence[Toolbox]) -> None:
-        self._boxes = boxes
+    """`boxes`: with the names that their sources reserve."""
+
+    def __init__(self, boxes: Sequence[tuple[frozenset[str], Toolbox]]) -> None:
+        self._boxes = [box for _, box in boxes]
         self._owners: dict[str, Toolbox] = {}
         self.specs: dict[str, ToolSpec] = {}
-        for box in boxes:
+        for box in self._boxes:
             for name, spec in box.specs.items():
                 if name not in self.specs:
                     self.specs[name] = spec
                     self._owners[name] = box
+        # A tool that is not offered now may have been offered to the worker that started a call.
+        self._stoppers = {name: box for names, box in reversed(boxes) for name in names}
+        self._stoppers |= self._owners
 
     @property
     def place(self) -> str | None:
@@ -77,5 +93,5 @@ class _CombinedToolbox:
         return await self._owners[run.call.tool].run(run)
 
     async def stop(self, call: OpenCall) -> None:
-        if call.tool in self._owners:
-            await self._owners[call.tool].stop(call)
+        if call.tool in self._stoppers:
+            await self._stoppers[call.tool].stop(call)

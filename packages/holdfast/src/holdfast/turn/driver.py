@@ -35,7 +35,7 @@ from holdfast.ports.bus import Bus
 from holdfast.ports.clock import Clock
 from holdfast.ports.models import Models
 from holdfast.ports.org_settings import CurrentSettings, NothingSet
-from holdfast.ports.tools import Toolbox, Tools
+from holdfast.ports.tools import Toolbox, ToolContext, Tools
 from holdfast.turn.commits import ChatChanged, Commits
 from holdfast.turn.counters import TurnCounters
 from holdfast.turn.generate import Generation
@@ -281,8 +281,8 @@ class Driver:
         """Opened when first needed, closed with the turn."""
         opened = turn.tools
         if opened.toolbox is None:
-            opening = self._tools.open(turn.chat)
-            opened.toolbox = await opening.__aenter__()
+            opening = self._tools.open(ToolContext(turn.chat))
+            opened.toolbox = await _entered(turn, opening)
             opened.stack.push_async_callback(self._close, opening)
         return opened.toolbox
 
@@ -321,6 +321,29 @@ class Driver:
         except Exception:
             log.exception("turn: partial reply of chat %s could not be saved", turn.chat.chat_id)
             return await self._commits.commit(turn, Fail(OUR_FAULT))
+
+
+async def _entered(turn: Turn, opening: AbstractAsyncContextManager[Toolbox]) -> Toolbox:
+    """Raises `ChatChanged` if a nudge comes first: an interrupt does not wait for a source that hangs."""
+    if turn.interrupting or turn.nudges.leaving:
+        return await opening.__aenter__()  # to stop calls, or to hand them over
+
+    async def cut_off() -> None:
+        await turn.nudges.wait()
+        scope.reschedule(asyncio.get_running_loop().time())
+
+    scope = asyncio.timeout(None)  # a cancel scope: the task that opens a toolbox also closes it
+    try:
+        async with scope:
+            watching = turn.tools.group.create_task(cut_off())
+            try:
+                return await opening.__aenter__()
+            finally:
+                watching.cancel()
+    except TimeoutError:
+        if scope.expired():
+            raise ChatChanged from None
+        raise
 
 
 def _inherited(turn: Turn) -> tuple[OpenCall, ...]:

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any, Literal, Self
 from uuid import UUID
 
-from holdfast.domain.chat import Chat, OpenCall
+from holdfast.domain.chat import OpenCall
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import (
     ChatId,
@@ -44,7 +44,7 @@ from holdfast.ports.store import (
     Stamp,
     Store,
 )
-from holdfast.ports.tools import Run, Toolbox, ToolOutput, Tools, ToolSpec
+from holdfast.ports.tools import Run, Toolbox, ToolContext, ToolOutput, Tools, ToolSpec
 
 Act = Literal["kill", "freeze", "hold", "tell"]
 Tell = Callable[[dict[str, Any]], None]
@@ -341,9 +341,13 @@ class ProbedTools:
         self._inner = inner
         self._probes = probes
 
+    @property
+    def names(self) -> frozenset[str]:
+        return self._inner.names
+
     @asynccontextmanager
-    async def open(self, chat: Chat) -> AsyncGenerator[Toolbox]:
-        async with self._inner.open(chat) as toolbox:
+    async def open(self, context: ToolContext) -> AsyncGenerator[Toolbox]:
+        async with self._inner.open(context) as toolbox:
             yield ProbedToolbox(toolbox, self._probes)
 
 

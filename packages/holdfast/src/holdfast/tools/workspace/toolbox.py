@@ -7,10 +7,10 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Final
 
 from holdfast.adapters.workspaces.client import AgentGone, AgentRefused
-from holdfast.domain.chat import Chat, OpenCall
+from holdfast.domain.chat import OpenCall
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.workspaces import WorkspaceStatus
-from holdfast.ports.tools import Effect, Run, Toolbox, ToolOutput, ToolSpec
+from holdfast.ports.tools import Effect, Run, Toolbox, ToolContext, ToolOutput, ToolSpec
 from holdfast.ports.workspaces import Template, Workspaces, WorkspaceUnusable
 from holdfast.tools.workspace.awareness import without
 from holdfast.tools.workspace.binding import Binding, Connect, agent_key
@@ -35,10 +35,6 @@ def offers(templates: Sequence[Template]) -> tuple[Offer[Any], ...]:
     return (EXECUTE, *PROCESSES, *FILES, *places(templates))
 
 
-NAMES: Final = frozenset(each.spec.name for each in offers(()))
-"""What a chat may not call a tool of its own."""
-
-
 class WorkspaceTools:
     """Where no template is configured nothing is offered: a chat could never have a workspace."""
 
@@ -46,12 +42,19 @@ class WorkspaceTools:
         self._workspaces = workspaces
         self._connect = connect
 
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(each.spec.name for each in self._offers())
+
     @asynccontextmanager
-    async def open(self, chat: Chat) -> AsyncGenerator[Toolbox]:
-        templates = self._workspaces.templates
+    async def open(self, context: ToolContext) -> AsyncGenerator[Toolbox]:
         async with AsyncExitStack() as stack:
-            binding = Binding(chat, self._workspaces, self._connect, stack)
-            yield WorkspaceToolbox(binding, offers(templates) if templates else ())
+            binding = Binding(context.chat, self._workspaces, self._connect, stack)
+            yield WorkspaceToolbox(binding, self._offers())
+
+    def _offers(self) -> tuple[Offer[Any], ...]:
+        templates = self._workspaces.templates
+        return offers(templates) if templates else ()
 
 
 class WorkspaceToolbox:

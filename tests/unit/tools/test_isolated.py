@@ -1,0 +1,156 @@
+"""Isolation of tool sources, in virtual time."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+
+import pytest
+
+from holdfast.domain.chat import OpenCall, Status
+from holdfast.domain.ids import CallId, Epoch, Seq
+from holdfast.ports.tools import Toolbox, ToolContext, Tools
+from holdfast.tools.isolated import Isolated, SourceCounters, SourceNotOpen
+from holdfast.tools.toolbox import Combined, Functions
+from tests.requirements import requirement
+from tests.support.builders import a_chat
+from tests.support.stage import Effects
+from tests.support.virtual import virtual_runner as virtual_runner
+
+CONTEXT = ToolContext(a_chat(Status.RUNNING))
+WORDS = (
+    "These tools are not available now: far, because faraway {why}. Do not call them. If the task"
+    " needs them, tell the user."
+)
+
+
+class Opening(Functions):
+    """A source with the tool `far` that awaits something before it is open."""
+
+    def __init__(self, before: Callable[[], Awaitable[object]]) -> None:
+        super().__init__(Effects().tool("far"))
+        self._before = before
+        self.events: list[str] = []
+
+    @asynccontextmanager
+    async def open(self, context: ToolContext) -> AsyncGenerator[Toolbox]:
+        self.events.append("opening")
+        try:
+            await self._before()
+            self.events.append("open")
+            yield self
+        finally:
+            self.events.append("closed")
+
+
+async def refuse() -> None:
+    raise ConnectionError("postgres://user:secret@host")
+
+
+async def hang() -> None:
+    await asyncio.Event().wait()
+
+
+async def time_out_by_itself() -> None:
+    raise TimeoutError
+
+
+async def raise_cancelled() -> None:
+    raise asyncio.CancelledError
+
+
+def isolated(source: Tools, counters: SourceCounters | None = None) -> Isolated:
+    return Isolated("faraway", source, counters or SourceCounters(), timeout_s=5.0)
+
+
+@pytest.mark.parametrize(
+    ("before", "why", "after_s"),
+    [
+        (refuse, "failed to open (ConnectionError)", 0.0),
+        (hang, "did not open within 5 s", 5.0),
+        (time_out_by_itself, "failed to open (TimeoutError)", 0.0),
+        (raise_cancelled, "failed to open (CancelledError)", 0.0),
+    ],
+)
+async def test_source_that_does_not_open_is_left_out_named_logged_and_counted_once(
+    before: Callable[[], Awaitable[object]],
+    why: str,
+    after_s: float,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    counters, near, source = SourceCounters(), Effects(), Opening(before)
+    tools = Combined(isolated(source, counters), isolated(Functions(near.tool("near")), counters))
+    began_s = asyncio.get_running_loop().time()
+    async with tools.open(CONTEXT) as toolbox:
+        assert asyncio.get_running_loop().time() - began_s == after_s
+        assert set(toolbox.specs) == {"near"}
+        assert await toolbox.sections() == [WORDS.format(why=why)]
+        assert source.events == ["opening", "closed"]
+    assert counters.left_out == 1
+    (line,) = caplog.records
+    assert f"faraway {why}" in line.getMessage()
+    assert line.exc_info is not None
+    assert "secret" not in line.getMessage()
+
+
+async def test_sources_that_open_say_nothing_and_are_closed_in_reverse() -> None:
+    counters, source = SourceCounters(), Opening(lambda: asyncio.sleep(4.9))
+    async with isolated(source, counters).open(CONTEXT) as toolbox:
+        assert toolbox is source
+        assert await toolbox.sections() == ()
+        assert source.events == ["opening", "open"]
+    assert source.events[-1] == "closed"
+    assert counters.left_out == 0
+
+
+async def test_timeout_ends_when_the_source_is_open() -> None:
+    async with isolated(Opening(lambda: asyncio.sleep(1))).open(CONTEXT):
+        await asyncio.sleep(60)
+
+
+async def test_cancellation_while_opening_passes_through_and_is_not_counted() -> None:
+    counters, source = SourceCounters(), Opening(hang)
+
+    async def opening() -> None:
+        async with isolated(source, counters).open(CONTEXT):
+            raise AssertionError("it never opens")
+
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(opening())
+        await asyncio.sleep(1)
+        task.cancel()
+    assert task.cancelled()
+    assert counters.left_out == 0
+    assert source.events == ["opening", "closed"]
+
+
+async def test_source_without_declared_tools_is_named_itself() -> None:
+    class Empty(Opening):
+        def __init__(self) -> None:
+            super().__init__(refuse)
+            self.names = frozenset[str]()
+
+    async with isolated(Empty()).open(CONTEXT) as toolbox:
+        (words,) = await toolbox.sections()
+    assert words.startswith("These tools are not available now: faraway, because")
+
+
+@requirement("X2")
+async def test_stop_of_a_call_whose_source_is_left_out_is_not_certain() -> None:
+    tools = Combined(isolated(Opening(refuse)), Functions(Effects().tool("near")))
+    call = OpenCall(call_id=CallId("c"), tool="far", seq=Seq(2), epoch=Epoch(1))
+    async with AsyncExitStack() as stack:
+        toolbox = await stack.enter_async_context(tools.open(CONTEXT))
+        with pytest.raises(SourceNotOpen):
+            await toolbox.stop(call)
+        await toolbox.stop(replace(call, tool="near"))
+        await toolbox.stop(replace(call, tool="unheard_of"))
+
+
+def test_names_of_combined_sources_are_those_of_all() -> None:
+    assert Combined(isolated(Opening(hang)), Functions(Effects().tool("near"))).names == {
+        "far",
+        "near",
+    }
