@@ -188,5 +188,8 @@ def test_a_new_wire_is_one_file() -> None:
     decoder = wire.decoder(call, endpoint)
     feed(decoder, [b'data: {"say":"He"}\n\ndata: {"say":"llo"}\n\ndata: [DONE]\n\n'])
 
-    assert orjson.loads(request.body) == {"turns": ["asked", "said", "asked"], "stream": True}
+    assert orjson.loads(request.body) == {
+        "turns": ["userentry", "modelentry", "userentry"],
+        "stream": True,
+    }
     assert decoder.final(NOW).parts == (Text("Hello"),)

@@ -324,7 +324,7 @@ class Driver:
 
 
 async def _entered(turn: Turn, opening: AbstractAsyncContextManager[Toolbox]) -> Toolbox:
-    """Raises `ChatChanged` if a nudge comes first: an interrupt does not wait for a source that hangs."""
+    """Raises `ChatChanged` if a nudge comes first: an interrupt waits for no source."""
     if turn.interrupting or turn.nudges.leaving:
         return await opening.__aenter__()  # to stop calls, or to hand them over
 
