@@ -12,6 +12,7 @@ import subprocess
 import tarfile
 import tempfile
 import tokenize
+import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ BEFORE: Final = "751d277"
 PACKAGES: Final = ("src/holdfast", "packages/*/src/*")
 SERVER: Final = "holdfast"
 NOT_SERVER: Final = frozenset({"prove", "bench", "simulator", "agent", "sdk"})
+EQUIPMENT: Final = frozenset({"prove", "bench", "simulator"})
 OTHER_PYTHON: Final = ("tests", "scripts", "benchmarks")
 DOCUMENTS: Final = ("*.md", "changes/*.md", "docs/**/*.md", "docs/reference/openapi.json")
 RECORDS: Final = "docs/adr/"
@@ -107,6 +109,13 @@ class Tree:
             if source.distribution == SERVER and source.package not in NOT_SERVER:
                 by_package[source.package].append(source)
         return by_package
+
+    @cached_property
+    def sdk_dependencies(self) -> int:
+        """How many distributions the SDK's own one declares; once that was the server's."""
+        own = self._root / "packages" / "holdfast-client" / "pyproject.toml"
+        file = own if own.exists() else self._root / "pyproject.toml"
+        return len(tomllib.loads(file.read_text(encoding="utf-8"))["project"]["dependencies"])
 
     @cached_property
     def python(self) -> list[Source]:
@@ -248,6 +257,15 @@ def package_shares(tree: Tree) -> Counter[str]:
     return Counter({name: count / sum(lines.values()) for name, count in lines.items()})
 
 
+def equipment_share(tree: Tree) -> float:
+    """The lines of chaos tests, benchmarks and simulator in the server's wheel, as a share."""
+    lines = Counter[bool]()
+    for source in tree.packages:
+        if source.distribution == SERVER:
+            lines[source.package in EQUIPMENT] += source.lines
+    return lines[True] / lines.total()
+
+
 # --- the figures ------------------------------------------------------------------------------
 
 
@@ -265,6 +283,8 @@ def figures(tree: Tree) -> dict[str, float | int | str]:
             each for each in server if each.path.endswith(f"/{LEDGER}")
         ),
         "packages_share_max": round(share, 3),
+        "sdk_dependencies": tree.sdk_dependencies,
+        "wheel_test_equipment_share": round(equipment_share(tree), 3),
         "packages_share_max_package": largest,
     }
 
@@ -289,6 +309,9 @@ MEANINGS: Final = {
     "functions_over_60_lines": f"functions over {FUNCTION_LINES_MAX} lines",
     "files_over_500_lines": f"files over {FILE_LINES_MAX} lines",
     "ledger_parameters_max": "most parameters of a function in `chats/ledger.py`",
+    "sdk_dependencies": "dependencies that the SDK's distribution declares",
+    "wheel_test_equipment_share": "share of chaos tests, benchmarks and simulator in the lines of "
+    "the server's wheel",
     "packages_share_max": "share of the largest package in the lines of the server",
     "packages_share_max_package": "that package",
 }
