@@ -6,7 +6,9 @@ import react from "@vitejs/plugin-react";
 import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
 
-const STATIC = fileURLToPath(new URL("../packages/holdfast/src/holdfast/api/static", import.meta.url));
+const STATIC = fileURLToPath(
+  new URL("../packages/holdfast/src/holdfast/api/static", import.meta.url),
+);
 const PROJECT = fileURLToPath(new URL("../packages/holdfast/pyproject.toml", import.meta.url));
 const PACKABLE = /\.(css|js|json|svg|txt|wasm)$/;
 const WORTH_PACKING = 1024;
