@@ -2,11 +2,12 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 
 import pytest
+from typing_extensions import override
 
 from holdfast.domain.chat import OpenCall, Status
 from holdfast.domain.ids import CallId, Epoch, Seq
@@ -98,7 +99,8 @@ async def test_source_that_does_not_open_is_left_out_named_logged_and_counted_on
 async def test_sources_that_open_say_nothing_and_are_closed_in_reverse() -> None:
     counters, source = SourceCounters(), Opening(lambda: asyncio.sleep(4.9))
     async with isolated(source, counters).open(CONTEXT) as toolbox:
-        assert toolbox is source
+        assert toolbox.specs is source.specs
+        assert toolbox.place is source.place
         assert await toolbox.sections() == ()
         assert source.events == ["opening", "open"]
     assert source.events[-1] == "closed"
@@ -124,6 +126,103 @@ async def test_cancellation_while_opening_passes_through_and_is_not_counted() ->
     assert task.cancelled()
     assert counters.left_out == 0
     assert source.events == ["opening", "closed"]
+
+
+class Faulty(Opening):
+    """A source that opens, and then fails or hangs where it is told to."""
+
+    def __init__(
+        self,
+        *,
+        closing: Callable[[], Awaitable[object]] | None = None,
+        telling: Callable[[], Awaitable[object]] | None = None,
+    ) -> None:
+        super().__init__(lambda: asyncio.sleep(0))
+        self._closing, self._telling = closing, telling
+
+    @asynccontextmanager
+    async def open(self, context: ToolContext) -> AsyncGenerator[Toolbox]:
+        try:
+            yield self
+        finally:
+            if self._closing is not None:
+                await self._closing()
+
+    @override
+    async def sections(self) -> Sequence[str]:
+        if self._telling is not None:
+            await self._telling()
+        return ("a section",)
+
+
+@pytest.mark.parametrize("closing", [refuse, hang, raise_cancelled])
+async def test_source_that_fails_to_close_is_logged_and_changes_no_result(
+    closing: Callable[[], Awaitable[object]], caplog: pytest.LogCaptureFixture
+) -> None:
+    async with asyncio.timeout(6):
+        async with isolated(Faulty(closing=closing)).open(CONTEXT) as toolbox:
+            assert await toolbox.sections() == ("a section",)
+    (line,) = caplog.records
+    assert line.getMessage() == f"tools: source did not close: faraway, chat {CONTEXT.chat.chat_id}"
+
+
+async def test_source_that_fails_to_close_does_not_hide_a_cancellation() -> None:
+    """An interrupt while another source opens: the error of the first must not fail the turn."""
+    tools = Combined(isolated(Faulty(closing=refuse)), isolated(Opening(hang)))
+
+    async def opening() -> None:
+        async with tools.open(CONTEXT):
+            raise AssertionError("it never opens")
+
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(opening())
+        await asyncio.sleep(1)
+        task.cancel()
+    assert task.cancelled()
+
+
+async def test_source_that_answers_a_cancellation_with_an_error_is_cancelled_all_the_same() -> None:
+    counters = SourceCounters()
+
+    async def stubborn() -> None:
+        try:
+            await hang()
+        except asyncio.CancelledError:
+            raise ConnectionError from None
+
+    async def opening() -> None:
+        async with isolated(Opening(stubborn), counters).open(CONTEXT):
+            raise AssertionError("it never opens")
+
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(opening())
+        await asyncio.sleep(1)
+        task.cancel()
+    assert task.cancelled()
+    assert counters.left_out == 0
+
+
+@pytest.mark.parametrize("telling", [refuse, hang, raise_cancelled])
+async def test_sections_that_fail_or_hang_are_left_out_alone(
+    telling: Callable[[], Awaitable[object]], caplog: pytest.LogCaptureFixture
+) -> None:
+    tools = Combined(isolated(Faulty(telling=telling)), isolated(Faulty()))
+    async with tools.open(CONTEXT) as toolbox, asyncio.timeout(31):
+        assert await toolbox.sections() == ["a section"]
+    (line,) = caplog.records
+    assert line.getMessage().startswith("tools: sections left out: faraway")
+
+
+async def test_cancellation_while_sections_are_read_passes_through() -> None:
+    async def reading() -> None:
+        async with isolated(Faulty(telling=hang)).open(CONTEXT) as toolbox:
+            await toolbox.sections()
+
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(reading())
+        await asyncio.sleep(1)
+        task.cancel()
+    assert task.cancelled()
 
 
 async def test_source_without_declared_tools_is_named_itself() -> None:

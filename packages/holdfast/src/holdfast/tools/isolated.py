@@ -16,6 +16,8 @@ from holdfast.ports.tools import Run, Toolbox, ToolContext, ToolOutput, Tools, T
 
 OPEN_S: Final = 5.0
 """How long a source may take to open. A turn waits this long for each source that hangs."""
+SECTIONS_S: Final = 30.0
+"""How long the sections of a source may take. The workspace has a shorter bound of its own."""
 NOT_AVAILABLE: Final = (
     "These tools are not available now: {tools}, because {why}. Do not call them. If the task needs"
     " them, tell the user."
@@ -52,22 +54,38 @@ class Isolated:
 
     @asynccontextmanager
     async def open(self, context: ToolContext) -> AsyncGenerator[Toolbox]:
-        async with AsyncExitStack() as stack:
-            yield await self._opened(stack, context)
+        stack = AsyncExitStack()
+        toolbox = await self._opened(stack, context)
+        try:
+            yield toolbox
+        finally:
+            await self._close(stack, context)
 
     async def _opened(self, stack: AsyncExitStack, context: ToolContext) -> Toolbox:
         # In this task: it also closes the source, as the cancel scopes of some libraries demand.
+        cancels = _cancels()
         deadline = asyncio.timeout(self._timeout_s)
         try:
             async with deadline:
-                return await stack.enter_async_context(self._source.open(context))
-        except asyncio.CancelledError as error:
-            task = asyncio.current_task()
-            if task is None or task.cancelling():
-                raise  # an interrupt, or the end of the worker
-            return self._left_out(context, error, FAILED)  # raised by the source itself
-        except Exception as error:  # noqa: BLE001 - of a source that others wrote
-            return self._left_out(context, error, TOO_SLOW if deadline.expired() else FAILED)
+                inside = await stack.enter_async_context(self._source.open(context))
+            return _Guarded(inside, self._name, context)
+        except (Exception, asyncio.CancelledError) as error:
+            if _cancels() > cancels:  # an interrupt, or the end of the worker
+                raise asyncio.CancelledError from error
+            why = TOO_SLOW if deadline.expired() else FAILED
+            return self._left_out(context, error, why)  # raised by the source itself
+
+    async def _close(self, stack: AsyncExitStack, context: ToolContext) -> None:
+        """Close the source in bounded time. Its error is logged and ends here: it must not take
+        the place of a result, or of a cancellation."""
+        cancels = _cancels()
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                await stack.aclose()
+        except (Exception, asyncio.CancelledError) as error:
+            if _cancels() > cancels:
+                raise asyncio.CancelledError from error
+            _warn("source did not close", self._name, context, error)
 
     def _left_out(self, context: ToolContext, error: BaseException, why: str) -> Toolbox:
         self._counters.left_out += 1
@@ -82,6 +100,40 @@ class Isolated:
         )
         tools = ", ".join(sorted(self.names)) or self._name
         return _LeftOut(NOT_AVAILABLE.format(tools=tools, why=reason))
+
+
+class _Guarded:
+    """The toolbox of a source: if its sections fail or hang, the turn does without them."""
+
+    def __init__(self, inside: Toolbox, source: str, context: ToolContext) -> None:
+        self._inside = inside
+        self._source = source
+        self._context = context
+
+    @property
+    def specs(self) -> Mapping[str, ToolSpec]:
+        return self._inside.specs
+
+    @property
+    def place(self) -> str | None:
+        return self._inside.place
+
+    async def sections(self) -> Sequence[str]:
+        cancels = _cancels()
+        try:
+            async with asyncio.timeout(SECTIONS_S):
+                return await self._inside.sections()
+        except (Exception, asyncio.CancelledError) as error:
+            if _cancels() > cancels:
+                raise asyncio.CancelledError from error
+            _warn("sections left out", self._source, self._context, error)
+            return ()
+
+    async def run(self, run: Run) -> ToolOutput:
+        return await self._inside.run(run)
+
+    async def stop(self, call: OpenCall) -> None:
+        await self._inside.stop(call)
 
 
 class _LeftOut:
@@ -102,3 +154,13 @@ class _LeftOut:
         """An earlier turn, or a worker that died, may have started the call: only the source could
         tell (X2)."""
         raise SourceNotOpen(call.tool)
+
+
+def _cancels() -> int:
+    """How often the current task was asked to end, and has not answered yet."""
+    task = asyncio.current_task()
+    return 0 if task is None else task.cancelling()
+
+
+def _warn(what: str, source: str, context: ToolContext, error: BaseException) -> None:
+    _LOG.warning("tools: %s: %s, chat %s", what, source, context.chat.chat_id, exc_info=error)
