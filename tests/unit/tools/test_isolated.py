@@ -202,6 +202,18 @@ async def test_source_that_answers_a_cancellation_with_an_error_is_cancelled_all
     assert counters.left_out == 0
 
 
+async def test_cancellation_while_a_source_closes_passes_through() -> None:
+    async def closing() -> None:
+        async with isolated(Faulty(closing=hang)).open(CONTEXT):
+            pass
+
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(closing())
+        await asyncio.sleep(1)
+        task.cancel()
+    assert task.cancelled()
+
+
 @pytest.mark.parametrize("telling", [refuse, hang, raise_cancelled])
 async def test_sections_that_fail_or_hang_are_left_out_alone(
     telling: Callable[[], Awaitable[object]], caplog: pytest.LogCaptureFixture
