@@ -207,6 +207,7 @@ PROTECTED: Final = (
         (
             *(f"{CLIENT}/*", f"{SRC}/api/streaming.py"),
             *(f"{SRC}/stream/{name}.py" for name in ("feed", "catch_up", "progress", "reorder")),
+            *(f"{SRC}/stream/{name}.py" for name in ("opening", "retry", "snapshot_cache")),
             "tests/integration/client/*",
         ),
     ),
