@@ -22,6 +22,7 @@ from types import MappingProxyType
 from typing import Final
 
 ROOT: Final = Path(__file__).parents[2]
+SERVER: Final = Path("packages/holdfast")
 FAILED: Final = 1
 """What pytest answers if tests failed: not if there were none, or if it could not begin."""
 LEFT_OUT: Final = shutil.ignore_patterns("node_modules")
@@ -138,7 +139,8 @@ async def built(mutant: Mutant, folder: Path) -> Path | None:
     """The page with the change, in a tree like ours; None: its text is not there any more."""
     shutil.copytree(ROOT / "ui", folder / "ui", ignore=LEFT_OUT)
     (folder / "ui" / "node_modules").symlink_to(ROOT / "ui" / "node_modules")
-    shutil.copy(ROOT / "pyproject.toml", folder)
+    (folder / SERVER).mkdir(parents=True)
+    shutil.copy(ROOT / SERVER / "pyproject.toml", folder / SERVER)
     file = folder / "ui" / mutant.file
     sources = file.read_text()
     if mutant.text not in sources:
@@ -146,7 +148,7 @@ async def built(mutant: Mutant, folder: Path) -> Path | None:
     file.write_text(sources.replace(mutant.text, mutant.instead))
     code, said = await run("npm", "run", "build", folder=folder / "ui")
     assert code == 0, said
-    return folder / "src" / "holdfast" / "web" / "static"
+    return folder / SERVER / "src" / "holdfast" / "api" / "static"
 
 
 async def run(
