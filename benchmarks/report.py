@@ -13,7 +13,7 @@ FOLDER = Path(__file__).parent
 def commit() -> str:
     """The commit that was measured; marked if the tree held changes."""
     head = _git("rev-parse", "--short", "HEAD")
-    return f"{head}+" if _git("status", "--porcelain", "--", "src") else head
+    return f"{head}+" if _git("status", "--porcelain", "--", "packages") else head
 
 
 def stamp() -> str:
