@@ -25,11 +25,12 @@ PROMPT: Final = (
     '| call clock {"city":"Oslo or Bergen, whichever is drier"}]]'
 )
 DEADLINES: Final = Deadlines(first_part_s=3.0, silence_s=3.0, progress_s=3.0, tail_s=0.5)
+"""For faults that a deadline ends."""
 SLACK_S: Final = 20.0
 """For a machine that is busy with something else. A stream without a deadline ends at `HANG_S`."""
 ENDS_WITHIN_S: Final = 3.0 + 3.0 + 0.5 + SLACK_S
-PATIENT: Final = Deadlines(first_part_s=20.0)
-"""For what is slow and right: a first part byte by byte, or 100 MB on a busy machine."""
+PATIENT: Final = Deadlines(first_part_s=20.0, silence_s=20.0, progress_s=20.0, tail_s=0.5)
+"""For every other fault: a busy machine must not turn it into a timeout."""
 HANG_S: Final = 30.0
 TOGETHER_MAX: Final = 16
 DIRECTED: Final[Mapping[Fault, Mapping[str, str]]] = {
@@ -107,12 +108,18 @@ def _slow_first(fault: Fault) -> bool:
     return not fault.startswith(("hang", "pings", "drip"))
 
 
+def deadlines_of(fault: Fault | None) -> Deadlines:
+    by_deadline = fault is not None and fault.startswith(("hang", "pings"))
+    return DEADLINES if by_deadline else PATIENT
+
+
 async def attempt(transport: Transport, url: str, wire: str, fault: Fault | None) -> Seen:
     directed = {} if fault is None else {"x_sim_fault": str(fault), **DIRECTED.get(fault, {})}
-    deadlines = PATIENT if fault in (Fault.DRIP, Fault.HUGE_EVENT) else DEADLINES
     # The same prompt for every fault: the simulator then gives the same ids and signatures.
     call = call_for(wire, [user(PROMPT)])
-    stream = ProviderStream(transport, endpoint_at(url, wire, **directed), call, deadlines)
+    stream = ProviderStream(
+        transport, endpoint_at(url, wire, **directed), call, deadlines_of(fault)
+    )
     loop = asyncio.get_running_loop()
     began_s = loop.time()
     error: ProviderError | None = None

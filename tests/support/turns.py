@@ -10,7 +10,6 @@ from holdfast.adapters.bus.postgres import open_postgres_bus
 from holdfast.adapters.postgres.clock import DatabaseClock
 from holdfast.adapters.postgres.pool import PoolOptions, open_pool
 from holdfast.adapters.providers.models import ConfiguredModels, ModelConfig
-from holdfast.adapters.providers.stream import Deadlines
 from holdfast.adapters.providers.transport import Transport, open_transport
 from holdfast.chats.ledger import Ledger
 from holdfast.domain.chat import Chat
@@ -27,14 +26,13 @@ from holdfast.turn.retry import RetryPolicy
 from tests.support.builders import ORG, OWNER
 from tests.support.database import add_user, temporary_database
 from tests.support.model import FACTS, WIRE_NAMES
-from tests.support.provider_faults import now
+from tests.support.provider_faults import PATIENT, now
 from tests.support.simulated import endpoint_at
 from tests.support.stage import told
 from tests.support.waits import HANG_S
 from tests.support.wire import WireTap, tapped
 from tests.support.world import World, postgres_world
 
-DEADLINES = Deadlines(first_part_s=2.0, silence_s=2.0, progress_s=2.0, tail_s=0.3)
 OPTIONS = TurnOptions(
     retry=RetryPolicy(attempts_max=3, first_delay_s=0.05, delay_s_max=0.1, hint_s_max=1.0)
 )
@@ -72,8 +70,8 @@ class Turns:
     ) -> Driver:
         """A driver as one process has it; `x_sim_…` directs what the simulator does."""
         headers = {k: config.pop(k) for k in list(config) if k.startswith("x_sim")}
-        models = self._models({"deadlines": DEADLINES} | config, {})
-        directed = self._models({"deadlines": DEADLINES} | config, headers)
+        models = self._models({"deadlines": PATIENT} | config, {})
+        directed = self._models({"deadlines": PATIENT} | config, headers)
         store = self.world.store
         return Driver(
             Ledger(store, self.bus, self.clock),

@@ -29,7 +29,7 @@ from holdfast_simulator.faults import Fault
 from tests.requirements import requirement
 from tests.support.builders import user
 from tests.support.model import FACTS, WIRE_NAMES, assistant
-from tests.support.provider_faults import DIRECTED, PATIENT, now
+from tests.support.provider_faults import DIRECTED, deadlines_of, now
 from tests.support.simulated import endpoint_at
 from tests.support.turns import Turns, turns_on
 
@@ -201,9 +201,7 @@ async def _ask(turns: Turns, wire: str, fault: Fault) -> ChatId:
 def _directed(turns: Turns, fault: Fault) -> Driver:
     directed: dict[str, Any] = {"x_sim_fault": str(fault), "x_sim_times": "1"}
     directed |= DIRECTED.get(fault, {})
-    if fault is Fault.DRIP:
-        directed["deadlines"] = PATIENT
-    return turns.process(**directed)
+    return turns.process(deadlines=deadlines_of(fault), **directed)
 
 
 async def _judge(turns: Turns, chat: Chat, row: Documented) -> str | None:

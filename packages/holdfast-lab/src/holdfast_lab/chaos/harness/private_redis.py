@@ -6,7 +6,7 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -122,12 +122,17 @@ class PrivateCluster:
             last = min(SLOTS, (number + 1) * share) - 1
             await node.command("CLUSTER", "SET-CONFIG-EPOCH", str(number + 1))
             await node.command("CLUSTER", "ADDSLOTSRANGE", str(number * share), str(last))
-        for node in others:
-            await node.command("CLUSTER", "MEET", "127.0.0.1", str(first.port), node_port(first))
-        await self.until_agreed()
-
-    async def until_agreed(self) -> None:
+        # A node forgets a handshake that takes longer than the node timeout: it is asked again.
         async with asyncio.timeout(60):
+            while True:
+                for node in others:
+                    address = ("127.0.0.1", str(first.port), node_port(first))
+                    await node.command("CLUSTER", "MEET", *address)
+                with suppress(TimeoutError):
+                    return await self.until_agreed(within_s=3.0)
+
+    async def until_agreed(self, within_s: float = 60.0) -> None:
+        async with asyncio.timeout(within_s):
             while True:
                 if all([await self._is_ready(node) for node in self.nodes]):
                     return
