@@ -178,6 +178,11 @@ bench-gate *options:
 bench-house:
     uv run python -m benchmarks.house
 
+# The functions that a message, a delta and a tool call pass through, counted by a run; writes keys of
+# benchmarks/house.json.
+bench-walks *options:
+    uv run python -m benchmarks.walks {{options}}
+
 # The ledger against pgbench with the same statements; writes benchmarks/ledger.md and .json.
 bench-ledger *options:
     uv run python -m benchmarks.ledger {{ options }}

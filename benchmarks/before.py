@@ -28,7 +28,7 @@ def compare(commit: str) -> dict[str, float | int | str]:
     then_ms, now_ms = list[float](), list[float]()
     with tempfile.TemporaryDirectory(prefix="holdfast-before-") as name:
         folder = Path(name)
-        with _tree_of(commit, folder / "tree") as command:
+        with tree_of(commit, folder / "tree") as command:
             for number in range(ROUNDS):
                 then_ms.append(_cpu_ms(command, folder / f"then{number}.json"))
                 ours = (sys.executable, "-m", "holdfast")
@@ -54,24 +54,24 @@ def _cpu_ms(command: Sequence[str], file: Path) -> float:
         check=True,
         cwd=file.parent,
         stdout=subprocess.DEVNULL,
-        env=_environment(),
+        env=environment(),
     )
     return cpu_ms_of(orjson.loads(file.read_bytes()))
 
 
 @contextmanager
-def _tree_of(commit: str, folder: Path) -> Generator[tuple[str, ...]]:
+def tree_of(commit: str, folder: Path) -> Generator[tuple[str, ...]]:
     """A tree of that commit with an environment of its own; the command that runs it."""
     _git("worktree", "add", "--detach", str(folder), commit)
     try:
         sync = ["uv", "sync", "--locked", "--quiet", "--compile-bytecode"]
-        subprocess.run(sync, check=True, cwd=folder, env=_environment())
+        subprocess.run(sync, check=True, cwd=folder, env=environment())
         yield (str(folder / ".venv" / "bin" / "holdfast"),)
     finally:
         _git("worktree", "remove", "--force", str(folder))
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     """Without what points at the environment of this tree."""
     ours = ("VIRTUAL_ENV", "UV_PROJECT_ENVIRONMENT", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
     return {name: value for name, value in os.environ.items() if name not in ours}
