@@ -22,7 +22,8 @@ describe("the events of the shared fixtures lead to the same view as in Python",
       view = reduce(view, step.event);
       expect(asJson(view)).toMatchObject(step.expect ?? {});
     }
-    expect(asJson(view)).toEqual(fixture.view);
+    // All that the page knows; the view in Python may have more.
+    expect(fixture.view).toMatchObject(asJson(view) as object);
   });
 
   it("knows all fixtures", () => expect(FIXTURES.length).toBe(13));
