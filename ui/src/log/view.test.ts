@@ -7,7 +7,7 @@ import { asJson, EMPTY, reduce } from "./view";
 interface Fixture {
   about: string;
   steps: { event: WireEvent; expect?: Record<string, unknown> }[];
-  view: unknown;
+  view: Record<string, unknown>;
 }
 
 const FOLDER = resolve(process.cwd(), "../tests/golden/stream");
@@ -23,7 +23,9 @@ describe("the events of the shared fixtures lead to the same view as in Python",
       expect(asJson(view)).toMatchObject(step.expect ?? {});
     }
     // All that the page knows; the view in Python may have more.
-    expect(fixture.view).toMatchObject(asJson(view) as object);
+    const seen = asJson(view) as object;
+    const known = Object.entries(fixture.view).filter(([name]) => name in seen);
+    expect(seen).toEqual({ ...(asJson(EMPTY) as object), ...Object.fromEntries(known) });
   });
 
   it("knows all fixtures", () => expect(FIXTURES.length).toBe(13));
