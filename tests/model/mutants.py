@@ -12,7 +12,7 @@ from holdfast.adapters.postgres import store as store_module
 from holdfast.adapters.postgres.queries import Query
 from holdfast.chats import answer as answer_module
 from holdfast.chats import ledger as ledger_module
-from holdfast.domain import commands, decide, driving, people
+from holdfast.domain import driving, people
 from holdfast.domain.chat import Chat, Status
 from holdfast.domain.draft import Draft
 from holdfast.domain.errors import FenceStale
@@ -47,12 +47,6 @@ def change_commit(
         return Query.compile(query.source.replace(old, new))
 
     patch.setattr(store_module, "commit_query", cache(changed))
-
-
-def change_handler(patch: pytest.MonkeyPatch, command: type, handler: Callable[..., None]) -> None:
-    handlers: Any = decide._HANDLERS  # pyright: ignore[reportPrivateUsage]
-    assert command in handlers
-    patch.setitem(handlers, command, handler)
 
 
 def no_fence(patch: pytest.MonkeyPatch) -> None:
@@ -206,7 +200,7 @@ def edit_keeps_the_queue(patch: pytest.MonkeyPatch) -> None:
         finally:
             patch.setattr(Draft, "clear_queue", clear)
 
-    change_handler(patch, commands.EditMessage, keeps_queue)
+    patch.setattr(people, "edit_message", keeps_queue)
 
 
 def stop_while_awaiting_goes_on(patch: pytest.MonkeyPatch) -> None:
@@ -220,7 +214,7 @@ def stop_while_awaiting_goes_on(patch: pytest.MonkeyPatch) -> None:
         draft.close_calls(Synthetic.INTERRUPTED)
         draft.resume()
 
-    change_handler(patch, commands.Interrupt, goes_on)
+    patch.setattr(people, "interrupt", goes_on)
 
 
 def client_result_stored_uncut(patch: pytest.MonkeyPatch) -> None:

@@ -6,14 +6,12 @@ from dataclasses import replace
 from typing import Any, Final
 
 import aiohttp
-import orjson
 import pytest
 
 from holdfast.api import responses as shapes
-from holdfast.api.problems import CODES, KINDS, code_of
+from holdfast.api.problems import KINDS
 from holdfast.bootstrap import Adapters
-from holdfast.domain import denials, errors
-from holdfast.domain.errors import HoldfastError
+from holdfast.domain import errors
 from tests.requirements import requirement
 from tests.support.identity import PASSWORD
 from tests.support.replica import Replicas
@@ -259,20 +257,3 @@ async def test_answers_have_the_shape_that_the_document_says(cell: Cell) -> None
         answer = await cell.admin.get(path)
         assert answer.status == 200, answer.raw
         shape.model_validate_json(answer.raw)
-
-
-def every_error(family: type[HoldfastError]) -> set[type[HoldfastError]]:
-    below = family.__subclasses__()
-    return {family, *(each for sub in below for each in every_error(sub))}
-
-
-def test_every_error_has_a_code_or_is_our_own_mistake() -> None:
-    families = (HoldfastError, errors.ChatError, errors.OverQuota)
-    families += (denials.IdentityError, denials.AccountRefused)
-    ours = {*families, errors.FenceStale}
-    known = {each for each in every_error(HoldfastError) if ".domain." in each.__module__}
-    assert errors.TooManyBytes in known
-    for each in known - ours:
-        assert code_of(each.__new__(each)) != "internal", each
-    assert set(CODES.values()) <= set(KINDS)
-    assert orjson.dumps(sorted(KINDS))

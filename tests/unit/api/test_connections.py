@@ -2,14 +2,15 @@
 
 import pytest
 
-from holdfast.api.connections import PROBES_AT_ONCE_MAX, Connections, TooManyConnections
+from holdfast.api.connections import PROBES_AT_ONCE_MAX, Connections
+from holdfast.api.errors import Overloaded, TooManyConnections
 from tests.requirements import requirement
 
 
 def is_refused(connections: Connections, address: str | None) -> bool:
     try:
         connections.enter(address)
-    except TooManyConnections:
+    except (Overloaded, TooManyConnections):
         return True
     return False
 

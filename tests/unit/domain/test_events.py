@@ -162,7 +162,7 @@ def test_every_kind_has_a_place_or_is_no_part_of_a_commit() -> None:
     assert set(EventKind) - outside == {
         EventKind.HISTORY_RESET,
         EventKind.MESSAGE,
-        *events.STATE_KINDS,
+        *events.STATE,
     }
 
 

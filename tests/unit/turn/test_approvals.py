@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from holdfast.chats.answer import expire
-from holdfast.domain import decide, people
+from holdfast.domain import people
 from holdfast.domain.approvals import Pattern, Policy, Rule, Verdict, digest_of
 from holdfast.domain.chat import Chat, OpenCall, Status
 from holdfast.domain.commands import Decide, DeclareTools, SubmitResults
@@ -350,13 +350,13 @@ async def test_broken_arguments_and_unknown_tools_are_nobodys_to_approve() -> No
 
 def _digest_unchecked(patch: pytest.MonkeyPatch) -> None:
     """Any decision counts for any call."""
+    decide_call = people.decide_call
 
     def lax(draft: Any, command: Decide, now: Any) -> None:
         digest = the_call(draft.chat, command.call_id).digest
-        people.decide_call(draft, replace(command, digest=digest), now)
+        decide_call(draft, replace(command, digest=digest), now)
 
-    handlers: Any = decide._HANDLERS  # pyright: ignore[reportPrivateUsage]
-    patch.setitem(handlers, Decide, lax)
+    patch.setattr(people, "decide_call", lax)
 
 
 def _definition_unnoticed(patch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import { asJson, EMPTY, reduce } from "./view";
 interface Fixture {
   about: string;
   steps: { event: WireEvent; expect?: Record<string, unknown> }[];
-  view: unknown;
+  view: Record<string, unknown>;
 }
 
 const FOLDER = resolve(process.cwd(), "../tests/golden/stream");
@@ -22,7 +22,10 @@ describe("the events of the shared fixtures lead to the same view as in Python",
       view = reduce(view, step.event);
       expect(asJson(view)).toMatchObject(step.expect ?? {});
     }
-    expect(asJson(view)).toEqual(fixture.view);
+    // All that the page knows; the view in Python may have more.
+    const seen = asJson(view) as object;
+    const known = Object.entries(fixture.view).filter(([name]) => name in seen);
+    expect(seen).toEqual({ ...(asJson(EMPTY) as object), ...Object.fromEntries(known) });
   });
 
   it("knows all fixtures", () => expect(FIXTURES.length).toBe(13));

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias, cast
+from typing import Any, Final, Literal, TypeAlias, cast, get_args, get_type_hints
 
 from pydantic import Field, ValidationError
 
@@ -190,25 +190,17 @@ Event: TypeAlias = (
 
 WatchEvent: TypeAlias = ChatsEvent | ChatEvent | ChatGoneEvent | PingEvent | OtherEvent
 
-_WATCH_KINDS: Final[Mapping[str, tuple[Callable[..., WatchEvent], type[Model]]]] = {
-    "chats": (ChatsEvent, ChatList),
-    "chat": (ChatEvent, models.ChatEntry),
-    "chat_gone": (ChatGoneEvent, ChatGone),
-    "ping": (PingEvent, Nothing),
-}
-_KINDS: Final[Mapping[str, tuple[Callable[..., Event], type[Model]]]] = {
-    "history_reset": (HistoryResetEvent, HistoryReset),
-    "message": (MessageEvent, models.Message),
-    "preview_reset": (PreviewResetEvent, PreviewReset),
-    "status": (StatusEvent, StatusNow),
-    "retry": (RetryEvent, models.Retry),
-    "error": (ErrorEvent, models.TurnError),
-    "action_required": (ActionRequiredEvent, models.ActionRequired),
-    "queue": (QueueEvent, QueueNow),
-    "part": (PartEvent, LivePart),
-    "lagged": (LaggedEvent, Nothing),
-    "ping": (PingEvent, Nothing),
-}
+_Kinds: TypeAlias = Mapping[str, tuple[Callable[..., Event | WatchEvent], type[Model]]]
+
+
+def _by_kind(*events: type[Event | WatchEvent]) -> _Kinds:
+    """The class of each kind, and that of its data, as its annotations have them."""
+    hints = {event: get_type_hints(event) for event in events if event is not OtherEvent}
+    return {get_args(each["kind"])[0]: (event, each["data"]) for event, each in hints.items()}
+
+
+_KINDS: Final = _by_kind(*get_args(Event))
+_WATCH_KINDS: Final = _by_kind(*get_args(WatchEvent))
 
 
 def event_of(envelope: Data) -> Event:
@@ -221,9 +213,7 @@ def watch_event_of(envelope: Data) -> WatchEvent:
     return cast("WatchEvent", _typed(envelope, _WATCH_KINDS))
 
 
-def _typed(
-    envelope: Data, kinds: Mapping[str, tuple[Callable[..., Event | WatchEvent], type[Model]]]
-) -> Event | WatchEvent:
+def _typed(envelope: Data, kinds: _Kinds) -> Event | WatchEvent:
     kind, cursor, data = envelope["event"], envelope.get("id"), envelope["data"]
     if kind not in kinds:
         return OtherEvent(cursor, envelope, data)

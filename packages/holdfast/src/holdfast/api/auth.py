@@ -13,7 +13,7 @@ from fastapi import Depends, Header, Request
 from starlette.requests import HTTPConnection
 
 from holdfast.api.dependencies import Edge
-from holdfast.api.problems import NotAuthenticated, OriginRefused
+from holdfast.api.errors import NotAuthenticated, OriginRefused
 from holdfast.chats import listing
 from holdfast.chats.ledger import Actor
 from holdfast.domain.ids import CLIENT_KEY_CHARS_MAX, ClientKey

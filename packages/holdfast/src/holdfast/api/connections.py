@@ -7,6 +7,8 @@ from functools import partial
 from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Final, TypeAlias
 
+from holdfast.api.errors import Overloaded, TooManyConnections
+
 PREFIX_OF_ONE_CLIENT: Final = 64
 """Bits of an IPv6 address: a client usually has a whole /64 to itself, and could use another
 address for each connection."""
@@ -16,12 +18,6 @@ PROBES_AT_ONCE_MAX: Final = 64
 full must not be taken for dead."""
 
 Release: TypeAlias = Callable[[], None]
-
-
-class TooManyConnections(Exception):
-    def __init__(self, *, of_address: bool) -> None:
-        super().__init__("too many connections")
-        self.of_address = of_address
 
 
 @dataclass(slots=True)
@@ -46,16 +42,18 @@ class Connections:
     _probes: int = 0
 
     def enter(self, address: str | None) -> Release:
-        """Count a connection until the returned function is called. Raises `TooManyConnections`.
-        `address` is the peer's; a peer without one (on a Unix socket) is not bounded by it."""
+        """Count a connection until the returned function is called. `address` is the peer's; a peer
+        without one (on a Unix socket) is not bounded by it.
+
+        Raises `Overloaded` at the bound of the process, `TooManyConnections` at the client's."""
         counters = self.counters
         if 0 < self.process_max <= counters.open:
-            raise TooManyConnections(of_address=False)
+            raise Overloaded
         client = _client_of(address)
         held = self._of_address.get(client, 0)
         bounded = client != "" and 0 < self.address_max <= held
         if bounded and not _is_among({address or "", client}, self.trusted_proxies):
-            raise TooManyConnections(of_address=True)
+            raise TooManyConnections
         counters.open += 1
         self._of_address[client] = held + 1
         return partial(self._leave, client)

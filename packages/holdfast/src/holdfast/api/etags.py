@@ -9,7 +9,7 @@ from typing import Annotated, Final, TypeAlias
 from fastapi import Depends, Header
 from starlette.responses import Response
 
-from holdfast.api.problems import PreconditionFailed
+from holdfast.api.errors import PreconditionFailed
 from holdfast.domain.accounts import User
 from holdfast.domain.errors import ChangedMeanwhile
 from holdfast.domain.ids import Version

@@ -9,7 +9,8 @@ from typing import Any, Final, Protocol
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from holdfast.api.problems import BadRequest, Overloaded, problem, problem_of
+from holdfast.api.errors import BodyTooLarge, BodyTooSlow, InternalError, Overloaded
+from holdfast.api.problems import problem_of
 
 AFTER: Final = "holdfast.after"
 """In a request's scope: what to do when all layers have returned that look only at how an answer
@@ -95,7 +96,7 @@ class Guard:
             _LOG.exception("api: internal error", extra={"error_id": name, "path": scope["path"]})
             if started:
                 raise  # the connection breaks: half an answer must not look like a whole one
-            await problem("internal", id=name)(scope, receive, sending)
+            await problem_of(InternalError(name))(scope, receive, sending)
         finally:
             self.under_way -= counted
             for each in after:
@@ -120,7 +121,7 @@ class Guard:
                 async with asyncio.timeout_at(deadline):
                     message = await receive()
             except TimeoutError:
-                raise BadRequest("body_too_slow", f"within {self._s_max:g} s") from None
+                raise BodyTooSlow(f"within {self._s_max:g} s") from None
             taken += len(message.get("body", b""))
             if taken > self._bytes_max:
                 raise self._too_large()
@@ -129,8 +130,8 @@ class Guard:
 
         return receiving
 
-    def _too_large(self) -> BadRequest:
-        return BadRequest("body_too_large", f"at most {self._bytes_max} bytes")
+    def _too_large(self) -> BodyTooLarge:
+        return BodyTooLarge(f"at most {self._bytes_max} bytes")
 
 
 def _forget_layers(scope: Scope) -> None:

@@ -1,7 +1,8 @@
 """Every error as a problem document (RFC 9457), from one table.
 
-`code` is stable and for programs; `detail` is for people and may change. What we did not foresee is
-a 500 with an id that stands in the log, and nothing else gets out.
+`code` is stable and for programs; `detail` is for people and may change. An error outside the tree
+of `HoldfastError`, or without a code, is a 500 with an id that stands in the log, and nothing else
+gets out.
 """
 
 import logging
@@ -16,53 +17,21 @@ from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
-from holdfast.api.rates import TooManyRequests
+from holdfast.api.errors import (
+    EdgeError,
+    InternalError,
+    InvalidRequest,
+    MethodNotAllowed,
+    NoSuchRoute,
+    RequestNotAnswered,
+)
 from holdfast.chats.hints import encode_data
-from holdfast.domain import denials, errors
-from holdfast.ports.workspaces import NoWorkspace, TooManyWorkspaces, WorkspaceUnusable
+from holdfast.domain.errors import FormatUnknown, HoldfastError, TooManyStatements, Unavailable
 
 MEDIA_TYPE: Final = "application/problem+json"
 CAUSE_CHARS: Final = 60
 ERRORS_SHOWN_MAX: Final = 20
 _LOG: Final = logging.getLogger(__name__)
-
-
-class NotAuthenticated(Exception):
-    """No credential, or none that holds: unknown, expired, revoked, of a disabled account."""
-
-
-class OriginRefused(Exception):
-    """A cookie from a page that is not ours."""
-
-
-class NoSuchProvider(Exception):
-    """Of identity: none has this name."""
-
-
-class PreconditionFailed(Exception):
-    def __init__(self, tag: str) -> None:
-        super().__init__("what was seen is no longer what is there")
-        self.tag = tag
-
-
-class NotReady(errors.Unavailable):
-    """The database is the reason. Its own words are for operators, and stand in the log."""
-
-    def __init__(self, reason: errors.Unavailable) -> None:
-        super().__init__(str(reason), retry_after_s=reason.retry_after_s)
-
-
-class Overloaded(Exception):
-    retry_after_s = 1.0
-
-
-class BadRequest(HTTPException):
-    """What is wrong with a request before its content is looked at. An HTTPException, so that
-    FastAPI lets it pass while it reads a body."""
-
-    def __init__(self, code: str, detail: str) -> None:
-        super().__init__(KINDS[code].status, detail)
-        self.code = code
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,127 +114,40 @@ KINDS: Final[Mapping[str, ProblemKind]] = {
     ),
     "internal": ProblemKind(500, "Internal error."),
 }
-"""Every code there is."""
-
-CODES: Final[Mapping[type[Exception], str]] = {
-    NotAuthenticated: "not_authenticated",
-    OriginRefused: "origin_refused",
-    TooManyRequests: "too_many_requests",
-    NoSuchProvider: "not_found",
-    PreconditionFailed: "precondition_failed",
-    Overloaded: "overloaded",
-    errors.ChatNotFound: "chat_not_found",
-    errors.NotLawful: "not_lawful",
-    errors.QueueFull: "queue_full",
-    errors.QueuedNotFound: "queued_not_found",
-    errors.NotEditable: "not_editable",
-    errors.NotForkable: "not_forkable",
-    errors.VersionNotFound: "version_not_found",
-    errors.CallNotOpen: "call_not_open",
-    errors.ApprovalMismatch: "approval_mismatch",
-    errors.NothingToCompact: "nothing_to_compact",
-    errors.CommandRefused: "command_refused",
-    errors.KeyReused: "key_reused",
-    errors.ChatBusy: "chat_busy",
-    errors.ContentRefused: "content_refused",
-    errors.TooManyChats: "too_many_chats",
-    errors.TooManyBytes: "too_many_bytes",
-    errors.TooManyStatements: "too_many_statements",
-    errors.TooSlow: "list_too_slow",
-    errors.Unavailable: "unavailable",
-    errors.FormatUnknown: "upgrading",
-    errors.ChangedMeanwhile: "precondition_failed",
-    NoWorkspace: "no_workspace",
-    TooManyWorkspaces: "too_many_workspaces",
-    WorkspaceUnusable: "workspace_unusable",
-    denials.NotAllowed: "not_allowed",
-    denials.NotFound: "not_found",
-    denials.WrongCredentials: "wrong_credentials",
-    denials.Throttled: "too_many_attempts",
-    denials.EmailTaken: "email_taken",
-    denials.LastAdmin: "last_admin",
-    denials.PasswordRefused: "password_refused",
-    denials.FieldRefused: "field_refused",
-    denials.OidcRefused: "login_refused",
-    denials.AlreadyMade: "already_made",
-}
-"""By the class of the error, or the nearest above it; what is not here is `internal`."""
-
-_BY_STATUS: Final = {404: "no_such_route", 405: "method_not_allowed"}
-# Their sentences may name what only operators should know of: a host, a statement.
-_SAYS_NOTHING: Final = frozenset({"unavailable", "upgrading", "internal"})
+"""Every code there is. The class of an error names its code; several classes may share one."""
 
 
-_WITHOUT_WORDS: Final = (NotAuthenticated, OriginRefused, NoSuchProvider, Overloaded)
+def translated(error: Exception) -> HoldfastError:
+    """An error of the framework, as one of ours."""
+    match error:
+        case HoldfastError():
+            return error
+        case RequestValidationError() | WebSocketRequestValidationError():
+            return InvalidRequest(_wrong(error.errors()))
+        case HTTPException(status_code=404):
+            return NoSuchRoute(error.detail)
+        case HTTPException(status_code=405):
+            return MethodNotAllowed(error.detail, (error.headers or {}).get("Allow"))
+        case HTTPException():
+            return RequestNotAnswered(error.detail)
+        case _:
+            raise error
 
 
-def code_of(error: Exception) -> str:
-    if isinstance(error, BadRequest):
-        return error.code
-    if isinstance(error, HTTPException):
-        return _BY_STATUS.get(error.status_code, "http_error")
-    if isinstance(error, RequestValidationError | WebSocketRequestValidationError):
-        return "invalid_request"
-    return next((CODES[each] for each in type(error).__mro__ if each in CODES), "internal")
-
-
-def problem(code: str, detail: str | None = None, **more: object) -> Response:
-    kind = KINDS[code]
+def problem_of(error: HoldfastError) -> Response:
+    kind, sentence = KINDS[error.code], error.sentence
     body: dict[str, Any] = {
-        "type": f"urn:holdfast:problem:{code}",
+        "type": f"urn:holdfast:problem:{error.code}",
         "title": kind.title,
         "status": kind.status,
-        "code": code,
-        **({} if detail is None else {"detail": detail}),
-        **more,
+        "code": error.code,
+        **({} if sentence is None else {"detail": sentence}),
+        **error.extra,
     }
-    return Response(encode_data(body), kind.status, media_type=MEDIA_TYPE)
-
-
-def problem_of(error: Exception) -> Response:
-    code = code_of(error)
-    assert code != "internal", "the guard tells those, with an id"
-    response = problem(code, _detail(code, error), **_more(error))
-    if code == "not_authenticated":
-        response.headers["www-authenticate"] = "Bearer"
-    if isinstance(error, PreconditionFailed):
-        response.headers["etag"] = error.tag
-    if code == "method_not_allowed" and isinstance(error, HTTPException) and error.headers:
-        response.headers["allow"] = error.headers.get("allow", "")
-    retry_after_s = getattr(error, "retry_after_s", 1.0 if code == "chat_busy" else None)
-    if retry_after_s is not None:
-        response.headers["retry-after"] = str(max(1, math.ceil(retry_after_s)))
-    return response
-
-
-def _detail(code: str, error: Exception) -> str | None:
-    if isinstance(error, NotReady | errors.DatabaseReadOnly):
-        return "The database cannot be written at the moment. Try again later."
-    if code in _SAYS_NOTHING or isinstance(error, _WITHOUT_WORDS):
-        return None
-    if isinstance(error, RequestValidationError | WebSocketRequestValidationError):
-        return None
-    return str(error.detail) if isinstance(error, HTTPException) else str(error)
-
-
-def _more(error: Exception) -> Mapping[str, object]:
-    more: Mapping[str, object] = {}
-    match error:
-        case errors.CommandRefused():
-            more = {"standing": error.standing, "command": error.command}
-        case denials.FieldRefused():
-            more = {"errors": [{"where": error.field, "what": str(error)}]}
-        case denials.OidcRefused():
-            more = {"reason": error.reason}
-        case denials.AlreadyMade():
-            more = {"made_id": str(error.made_id)}
-        case PreconditionFailed():
-            more = {"etag": error.tag}
-        case RequestValidationError() | WebSocketRequestValidationError():
-            more = {"errors": _wrong(error.errors())}
-        case _:
-            pass
-    return more
+    headers = dict(error.header_fields()) if isinstance(error, EdgeError) else {}
+    if error.retry_after_s is not None:
+        headers["retry-after"] = str(max(1, math.ceil(error.retry_after_s)))
+    return Response(encode_data(body), kind.status, headers, MEDIA_TYPE)
 
 
 def _wrong(found: Sequence[Any]) -> list[dict[str, str]]:
@@ -276,31 +158,25 @@ def _wrong(found: Sequence[Any]) -> list[dict[str, str]]:
     ]
 
 
-async def _tell(_connection: HTTPConnection, error: Exception) -> Response:
-    if code_of(error) == "internal":
+async def _answer(_connection: HTTPConnection, raised: Exception) -> Response:
+    error = translated(raised)
+    if error.code == InternalError.code:
         raise error  # to the guard
-    if isinstance(error, errors.Unavailable) and not isinstance(error, errors.TooManyStatements):
+    if isinstance(error, Unavailable) and not isinstance(error, TooManyStatements):
         # Another cause is another line: what an outage repeats must not hide it.
         said = f"api: unavailable: {error}"
         _LOG.warning(said, extra={"seldom": said[:CAUSE_CHARS]})
-    if isinstance(error, errors.FormatUnknown):
+    if isinstance(error, FormatUnknown):
         _LOG.warning("api: a chat cannot be read by this version: %s", error)
     return problem_of(error)  # which refuses a WebSocket as well
 
 
 def install(app: FastAPI) -> None:
-    told: tuple[type[Exception], ...] = (
-        errors.HoldfastError,
-        NotAuthenticated,
-        OriginRefused,
-        TooManyRequests,
-        NoSuchProvider,
-        PreconditionFailed,
-        Overloaded,
-        WorkspaceUnusable,
+    raised: tuple[type[Exception], ...] = (
+        HoldfastError,
         HTTPException,
         RequestValidationError,
         WebSocketRequestValidationError,
     )
-    for each in told:
-        app.add_exception_handler(each, _tell)
+    for each in raised:
+        app.add_exception_handler(each, _answer)

@@ -6,6 +6,7 @@ the connections, of a process.
 """
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final, cast
@@ -14,8 +15,15 @@ from typing_extensions import override
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
-from holdfast.api.connections import Connections, Release, TooManyConnections
-from holdfast.api.problems import MEDIA_TYPE, problem
+from holdfast.api.connections import Connections, Release
+from holdfast.api.errors import (
+    AddressTooLong,
+    EdgeError,
+    HeadersTooLarge,
+    Overloaded,
+    TooManyConnections,
+)
+from holdfast.api.problems import MEDIA_TYPE, problem_of
 
 HEAD_BYTES_MAX: Final = 64 * 2**10
 URL_BYTES_MAX: Final = 16 * 2**10
@@ -46,9 +54,9 @@ class BoundedProtocol(HttpToolsProtocol):
         self._counted = connections
         self._head = head
         self._release: Release | None = None
-        self._full: TooManyConnections | None = None
+        self._full: EdgeError | None = None
         """The connection is above a bound, and may only carry a probe."""
-        self._refused: HTTPStatus | None = None
+        self._refused = False
         self._in_head = True
         self._in_body = False
         self._upgraded = False
@@ -63,7 +71,7 @@ class BoundedProtocol(HttpToolsProtocol):
         address = None if self.client is None else self.client[0]
         try:
             self._release = self._counted.enter(address)
-        except TooManyConnections as full:
+        except (Overloaded, TooManyConnections) as full:
             self._full, self._release = full, self._counted.enter_for_probe()
             if self._release is None:
                 self._refuse_connection(full)
@@ -80,24 +88,24 @@ class BoundedProtocol(HttpToolsProtocol):
 
     @override
     def data_received(self, data: bytes) -> None:
-        if self._refused is not None:
+        if self._refused:
             return
         self._progress = False
         super().data_received(data)
-        if self._upgraded or self._refused is not None or self.transport.is_closing():
+        if self._upgraded or self._refused or self.transport.is_closing():
             return
         # Bytes that the parser holds: part of a head, or of a trailer. It shows neither before it
         # has the whole of it.
         self._unparsed_bytes = 0 if self._progress else self._unparsed_bytes + len(data)
         if self._unparsed_bytes > self._head.bytes_max:
-            self._refuse_head(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+            self._refuse_head(HeadersTooLarge())
         elif self._in_head and self._timer is None:
             self._begin_timer()
 
     @override
     def send_400_response(self, msg: str) -> None:
         """What the base class sends when the parser fails: also when a callback of ours raised."""
-        if self._refused is None:
+        if not self._refused:
             super().send_400_response(msg)
 
     @override
@@ -112,7 +120,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._take(len(url))
         super().on_url(url)
         if len(self.url) > self._head.url_bytes_max:
-            self._refuse_head(HTTPStatus.REQUEST_URI_TOO_LONG)
+            self._refuse_head(AddressTooLong())
             raise _Refused
 
     @override
@@ -120,14 +128,14 @@ class BoundedProtocol(HttpToolsProtocol):
         # Trailers come here, too, and into the same list.
         self._take(len(name) + len(value))
         if len(self.headers) >= self._head.headers_max:
-            self._refuse_head(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+            self._refuse_head(HeadersTooLarge())
             raise _Refused
         super().on_header(name, value)
 
     def _take(self, size: int) -> None:
         self._head_bytes += size
         if self._head_bytes > self._head.bytes_max:
-            self._refuse_head(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+            self._refuse_head(HeadersTooLarge())
             raise _Refused
 
     @override
@@ -196,20 +204,19 @@ class BoundedProtocol(HttpToolsProtocol):
         cycle = cast("RequestResponseCycle | None", self.cycle)  # None before the first request
         return cycle is not None and not cycle.response_complete
 
-    def _refuse_connection(self, full: TooManyConnections) -> None:
-        self._counted.count_refusal(of_address=full.of_address)
-        of_address, of_process = HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE
-        self._refuse(of_address if full.of_address else of_process)
+    def _refuse_connection(self, full: EdgeError) -> None:
+        self._counted.count_refusal(of_address=isinstance(full, TooManyConnections))
+        self._refuse(full)
 
-    def _refuse_head(self, status: HTTPStatus) -> None:
+    def _refuse_head(self, error: EdgeError) -> None:
         self._counted.counters.heads_refused += 1
-        self._refuse(status)
+        self._refuse(error)
 
-    def _refuse(self, status: HTTPStatus) -> None:
-        self._refused = status
+    def _refuse(self, error: EdgeError) -> None:
+        self._refused = True
         self._end_timer()
         if not self._is_answering():
-            self.transport.write(_ANSWERS[status])
+            self.transport.write(_ANSWERS[type(error)])
         # Else the answer to the request before is under way: nothing may come into its middle.
         self.transport.close()
 
@@ -236,25 +243,24 @@ def bounded_protocol(connections: Connections, head: HeadOptions) -> type[asynci
     return cast("type[asyncio.Protocol]", protocol)
 
 
-def _answer(code: str, *more: str) -> bytes:
+def _answer(error: EdgeError) -> bytes:
     """A problem document: bytes, because no app sees the request."""
-    refusal = problem(code)
+    refusal = problem_of(error)
+    after = refusal.headers.get("retry-after")
     status = HTTPStatus(refusal.status_code)
     lines = (
         f"HTTP/1.1 {status} {status.phrase}",
         f"content-type: {MEDIA_TYPE}",
         f"content-length: {len(refusal.body)}",
         "connection: close",
-        *more,
+        *(() if after is None else (f"retry-after: {after}",)),
         "",
         "",
     )
     return "\r\n".join(lines).encode("ascii") + bytes(refusal.body)
 
 
-_ANSWERS: Final = {
-    HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE: _answer("headers_too_large"),
-    HTTPStatus.REQUEST_URI_TOO_LONG: _answer("address_too_long"),
-    HTTPStatus.TOO_MANY_REQUESTS: _answer("too_many_connections", "retry-after: 1"),
-    HTTPStatus.SERVICE_UNAVAILABLE: _answer("overloaded", "retry-after: 1"),
+_ANSWERS: Final[Mapping[type[EdgeError], bytes]] = {
+    type(error): _answer(error)
+    for error in (HeadersTooLarge(), AddressTooLong(), TooManyConnections(), Overloaded())
 }

@@ -6,13 +6,9 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Final
 
+from holdfast.api.errors import TooManyRequests
+
 HELD_MAX: Final = 10_000
-
-
-class TooManyRequests(Exception):
-    def __init__(self, retry_after_s: float) -> None:
-        super().__init__("too many requests")
-        self.retry_after_s = retry_after_s
 
 
 @dataclass(slots=True)

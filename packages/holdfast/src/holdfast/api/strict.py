@@ -10,7 +10,7 @@ import orjson
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
 
-from holdfast.api.problems import BadRequest
+from holdfast.api.errors import MalformedJson
 
 DEPTH_MAX: Final = 100
 INTEGER_MAX: Final = 2**63 - 1
@@ -22,7 +22,7 @@ class StrictRequest(Request):
         try:
             value = orjson.loads(body)
         except orjson.JSONDecodeError as error:
-            raise BadRequest("malformed_json", str(error)) from None
+            raise MalformedJson(str(error)) from None
         check_bounds(value)
         return value
 
@@ -50,8 +50,8 @@ def check_bounds(value: object) -> None:
             elif isinstance(each, list):
                 deeper += cast("list[object]", each)
             elif isinstance(each, int) and not -INTEGER_MAX <= each <= INTEGER_MAX:
-                raise BadRequest("malformed_json", "an integer past 63 bits")
+                raise MalformedJson("an integer past 63 bits")
         if not deeper:
             return
         level = deeper
-    raise BadRequest("malformed_json", f"nested deeper than {DEPTH_MAX}")
+    raise MalformedJson(f"nested deeper than {DEPTH_MAX}")

@@ -148,12 +148,9 @@ class LostWorkers:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chat:
-    """A snapshot of a chat's facts at one version."""
+class ChatState:
+    """What commits change of a chat. Each fact has a default: `Draft.set` takes any of them."""
 
-    chat_id: ChatId
-    org_id: OrgId
-    owner_id: UserId
     status: Status = Status.IDLE
     archived: bool = False
 
@@ -183,6 +180,15 @@ class Chat:
     backoff: Backoff | None = None
     awaiting: Awaiting | None = None
     tools: tuple[ClientTool, ...] = ()  # that its client runs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chat(ChatState):
+    """A snapshot of a chat's facts at one version."""
+
+    chat_id: ChatId
+    org_id: OrgId
+    owner_id: UserId
 
     @property
     def history(self) -> tuple[Version, VersionStamp]:

@@ -4,9 +4,9 @@ Lawfulness is read from `TRANSITIONS` and nowhere else; the handlers in `people`
 what a lawful command does. A bundle of commands is decided as a whole and carries one new version.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import assert_never
 
 from holdfast.domain import commands as c
 from holdfast.domain import driving, people
@@ -15,36 +15,6 @@ from holdfast.domain.draft import Draft
 from holdfast.domain.errors import NotLawful
 from holdfast.domain.outcome import Outcome
 from holdfast.domain.transitions import TRANSITIONS
-
-_Handler = Callable[[Draft, Any, datetime], None]
-
-_HANDLERS: Mapping[type[c.Command], _Handler] = {
-    c.Create: people.create,
-    c.Fork: people.fork,
-    c.SendMessage: people.send_message,
-    c.EditMessage: people.edit_message,
-    c.Interrupt: people.interrupt,
-    c.Retry: people.retry,
-    c.TakeQueued: people.take_queued,
-    c.DeleteQueued: people.delete_queued,
-    c.MoveQueued: people.move_queued,
-    c.PromoteQueued: people.promote_queued,
-    c.SubmitResults: people.submit_results,
-    c.Decide: people.decide_call,
-    c.DeclareTools: people.declare_tools,
-    c.RequestCompaction: people.request_compaction,
-    c.Archive: people.archive,
-    c.Unarchive: people.unarchive,
-    c.Restore: people.restore,
-    c.BeginAttempt: driving.begin_attempt,
-    c.CommitStep: driving.commit_step,
-    c.RecordRetry: driving.record_retry,
-    c.Await: driving.await_outside,
-    c.ExpireAwait: driving.expire_await,
-    c.FinishTurn: driving.finish_turn,
-    c.FinishInterrupt: driving.finish_interrupt,
-    c.Fail: driving.fail,
-}
 
 
 def decide(facts: Facts, command: c.Command, now: datetime) -> Outcome:
@@ -60,7 +30,64 @@ def decide_all(facts: Facts, commands: Sequence[c.Command], now: datetime) -> Ou
         lawful = TRANSITIONS.get((draft.chat.standing, type(command)))
         if lawful is None:
             raise draft.refuse(NotLawful, f"not lawful while {draft.chat.standing}")
-        _HANDLERS[type(command)](draft, command, now)
+        _handle(draft, command, now)
         standing = draft.chat.standing
         assert standing in lawful, f"{type(command).__name__} led to {standing}, not to {lawful}"
     return draft.outcome()
+
+
+def _handle(draft: Draft, command: c.Command, now: datetime) -> None:  # noqa: C901, PLR0912, PLR0915 - a case for each command
+    match command:
+        # The commands of every turn come first: cases are tried in this order.
+        case c.SendMessage():
+            people.send_message(draft, command, now)
+        case c.CommitStep():
+            driving.commit_step(draft, command, now)
+        case c.FinishTurn():
+            driving.finish_turn(draft, command, now)
+        case c.BeginAttempt():
+            driving.begin_attempt(draft, command, now)
+        case c.RecordRetry():
+            driving.record_retry(draft, command, now)
+        case c.Await():
+            driving.await_outside(draft, command, now)
+        case c.ExpireAwait():
+            driving.expire_await(draft, command, now)
+        case c.FinishInterrupt():
+            driving.finish_interrupt(draft, command, now)
+        case c.Fail():
+            driving.fail(draft, command, now)
+        case c.Create():
+            people.create(draft, command, now)
+        case c.Fork():
+            people.fork(draft, command, now)
+        case c.EditMessage():
+            people.edit_message(draft, command, now)
+        case c.Interrupt():
+            people.interrupt(draft, command, now)
+        case c.Retry():
+            people.retry(draft, command, now)
+        case c.TakeQueued():
+            people.take_queued(draft, command, now)
+        case c.DeleteQueued():
+            people.delete_queued(draft, command, now)
+        case c.MoveQueued():
+            people.move_queued(draft, command, now)
+        case c.PromoteQueued():
+            people.promote_queued(draft, command, now)
+        case c.SubmitResults():
+            people.submit_results(draft, command, now)
+        case c.Decide():
+            people.decide_call(draft, command, now)
+        case c.DeclareTools():
+            people.declare_tools(draft, command, now)
+        case c.RequestCompaction():
+            people.request_compaction(draft, command, now)
+        case c.Archive():
+            people.archive(draft, command, now)
+        case c.Unarchive():
+            people.unarchive(draft, command, now)
+        case c.Restore():
+            people.restore(draft, command, now)
+        case _:
+            assert_never(command)

@@ -27,21 +27,29 @@ class IdentityError(HoldfastError):
 
 
 class NotAllowed(IdentityError):
+    code = "not_allowed"
+
     def __init__(self, what: str) -> None:
         super().__init__(f"not allowed: {what}")
 
 
 class NotFound(IdentityError):
+    code = "not_found"
+
     def __init__(self, kind: str, resource_id: UUID) -> None:
         super().__init__(f"{kind} {resource_id} not found")
 
 
 class WrongCredentials(IdentityError):
+    code = "wrong_credentials"
+
     def __init__(self) -> None:
         super().__init__("e-mail or password is wrong")
 
 
 class Throttled(IdentityError):
+    code = "too_many_attempts"
+
     def __init__(self, retry_after_s: float) -> None:
         super().__init__("too many attempts to sign in")
         self.retry_after_s = retry_after_s
@@ -52,29 +60,39 @@ class AccountRefused(IdentityError):
 
 
 class EmailTaken(AccountRefused):
+    code = "email_taken"
+
     def __init__(self) -> None:
         super().__init__("another account has this e-mail address")
 
 
 class LastAdmin(AccountRefused):
+    code = "last_admin"
+
     def __init__(self) -> None:
         super().__init__("an organisation keeps at least one admin")
 
 
 class PasswordRefused(AccountRefused):
-    pass
+    code = "password_refused"
 
 
 class FieldRefused(AccountRefused):
+    code = "field_refused"
+
     def __init__(self, field: str, reason: str) -> None:
         super().__init__(f"{field}: {reason}")
         self.field = field
+        self.extra = {"errors": [{"where": field, "what": str(self)}]}
 
 
 class AlreadyMade(IdentityError):
+    code = "already_made"
+
     def __init__(self, made_id: UUID) -> None:
         super().__init__("made before, under this key; revoke it and ask under another one")
         self.made_id = made_id
+        self.extra = {"made_id": str(made_id)}
 
 
 OIDC_REASONS: Final = frozenset(
@@ -94,8 +112,11 @@ OIDC_REASONS: Final = frozenset(
 class OidcRefused(IdentityError):
     """`reason` is for programs and people; `detail` only for the operator's log."""
 
+    code = "login_refused"
+
     def __init__(self, reason: str, detail: str) -> None:
         assert reason in OIDC_REASONS, reason
         super().__init__(f"login refused: {reason}")
         self.reason = reason
         self.detail = detail
+        self.extra = {"reason": reason}

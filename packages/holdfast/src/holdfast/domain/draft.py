@@ -2,15 +2,22 @@
 
 Every move keeps the rules that hold across commands: a user message enters history only after every
 open call has a result; whatever changes history starts the count of attempts anew.
+
+The first move copies the chat into a `ChatDraft`, which is mutable; `outcome` freezes that object.
+`Draft.set` has the parameters of `ChatState`, so that pyright checks the name and the type of every
+fact and the facts are listed once; a mutable class for pyright would have to list them again.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, assert_never
+from collections.abc import Callable, Sequence
+from dataclasses import fields, replace
+from operator import attrgetter
+from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, assert_never
 
 from holdfast.domain.chat import (
     QUEUE_BYTES_MAX,
     QUEUE_LENGTH_MAX,
+    Chat,
+    ChatState,
     Facts,
     OpenCall,
     QueuedMessage,
@@ -44,12 +51,37 @@ if TYPE_CHECKING:
     from holdfast.domain.commands import Command
 
 
+_P = ParamSpec("_P")
+
+
+class ChatDraft(Chat):
+    """A chat whose facts can be set."""
+
+    __slots__ = ()
+    __setattr__ = object.__setattr__
+
+
+_FACTS: Final = tuple(field.name for field in fields(Chat))
+_values_of: Final = attrgetter(*_FACTS)
+
+
+def _takes(
+    _state: Callable[_P, ChatState],
+) -> "Callable[[Callable[..., None]], Callable[Concatenate[Draft, _P], None]]":
+    """Give a method of `Draft` the parameters of `_state`."""
+
+    def typed(method: Callable[..., None]) -> Callable[..., None]:
+        return method
+
+    return typed
+
+
 class Draft:
     """Collects what a bundle of commands changes; all of it carries one new version."""
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
-        self.chat = facts.chat
+        self.chat: Chat = facts.chat
         self.command: Command | None = None
         self.version = Version(facts.chat.version + 1)
         self._appended: list[Appended] = []
@@ -66,6 +98,8 @@ class Draft:
     def outcome(self) -> Outcome:
         before = self.facts.chat
         chat = self.chat
+        if chat is not before:
+            chat.__class__ = Chat  # freezes it: another copy would cost as much as all moves
         return Outcome(
             before=before,
             chat=chat,
@@ -90,13 +124,16 @@ class Draft:
         chat = self.chat
         return error(chat.chat_id, chat.standing, type(self.command).__name__, reason)
 
+    @_takes(ChatState)
     def set(self, **facts: object) -> None:
-        if self.chat is self.facts.chat:
-            self.chat = replace(self.chat, version=self.version)
+        chat = self.chat
+        if chat is self.facts.chat:
+            # One copy for all moves: one for each would be most of what a decision costs.
+            copied = dict(zip(_FACTS, _values_of(chat), strict=True))
+            copied["version"] = self.version
+            self.chat = chat = ChatDraft(**copied)
         for name, value in facts.items():
-            # On a copy that no other code has seen yet. A fresh one for each move would be most of
-            # what a decision costs.
-            object.__setattr__(self.chat, name, value)
+            setattr(chat, name, value)
 
     # Status.
 
@@ -115,7 +152,7 @@ class Draft:
         self.set(open_calls=calls, owes_reply=True)
         self.run()
 
-    def release(self, status: Status, **facts: object) -> None:
+    def release(self, status: Status) -> None:
         """Enter a status that has no owner."""
         self.set(
             status=status,
@@ -123,15 +160,12 @@ class Draft:
             backoff=None,
             lost=None,
             compaction_requested=False,
-            **facts,
         )
         self._releases = True
 
     # History.
 
-    def append(
-        self, body: MessageBody, *, promoted: QueuedId | None = None, **facts: object
-    ) -> Seq:
+    def append(self, body: MessageBody, *, promoted: QueuedId | None = None) -> Seq:
         seq = Seq(self.chat.last_seq + 1)
         self._appended.append(Appended(seq, body, promoted))
         self.set(
@@ -141,7 +175,6 @@ class Draft:
             attempts_forgiven=0,
             backoff=None,
             lost=None,
-            **facts,
         )
         return seq
 
@@ -154,9 +187,8 @@ class Draft:
     ) -> None:
         assert body.role is Role.USER, f"a {body.role} message where a user message belongs"
         self.close_calls(closing)
-        self._answer_seq = self.append(
-            body,
-            promoted=promoted,
+        self._answer_seq = self.append(body, promoted=promoted)
+        self.set(
             owes_reply=True,
             compactable=True,
             model=body.model or self.chat.model,
@@ -178,7 +210,8 @@ class Draft:
             case Role.BOUNDARY:
                 if self.chat.open_calls:
                     raise self.refuse(CallsUnanswered, "a boundary may not part calls from results")
-                self.append(body, compactable=False, compaction_requested=False)
+                self.append(body)
+                self.set(compactable=False, compaction_requested=False)
             case Role.SYSTEM:
                 self.append(body)
             case _:
@@ -203,7 +236,8 @@ class Draft:
         )
         assert len({call.call_id for call in calls}) == len(calls), "call ids repeat in a reply"
         owes_reply = bool(calls) or body.ending in {Ending.CUT, Ending.PAUSED}
-        self.append(body, owes_reply=owes_reply, compactable=True, open_calls=calls)
+        self.append(body)
+        self.set(owes_reply=owes_reply, compactable=True, open_calls=calls)
         if body.ending in {Ending.CUT, Ending.INTERRUPTED}:
             # A reply that did not end may hold half of what it wanted: its calls are never run.
             self.close_calls(Synthetic.CUT_OFF)
@@ -217,12 +251,8 @@ class Draft:
             raise self.refuse(CallNotOpen, f"no open calls to answer: {unknown or 'none named'}")
         ordered = tuple(answered[call_id] for call_id in open_ids if call_id in answered)
         remaining = tuple(call for call in self.chat.open_calls if call.call_id not in answered)
-        self.append(
-            replace(template, parts=ordered),
-            open_calls=remaining,
-            owes_reply=True,
-            compactable=True,
-        )
+        self.append(replace(template, parts=ordered))
+        self.set(open_calls=remaining, owes_reply=True, compactable=True)
 
     def close_calls(self, reason: Synthetic, only: Sequence[CallId] | None = None) -> None:
         """Write a synthetic result for each open call (or those named), where there are any.

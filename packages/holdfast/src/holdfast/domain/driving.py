@@ -90,7 +90,8 @@ def await_outside(draft: Draft, command: Await, _now: datetime) -> None:
     if not command.calls or not waiting.issuperset(command.calls):
         raise draft.refuse(CallNotOpen, f"no open calls that need {command.kind}")
     awaiting = Awaiting(kind=command.kind, calls=command.calls, deadline=command.deadline)
-    draft.release(Status.AWAITING, awaiting=awaiting)
+    draft.release(Status.AWAITING)
+    draft.set(awaiting=awaiting)
 
 
 def expire_await(draft: Draft, _command: ExpireAwait, now: datetime) -> None:
@@ -120,4 +121,5 @@ def finish_interrupt(draft: Draft, command: FinishInterrupt, _now: datetime) -> 
 
 
 def fail(draft: Draft, command: Fail, _now: datetime) -> None:
-    draft.release(Status.FAILED, error=command.error)
+    draft.release(Status.FAILED)
+    draft.set(error=command.error)

@@ -25,7 +25,9 @@
     │       ├── TooManyChats
     │       └── TooManyBytes
     ├── ChangedMeanwhile        not what the caller had seen: nothing was written
-    ├── IdentityError           who asks may not, or is not who they say: see domain/denials.py
+    ├── IdentityError           a user may not, or is not who they say: see domain/denials.py
+    ├── WorkspaceUnusable       not now: see ports/workspaces.py
+    ├── EdgeError               a request that no verb sees: see api/errors.py
     ├── Unavailable             the world says not now; the change may or may not be committed
     │   ├── Contended           one statement was refused; the database is well
     │   │   ├── TooManyStatements   too many of one person's wait; this one was not made
@@ -34,14 +36,35 @@
     └── FormatUnknown           a stored row that this version cannot read
         └── ChatTooNew          its writer said so
 
-What is our own mistake is an `assert`.
+A class names its `code`, and `api.problems` has a row for each code. What is our own mistake is an
+`assert`.
 """
+
+from collections.abc import Mapping
+from typing import ClassVar, Final
 
 from holdfast.domain.ids import ChatId, ClientKey
 
+NO_WRITES: Final = "The database cannot be written at the moment. Try again later."
+_NOTHING: Final[Mapping[str, object]] = {}
+
 
 class HoldfastError(Exception):
-    pass
+    """What an API client is told of an error; `api.problems` makes a document of it."""
+
+    code: ClassVar[str] = "internal"
+    """Stable: programs branch on it. A class without a code of its own has its family's."""
+    is_public: ClassVar[bool] = True
+    """Whether the text is for clients. If not, it may name a host or a statement."""
+    retry_after_s: float | None = None
+    """When a client may try again, if that helps."""
+    extra: Mapping[str, object] = _NOTHING
+    """For programs, beside the code."""
+
+    @property
+    def sentence(self) -> str | None:
+        """For people, beside the title of the code."""
+        return str(self) if self.is_public else None
 
 
 class ChatError(HoldfastError):
@@ -49,6 +72,8 @@ class ChatError(HoldfastError):
 
 
 class ChatNotFound(ChatError):
+    code = "chat_not_found"
+
     def __init__(self, chat_id: ChatId) -> None:
         super().__init__(f"chat {chat_id} not found")
 
@@ -56,44 +81,49 @@ class ChatNotFound(ChatError):
 class CommandRefused(ChatError):
     """A command that changes nothing, and why."""
 
+    code = "command_refused"
+
     def __init__(self, chat_id: ChatId, standing: str, command: str, reason: str) -> None:
         super().__init__(f"{command} refused for chat {chat_id} ({standing}): {reason}")
         self.chat_id = chat_id
         self.standing = standing
         self.command = command
         self.reason = reason
+        self.extra = {"standing": standing, "command": command}
 
 
 class NotLawful(CommandRefused):
-    pass
+    code = "not_lawful"
 
 
 class QueueFull(CommandRefused):
-    pass
+    code = "queue_full"
 
 
 class QueuedNotFound(CommandRefused):
-    pass
+    code = "queued_not_found"
 
 
 class NotEditable(CommandRefused):
-    pass
+    code = "not_editable"
 
 
 class NotForkable(CommandRefused):
-    pass
+    code = "not_forkable"
 
 
 class VersionNotFound(CommandRefused):
-    pass
+    code = "version_not_found"
 
 
 class CallNotOpen(CommandRefused):
-    pass
+    code = "call_not_open"
 
 
 class ApprovalMismatch(CommandRefused):
     """A decision about something other than what waits for one."""
+
+    code = "approval_mismatch"
 
 
 class CallsUnanswered(CommandRefused):
@@ -105,7 +135,7 @@ class ReplyOwed(CommandRefused):
 
 
 class NothingToCompact(CommandRefused):
-    pass
+    code = "nothing_to_compact"
 
 
 class NotYetExpired(CommandRefused):
@@ -117,6 +147,8 @@ class AttemptsSpent(CommandRefused):
 
 
 class KeyReused(ChatError):
+    code = "key_reused"
+
     def __init__(self, key: ClientKey) -> None:
         super().__init__(f"idempotency key {key!r} was used for another request")
 
@@ -126,12 +158,15 @@ class FenceStale(ChatError):
 
 
 class ChatBusy(ChatError):
+    code = "chat_busy"
+    retry_after_s = 1.0
+
     def __init__(self, chat_id: ChatId, tries: int) -> None:
         super().__init__(f"chat {chat_id} changed {tries} times while a command was decided")
 
 
 class ContentRefused(ChatError):
-    pass
+    code = "content_refused"
 
 
 class OverQuota(ChatError):
@@ -139,11 +174,15 @@ class OverQuota(ChatError):
 
 
 class TooManyChats(OverQuota):
+    code = "too_many_chats"
+
     def __init__(self, chats_max: int) -> None:
         super().__init__(f"one user may have at most {chats_max} chats, archived ones included")
 
 
 class TooManyBytes(OverQuota):
+    code = "too_many_bytes"
+
     def __init__(self, bytes_max: int) -> None:
         super().__init__(
             f"one user may store at most {bytes_max} bytes of messages, those of archived chats"
@@ -154,6 +193,8 @@ class TooManyBytes(OverQuota):
 class ChangedMeanwhile(HoldfastError):
     """What the caller wanted to change is no longer what the caller had seen."""
 
+    code = "precondition_failed"
+
     def __init__(self) -> None:
         super().__init__("changed meanwhile; look again")
 
@@ -161,7 +202,10 @@ class ChangedMeanwhile(HoldfastError):
 class Unavailable(HoldfastError):
     """The store did not answer. Whether a write was committed is unknown: ask again by key."""
 
-    def __init__(self, what: str, *, retry_after_s: float = 1.0) -> None:
+    code = "unavailable"
+    is_public = False
+
+    def __init__(self, what: str, *, retry_after_s: float | None = 1.0) -> None:
         super().__init__(what)
         self.retry_after_s = retry_after_s
 
@@ -174,12 +218,18 @@ class Contended(Unavailable):
 class TooManyStatements(Contended):
     """The person who asks has enough statements waiting; this one was not made."""
 
+    code = "too_many_statements"
+    is_public = True
+
     def __init__(self, waiting: int) -> None:
         super().__init__(f"{waiting} statements of the same user wait already")
 
 
 class TooSlow(Contended):
     """A list or a search took longer than it may, and was ended. Nothing was changed."""
+
+    code = "list_too_slow"
+    is_public = True
 
     def __init__(self, within_s: float) -> None:
         super().__init__(f"not read within {within_s:g} s; ask for less, or filter by less")
@@ -188,11 +238,17 @@ class TooSlow(Contended):
 class DatabaseReadOnly(Unavailable):
     """The database can be read at best: a standby, or a primary that was made read-only."""
 
+    @property
+    def sentence(self) -> str:  # pyright: ignore[reportImplicitOverride] - 3.11 cannot say it
+        return NO_WRITES
+
 
 class FormatUnknown(HoldfastError):
     """A row has a word or a format that this version does not know. A newer version has most likely
     written it: the chat waits for a server that can read it."""
 
+    code = "upgrading"
+    is_public = False
     retry_after_s = 30.0
 
 

@@ -18,7 +18,8 @@ of a commit. A new reader gets a reset and the end of the history.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields
 from datetime import datetime
 from enum import StrEnum
@@ -44,16 +45,6 @@ class EventKind(StrEnum):
     PING = "ping"
 
 
-STATE_KINDS: Final = (
-    EventKind.PREVIEW_RESET,
-    EventKind.STATUS,
-    EventKind.RETRY,
-    EventKind.ERROR,
-    EventKind.ACTION_REQUIRED,
-    EventKind.QUEUE,
-)
-
-
 @dataclass(frozen=True, slots=True)
 class ReaderEvent:
     """One event of a bundle."""
@@ -70,17 +61,12 @@ def of_commit(
     told = [history_reset(hidden_from)] if hidden_from is not None else []
     said = messages_told(messages)
     told += said
-    state = set(_changed(before, chat))
-    return told + [event for event in _state(chat, len(said)) if event.kind in state]
+    return told + _state(chat, len(said), set(_changed(before, chat)))
 
 
 def of_state(chat: Chat, messages_before: int) -> list[ReaderEvent]:
     """Where a chat stands, for a reader that knows its history; behind so many messages."""
-    return [
-        event
-        for event in _state(chat, messages_before)
-        if event.kind is not EventKind.PREVIEW_RESET
-    ]
+    return _state(chat, messages_before, _ABSOLUTE)
 
 
 def history_reset(hidden_from: Seq, older: Seq | None = None) -> ReaderEvent:
@@ -105,7 +91,7 @@ def _changed(before: Chat, chat: Chat) -> Iterator[EventKind]:
     if _ends_preview(before, chat):
         yield EventKind.PREVIEW_RESET
     if _standing(before) != _standing(chat):
-        yield from STATE_KINDS[1:5]
+        yield from _OF_STANDING
     if chat.queue_version == chat.version:
         yield EventKind.QUEUE
 
@@ -125,25 +111,13 @@ def _standing(chat: Chat) -> tuple[object, ...]:
     )
 
 
-def _state(chat: Chat, messages_before: int) -> Iterator[ReaderEvent]:
-    data: Mapping[EventKind, JsonObject | None] = {
-        EventKind.PREVIEW_RESET: {"attempt": chat.attempt},
-        EventKind.STATUS: {
-            "status": chat.status.value,
-            "archived": chat.archived,
-            "attempt": chat.attempt,
-            "model": chat.model,
-            "effort": chat.effort,
-        },
-        EventKind.RETRY: _retry_json(chat),
-        EventKind.ERROR: None if chat.error is None else _error_json(chat.error),
-        EventKind.ACTION_REQUIRED: _action_json(chat),
-        EventKind.QUEUE: {"messages": [_queued_json(queued) for queued in chat.queue]},
-    }
-    for offset, kind in enumerate(STATE_KINDS, start=1):
-        value = data[kind]
-        if value is not None:
-            yield ReaderEvent(kind, messages_before + offset, value)
+def _state(chat: Chat, messages_before: int, kinds: AbstractSet[EventKind]) -> list[ReaderEvent]:
+    told: list[ReaderEvent] = []
+    for place, (kind, data_of) in enumerate(STATE.items(), start=messages_before + 1):
+        data = data_of(chat) if kind in kinds else None
+        if data is not None:
+            told.append(ReaderEvent(kind, place, data))
+    return told
 
 
 # Allow-lists: a field that is not named here is not told.
@@ -180,6 +154,24 @@ def takeover_json(takeover: Takeover) -> JsonObject:
             for call in takeover.calls
         ],
     }
+
+
+def _preview_reset_json(chat: Chat) -> JsonObject:
+    return {"attempt": chat.attempt}
+
+
+def _status_json(chat: Chat) -> JsonObject:
+    return {
+        "status": chat.status.value,
+        "archived": chat.archived,
+        "attempt": chat.attempt,
+        "model": chat.model,
+        "effort": chat.effort,
+    }
+
+
+def _queue_json(chat: Chat) -> JsonObject:
+    return {"messages": [_queued_json(queued) for queued in chat.queue]}
 
 
 def _queued_json(queued: QueuedMessage) -> JsonObject:
@@ -251,6 +243,10 @@ def _plain(value: "JsonValue | datetime | StrEnum") -> JsonValue:
             return value
 
 
+def _failure_json(chat: Chat) -> JsonObject | None:
+    return None if chat.error is None else _error_json(chat.error)
+
+
 def _error_json(error: TurnError) -> JsonObject:
     return {
         "kind": error.kind.value,
@@ -284,3 +280,22 @@ def _action_json(chat: Chat) -> JsonObject | None:
         ],
         "deadline": None if awaiting.deadline is None else awaiting.deadline.isoformat(),
     }
+
+
+_OF_STANDING: Final = (
+    EventKind.STATUS,
+    EventKind.RETRY,
+    EventKind.ERROR,
+    EventKind.ACTION_REQUIRED,
+)
+STATE: Final[Mapping[EventKind, Callable[[Chat], JsonObject | None]]] = {
+    EventKind.PREVIEW_RESET: _preview_reset_json,
+    EventKind.STATUS: _status_json,
+    EventKind.RETRY: _retry_json,
+    EventKind.ERROR: _failure_json,
+    EventKind.ACTION_REQUIRED: _action_json,
+    EventKind.QUEUE: _queue_json,
+}
+"""The state of a chat, an event for each kind, in the order of their places. A new kind is the last
+one: cursors of readers that are away name the places of the others. None: it is not sent."""
+_ABSOLUTE: Final = STATE.keys() - {EventKind.PREVIEW_RESET}

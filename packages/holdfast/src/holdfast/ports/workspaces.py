@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Protocol
 
 from holdfast.domain.chat import Chat
+from holdfast.domain.errors import HoldfastError
 from holdfast.domain.ids import ChatId
 from holdfast.domain.workspaces import Workspace, WorkspaceId, WorkspaceStatus
 
@@ -20,17 +21,23 @@ class Template:
     """How long one may lie idle; 0: for ever."""
 
 
-class WorkspaceUnusable(Exception):
+class WorkspaceUnusable(HoldfastError):
     """The workspace cannot be used now. The words are for the model and for people: what is wrong
     and what to do next."""
+
+    code = "workspace_unusable"
 
 
 class NoWorkspace(WorkspaceUnusable):
     """There is none."""
 
+    code = "no_workspace"
+
 
 class TooManyWorkspaces(WorkspaceUnusable):
     """The owner of the chat has reached the limit."""
+
+    code = "too_many_workspaces"
 
     def __init__(self, owned_max: int) -> None:
         super().__init__(

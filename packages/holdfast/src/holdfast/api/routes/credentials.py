@@ -9,8 +9,8 @@ from holdfast.api import requests as bodies
 from holdfast.api import responses as shapes
 from holdfast.api.auth import Asks, ByKey, TheStranger, by_browser, from_own_page, visitor_of
 from holdfast.api.dependencies import Edge
+from holdfast.api.errors import OriginRefused
 from holdfast.api.presenters import answer, key_json, nothing, sign_in_json, user_json
-from holdfast.api.problems import OriginRefused
 from holdfast.api.routes.common import router_for
 from holdfast.domain.ids import ApiKeyId, OrgId, SignInId, UserId
 from holdfast.identity.browser import COOKIE_ATTRIBUTES, SIGN_IN_COOKIE

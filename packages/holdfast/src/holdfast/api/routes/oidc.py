@@ -9,8 +9,9 @@ from starlette.responses import Response
 from holdfast.api import responses as shapes
 from holdfast.api.auth import Asks, TheStranger, cookie_principal, visitor_of
 from holdfast.api.dependencies import Edge, OidcDoor
+from holdfast.api.errors import NoSuchProvider
 from holdfast.api.presenters import answer
-from holdfast.api.problems import NoSuchProvider, problem_of
+from holdfast.api.problems import problem_of
 from holdfast.api.routes.common import router_for
 from holdfast.api.routes.credentials import set_sign_in
 from holdfast.domain.denials import NotAllowed, OidcRefused

@@ -4,8 +4,8 @@ from starlette.responses import Response
 
 from holdfast.api import responses as shapes
 from holdfast.api.auth import Asks, TheEdge, TheStranger
+from holdfast.api.errors import NotReady
 from holdfast.api.presenters import answer
-from holdfast.api.problems import NotReady
 from holdfast.api.routes.common import router_for
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.policy import Action, TargetKind, rule_for
