@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass
 
 from holdfast.domain.chat import Chat, Status
-from holdfast.domain.errors import FormatUnknown, Unavailable
+from holdfast.domain.errors import FenceStale, FormatUnknown, Unavailable
 from holdfast.turn.reading import TurnReader
 from holdfast.turn.turn import Turn
 
@@ -19,6 +19,18 @@ class Interruption:
     chat: Chat | None = None
     leaving: bool = False
     unreadable: FormatUnknown | None = None
+
+
+def apply(turn: Turn, nudged: Interruption) -> None:
+    """Go on from what a nudge led to; raises `FenceStale` if that is no longer ours, and
+    `FormatUnknown` if this version can no longer read it."""
+    if nudged.unreadable is not None:
+        raise nudged.unreadable
+    if nudged.leaving:
+        return
+    if nudged.chat is None or not turn.holds(nudged.chat):
+        raise FenceStale(f"chat {turn.chat.chat_id} is driven by another worker")
+    turn.take(nudged.chat)
 
 
 async def attend(turn: Turn, reading: TurnReader, *, pause_s: float) -> Interruption:
