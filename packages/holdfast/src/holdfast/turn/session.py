@@ -21,7 +21,7 @@ from holdfast.turn.failures import log_turn
 from holdfast.turn.options import TurnOptions
 from holdfast.turn.prompt import Prompt
 from holdfast.turn.reading import TurnReader
-from holdfast.turn.recheck import Interruption, apply
+from holdfast.turn.recheck import Interruption, apply, attend, is_overtaken
 from holdfast.turn.step_policy import StepPolicy
 from holdfast.turn.takeover import TakeoverReader
 from holdfast.turn.tool_runs import ToolRuns
@@ -146,7 +146,6 @@ class TurnSession:
         if opened.toolbox is None:
             opening = self.services.tools.open(ToolContext(self.turn.chat))
             opened.toolbox = await self._entered(opening)
-            opened.stack.push_async_callback(self._close, opening)
         return opened.toolbox
 
     async def introduced(self) -> Toolbox:
@@ -189,29 +188,41 @@ class TurnSession:
         await self.services.runs.stop(self.turn, toolbox, calls)
 
     async def _entered(self, opening: AbstractAsyncContextManager[Toolbox]) -> Toolbox:
-        """Raises `ChatChanged` if a nudge comes first: an interrupt waits for no source."""
+        """Raises `ChatChanged` if an interrupt or an edit comes first: neither waits for a source.
+        Every other hint is heeded beside the opening, which goes on."""
         turn = self.turn
         if turn.interrupting or turn.nudges.leaving:
-            return await opening.__aenter__()  # to stop calls, or to hand them over
+            return await self._enter(opening)  # to stop calls, or to hand them over
+        scope = asyncio.timeout(None)  # a cancel scope: the task that opens a toolbox closes it
+        toolbox: Toolbox | None = None
+        async with asyncio.TaskGroup() as group:
+            watching = group.create_task(self._cut_off(scope))
+            try:
+                async with scope:
+                    toolbox = await self._enter(opening)
+            except TimeoutError:
+                if not scope.expired():
+                    raise
+            finally:
+                watching.cancel()
+        if toolbox is None:
+            apply(turn, watching.result())
+            raise ChatChanged
+        return toolbox
 
-        async def cut_off() -> None:
-            await turn.nudges.wait()
-            scope.reschedule(asyncio.get_running_loop().time())
+    async def _enter(self, opening: AbstractAsyncContextManager[Toolbox]) -> Toolbox:
+        toolbox = await opening.__aenter__()
+        self.turn.tools.stack.push_async_callback(self._close, opening)
+        return toolbox
 
-        scope = asyncio.timeout(
-            None
-        )  # a cancel scope: the task that opens a toolbox also closes it
-        try:
-            async with scope:
-                watching = turn.tools.group.create_task(cut_off())
-                try:
-                    return await opening.__aenter__()
-                finally:
-                    watching.cancel()
-        except TimeoutError:
-            if scope.expired():
-                raise ChatChanged from None
-            raise
+    async def _cut_off(self, scope: asyncio.Timeout) -> Interruption:
+        """End the scope when another commit has made its work void."""
+        services = self.services
+        nudged = await attend(
+            self.turn, services.reading, pause_s=services.options.pause_s, ends=is_overtaken
+        )
+        scope.reschedule(asyncio.get_running_loop().time())
+        return nudged
 
     async def _close(self, opened: AbstractAsyncContextManager[Toolbox]) -> None:
         """What a toolbox stumbles over on its way out is no matter of a turn that is committed."""
