@@ -25,6 +25,14 @@ from benchmarks.report import stamp, write_json, write_page
 ROOT: Final = Path(__file__).resolve().parent.parent
 BEFORE: Final = "751d277"
 
+FILES_FOR: Final = {
+    "files_for_a_step": (3, 4),
+    "files_for_a_tool": (2, 3),
+}
+"""Files without tests and generated pages, now and before, that one more of a kind touches. Now:
+counted by adding a sample on a branch (`git diff --stat`); before: read from the code. Both are
+written here by hand."""
+
 # Where the Python packages are: patterns below the root of a tree, today's layout and the next.
 PACKAGES: Final = ("src/holdfast", "packages/*/src/*")
 SERVER: Final = "holdfast"
@@ -289,6 +297,12 @@ def figures(tree: Tree) -> dict[str, float | int | str]:
     }
 
 
+def files_for() -> dict[str, float | int | str]:
+    """The counts of `FILES_FOR`, under the keys of the other figures."""
+    now = {key: count for key, (count, _) in FILES_FOR.items()}
+    return now | {f"{key}_before": count for key, (_, count) in FILES_FOR.items()}
+
+
 def figures_at(commit: str) -> dict[str, float | int | str]:
     """The same counts of an earlier commit, each key with `_before` at its end."""
     archive = subprocess.run(
@@ -314,6 +328,8 @@ MEANINGS: Final = {
     "the server's wheel",
     "packages_share_max": "share of the largest package in the lines of the server",
     "packages_share_max_package": "that package",
+    "files_for_a_step": "files that one more step touches",
+    "files_for_a_tool": "files that one more tool of the server touches",
 }
 
 
@@ -336,12 +352,18 @@ def page(flat: dict[str, float | int | str]) -> str:
             "everyone. `tests/architecture` keeps the counts of pronouns, class names, functions",
             "and files from rising.",
             "",
+            "The files that one more step or tool touches were counted by adding a sample on a",
+            "branch: a step that commits a note, and a tool of the server. Tests and generated",
+            "pages are not counted. The counts before were read from the code. The same tool in a",
+            "package of its own takes two files, its module and `pyproject.toml`, and none of the",
+            "server's.",
+            "",
         )
     )
 
 
 def main() -> None:
-    flat = {**figures_at(BEFORE), **figures(Tree(ROOT)), "before_commit": BEFORE}
+    flat = {**figures_at(BEFORE), **figures(Tree(ROOT)), **files_for(), "before_commit": BEFORE}
     write_json("house", flat)
     write_page("house", page(flat))
     print(page(flat))
