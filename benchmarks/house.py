@@ -297,7 +297,7 @@ def figures(tree: Tree) -> dict[str, float | int | str]:
     }
 
 
-def files_for() -> dict[str, float | int | str]:
+def files_for() -> dict[str, int]:
     """The counts of `FILES_FOR`, under the keys of the other figures."""
     now = {key: count for key, (count, _) in FILES_FOR.items()}
     return now | {f"{key}_before": count for key, (_, count) in FILES_FOR.items()}
