@@ -30,16 +30,17 @@ from holdfast.turn.steps import (
 async def perform(session: TurnSession, step: Step) -> Commit | None:
     match step:
         case Generate():
-            return await generate.perform(session, step)
+            doing = generate.perform(session, step)
         case Compact():
-            return await compact.perform(session, step)
+            doing = compact.perform(session, step)
         case RunTools():
-            return await run_tools.perform(session, step)
+            doing = run_tools.perform(session, step)
         case AwaitOutside():
-            return await await_outside.perform(session, step)
+            doing = await_outside.perform(session, step)
         case Finish():
-            return await finish.perform(session, step)
+            doing = finish.perform(session, step)
         case KeepPartial():
-            return await keep_partial.perform(session, step)
+            doing = keep_partial.perform(session, step)
         case _:
             assert_never(step)
+    return await doing
