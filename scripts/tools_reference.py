@@ -1,12 +1,13 @@
 """docs/reference/tools.md: the server's own tools, as a model sees them."""
 
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from functools import cache
 from typing import Any, Final, cast
 
 from holdfast.ports.tools import Effect, ToolSpec
 from holdfast.ports.workspaces import Template
-from holdfast.tools.builtin import CLOCK
+from holdfast.tools.builtin import Builtin
 from holdfast.tools.workspace.toolbox import offers
 
 PAGE: Final = "docs/reference/tools.md"
@@ -16,6 +17,13 @@ EFFECTS: Final[Mapping[Effect, str]] = {
     Effect.ONCE: "*Once*: after a crash it is not run again; its outcome is unknown.",
 }
 TEMPLATE: Final = Template(name="local")
+
+
+class _EpochClock:
+    """No tool is run for the page."""
+
+    def now(self) -> datetime:
+        return datetime.fromtimestamp(0, UTC)
 
 
 @cache
@@ -32,7 +40,8 @@ def render() -> str:
         "",
         "How to write one: [write a tool](../how-to/write-a-tool.md).",
     ]
-    for spec in (CLOCK, *(each.spec for each in offers((TEMPLATE,)))):
+    own = Builtin(_EpochClock()).specs.values()
+    for spec in (*own, *(each.spec for each in offers((TEMPLATE,)))):
         lines += ["", f"## {spec.name}", "", spec.description, "", EFFECTS[spec.effect]]
         rows = list(_rows(cast("Mapping[str, Any]", spec.schema), ""))
         if rows:

@@ -12,7 +12,7 @@ from holdfast.domain.fence import Fence
 from holdfast.domain.ids import Epoch
 from holdfast.stream.feed import Feed
 from holdfast.stream.hub import Hub
-from holdfast.turn import driver
+from holdfast.turn.steps import run_tools
 from holdfast.worker import acquirer
 from holdfast.worker.heartbeat import Lease
 from holdfast.worker.local_dispatch import TakenSlot
@@ -65,13 +65,13 @@ def _no_self_fencing() -> list[Patch]:
 
 def _tools_again() -> list[Patch]:
     """Whoever takes over runs what it finds, whatever it may do."""
-    plan = driver.plan
+    plan = run_tools.plan
 
     def blindly(turn: Any, prompt: Any, toolbox: Any, calls: Any, rules: Any) -> Any:
         ours = [replace(call, epoch=turn.chat.epoch) for call in calls]
         return plan(turn, prompt, toolbox, ours, rules)
 
-    return [(driver, "plan", blindly)]
+    return [(run_tools, "plan", blindly)]
 
 
 def _acquiring_counts_nothing() -> list[Patch]:

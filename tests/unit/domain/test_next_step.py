@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from holdfast.domain.chat import Chat, Status
+from holdfast.domain.commands import Await, FinishInterrupt, FinishTurn, FromWorker
 from holdfast.domain.next_step import (
     AwaitOutside,
     Compact,
@@ -14,9 +15,10 @@ from holdfast.domain.next_step import (
     RunTools,
     Step,
     next_step,
+    riding_command,
 )
 from holdfast.domain.parts import Need
-from tests.support.builders import a_chat, open_call
+from tests.support.builders import NOW, a_chat, open_call
 
 PLAIN = open_call("plain")
 APPROVE = open_call("approve", Need.APPROVAL)
@@ -53,3 +55,36 @@ def test_the_next_step_follows_from_the_facts(chat: Chat, step: Step) -> None:
 def test_nobody_drives_a_chat_at_rest(status: Status) -> None:
     with pytest.raises(AssertionError, match="nothing to do"):
         next_step(a_chat(status))
+
+
+@pytest.mark.parametrize(
+    ("step", "command"),
+    [
+        (Finish(), FinishTurn()),
+        (KeepPartial(), FinishInterrupt()),
+        (AwaitOutside(Need.LOGIN, (LOGIN,)), Await(Need.LOGIN, (LOGIN.call_id,), NOW)),
+        (AwaitOutside(Need.ANSWER, (PERSON,)), Await(Need.ANSWER, (PERSON.call_id,), None)),
+        (Generate(), None),
+        (RunTools((PLAIN,)), None),
+        (Compact(), None),
+    ],
+)
+def test_command_of_a_step_without_work_rides_along(step: Step, command: FromWorker | None) -> None:
+    assert riding_command(step, {Need.LOGIN: NOW}.get) == command
+
+
+@pytest.mark.parametrize(
+    ("step", "begins_attempt", "is_let_go"),
+    [
+        (Generate(), True, True),
+        (Compact(), True, True),
+        (RunTools((PLAIN,)), True, False),
+        (AwaitOutside(Need.LOGIN, (LOGIN,)), False, False),
+        (Finish(), False, False),
+        (KeepPartial(), False, False),
+    ],
+)
+def test_step_says_whether_it_spends_an_attempt_and_is_left_to_the_next_worker(
+    step: Step, begins_attempt: bool, is_let_go: bool
+) -> None:
+    assert (step.begins_attempt, step.is_let_go) == (begins_attempt, is_let_go)

@@ -3,9 +3,10 @@
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 
+import anyio
 import pytest
 from typing_extensions import override
 
@@ -62,7 +63,19 @@ async def raise_cancelled() -> None:
 
 
 def isolated(source: Tools, counters: SourceCounters | None = None) -> Isolated:
-    return Isolated("faraway", source, counters or SourceCounters(), timeout_s=5.0)
+    return Isolated({"faraway": source}, counters or SourceCounters(), timeout_s=5.0)
+
+
+def side_by_side(*sources: Tools, counters: SourceCounters | None = None) -> Isolated:
+    named = {f"source {number}": source for number, source in enumerate(sources)}
+    return Isolated(named, counters or SourceCounters(), timeout_s=5.0)
+
+
+async def swallow() -> None:
+    """Hang, and go on hanging after the first cancellation."""
+    with suppress(asyncio.CancelledError):
+        await hang()
+    await hang()
 
 
 @pytest.mark.parametrize(
@@ -99,9 +112,9 @@ async def test_source_that_does_not_open_is_left_out_named_logged_and_counted_on
 async def test_sources_that_open_say_nothing_and_are_closed_in_reverse() -> None:
     counters, source = SourceCounters(), Opening(lambda: asyncio.sleep(4.9))
     async with isolated(source, counters).open(CONTEXT) as toolbox:
-        assert toolbox.specs is source.specs
+        assert toolbox.specs == source.specs
         assert toolbox.place is source.place
-        assert await toolbox.sections() == ()
+        assert await toolbox.sections() == []
         assert source.events == ["opening", "open"]
     assert source.events[-1] == "closed"
     assert counters.left_out == 0
@@ -161,7 +174,7 @@ async def test_source_that_fails_to_close_is_logged_and_changes_no_result(
 ) -> None:
     async with asyncio.timeout(6):
         async with isolated(Faulty(closing=closing)).open(CONTEXT) as toolbox:
-            assert await toolbox.sections() == ("a section",)
+            assert await toolbox.sections() == ["a section"]
     (line,) = caplog.records
     assert line.getMessage() == f"tools: source did not close: faraway, chat {CONTEXT.chat.chat_id}"
 
@@ -265,3 +278,127 @@ def test_names_of_combined_sources_are_those_of_all() -> None:
         "far",
         "near",
     }
+
+
+async def test_sources_that_hang_while_they_open_cost_one_bound_together() -> None:
+    counters, loop = SourceCounters(), asyncio.get_running_loop()
+    near = Functions(Effects().tool("near"))
+    tools = side_by_side(Opening(hang), near, Opening(hang), counters=counters)
+    began_s = loop.time()
+    async with tools.open(CONTEXT) as toolbox:
+        assert loop.time() - began_s == 5.0
+        assert set(toolbox.specs) == {"near"}
+    assert loop.time() - began_s == 5.0
+    assert counters.left_out == 2
+
+
+async def test_sources_that_hang_while_they_close_cost_one_bound_together() -> None:
+    loop = asyncio.get_running_loop()
+    async with side_by_side(Faulty(closing=hang), Faulty(closing=hang)).open(CONTEXT):
+        began_s = loop.time()
+    assert loop.time() - began_s == 5.0
+
+
+async def test_source_that_swallows_its_cancellation_while_it_opens_is_left_behind(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    counters, loop = SourceCounters(), asyncio.get_running_loop()
+    began_s = loop.time()
+    async with isolated(Opening(swallow), counters).open(CONTEXT) as toolbox:
+        assert toolbox.specs == {}
+    assert loop.time() - began_s == 5.0
+    assert (counters.left_out, counters.left_behind) == (1, 0)
+    await asyncio.sleep(5.1)
+    assert counters.left_behind == 1
+    line = caplog.records[-1].getMessage()
+    assert line == "tools: task left behind, it ignores its cancellation: tools source faraway"
+
+
+async def test_source_that_swallows_its_cancellation_while_it_closes_is_left_behind() -> None:
+    counters, loop = SourceCounters(), asyncio.get_running_loop()
+    async with isolated(Faulty(closing=swallow), counters).open(CONTEXT):
+        began_s = loop.time()
+    assert loop.time() - began_s == 5.0
+    await asyncio.sleep(5.1)
+    assert (counters.left_out, counters.left_behind) == (0, 1)
+
+
+async def test_sections_that_swallow_their_cancellation_hold_no_turn() -> None:
+    counters = SourceCounters()
+    tools = isolated(Faulty(telling=swallow), counters)
+    async with tools.open(CONTEXT) as toolbox, asyncio.timeout(31):
+        assert await toolbox.sections() == []
+    await asyncio.sleep(5.1)
+    assert counters.left_behind == 1
+
+
+async def test_source_that_opens_after_its_cancellation_is_closed() -> None:
+    async def late() -> None:
+        with suppress(asyncio.CancelledError):
+            await hang()
+
+    counters, source = SourceCounters(), Opening(late)
+    async with isolated(source, counters).open(CONTEXT) as toolbox:
+        assert toolbox.specs == {}
+        await asyncio.sleep(0.1)
+        assert source.events == ["opening", "open", "closed"]
+    assert (counters.left_out, counters.left_behind) == (1, 0)
+
+
+async def test_interrupted_opening_waits_for_no_source() -> None:
+    """Neither for one that hangs in its clean-up, nor for one that is open already."""
+    loop = asyncio.get_running_loop()
+
+    async def opening() -> None:
+        async with side_by_side(Opening(swallow), Faulty(closing=hang)).open(CONTEXT):
+            raise AssertionError("it never opens")
+
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(opening())
+        await asyncio.sleep(1)
+        task.cancel()
+        began_s = loop.time()
+    assert task.cancelled()
+    assert loop.time() == began_s
+
+
+class Scoped(Functions):
+    """A source with a cancel scope, as many libraries have: a task of its own that may fail."""
+
+    def __init__(self, fails_after_s: float = 3600.0) -> None:
+        super().__init__(Effects().tool("far"))
+        self._fails_after_s = fails_after_s
+        self.tasks: list[object] = []
+
+    @asynccontextmanager
+    async def open(self, context: ToolContext) -> AsyncGenerator[Toolbox]:
+        self.tasks.append(asyncio.current_task())
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._listen)
+            yield self
+            group.cancel_scope.cancel()
+        self.tasks.append(asyncio.current_task())
+
+    async def _listen(self) -> None:
+        await asyncio.sleep(self._fails_after_s)
+        raise ConnectionError("the other side is gone")
+
+
+async def test_cancel_scopes_are_entered_and_left_by_one_task_in_any_order() -> None:
+    first, second = Scoped(), Scoped()
+    async with side_by_side(first, second).open(CONTEXT) as toolbox:
+        assert set(toolbox.specs) == {"far"}
+    for source in (first, second):
+        entered, left = source.tasks
+        assert entered is left
+    assert first.tasks != second.tasks
+
+
+async def test_cancel_scope_that_is_cancelled_ends_the_source_and_not_the_turn(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with isolated(Scoped(fails_after_s=1.0)).open(CONTEXT):
+        await asyncio.sleep(2)
+    (line,) = caplog.records
+    expected = f"tools: source ended before its turn: faraway, chat {CONTEXT.chat.chat_id}"
+    assert line.getMessage() == expected

@@ -23,8 +23,8 @@ from holdfast.domain.parts import Need, Synthetic, ToolCall, ToolResult
 from holdfast.ports.tools import Effect, ToolSpec
 from holdfast.tools.client import ClientTools
 from holdfast.tools.toolbox import Combined, Function, Functions
+from holdfast.turn import call_plan, driver
 from holdfast.turn import call_policy as judging
-from holdfast.turn import driver, run_tools
 from holdfast.turn.step_policy import StepPolicy
 from tests.requirements import requirement
 from tests.support.builders import a_tool, result, user
@@ -370,7 +370,7 @@ def _unchecked_before_the_run(patch: pytest.MonkeyPatch) -> None:
     def nothing(*_: object) -> None:
         return None
 
-    patch.setattr(run_tools, "refusal_to_run", nothing)
+    patch.setattr(call_plan, "refusal_to_run", nothing)
 
 
 def _deny_ignored(patch: pytest.MonkeyPatch) -> None:

@@ -17,11 +17,11 @@ from holdfast.domain.parts import ToolResult
 from holdfast.ports.models import TextDelta
 from holdfast.ports.tools import Effect
 from holdfast.tools.toolbox import Functions
-from holdfast.turn import run_tools
-from holdfast.turn.driver import Driver
-from holdfast.turn.generate import Generation
+from holdfast.turn import call_plan, model_steps
+from holdfast.turn.attempt import Generation
+from holdfast.turn.call_plan import Plan, PlannedCall
 from holdfast.turn.interrupts import Interrupts
-from holdfast.turn.run_tools import Plan, PlannedCall
+from holdfast.turn.steps import keep_partial
 from tests.requirements import requirement
 from tests.support.builders import user
 from tests.support.scripted import Failed, Hold, ScriptedModels, calls, says
@@ -248,8 +248,8 @@ def blind_plan(turn: Any, prompt: Any, toolbox: Any, calls: Any, _rules: Any) ->
 async def test_the_mutant_that_reruns_tools_blindly_is_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert run_tools.plan is not blind_plan
-    monkeypatch.setattr("holdfast.turn.driver.plan", blind_plan)
+    assert call_plan.plan is not blind_plan
+    monkeypatch.setattr("holdfast.turn.steps.run_tools.plan", blind_plan)
     with pytest.raises(AssertionError, match="2 <= 1"):
         await test_a_crash_at_any_moment_of_a_turn_leaves_a_whole_history()
 
@@ -260,7 +260,7 @@ async def test_the_mutant_that_drops_the_partial_is_caught(
     async def nothing(*_: Any) -> None:
         return None
 
-    monkeypatch.setattr(Driver, "_said", nothing)
+    monkeypatch.setattr(keep_partial, "said_before", nothing)
     with pytest.raises(AssertionError, match="seen"):
         await test_a_crash_at_any_moment_of_an_interrupt_keeps_what_was_shown()
 
@@ -269,27 +269,27 @@ async def test_the_mutant_that_counts_the_attempt_after_the_call_is_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from holdfast.domain.commands import BeginAttempt
-    from holdfast.turn.model_steps import ModelSteps
     from tests.unit.turn.test_driver import (
         test_the_attempt_is_counted_before_the_model_is_called as named_test,
     )
 
     attempt = Generation.attempt
 
-    async def only_wait(self: Any, turn: Any) -> bool:
-        turn.counting = self._commits
+    async def only_wait(session: Any) -> bool:
+        turn = session.turn
+        turn.counting = session
         if turn.chat.backoff is not None:
-            await self._wait(turn, turn.chat.backoff)
+            await model_steps.wait_out(session, turn.chat.backoff)
         return True
 
     async def attempt_then_count(self: Any, turn: Any, ask: Any, **more: Any) -> Any:
         begun = turn.is_begun
         heard = await attempt(self, turn, ask, **more)
         if not begun:
-            await turn.counting.commit(turn, BeginAttempt())
+            await turn.counting.commit(BeginAttempt())
         return heard
 
-    monkeypatch.setattr(ModelSteps, "_begin", only_wait)
+    monkeypatch.setattr(model_steps, "begin", only_wait)
     monkeypatch.setattr(Generation, "attempt", attempt_then_count)
     with pytest.raises(AssertionError, match=r"\[1, 1, 1\] == \[1, 1, 2\]"):
         await named_test()

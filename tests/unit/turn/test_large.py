@@ -9,7 +9,8 @@ from holdfast.domain.chat import ErrorKind, Status
 from holdfast.domain.commands import Interrupt, RequestCompaction
 from holdfast.ports.history import PAGE_BYTES_MAX
 from holdfast.turn.interrupts import Interrupts
-from holdfast.turn.model_steps import TOKEN_BYTES_MAX, TOO_LARGE
+from holdfast.turn.model_steps import TOO_LARGE
+from holdfast.turn.session import TOKEN_BYTES_MAX
 from tests.requirements import requirement
 from tests.support.builders import user
 from tests.support.scripted import ScriptedModels, says

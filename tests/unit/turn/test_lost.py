@@ -280,7 +280,7 @@ async def test_the_mutant_that_says_falsely_that_nothing_was_repeated_is_caught(
     def joined(*_: object, **__: object) -> CallFate:
         return CallFate.JOINED
 
-    monkeypatch.setattr("holdfast.turn.run_tools._fate", joined)
+    monkeypatch.setattr("holdfast.turn.call_plan._fate", joined)
     with pytest.raises(AssertionError):
         await test_what_became_of_a_call_is_told(Effect.REPEATABLE, CallFate.REPEATED, 2)
     with pytest.raises(AssertionError):

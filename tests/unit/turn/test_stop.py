@@ -13,9 +13,10 @@ from holdfast.domain.fence import Fence
 from holdfast.domain.ids import Seq
 from holdfast.domain.parts import Synthetic, ToolResult
 from holdfast.ports.tools import Effect, Run, Toolbox, ToolContext, ToolOutput, ToolSpec
-from holdfast.turn.driver import Driver
 from holdfast.turn.options import ToolOptions, TurnOptions
-from holdfast.turn.run_tools import ToolRuns
+from holdfast.turn.session import TurnSession
+from holdfast.turn.steps import keep_partial
+from holdfast.turn.tool_runs import ToolRuns
 from tests.requirements import requirement
 from tests.support.builders import user
 from tests.support.scripted import ScriptedModels, calls, says
@@ -304,10 +305,10 @@ async def test_the_mutant_that_stops_on_hand_over_is_caught(
 async def test_the_mutant_that_forgets_the_calls_of_the_dead_is_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def nothing(self: Any, turn: Any) -> None:
+    async def nothing(session: Any) -> None:
         pass
 
-    monkeypatch.setattr(Driver, "_stop_inherited", nothing)
+    monkeypatch.setattr(keep_partial, "stop_inherited", nothing)
     with pytest.raises(AssertionError, match="it goes on"):
         await interrupted_after_a_crash()
 
@@ -315,9 +316,9 @@ async def test_the_mutant_that_forgets_the_calls_of_the_dead_is_caught(
 async def test_the_mutant_that_forgets_what_an_edit_hid_is_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def nothing(self: Any, turn: Any) -> None:
+    async def nothing(self: Any) -> None:
         pass
 
-    monkeypatch.setattr(Driver, "_stop_void", nothing)
+    monkeypatch.setattr(TurnSession, "stop_void", nothing)
     with pytest.raises(AssertionError, match="it goes on"):
         await edited_after_a_crash()

@@ -323,7 +323,7 @@ async def test_a_chat_that_kills_every_worker_fails_after_the_bound() -> None:
 
 
 async def test_the_mutant_without_a_bound_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.turn.driver.CUTS_MAX", 1_000_000)
+    monkeypatch.setattr("holdfast.turn.steps.generate.CUTS_MAX", 1_000_000)
     assert await deaths_until_failed(30) == 30
     with pytest.raises(AssertionError, match="100 == "):
         await test_a_chat_that_kills_every_worker_fails_after_the_bound()

@@ -71,7 +71,7 @@ function outcomeOf(result: ToolResultPart): CallState {
   if (result.synthetic !== null) return SYNTHETIC[result.synthetic] ?? "failed";
   const { text, exitCode, signal } = readResult(result);
   if (!result.failed) return (exitCode ?? 0) === 0 && signal === null ? "done" : "failed";
-  // The server's own words when it stops a tool (holdfast.turn.run_tools).
+  // The server's own words when it stops a tool (holdfast.turn.tool_runs).
   return text.startsWith("The tool was stopped: it did not finish") ? "timed out" : "failed";
 }
 

@@ -86,15 +86,15 @@ def _publish_before_commit() -> None:
 
 def _tools_again() -> None:
     """A worker that takes over runs every open call, whatever its effect."""
-    from holdfast.turn import driver
+    from holdfast.turn.steps import run_tools
 
-    plan = driver.plan
+    plan = run_tools.plan
 
     def blindly(turn: Any, prompt: Any, toolbox: Any, calls: Any, rules: Any) -> Any:
         fresh = [replace(call, epoch=turn.chat.epoch) for call in calls]
         return plan(turn, prompt, toolbox, fresh, rules)
 
-    driver.plan = blindly
+    run_tools.plan = blindly
 
 
 def _words_made_anew() -> None:
@@ -233,12 +233,12 @@ def _no_tombstone() -> None:
 
 def _void_calls_live_on() -> None:
     """The calls that an edit hid are not stopped."""
-    from holdfast.turn.driver import Driver
+    from holdfast.turn.session import TurnSession
 
-    async def nothing(self: Any, turn: Any) -> None:
+    async def nothing(self: Any) -> None:
         pass
 
-    Driver._stop_void = nothing  # pyright: ignore[reportPrivateUsage]
+    TurnSession.stop_void = nothing
 
 
 def _heartbeat_in_the_pool() -> None:
@@ -276,17 +276,17 @@ def _half_replies() -> None:
 
 def _running_bill() -> None:
     """Every reply costs what the turn has cost so far, so that the first is paid for twice."""
-    from holdfast.turn.model_steps import ModelSteps
+    from holdfast.turn import model_steps
 
-    body, cost = ModelSteps._body, dict[Any, int]()  # pyright: ignore[reportPrivateUsage]
+    body, cost = model_steps.body, dict[Any, int]()
 
-    def running(self: Any, turn: Any, reply: Any, parts: Any) -> Any:
-        made = body(self, turn, reply, parts)
-        chat_id, output = turn.chat.chat_id, (made.usage or {}).get("output", 0)
+    def running(session: Any, reply: Any, parts: Any) -> Any:
+        made = body(session, reply, parts)
+        chat_id, output = session.turn.chat.chat_id, (made.usage or {}).get("output", 0)
         cost[chat_id] = cost.get(chat_id, 0) + output
         return replace(made, usage={**(made.usage or {}), "output": cost[chat_id]})
 
-    ModelSteps._body = running  # pyright: ignore[reportPrivateUsage]
+    model_steps.body = running
 
 
 def _no_hand_over() -> None:

@@ -192,12 +192,13 @@ def tools_of(clock: Clock, workspaces: Workspaces | None, metrics: Metrics) -> T
     """The server's own tools, then the installed ones, then those that the chat declares."""
     counters = SourceCounters()
     metrics.bind("tool_sources", lambda: numbers_of(counters))
-    first: dict[str, Tools] = {"builtin": Builtin(clock)}
-    if workspaces is not None:
-        first["workspace"] = _hands(workspaces)
-    last = {"client": ClientTools()}
-    sources = first | installed(first | last) | last
-    return Combined(*(Isolated(name, source, counters) for name, source in sources.items()))
+    # Neither of these two can hang or fail to open: only what may has a task of its own.
+    own: dict[str, Tools] = {"builtin": Builtin(clock)}
+    declared: dict[str, Tools] = {"client": ClientTools()}
+    hosted: dict[str, Tools] = {} if workspaces is None else {"workspace": _hands(workspaces)}
+    hosted |= installed(own | hosted | declared)
+    isolated = [Isolated(hosted, counters)] if hosted else []
+    return Combined(*own.values(), *isolated, *declared.values())
 
 
 def _hands(workspaces: Workspaces) -> Tools:

@@ -300,6 +300,11 @@ METRICS: Final[Sequence[MetricRow]] = (
         "Tool sources left out of a turn: they failed to open, or not in time.",
     ),
     _count(
+        "tool_sources_left_behind",
+        "tool_sources.left_behind",
+        "Tasks of tool sources that did not end after their cancellation.",
+    ),
+    _count(
         "tool_cut_outputs", "turn.cut_outputs", "Tool results truncated to fit the context window."
     ),
     # Readers.

@@ -16,8 +16,15 @@ CLOCK: Final = ToolSpec(
 
 
 class Builtin(Functions):
-    def __init__(self, clock: Clock) -> None:
-        async def tell(_run: Run) -> ToolOutput:
-            return ToolOutput(clock.now().isoformat(timespec="seconds"))
+    """All of them, in the order in which a model sees them. Names, reserved names and the reference
+    follow from this list."""
 
-        super().__init__(Function(CLOCK, tell))
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(clock_tool(clock))
+
+
+def clock_tool(clock: Clock) -> Function:
+    async def tell(_run: Run) -> ToolOutput:
+        return ToolOutput(clock.now().isoformat(timespec="seconds"))
+
+    return Function(CLOCK, tell)

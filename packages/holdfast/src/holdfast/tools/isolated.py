@@ -2,20 +2,29 @@
 
 The model is told which tools are missing, in a section of its system prompt. That section holds no
 text of the exception, which may name hosts or secrets: the text is in the log.
+
+Each source has a host: the task that enters it, keeps it open and leaves it.
+
+- A cancel scope of a source (anyio) is entered and left by one task, and one that is cancelled ends
+  the host, not the turn.
+- Sources are opened side by side and closed side by side: those that hang cost one bound together.
+- A source that swallows its cancellation holds its host and nothing else. A host that does not end
+  is left behind, logged and counted.
 """
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from holdfast.domain.chat import OpenCall
 from holdfast.ports.tools import Run, Toolbox, ToolContext, ToolOutput, Tools, ToolSpec
+from holdfast.tools.toolbox import CombinedToolbox
 
 OPEN_S: Final = 5.0
-"""How long a source may take to open. A turn waits this long for each source that hangs."""
+"""How long sources may take to open, and to close. A turn waits this long for all that hang."""
 SECTIONS_S: Final = 30.0
 """How long the sections of a source may take. The workspace has a shorter bound of its own."""
 NOT_AVAILABLE: Final = (
@@ -25,12 +34,15 @@ NOT_AVAILABLE: Final = (
 TOO_SLOW: Final = "{source} did not open within {timeout_s:g} s"
 FAILED: Final = "{source} failed to open ({error})"
 _LOG: Final = logging.getLogger(__name__)
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
 class SourceCounters:
     left_out: int = 0
     """Sources that a turn had to do without."""
+    left_behind: int = 0
+    """Tasks of sources that did not end after their cancellation."""
 
 
 class SourceNotOpen(Exception):
@@ -38,77 +50,158 @@ class SourceNotOpen(Exception):
 
 
 class Isolated:
-    """A source that always opens: without tools, if the source inside fails or hangs."""
+    """Sources that always open: without the tools of those that fail or hang."""
 
     def __init__(
-        self, name: str, source: Tools, counters: SourceCounters, *, timeout_s: float = OPEN_S
+        self, sources: Mapping[str, Tools], counters: SourceCounters, *, timeout_s: float = OPEN_S
     ) -> None:
-        self._name = name
-        self._source = source
+        assert sources, "without sources there is nothing to isolate"
+        self._sources = dict(sources)
         self._counters = counters
         self._timeout_s = timeout_s
+        self._tasks = SourceTasks(counters, timeout_s)
 
     @property
     def names(self) -> frozenset[str]:
-        return self._source.names
+        return frozenset[str]().union(*(source.names for source in self._sources.values()))
 
     @asynccontextmanager
     async def open(self, context: ToolContext) -> AsyncGenerator[Toolbox]:
-        stack = AsyncExitStack()
-        toolbox = await self._opened(stack, context)
+        hosts = [
+            _Host(name, source, context, self._tasks) for name, source in self._sources.items()
+        ]
+        try:
+            await asyncio.wait([host.ready for host in hosts], timeout=self._timeout_s)
+        except asyncio.CancelledError:  # an interrupt, or the end of the worker: it waits for none
+            for host in hosts:
+                host.leave()
+            raise
+        toolbox = CombinedToolbox([(host.source.names, self._toolbox(host)) for host in hosts])
         try:
             yield toolbox
         finally:
-            await self._close(stack, context)
+            await self._close(hosts)
 
-    async def _opened(self, stack: AsyncExitStack, context: ToolContext) -> Toolbox:
-        # In this task: it also closes the source, as the cancel scopes of some libraries demand.
-        cancels = _cancels()
-        deadline = asyncio.timeout(self._timeout_s)
-        try:
-            async with deadline:
-                inside = await stack.enter_async_context(self._source.open(context))
-            return _Guarded(inside, self._name, context)
-        except (Exception, asyncio.CancelledError) as error:
-            if _cancels() > cancels:  # an interrupt, or the end of the worker
-                raise asyncio.CancelledError from error
-            why = TOO_SLOW if deadline.expired() else FAILED
-            return self._left_out(context, error, why)  # raised by the source itself
-
-    async def _close(self, stack: AsyncExitStack, context: ToolContext) -> None:
-        """Close the source in bounded time. Its error is logged and ends here: it must not take
-        the place of a result, or of a cancellation."""
-        cancels = _cancels()
-        try:
-            async with asyncio.timeout(self._timeout_s):
-                await stack.aclose()
-        except (Exception, asyncio.CancelledError) as error:
-            if _cancels() > cancels:
-                raise asyncio.CancelledError from error
-            _warn("source did not close", self._name, context, error)
-
-    def _left_out(self, context: ToolContext, error: BaseException, why: str) -> Toolbox:
+    def _toolbox(self, host: "_Host") -> Toolbox:
+        if host.toolbox is not None:
+            return _Guarded(host.toolbox, host, self._tasks)
         self._counters.left_out += 1
-        reason = why.format(
-            source=self._name, timeout_s=self._timeout_s, error=type(error).__name__
+        why = (TOO_SLOW if host.error is None else FAILED).format(
+            source=host.name, timeout_s=self._timeout_s, error=type(host.error).__name__
         )
         _LOG.warning(
             "tools: source left out of a turn of chat %s: %s",
-            context.chat.chat_id,
-            reason,
-            exc_info=error,
+            host.context.chat.chat_id,
+            why,
+            exc_info=host.error or TimeoutError(),
         )
-        tools = ", ".join(sorted(self.names)) or self._name
-        return _LeftOut(NOT_AVAILABLE.format(tools=tools, why=reason))
+        host.leave()
+        tools = ", ".join(sorted(host.source.names)) or host.name
+        return _LeftOut(NOT_AVAILABLE.format(tools=tools, why=why))
+
+    async def _close(self, hosts: "Sequence[_Host]") -> None:
+        """In bounded time. What goes wrong is logged and ends here: it must not take the place of a
+        result, or of a cancellation."""
+        closing = [host.task for host in hosts if host.leave()]
+        if closing:
+            await asyncio.wait(closing, timeout=self._timeout_s)
+
+
+class SourceTasks:
+    """Tasks that run code of sources. They belong to no group, because a group waits for its tasks:
+    one that does not end holds nothing but itself."""
+
+    def __init__(self, counters: SourceCounters, timeout_s: float) -> None:
+        self._counters = counters
+        self._timeout_s = timeout_s
+        self._running: set[asyncio.Task[Any]] = set()
+        """The event loop itself keeps no task alive."""
+
+    def start(self, work: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
+        task = asyncio.get_running_loop().create_task(work, name=f"tools {name}")
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        return task
+
+    def later(self, task: asyncio.Task[Any], act: Callable[[], None]) -> None:
+        """Act after the bound, unless the task has ended by then."""
+        timer = asyncio.get_running_loop().call_later(self._timeout_s, act)
+        task.add_done_callback(lambda _: timer.cancel())
+
+    def cancel(self, task: asyncio.Task[Any]) -> None:
+        """Without waiting for it."""
+        task.cancel()
+        self.later(task, lambda: self._left_behind(task))
+
+    def _left_behind(self, task: asyncio.Task[Any]) -> None:
+        self._counters.left_behind += 1
+        _LOG.error("tools: task left behind, it ignores its cancellation: %s", task.get_name())
+
+
+class _Host:
+    """One source for one turn. `ready` is done when the source is open, or will never be."""
+
+    def __init__(self, name: str, source: Tools, context: ToolContext, tasks: SourceTasks) -> None:
+        self.name = name
+        self.source = source
+        self.context = context
+        self.toolbox: Toolbox | None = None
+        self.error: BaseException | None = None
+        """Why it did not open."""
+        self.ready = asyncio.get_running_loop().create_future()
+        self._leaving = asyncio.Event()
+        self._cancelled = False
+        self._tasks = tasks
+        self.task = tasks.start(self._run(), f"source {name}")
+
+    def leave(self) -> bool:
+        """Let it close the source; one that is not open yet is cancelled. Whether it closes."""
+        if self._cancelled or self.task.done():
+            return False
+        if self.toolbox is None:
+            self._cancel()
+            return False
+        self._leaving.set()
+        self._tasks.later(self.task, self._cut_off)
+        return True
+
+    async def _run(self) -> None:
+        try:
+            async with self.source.open(self.context) as toolbox:
+                self.toolbox = toolbox
+                self.ready.set_result(None)
+                await self._leaving.wait()
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - of foreign code
+            if self.toolbox is None:
+                self.error = error
+            elif not self._cancelled:
+                ended = "did not close" if self._leaving.is_set() else "ended before its turn"
+                self.warn(f"source {ended}", error)
+        finally:
+            if not self.ready.done():
+                self.ready.set_result(None)
+
+    def _cut_off(self) -> None:
+        self.warn("source did not close", TimeoutError())
+        self._cancel()
+
+    def _cancel(self) -> None:
+        self._cancelled = True
+        self._leaving.set()  # for a source that swallows its cancellation, and opens after all
+        self._tasks.cancel(self.task)
+
+    def warn(self, what: str, error: BaseException) -> None:
+        chat_id = self.context.chat.chat_id
+        _LOG.warning("tools: %s: %s, chat %s", what, self.name, chat_id, exc_info=error)
 
 
 class _Guarded:
     """The toolbox of a source: if its sections fail or hang, the turn does without them."""
 
-    def __init__(self, inside: Toolbox, source: str, context: ToolContext) -> None:
+    def __init__(self, inside: Toolbox, host: _Host, tasks: SourceTasks) -> None:
         self._inside = inside
-        self._source = source
-        self._context = context
+        self._host = host
+        self._tasks = tasks
 
     @property
     def specs(self) -> Mapping[str, ToolSpec]:
@@ -119,15 +212,23 @@ class _Guarded:
         return self._inside.place
 
     async def sections(self) -> Sequence[str]:
-        cancels = _cancels()
+        task = self._tasks.start(self._read(), f"sections of {self._host.name}")
         try:
-            async with asyncio.timeout(SECTIONS_S):
-                return await self._inside.sections()
-        except (Exception, asyncio.CancelledError) as error:
-            if _cancels() > cancels:
-                raise asyncio.CancelledError from error
-            _warn("sections left out", self._source, self._context, error)
+            await asyncio.wait([task], timeout=SECTIONS_S)
+        finally:
+            if not task.done():
+                self._tasks.cancel(task)
+        read = task.result() if task.done() else TimeoutError()
+        if isinstance(read, BaseException):
+            self._host.warn("sections left out", read)
             return ()
+        return read
+
+    async def _read(self) -> Sequence[str] | BaseException:
+        try:
+            return await self._inside.sections()
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - of foreign code
+            return error
 
     async def run(self, run: Run) -> ToolOutput:
         return await self._inside.run(run)
@@ -154,13 +255,3 @@ class _LeftOut:
         """An earlier turn, or a worker that died, may have started the call: only the source could
         tell (X2)."""
         raise SourceNotOpen(call.tool)
-
-
-def _cancels() -> int:
-    """How often the current task was asked to end, and has not answered yet."""
-    task = asyncio.current_task()
-    return 0 if task is None else task.cancelling()
-
-
-def _warn(what: str, source: str, context: ToolContext, error: BaseException) -> None:
-    _LOG.warning("tools: %s: %s, chat %s", what, source, context.chat.chat_id, exc_info=error)

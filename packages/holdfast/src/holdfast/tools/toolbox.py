@@ -63,10 +63,10 @@ class Combined:
                 (tools.names, await stack.enter_async_context(tools.open(context)))
                 for tools in self._tools
             ]
-            yield _CombinedToolbox(boxes)
+            yield CombinedToolbox(boxes)
 
 
-class _CombinedToolbox:
+class CombinedToolbox:
     """`boxes`: with the names that their sources reserve."""
 
     def __init__(self, boxes: Sequence[tuple[frozenset[str], Toolbox]]) -> None:

@@ -8,7 +8,7 @@ asked a second time for it (M1, X1).
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final, TypeVar
 
 from holdfast.chats.ledger import Commit, Ledger
@@ -34,15 +34,8 @@ from holdfast.domain.errors import (
     Unavailable,
 )
 from holdfast.domain.fence import Fence
-from holdfast.domain.next_step import (
-    AwaitOutside,
-    Compact,
-    Finish,
-    Generate,
-    KeepPartial,
-    RunTools,
-    next_step,
-)
+from holdfast.domain.next_step import next_step, riding_command
+from holdfast.domain.parts import Need
 from holdfast.ports.clock import Clock
 from holdfast.turn.counters import TurnCounters
 from holdfast.turn.interrupts import Interrupts
@@ -76,8 +69,8 @@ class Commits:
         self._options = options
         self._counters = counters
 
-    async def commit(self, turn: Turn, *commands: FromWorker) -> bool:
-        """Commit a bundle under the fence; whether another turn began with it.
+    async def commit(self, turn: Turn, *commands: FromWorker) -> Commit | None:
+        """Commit a bundle under the fence. None: it is committed, but its answer was lost.
 
         Raises `FenceStale` if another worker drives the chat, `ChatChanged` if the history did.
         """
@@ -104,13 +97,11 @@ class Commits:
                 pauses.check(unanswered)
                 await asyncio.sleep(pauses.next_s())
                 if await self._landed(turn, began, commands):
-                    return False
+                    return None
             else:
-                return self._done(turn, commit, commands)
-
-    def _done(self, turn: Turn, commit: Commit, commands: Sequence[FromWorker]) -> bool:
-        self._counters.steps += any(isinstance(command, CommitStep) for command in commands)
-        return turn.committed(commit)
+                self._counters.steps += any(isinstance(each, CommitStep) for each in commands)
+                turn.committed(commit)
+                return commit
 
     async def _reread(self, turn: Turn) -> None:
         """After a refusal by the fence: the history moved, or another worker drives."""
@@ -171,21 +162,16 @@ class Commits:
         """
         after = decide_all(Facts(chat=turn.chat), (step,), self._clock.now()).chat
         following = next_step(after)
-        match following:
-            case Finish():
-                return (FinishTurn(),)
-            case KeepPartial():
-                return (FinishInterrupt(),)
-            case AwaitOutside():
-                return (self.awaiting(following),)
-            case Generate() | RunTools() | Compact():
-                # Who is about to let go begins nothing: acquiring will.
-                return () if turn.nudges.leaving else (BeginAttempt(),)
+        if following.begins_attempt:
+            # A worker that is about to let go begins nothing: acquiring will.
+            return () if turn.nudges.leaving else (BeginAttempt(),)
+        command = riding_command(following, self.deadline_of)
+        return () if command is None else (command,)
 
-    def awaiting(self, step: AwaitOutside) -> Await:
-        for_s = self._options.await_s.get(step.kind)
-        deadline = None if for_s is None else self._clock.now() + timedelta(seconds=for_s)
-        return Await(step.kind, tuple(call.call_id for call in step.calls), deadline)
+    def deadline_of(self, kind: Need) -> datetime | None:
+        """When a chat that needs this stops waiting for it."""
+        for_s = self._options.await_s.get(kind)
+        return None if for_s is None else self._clock.now() + timedelta(seconds=for_s)
 
     # Reading.
 

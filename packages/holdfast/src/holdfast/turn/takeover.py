@@ -16,8 +16,8 @@ from holdfast.domain.parts import Part, ToolCall
 from holdfast.ports.bus import Bus, Episode, LivePart
 from holdfast.ports.clock import Clock
 from holdfast.turn.assemble import assemble
+from holdfast.turn.attempt import unique_calls
 from holdfast.turn.counters import TurnCounters
-from holdfast.turn.generate import unique_calls
 from holdfast.turn.options import TurnOptions
 from holdfast.turn.prompt import speaks
 from holdfast.turn.turn import Turn, UncommittedReply

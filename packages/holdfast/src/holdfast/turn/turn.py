@@ -100,13 +100,18 @@ class Turn:
         self.chat = chat
         self.nudges.settle(chat)
 
-    def committed(self, commit: Commit) -> bool:
-        """Go on from our own commit; whether another turn began with it."""
+    def committed(self, commit: Commit) -> None:
+        """Go on from our own commit."""
         if self.prompt is not None and self.prompt.fits(self.chat):
             after = commit.chat
             self.prompt.extend(commit.messages, after.history_version, after.history_stamp)
         self.take(commit.chat)
-        return any(message.body.role is Role.USER for message in commit.messages)
+
+
+def begins_turn(commit: Commit) -> bool:
+    """Whether another turn begins with a commit of a worker: only the next message of the queue is
+    a user's."""
+    return any(message.body.role is Role.USER for message in commit.messages)
 
 
 def _left_behind(chat: Chat) -> tuple[Episode, ...]:

@@ -1,13 +1,6 @@
 """The calls of one step, run side by side; their results, in call order, for one commit.
 
-Which calls are run at all is decided first, from committed rows alone:
-
-- one of our own epoch is run: no worker can have started it before us;
-- one of an older epoch may have been started by a dead worker: a repeatable one is run again, a
-  keyed one joins what runs already, and any other is answered with «outcome unknown» (X1, L116);
-- an exclusive one beside others, or one of a tool that is not offered, is answered with an error;
-  in the first case so are the others (L111);
-- one that is not what was approved, or that a rule has come to deny, is answered with that (X4).
+`turn.call_plan` says which calls are run at all.
 
 The tasks belong to the turn, not to the step: a run that does not heed its cancellation within five
 seconds (X2) holds up the end of the turn's runner, but not the interrupt.
@@ -29,29 +22,21 @@ from opentelemetry import trace
 from holdfast.chats.outputs import bytes_max, fitted, storable
 from holdfast.domain.chat import OpenCall
 from holdfast.domain.ids import CallId
-from holdfast.domain.messages import CallFate, InheritedCall
 from holdfast.domain.parts import JsonValue, Synthetic, ToolCall, ToolResult
-from holdfast.domain.synthetic import synthetic_result
 from holdfast.ports.bus import Bus
 from holdfast.ports.models import Models
-from holdfast.ports.tools import Effect, Emit, Run, Toolbox, ToolOutput, ToolSpec
-from holdfast.turn.call_policy import refusal_to_run
+from holdfast.ports.tools import Effect, Emit, Run, Toolbox, ToolOutput
+from holdfast.turn.call_plan import Plan, PlannedCall, failed_result
 from holdfast.turn.counters import TurnCounters
 from holdfast.turn.live import LiveReply
 from holdfast.turn.options import ToolOptions, TurnOptions
-from holdfast.turn.prompt import Prompt
 from holdfast.turn.reading import TurnReader
 from holdfast.turn.recheck import Interruption, attend
-from holdfast.turn.step_policy import StepPolicy
 from holdfast.turn.turn import Turn
 
 log: Final = logging.getLogger(__name__)
 tracer: Final = trace.get_tracer(__name__)
 
-UNKNOWN_TOOL: Final = "There is no tool called {tool!r}. Nothing was run."
-NOT_ALONE: Final = (
-    "Nothing was run: {tools} must be called alone, and this reply called {number} tools at once."
-)
 LATE: Final = "The tool was stopped: it did not finish within {seconds:g} seconds."
 RAISED: Final = "The tool failed because of a fault in the server ({kind})."
 NOT_STARTED: Final = "Not started: the server restarted before this ran. It had no effect."
@@ -59,23 +44,6 @@ UNSTOPPED: Final = (
     "Outcome unknown: this call was stopped, but the server could not make sure that what it runs "
     "has ended. It may still be running."
 )
-LOST: Final = "Nothing was run: the call itself could not be found."
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What is answered without a run, and what is run."""
-
-    answers: tuple[ToolResult, ...]
-    runs: tuple["PlannedCall", ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedCall:
-    call: ToolCall
-    spec: ToolSpec
-    asked: OpenCall
-    again: bool
 
 
 @dataclass(slots=True)
@@ -95,69 +63,6 @@ class ToolRun:
 
     results: tuple[ToolResult, ...]
     nudged: Interruption | None = None
-
-
-def plan(
-    turn: Turn, prompt: Prompt, toolbox: Toolbox, calls: Sequence[OpenCall], rules: StepPolicy
-) -> Plan:
-    """Decide about each open call. Looks only at committed rows, the toolbox and the rules."""
-    answers: list[ToolResult] = []
-    runs: list[PlannedCall] = []
-    for open_call in calls:
-        beside = prompt.asked_beside(open_call)
-        call = next((call for call in beside if call.call_id == open_call.call_id), None)
-        spec = toolbox.specs.get(open_call.tool)
-        exclusive = [
-            c.tool for c in beside if c.tool in toolbox.specs and toolbox.specs[c.tool].exclusive
-        ]
-        older = open_call.epoch < turn.chat.epoch
-        if call is None:
-            answers.append(failed_result(open_call, LOST))
-        elif exclusive and len(beside) > 1:
-            tools = ", ".join(sorted(set(exclusive)))
-            answers.append(
-                failed_result(open_call, NOT_ALONE.format(tools=tools, number=len(beside)))
-            )
-        elif older and (spec is None or spec.effect is Effect.ONCE):
-            answers.append(synthetic_result(open_call, Synthetic.UNKNOWN_OUTCOME))
-        elif spec is None:
-            answers.append(failed_result(open_call, UNKNOWN_TOOL.format(tool=open_call.tool)))
-        elif refusal := refusal_to_run(open_call, call, spec, rules, turn.chat):
-            # «Not run» would be a guess about a call that a worker may have started.
-            doubtful = synthetic_result(open_call, Synthetic.UNKNOWN_OUTCOME)
-            answers.append(doubtful if older else refusal)
-        else:
-            runs.append(PlannedCall(call, spec, open_call, again=older))
-    return Plan(tuple(answers), tuple(runs))
-
-
-def inherited_calls(
-    open_calls: Sequence[OpenCall], planned: Plan, results: Sequence[ToolResult]
-) -> tuple[InheritedCall, ...]:
-    """What became of each call that lost workers left open. `results`: of the calls that came to
-    their end."""
-    runs = {run.call.call_id: run for run in planned.runs}
-    unknown = {r.call_id for r in results if r.synthetic is Synthetic.UNKNOWN_OUTCOME}
-    return tuple(
-        InheritedCall(
-            call.call_id,
-            call.tool,
-            _fate(runs.get(call.call_id), is_unknown=call.call_id in unknown),
-        )
-        for call in open_calls
-    )
-
-
-def _fate(run: PlannedCall | None, *, is_unknown: bool) -> CallFate:
-    if is_unknown:
-        return CallFate.UNKNOWN
-    if run is None or not run.again:
-        return CallFate.NOT_STARTED
-    return CallFate.JOINED if run.spec.effect is Effect.KEYED else CallFate.REPEATED
-
-
-def failed_result(call: OpenCall | ToolCall, words: str) -> ToolResult:
-    return ToolResult(call.call_id, call.tool, words, failed=True)
 
 
 class ToolRuns:

@@ -1,0 +1,233 @@
+"""One drive of a chat, as its steps see it: prompt, toolbox, interrupts and commits."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Final
+
+from holdfast.chats.ledger import Commit
+from holdfast.domain.chat import Chat, OpenCall, TurnError
+from holdfast.domain.commands import CommitStep, Fail, FromWorker
+from holdfast.domain.messages import Ending, MessageBody
+from holdfast.ports.clock import Clock
+from holdfast.ports.models import ModelFailed, Models
+from holdfast.ports.tools import Toolbox, ToolContext, Tools
+from holdfast.turn.attempt import Generation
+from holdfast.turn.commits import ChatChanged, Commits
+from holdfast.turn.counters import TurnCounters
+from holdfast.turn.failures import log_turn
+from holdfast.turn.options import TurnOptions
+from holdfast.turn.prompt import Prompt
+from holdfast.turn.reading import TurnReader
+from holdfast.turn.recheck import Interruption, apply, attend, is_overtaken
+from holdfast.turn.step_policy import StepPolicy
+from holdfast.turn.takeover import TakeoverReader
+from holdfast.turn.tool_runs import ToolRuns
+from holdfast.turn.turn import Turn, UncommittedReply, partial_body
+
+log: Final = logging.getLogger(__name__)
+
+TOKEN_BYTES_MAX: Final = 16
+"""Prose has about four bytes per token. Past this share no tokenizer makes a prompt fit."""
+WINDOW_UNKNOWN: Final = 1_000_000
+"""In tokens, for models of which no window is known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnServices:
+    """What all turns of a process share. `chance` is uniform in [0, 1)."""
+
+    reading: TurnReader
+    commits: Commits
+    takeover: TakeoverReader
+    generation: Generation
+    runs: ToolRuns
+    models: Models
+    tools: Tools
+    rules: StepPolicy
+    clock: Clock
+    chance: Callable[[], float]
+    counters: TurnCounters
+
+    @property
+    def options(self) -> TurnOptions:
+        return self.rules.options
+
+
+class TurnSession:
+    """One per `drive`. `turn` is its state; a step reads it and leaves to it what the next one
+    must know."""
+
+    def __init__(self, services: TurnServices, turn: Turn) -> None:
+        self.services = services
+        self.turn = turn
+
+    @property
+    def counters(self) -> TurnCounters:
+        return self.services.counters
+
+    # Commits.
+
+    async def commit(self, *commands: FromWorker) -> Commit | None:
+        """See `Commits.commit`."""
+        return await self.services.commits.commit(self.turn, *commands)
+
+    async def commit_step(self, step: CommitStep) -> Commit | None:
+        """Commit messages, together with what follows from them and takes no work."""
+        following = self.services.commits.follow_up(self.turn, step)
+        return await self.services.commits.commit(self.turn, step, *following)
+
+    async def fail(
+        self, error: TurnError, *, keeps: bool = True, failed: ModelFailed | None = None
+    ) -> Commit | None:
+        """End the turn with an error, keeping what was said before it. `failed`: the last attempt,
+        if that ended the turn."""
+        turn = self.turn
+        self.counters.failures[error.kind] += 1
+        log_turn(error, failed, model=self.model_name())
+        said = turn.said_here() if keeps and not turn.chat.open_calls else None
+        if said is not None and said.parts:
+            return await self.commit(CommitStep((self.partial(said, Ending.CUT),)), Fail(error))
+        return await self.commit(Fail(error))
+
+    def partial(self, said: UncommittedReply, ending: Ending) -> MessageBody:
+        """A reply that the model did not end, as a message."""
+        asked, services = self.turn.asked_model, self.services
+        cost = services.models.cost_micros(asked, said.usage, services.clock.now())
+        return partial_body(
+            said,
+            ending,
+            model=self.model_name(),
+            effort=self.turn.chat.effort,
+            cost_micros=cost,
+        )
+
+    def model_name(self) -> str | None:
+        # Which model a dead worker asked is not known: what goes for the chat now.
+        rules, turn = self.services.rules, self.turn
+        return rules.name_of(turn.asked_model or rules.model_of(turn.chat))
+
+    # Interrupts.
+
+    async def reread(self) -> None:
+        """After a hint: go on from the chat as it is now."""
+        self.turn.nudges.heed()
+        apply(self.turn, Interruption(await self.services.commits.load(self.turn)))
+
+    # The prompt.
+
+    async def prompt(self) -> Prompt:
+        """Read when first needed, and again when the history is another one."""
+        turn, services = self.turn, self.services
+        if turn.prompt is None or not turn.prompt.fits(turn.chat):
+            chat = turn.chat
+            turn.prompt = await services.commits.patiently(
+                turn,
+                lambda: services.reading.prompt(
+                    chat,
+                    page_messages_max=services.options.page_messages_max,
+                    bytes_max=self._prompt_bytes_max(chat),
+                ),
+            )
+        return turn.prompt
+
+    def _prompt_bytes_max(self, chat: Chat) -> int:
+        """What no prompt for the model of this chat can be: many times its context window."""
+        window = self.services.models.context_window(self.services.rules.model_of(chat))
+        return (window or WINDOW_UNKNOWN) * TOKEN_BYTES_MAX
+
+    # The toolbox.
+
+    async def toolbox(self) -> Toolbox:
+        """Opened when first needed, closed with the turn."""
+        opened = self.turn.tools
+        if opened.toolbox is None:
+            opening = self.services.tools.open(ToolContext(self.turn.chat))
+            opened.toolbox = await self._entered(opening)
+        return opened.toolbox
+
+    async def introduced(self) -> Toolbox:
+        """The toolbox, and what it says of itself to the model: once, the same for the turn."""
+        toolbox, opened = await self.toolbox(), self.turn.tools
+        if opened.sections is None:
+            opened.sections = ()
+            await self.stop_void()
+            try:
+                opened.sections = tuple(await toolbox.sections())
+            except Exception:
+                log.exception(
+                    "tools: toolbox of chat %s failed to describe itself", self.turn.chat.chat_id
+                )
+                self.counters.tool_bugs += 1
+        return toolbox
+
+    async def stop_void(self) -> None:
+        """End the calls that an edit hid from a worker that was dead, or frozen: only this ends
+        them (X2). The owner of a chat does so by itself; then this finds them ended."""
+        services, edited = self.services, (await self.prompt()).edited
+        if edited is None:
+            return
+        chat_id = self.turn.chat.chat_id
+        calls = await services.commits.patiently(
+            self.turn, lambda: services.reading.void_calls(chat_id, edited)
+        )
+        await self.end_calls(calls)
+
+    async def end_calls(self, calls: Sequence[OpenCall]) -> None:
+        """End what these calls run, whichever worker started them."""
+        if not calls:
+            return
+        try:
+            toolbox = await self.toolbox()
+        except Exception:
+            log.exception("tools: toolbox of chat %s failed to open", self.turn.chat.chat_id)
+            self.counters.tool_bugs += 1
+            return
+        await self.services.runs.stop(self.turn, toolbox, calls)
+
+    async def _entered(self, opening: AbstractAsyncContextManager[Toolbox]) -> Toolbox:
+        """Raises `ChatChanged` if an interrupt or an edit comes first: neither waits for a source.
+        Every other hint is heeded beside the opening, which goes on."""
+        turn = self.turn
+        if turn.interrupting or turn.nudges.leaving:
+            return await self._enter(opening)  # to stop calls, or to hand them over
+        scope = asyncio.timeout(None)  # a cancel scope: the task that opens a toolbox closes it
+        toolbox: Toolbox | None = None
+        async with asyncio.TaskGroup() as group:
+            watching = group.create_task(self._cut_off(scope))
+            try:
+                async with scope:
+                    toolbox = await self._enter(opening)
+            except TimeoutError:
+                if not scope.expired():
+                    raise
+            finally:
+                watching.cancel()
+        if toolbox is None:
+            apply(turn, watching.result())
+            raise ChatChanged
+        return toolbox
+
+    async def _enter(self, opening: AbstractAsyncContextManager[Toolbox]) -> Toolbox:
+        toolbox = await opening.__aenter__()
+        self.turn.tools.stack.push_async_callback(self._close, opening)
+        return toolbox
+
+    async def _cut_off(self, scope: asyncio.Timeout) -> Interruption:
+        """End the scope when another commit has made its work void."""
+        services = self.services
+        nudged = await attend(
+            self.turn, services.reading, pause_s=services.options.pause_s, ends=is_overtaken
+        )
+        scope.reschedule(asyncio.get_running_loop().time())
+        return nudged
+
+    async def _close(self, opened: AbstractAsyncContextManager[Toolbox]) -> None:
+        """What a toolbox stumbles over on its way out is no matter of a turn that is committed."""
+        try:
+            await opened.__aexit__(None, None, None)
+        except Exception:
+            log.exception("tools: a toolbox failed to close")
+            self.counters.tool_bugs += 1
