@@ -14,7 +14,7 @@ from typing import Final, assert_never
 
 from opentelemetry import trace
 
-from holdfast.chats.ledger import Ledger
+from holdfast.chats.changes import ChatWriter
 from holdfast.domain.chat import Chat, ErrorKind, OpenCall, TurnError
 from holdfast.domain.commands import CommitStep, Fail, FinishInterrupt, FinishTurn
 from holdfast.domain.errors import FenceStale, FormatUnknown, Unavailable
@@ -66,7 +66,7 @@ class Driver:
 
     def __init__(
         self,
-        ledger: Ledger,
+        ledger: ChatWriter,
         reading: TurnReader,
         bus: Bus,
         models: Models,
