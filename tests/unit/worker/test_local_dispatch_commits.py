@@ -15,6 +15,7 @@ from holdfast.domain.commands import (
     Command,
     CommitStep,
     Create,
+    DeclareTools,
     EditMessage,
     ExpireAwait,
     FinishTurn,
@@ -30,7 +31,7 @@ from holdfast.domain.outcome import Outcome
 from holdfast.domain.parts import Need
 from holdfast.ports.store import JUST_THE_CHAT, IdempotencyKey, Loaded, LoadQuery, Stamp
 from holdfast.worker.local_dispatch import LocalDispatch
-from tests.support.builders import NOW, OWNER, asks, reply, user
+from tests.support.builders import NOW, OWNER, a_tool, asks, reply, user
 from tests.support.dispatch import dispatch_on
 from tests.support.doubles import AlwaysRoom, HandClock, KeptHints, SeededIds
 from tests.support.fake_store import FakeStore
@@ -292,6 +293,28 @@ async def test_a_refusal_by_remembered_facts_is_decided_again_after_a_load() -> 
     unarchive = ChangeRequest((Unarchive(),), by=ACTOR)
     await desk.another_process().transact(made.chat_id, unarchive)
     assert (await desk.send(made)).status is Status.RUNNING
+
+
+async def test_only_messages_are_decided_by_remembered_facts() -> None:
+    """What changes nothing is not committed, so nothing would compare what was remembered."""
+    desk = await a_desk()
+    made = await desk.create()
+    declare = ChangeRequest((DeclareTools((a_tool(),)),), by=ACTOR)
+    await desk.another_process().transact(made.chat_id, declare)
+    request = ChangeRequest((DeclareTools(()),), by=ACTOR)
+    assert (await desk.dispatch.transact(made.chat_id, request)).chat.tools == ()
+    loaded = await desk.store.load(made.chat_id)
+    assert loaded is not None
+    assert loaded.facts.chat.tools == ()
+
+
+async def test_expected_versions_are_compared_with_loaded_facts() -> None:
+    desk = await a_desk()
+    made = await desk.create()
+    elsewhere = desk.another_process()
+    changed = await elsewhere.transact(made.chat_id, ChangeRequest((SAID,), by=ACTOR))
+    request = ChangeRequest((SAID,), by=ACTOR, expected={changed.chat.history_version})
+    assert len((await desk.dispatch.transact(made.chat_id, request)).chat.queue) == 1
 
 
 async def test_a_repeat_is_known_without_a_load() -> None:
