@@ -24,7 +24,8 @@ from holdfast.adapters.postgres.history import PostgresHistory
 from holdfast.adapters.postgres.leases import PostgresLeases
 from holdfast.adapters.postgres.pool import PoolOptions, open_pool
 from holdfast.adapters.postgres.store import PostgresStore
-from holdfast.chats.ledger import Actor, Ledger
+from holdfast.chats.changes import Actor
+from holdfast.chats.ledger import Ledger
 from holdfast.chats.send import send
 from holdfast_lab.bench.engine import ORG, NoHints, owner, prepare, worker_id
 from holdfast_lab.bench.engine import chat_id as ledger_chat_id

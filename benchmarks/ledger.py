@@ -27,8 +27,9 @@ from holdfast.adapters.postgres.migrate import migrate
 from holdfast.adapters.postgres.pool import Pool, PoolOptions, open_pool
 from holdfast.adapters.postgres.store import PostgresStore
 from holdfast.adapters.postgres.verify import verify
+from holdfast.chats.changes import Actor, ChangeRequest
 from holdfast.chats.create import create
-from holdfast.chats.ledger import Actor, Ledger
+from holdfast.chats.ledger import Ledger
 from holdfast.chats.send import send
 from holdfast.domain.chat import Chat
 from holdfast.domain.commands import CommitStep, Create, FinishTurn
@@ -94,9 +95,8 @@ async def drive(bench: Bench, chat: Chat) -> None:
     """Acquiring has begun the attempt."""
     fence = Fence.of(chat)
     await bench.history.page(chat.chat_id, limit=pgbench.HISTORY_READ)
-    await bench.ledger.transact(
-        chat.chat_id, CommitStep((REPLY,)), FinishTurn(), by=fence, snapshot=chat
-    )
+    request = ChangeRequest((CommitStep((REPLY,)), FinishTurn()), by=fence, snapshot=chat)
+    await bench.ledger.transact(chat.chat_id, request)
 
 
 async def bare_turns(bench: Bench, client: int, until: float, counts: list[int]) -> None:

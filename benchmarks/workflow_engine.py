@@ -28,7 +28,8 @@ from holdfast.adapters.postgres.leases import PostgresLeases
 from holdfast.adapters.postgres.migrate import migrate
 from holdfast.adapters.postgres.pool import Pool, PoolOptions, open_pool
 from holdfast.adapters.postgres.store import PostgresStore
-from holdfast.chats.ledger import Actor, Ledger
+from holdfast.chats.changes import Actor, ChangeRequest
+from holdfast.chats.ledger import Ledger
 from holdfast.chats.send import send
 from holdfast.domain.chat import Chat, Status
 from holdfast.domain.commands import BeginAttempt, CommitStep, Create, FinishTurn, FromWorker
@@ -50,7 +51,7 @@ A_USER: Final = """with org as (insert into organisations values ($1, 'bench'))
     insert into users values ($2, $1, 'bench')"""
 LAST: Final = (CommitStep((MessageBody(role=Role.ASSISTANT, parts=(Text(REPLY),)),)), FinishTurn())
 
-Bundle = Sequence[FromWorker]
+Bundle = tuple[FromWorker, ...]
 Turn = Callable[[int], Awaitable[None]]  # in a lane; returns when the reply is stored
 
 
@@ -115,8 +116,8 @@ async def a_chat(pool: Pool, ledger: Ledger, nerve: Nerve) -> tuple[Actor, ChatI
 
 async def drive(ledger: Ledger, chat: Chat, bundles: Sequence[Bundle]) -> None:
     for bundle in bundles:
-        fence = Fence.of(chat)
-        chat = (await ledger.transact(chat.chat_id, *bundle, by=fence, snapshot=chat)).chat
+        request = ChangeRequest(bundle, by=Fence.of(chat), snapshot=chat)
+        chat = (await ledger.transact(chat.chat_id, request)).chat
 
 
 @asynccontextmanager

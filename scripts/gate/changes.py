@@ -50,7 +50,9 @@ PROTECTED: Final = (
     Protected(
         slow("model-mutants", "tests/model"),
         (
-            *(f"{SRC}/domain/*", f"{SRC}/chats/ledger.py", f"{SRC}/adapters/postgres/store.py"),
+            *(f"{SRC}/domain/*", f"{SRC}/adapters/postgres/store.py"),
+            *(f"{SRC}/chats/changes.py", f"{SRC}/chats/ledger.py"),
+            *(f"{SRC}/worker/idle_cache.py", f"{SRC}/worker/local_dispatch.py"),
             *(f"{SRC}/chats/answer.py", f"{SRC}/chats/outputs.py"),
             *(
                 f"{SRC}/adapters/postgres/leases.py",
@@ -84,6 +86,7 @@ PROTECTED: Final = (
         prove("proof-commits", "database crashes", "lost answers", "used-up connections"),
         (
             *(f"{SRC}/adapters/postgres/*.py", f"{SRC}/chats/ledger.py"),
+            *(f"{SRC}/chats/changes.py", f"{SRC}/worker/local_dispatch.py"),
             *(f"{LAB}/chaos/faults/database/*", f"{LAB}/chaos/faults/limits/*"),
         ),
     ),

@@ -27,7 +27,9 @@ INWARDS: Final = "Dependencies point inwards"
 ADAPTERS: Final = "Adapters do not know each other"
 PORTS: Final = "The application knows ports, never adapters"
 SETTINGS: Final = "Settings are read at the composition root and passed down as values"
-HALVES: Final = "The serving half and the driving half meet only in the database and on the bus"
+HALVES: Final = (
+    "The serving half imports no worker: they meet in the database, on the bus, in LocalDispatch"
+)
 PURE: Final = "The domain is pure"
 DOWNWARDS: Final = (
     "Distributions point downwards:"

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from holdfast.chats.changes import Actor
 from holdfast.chats.create import fork
-from holdfast.chats.ledger import Actor
 from holdfast.domain.chat import Status
 from holdfast.domain.commands import (
     Await,

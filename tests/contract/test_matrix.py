@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from holdfast.chats.ledger import Actor, Sweep
+from holdfast.chats.changes import Actor, ChangeRequest, Sweep
 from holdfast.domain import commands as c
 from holdfast.domain.chat import Chat, Standing, Status
 from holdfast.domain.decide import decide
@@ -280,12 +280,13 @@ async def attempt(world: World, chat: Chat, command: c.Command) -> None:
             history_stamp=chat.history_stamp,
         )
         with pytest.raises(FenceStale):
-            await world.ledger.transact(chat.chat_id, command, by=gone)
+            await world.ledger.transact(chat.chat_id, ChangeRequest((command,), by=gone))
         loaded = await world.store.load(chat.chat_id)
         assert loaded is not None
         decide(loaded.facts, command, world.clock.now())
     else:
-        await world.ledger.transact(chat.chat_id, command, by=by_whom(chat, command))
+        request = ChangeRequest((command,), by=by_whom(chat, command))
+        await world.ledger.transact(chat.chat_id, request)
 
 
 @requirement("S1", "S3", "S8", "L70", "L71", "T01")

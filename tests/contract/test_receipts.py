@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from holdfast.chats import queue, steer
+from holdfast.chats.changes import ChangeRequest
 from holdfast.chats.declare import declare
 from holdfast.chats.send import send
 from holdfast.domain.chat import Status
@@ -86,7 +87,8 @@ async def test_repeated_stop_that_changed_nothing_does_not_stop_the_next_turn(
     second = keyed_by("stop-2", "stop")
     stopping = await steer.interrupt(world.ledger, ACTOR, chat.chat_id, keyed=second)
     fence = Fence.of(await world.load(chat.chat_id))
-    running = (await world.ledger.transact(chat.chat_id, FinishInterrupt(), by=fence)).chat
+    request = ChangeRequest((FinishInterrupt(),), by=fence)
+    running = (await world.ledger.transact(chat.chat_id, request)).chat
     assert (running.status, running.queue) == (Status.RUNNING, ()), "the queued message runs"
 
     again = await steer.interrupt(world.ledger, ACTOR, chat.chat_id, keyed=second)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from holdfast.chats.changes import ChangeRequest
 from holdfast.chats.create import fork
 from holdfast.domain.chat import Facts
 from holdfast.domain.commands import (
@@ -67,10 +68,9 @@ async def test_every_commit_has_a_stamp_of_its_own(world: World) -> None:
 async def test_step_for_a_history_that_was_lost_is_refused(world: World) -> None:
     chat = await world.running(user("hello"))
     lost = replace(chat, history_stamp=VersionStamp(chat.history_stamp ^ 1))
+    request = ChangeRequest((CommitStep((reply(),)),), by=Fence.of(lost))
     with pytest.raises(FenceStale, match="replaced"):
-        await world.ledger.transact(
-            chat.chat_id, CommitStep((reply(),)), by=Fence.of(lost), snapshot=None
-        )
+        await world.ledger.transact(chat.chat_id, request)
     assert await world.load(chat.chat_id) == chat
 
 
@@ -139,7 +139,8 @@ async def test_rows_that_come_again_have_other_stamps(world: World) -> None:
     lost = await world.do(chat.chat_id, SendMessage(user("lost")))
     await set_back()
     assert await world.load(chat.chat_id) == chat
-    again = await world.ledger.transact(chat.chat_id, SendMessage(user("again")), by=ACTOR)
+    request = ChangeRequest((SendMessage(user("again")),), by=ACTOR)
+    again = await world.ledger.transact(chat.chat_id, request)
 
     assert again.chat.version == lost.chat.version
     assert again.chat.history_stamp != lost.chat.history_stamp

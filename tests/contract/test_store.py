@@ -5,8 +5,8 @@ from uuid import UUID
 
 import pytest
 
+from holdfast.chats.changes import Actor, ChangeRequest
 from holdfast.chats.create import create
-from holdfast.chats.ledger import Actor
 from holdfast.domain.chat import Status
 from holdfast.domain.commands import (
     Await,
@@ -169,9 +169,9 @@ async def test_the_queue_keeps_its_order_through_every_change(world: World) -> N
     assert await world.violations([chat.chat_id]) == []
 
     partial = reply("I was say", ending=Ending.INTERRUPTED)
-    done = await world.ledger.transact(
-        chat.chat_id, FinishInterrupt((partial,)), by=Fence.of(await world.load(chat.chat_id))
-    )
+    fence = Fence.of(await world.load(chat.chat_id))
+    request = ChangeRequest((FinishInterrupt((partial,)),), by=fence)
+    done = await world.ledger.transact(chat.chat_id, request)
     assert done.chat.status is Status.RUNNING
     assert done.chat.model == "model-c"
     assert await texts(world, chat.chat_id) == ["user:hello", "assistant:I was say", "user:c"]
@@ -367,7 +367,7 @@ async def test_strangers_find_nothing(world: World) -> None:
         Actor(OrgId(UUID(int=98)), chat.owner_id),
     ):
         with pytest.raises(ChatNotFound) as known:
-            await world.ledger.transact(chat.chat_id, Interrupt(), by=stranger)
+            await world.ledger.transact(chat.chat_id, ChangeRequest((Interrupt(),), by=stranger))
         assert str(known.value) == f"chat {chat.chat_id} not found"
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from holdfast.chats import answer, queue, rewrite, steer
+from holdfast.chats.changes import ChangeRequest
 from holdfast.chats.declare import declare
 from holdfast.chats.send import send
 from holdfast.domain.chat import Status
@@ -46,7 +47,8 @@ async def test_steering_and_rewriting(world: World) -> None:
     chat = await world.running(user("first"))
     await send(world.ledger, ACTOR, chat.chat_id, user("now"), when_busy="interrupt")
     fence = Fence.of(await world.load(chat.chat_id))
-    running = await world.ledger.transact(chat.chat_id, FinishInterrupt(), by=fence)
+    request = ChangeRequest((FinishInterrupt(),), by=fence)
+    running = await world.ledger.transact(chat.chat_id, request)
     assert running.chat.status is Status.RUNNING
     interrupted = await steer.interrupt(world.ledger, ACTOR, chat.chat_id)
     assert interrupted.chat.status is Status.INTERRUPTING

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from holdfast.chats.answer import submit_results
-from holdfast.chats.idle_cache import IdleCache
-from holdfast.chats.ledger import Commit, Ledger
+from holdfast.chats.changes import Commit
 from holdfast.chats.outputs import bytes_max
 from holdfast.domain import commands as c
 from holdfast.domain.chat import Chat, Status
@@ -34,6 +33,7 @@ from holdfast.domain.parts import Text, ToolResult
 from tests.model.faults import Fault, FaultyStore
 from tests.model.runner import REPLIES, Runner
 from tests.support.builders import digest_for, error, result, user
+from tests.support.dispatch import dispatch_on
 from tests.support.world import ACTOR, World, keyed_by
 
 Rule = Callable[..., Coroutine[Any, Any, None]]
@@ -99,7 +99,7 @@ class ChatMachine(RuleBasedStateMachine):
     async def begin(self) -> None:
         world = self.world
         self.store = FaultyStore(world.store)
-        world.ledger = Ledger(self.store, world.hints, world.clock, resting=IdleCache())
+        world.ledger = dispatch_on(self.store, world.hints, world.clock)
         self.chats = [(await world.create(user("first"))).chat_id for _ in range(2)]
         await self.add_worker()
 

@@ -11,16 +11,17 @@ from holdfast.adapters.postgres import leases as leases_module
 from holdfast.adapters.postgres import store as store_module
 from holdfast.adapters.postgres.queries import Query
 from holdfast.chats import answer as answer_module
-from holdfast.chats import ledger as ledger_module
+from holdfast.chats.changes import ChangeRequest, Commit
 from holdfast.domain import driving, people
 from holdfast.domain.chat import Chat, Status
 from holdfast.domain.draft import Draft
 from holdfast.domain.errors import FenceStale
 from holdfast.domain.fence import Fence
-from holdfast.domain.ids import QueuedId
+from holdfast.domain.ids import ChatId, QueuedId
 from holdfast.domain.outcome import Fate
 from holdfast.domain.parts import JsonValue, Synthetic
 from holdfast.ports.store import Loaded
+from holdfast.worker.local_dispatch import LocalDispatch
 
 Mutant = Callable[[pytest.MonkeyPatch], None]
 
@@ -74,13 +75,12 @@ def no_history_version(patch: pytest.MonkeyPatch) -> None:
 
 def no_idempotency_key(patch: pytest.MonkeyPatch) -> None:
     """A repeat is taken for a new request."""
-    transact = ledger_module.Ledger.transact
+    transact = LocalDispatch.transact
 
-    async def keyless(self: Any, *args: Any, **kwargs: Any) -> Any:
-        kwargs["keyed"] = None
-        return await transact(self, *args, **kwargs)
+    async def keyless(self: LocalDispatch, chat_id: ChatId, request: ChangeRequest) -> Commit:
+        return await transact(self, chat_id, replace(request, key=None))
 
-    patch.setattr(ledger_module.Ledger, "transact", keyless)
+    patch.setattr(LocalDispatch, "transact", keyless)
 
 
 def receipt_not_read(patch: pytest.MonkeyPatch) -> None:

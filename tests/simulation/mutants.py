@@ -15,8 +15,8 @@ from holdfast.stream.hub import Hub
 from holdfast.turn.steps import run_tools
 from holdfast.worker import acquirer
 from holdfast.worker.heartbeat import Lease
-from holdfast.worker.local_dispatch import TakenSlot
-from holdfast_lab.chaos.hasty import hasty_try
+from holdfast.worker.slots import TakenSlot
+from holdfast_lab.chaos.hasty import hasty_commit
 from tests.support.fake_store import FakeStore
 
 Patch = tuple[object, str, object]
@@ -105,7 +105,7 @@ def _subscribed_late() -> list[Patch]:
 
 def _publish_before_commit() -> list[Patch]:
     """Readers are told of what may never happen."""
-    return [(Ledger, "_try", hasty_try(0.0))]
+    return [(Ledger, "commit", hasty_commit(0.0))]
 
 
 def _no_safety_poll() -> list[Patch]:

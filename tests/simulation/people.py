@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from holdfast.chats.ledger import Actor
+from holdfast.chats.changes import Actor, ChangeRequest
 from holdfast.domain.chat import Chat, Status
 from holdfast.domain.commands import (
     Command,
@@ -98,9 +98,10 @@ class Person:
             replica = world.some_replica()
             try:
                 if replica is not None:
+                    request = ChangeRequest((command,), by=ACTOR, key=keyed)
                     await replica.do(
-                        lambda replica=replica: replica.server.ledger.transact(
-                            self.chat_id, command, by=ACTOR, keyed=keyed
+                        lambda replica=replica, request=request: replica.server.ledger.transact(
+                            self.chat_id, request
                         )
                     )
                     if text:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from holdfast.bootstrap import Server
+from holdfast.chats.changes import ChangeRequest
 from holdfast.domain.chat import Chat, Status
 from holdfast.domain.commands import EditMessage, Interrupt, SendMessage
 from holdfast.domain.errors import CommandRefused
@@ -132,7 +133,7 @@ class Churn:
         self, chat_id: ChatId, command: Interrupt | EditMessage | SendMessage
     ) -> None:
         try:
-            await self.server.ledger.transact(chat_id, command, by=ACTOR)
+            await self.server.ledger.transact(chat_id, ChangeRequest((command,), by=ACTOR))
         except CommandRefused:
             self.ways["too late"] += 1  # it was over already
 

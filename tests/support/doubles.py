@@ -49,7 +49,7 @@ class KeptHints:
 
 @dataclass
 class AlwaysRoom:
-    """Places that are never short, and what became of each."""
+    """Slots that are never short, and what became of each."""
 
     worker_id: WorkerId
     open: bool = True
@@ -59,7 +59,7 @@ class AlwaysRoom:
     left: int = 0
     doubted: list[Chat] = field(default_factory=list[Chat])
 
-    def place(self, chat_id: ChatId) -> "AlwaysRoom | None":
+    def reserve(self, chat_id: ChatId) -> "AlwaysRoom | None":
         assert chat_id is not None
         return self if self.open else None
 

@@ -12,8 +12,9 @@ from typing import Any
 
 import orjson
 
+from holdfast.chats.changes import ChangeRequest, Commit
 from holdfast.chats.hints import hint_of_acquiring
-from holdfast.chats.ledger import Commit, Ledger
+from holdfast.chats.ledger import Ledger
 from holdfast.domain.chat import Chat
 from holdfast.domain.commands import (
     BeginAttempt,
@@ -186,7 +187,7 @@ class Stage:
         return (await self.ledger.create(chat, Create(messages))).chat
 
     async def do(self, chat_id: ChatId, *commands: Command) -> Commit:
-        return await self.ledger.transact(chat_id, *commands, by=ACTOR)
+        return await self.ledger.transact(chat_id, ChangeRequest(commands, by=ACTOR))
 
     async def acquire(self, chat_id: ChatId) -> Chat:
         """As a new worker, which tells of the attempt that this begins."""
@@ -203,9 +204,8 @@ class Stage:
         return await self.acquire(chat.chat_id)
 
     async def drive(self, chat: Chat, *commands: Command) -> Chat:
-        commit = await self.ledger.transact(
-            chat.chat_id, *commands, by=Fence.of(chat), snapshot=chat
-        )
+        request = ChangeRequest(commands, by=Fence.of(chat), snapshot=chat)
+        commit = await self.ledger.transact(chat.chat_id, request)
         return commit.chat
 
     async def say(self, chat: Chat, count: int = 1, text: str = "w") -> None:

@@ -21,6 +21,7 @@ from holdfast.adapters.bus.queries import load_query as load_bus_query
 from holdfast.adapters.postgres.queries import block_names, load_query
 from holdfast.adapters.postgres.store import LOAD, LOAD_MANY
 from holdfast.bootstrap import Adapters, Server
+from holdfast.chats.changes import ChangeRequest
 from holdfast.domain.chat import Chat
 from holdfast.domain.commands import SendMessage
 from holdfast.domain.events import EventKind
@@ -149,7 +150,8 @@ class Watched:
         acquired, idles = worker.counters.acquired, [reader.idles for reader in seen]
         empty = worker.counters.acquires - acquired
         began_s = asyncio.get_running_loop().time()
-        await self.servers[0].ledger.transact(chat.chat_id, SendMessage(user(PROMPT)), by=ACTOR)
+        request = ChangeRequest((SendMessage(user(PROMPT)),), by=ACTOR)
+        await self.servers[0].ledger.transact(chat.chat_id, request)
         # Neither looks into the database: what is counted is the turn's own.
         await until(lambda: worker.counters.acquired > acquired and worker.counters.driven == 0)
         await until(lambda: all(r.idles > n for r, n in zip(seen, idles, strict=True)))

@@ -13,7 +13,8 @@ from holdfast.adapters.postgres.history import PostgresHistory
 from holdfast.adapters.postgres.leases import PostgresLeases
 from holdfast.adapters.postgres.pool import PoolOptions, open_pool
 from holdfast.adapters.postgres.store import PostgresStore
-from holdfast.chats.ledger import Actor, Ledger
+from holdfast.chats.changes import Actor, ChangeRequest, ChatWriter
+from holdfast.chats.ledger import Ledger
 from holdfast.domain.chat import Chat, Status
 from holdfast.domain.commands import Command, CommitStep, Create, FinishInterrupt, FinishTurn
 from holdfast.domain.errors import Unavailable
@@ -23,15 +24,16 @@ from holdfast.ports.bus import Bus, Hints
 from holdfast.ports.clock import Clock
 from holdfast.ports.history import History
 from holdfast.ports.leases import Acquired, Leases, Unreadable
-from holdfast.ports.places import WorkerSlots
 from holdfast.ports.store import Store
 from holdfast.turn.interrupts import Interrupts
 from holdfast.worker.health import CommitHealth
 from holdfast.worker.heartbeat import Beside, Heartbeat, in_own_thread, on_this_loop
+from holdfast.worker.idle_cache import IdleCache
 from holdfast.worker.local_dispatch import LocalDispatch
 from holdfast.worker.options import LeaseTimings, WorkerOptions
 from holdfast.worker.quarantine import StartAlone
 from holdfast.worker.runners import Drive
+from holdfast.worker.slots import OfferedSlots
 from holdfast.worker.worker import Ports, Worker
 from tests.support.builders import ORG, OWNER, reply, user
 from tests.support.buses import BusServer, bus_server
@@ -150,6 +152,7 @@ class Replica:
     line: Line
     bus: Bus
     script: "Script"
+    slots: OfferedSlots
 
     @property
     def counters(self):
@@ -161,7 +164,7 @@ class Script:
     """Drives a chat for so long, then answers and finishes; or ends early if it is nudged."""
 
     store: Store
-    ledger: Ledger
+    ledger: ChatWriter
     length_s: float = 0.0
     started: list[tuple[float, Chat]] = field(default_factory=list[tuple[float, Chat]])
     driving: dict[ChatId, Chat] = field(default_factory=dict[ChatId, Chat])
@@ -213,7 +216,8 @@ class Script:
             history_version=latest.history_version,
             history_stamp=latest.history_stamp,
         )
-        done = await self.ledger.transact(owned.chat_id, *commands, by=fence, snapshot=latest)
+        request = ChangeRequest(commands, by=fence, snapshot=latest)
+        done = await self.ledger.transact(owned.chat_id, request)
         return done.chat
 
     @property
@@ -274,8 +278,8 @@ class Cell:
                 yield line
 
         async with self.buses.open() as bus:
-            places = LocalDispatch()
-            ledger = self._ledger(bus, places)
+            slots = OfferedSlots()
+            ledger = LocalDispatch(self._ledger(bus), slots, IdleCache(chats_max=0))
             script = Script(self.store, ledger, length_s)
             worker = Worker(
                 drive or script.drive,
@@ -283,15 +287,15 @@ class Cell:
                 Heartbeat(open_leases, beside or self.beside),
                 random.Random(self.seed).random,
                 options or WorkerOptions(),
-                places,
+                slots,
                 health,
                 start_alone,
             )
             async with worker:
-                yield Replica(worker, line, bus, script)
+                yield Replica(worker, line, bus, script, slots)
 
-    def _ledger(self, hints: Hints, places: WorkerSlots | None = None) -> Ledger:
-        return Ledger(self.store, hints, self.clock, places, random_bits=self.stamps.getrandbits)
+    def _ledger(self, hints: Hints) -> Ledger:
+        return Ledger(self.store, hints, self.clock, self.stamps.getrandbits)
 
     async def send(
         self, *, owner: UserId = OWNER, silently: bool = False, at: Replica | None = None
@@ -305,7 +309,7 @@ class Cell:
     async def do(self, chat_id: ChatId, *commands: Command, silently: bool = False) -> Chat:
         hints: Hints = KeptHints() if silently else self.bus
         ledger = self._ledger(hints)
-        return (await ledger.transact(chat_id, *commands, by=Actor(ORG, OWNER))).chat
+        return (await ledger.transact(chat_id, ChangeRequest(commands, by=Actor(ORG, OWNER)))).chat
 
     async def load(self, chat_id: ChatId) -> Chat:
         loaded = await self.store.load(chat_id)

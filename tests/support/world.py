@@ -12,8 +12,7 @@ from holdfast.adapters.postgres.leases import PostgresLeases
 from holdfast.adapters.postgres.pool import Pool
 from holdfast.adapters.postgres.store import PostgresStore
 from holdfast.adapters.postgres.verify import verify
-from holdfast.chats.idle_cache import IdleCache
-from holdfast.chats.ledger import Commit, Ledger
+from holdfast.chats.changes import ChangeRequest, ChatWriter, Commit
 from holdfast.domain.chat import Chat
 from holdfast.domain.commands import Command, Create
 from holdfast.domain.fence import Fence
@@ -25,6 +24,7 @@ from holdfast.ports.store import IdempotencyKey, Store
 from holdfast_lab.chaos.harness.people import ACTOR as ACTOR
 from tests.support.builders import ORG, OWNER
 from tests.support.database import add_user
+from tests.support.dispatch import dispatch_on
 from tests.support.doubles import HandClock, KeptHints, SeededIds
 from tests.support.fake_store import FakeStore
 
@@ -94,7 +94,7 @@ class World:
     ids: SeededIds = field(default_factory=SeededIds)
 
     def __post_init__(self) -> None:
-        self.ledger = Ledger(self.store, self.hints, self.clock, resting=IdleCache())
+        self.ledger: ChatWriter = dispatch_on(self.store, self.hints, self.clock)
 
     async def create(self, *messages: MessageBody, owner: UserId = OWNER, org: OrgId = ORG) -> Chat:
         chat = Chat(chat_id=self.ids.new_chat_id(), org_id=org, owner_id=owner)
@@ -102,11 +102,12 @@ class World:
 
     async def do(self, chat_id: ChatId, *commands: Command, key: str | None = None) -> Commit:
         keyed = None if key is None else keyed_by(key, commands)
-        return await self.ledger.transact(chat_id, *commands, by=ACTOR, keyed=keyed)
+        return await self.ledger.transact(chat_id, ChangeRequest(commands, by=ACTOR, key=keyed))
 
     async def drive(self, chat: Chat, *commands: Command) -> Commit:
         """As the runner that holds this snapshot."""
-        return await self.ledger.transact(chat.chat_id, *commands, by=Fence.of(chat), snapshot=chat)
+        request = ChangeRequest(commands, by=Fence.of(chat), snapshot=chat)
+        return await self.ledger.transact(chat.chat_id, request)
 
     async def another_owner(self) -> UserId:
         user_id = UserId(self.ids.new_chat_id())

@@ -4,6 +4,7 @@ import pytest
 
 from holdfast.adapters.postgres.listing import PostgresListing
 from holdfast.chats import listing
+from holdfast.chats.changes import ChangeRequest
 from holdfast.chats.publishing_listing import PublishingListing
 from holdfast.chats.send import send
 from holdfast.chats.steer import archive
@@ -26,7 +27,8 @@ async def ids(realm: Realm, who: Principal, wanted: ListFilter | None = None) ->
 
 
 async def speak(realm: Realm, who: Principal, chat_id: ChatId) -> None:
-    await realm.ledger.transact(chat_id, SendMessage(user("more")), by=listing.driver(who))
+    request = ChangeRequest((SendMessage(user("more")),), by=listing.driver(who))
+    await realm.ledger.transact(chat_id, request)
 
 
 @requirement("A1")

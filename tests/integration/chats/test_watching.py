@@ -11,6 +11,7 @@ from holdfast.adapters.postgres.policy import actor_parameters
 from holdfast.adapters.postgres.queries import load_query
 from holdfast.adapters.postgres.store import fetch_rows
 from holdfast.chats import listing
+from holdfast.chats.changes import ChangeRequest
 from holdfast.chats.publishing_listing import PublishingListing
 from holdfast.chats.steer import archive, unarchive
 from holdfast.domain.commands import SendMessage
@@ -66,7 +67,8 @@ async def settled(realm: Realm) -> Mark:
 
 
 async def speak(realm: Realm, who: Principal, chat_id: ChatId) -> None:
-    await realm.ledger.transact(chat_id, SendMessage(user("more")), by=listing.driver(who))
+    request = ChangeRequest((SendMessage(user("more")),), by=listing.driver(who))
+    await realm.ledger.transact(chat_id, request)
 
 
 async def test_a_snapshot_first_and_then_each_change_as_it_is(

@@ -9,6 +9,7 @@ import pytest
 
 from holdfast.adapters.postgres.store import PostgresStore
 from holdfast.chats import listing
+from holdfast.chats.changes import ChangeRequest
 from holdfast.chats.ledger import Ledger
 from holdfast.chats.publishing_listing import PublishingListing
 from holdfast.domain.commands import SendMessage
@@ -69,7 +70,8 @@ async def test_a_hint_wakes_those_whose_list_it_is_about(realm: Realm, admin: Pr
             await listing.rename(here.told, admin, chat_id, "renamed")
             await said(mine, b"renamed")
             ledger = Ledger(PostgresStore(realm.pool), here.bus, realm.clock)
-            await ledger.transact(chat_id, SendMessage(user()), by=listing.driver(admin))
+            request = ChangeRequest((SendMessage(user()),), by=listing.driver(admin))
+            await ledger.transact(chat_id, request)
             await said(mine, b'"running"')
             await listing.share(here.told, realm.clock, admin, chat_id, bob.user_id)
             await said(his, b"renamed")

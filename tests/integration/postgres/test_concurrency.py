@@ -9,8 +9,9 @@ from uuid import UUID
 import pytest
 
 from holdfast.adapters.postgres.pool import Pool
+from holdfast.chats.changes import ChangeRequest, Commit
 from holdfast.chats.create import create
-from holdfast.chats.ledger import Commit, Ledger
+from holdfast.chats.ledger import Ledger
 from holdfast.domain.chat import QUEUE_LENGTH_MAX, Chat
 from holdfast.domain.commands import (
     Command,
@@ -22,7 +23,6 @@ from holdfast.domain.commands import (
     TakeQueued,
 )
 from holdfast.domain.errors import ChatBusy, CommandRefused, FenceStale, QueueFull
-from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId, QueuedId, WorkerId
 from tests.model.faults import FaultyStore
 from tests.requirements import requirement
@@ -147,13 +147,7 @@ async def test_a_takeover_beats_the_answer_on_its_way(world: World) -> None:
         await world.lapse(chat.worker_id)
         successor = await world.a_worker()
         answer, taken = await asyncio.gather(
-            world.ledger.transact(
-                chat.chat_id,
-                CommitStep((reply(),)),
-                FinishTurn(),
-                by=Fence.of(chat),
-                snapshot=chat,
-            ),
+            world.drive(chat, CommitStep((reply(),)), FinishTurn()),
             world.acquire(successor),
             return_exceptions=True,
         )
@@ -178,7 +172,7 @@ async def test_who_is_always_overtaken_gives_up_in_the_end(world: World) -> None
     chat = await world.running(user())
     ledger = Ledger(AlwaysOvertaken(world.store), world.hints, world.clock)
     with pytest.raises(ChatBusy):
-        await ledger.transact(chat.chat_id, SendMessage(user()), by=ACTOR)
+        await ledger.transact(chat.chat_id, ChangeRequest((SendMessage(user()),), by=ACTOR))
 
 
 class MadeAndGone(FaultyStore):

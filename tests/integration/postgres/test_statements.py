@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 from holdfast.adapters.postgres.pool import PoolOptions, open_pool
-from holdfast.chats.idle_cache import IdleCache
+from holdfast.chats.changes import ChangeRequest
 from holdfast.chats.ledger import Ledger
 from holdfast.domain.commands import (
     CommitStep,
@@ -19,6 +19,7 @@ from holdfast.domain.commands import (
 from holdfast.domain.ids import Seq, Version
 from tests.support.builders import ORG, OWNER, asks, reply, results, user
 from tests.support.database import add_user, temporary_database
+from tests.support.dispatch import dispatch_on
 from tests.support.doubles import AlwaysRoom
 from tests.support.wire import WireTap, tapped
 from tests.support.world import ACTOR, TTL, World, postgres_world
@@ -69,7 +70,7 @@ async def test_a_send_to_a_chat_of_others_costs_two(tapped_world: Tapped) -> Non
     chat = await world.create()
     stranger = Ledger(world.store, world.hints, world.clock)
     before = tapped_world.tap.statements
-    await stranger.transact(chat.chat_id, SendMessage(user()), by=ACTOR)
+    await stranger.transact(chat.chat_id, ChangeRequest((SendMessage(user()),), by=ACTOR))
     assert tapped_world.since(before) == 2
 
 
@@ -133,8 +134,7 @@ async def test_a_whole_turn_with_watching_nobody_costs_three(tapped_world: Tappe
 async def test_a_turn_that_is_taken_costs_two(tapped_world: Tapped) -> None:
     world = tapped_world.world
     worker = await world.a_worker()
-    places, resting = AlwaysRoom(worker), IdleCache()
-    world.ledger = Ledger(world.store, world.hints, world.clock, places, resting)
+    world.ledger = dispatch_on(world.store, world.hints, world.clock, AlwaysRoom(worker))
     chat = await world.create()
     before = tapped_world.tap.statements
     taken = await world.do(chat.chat_id, SendMessage(user()))

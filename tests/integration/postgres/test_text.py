@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from holdfast.adapters.postgres.codec import DEPTH_MAX
 from holdfast.adapters.postgres.pool import Pool
+from holdfast.chats.changes import ChangeRequest
 from holdfast.domain.chat import ErrorKind, TurnError
 from holdfast.domain.commands import CommitStep, Fail, SendMessage
 from holdfast.domain.errors import ContentRefused, QueueFull
@@ -68,10 +69,11 @@ async def test_what_is_refused_leaves_no_trace(pool: Pool, hostile: Any) -> None
     )
 
     # The chat is busy: what is too long for the queue is refused before it is encoded.
+    request = ChangeRequest((SendMessage(body),), by=ACTOR, key=KEYED)
     with pytest.raises((ContentRefused, QueueFull)):
-        await world.ledger.transact(chat.chat_id, SendMessage(body), by=ACTOR, keyed=KEYED)
+        await world.ledger.transact(chat.chat_id, request)
 
     assert await world.load(chat.chat_id) == chat
     plain = SendMessage(user("plain"))
-    after = await world.ledger.transact(chat.chat_id, plain, by=ACTOR, keyed=KEYED)
+    after = await world.ledger.transact(chat.chat_id, ChangeRequest((plain,), by=ACTOR, key=KEYED))
     assert not after.repeated

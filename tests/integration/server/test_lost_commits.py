@@ -7,6 +7,7 @@ from typing import Any
 import asyncpg
 
 from holdfast.bootstrap import Adapters
+from holdfast.chats.changes import ChangeRequest
 from holdfast.domain.chat import Status
 from holdfast.domain.commands import SendMessage
 from holdfast.domain.messages import Role
@@ -63,18 +64,21 @@ async def test_model_is_asked_with_the_stored_history_after_a_failover_lost_comm
         database = await asyncpg.connect(cell.database_url)
         try:
             await database.execute(KEEP)
-            await a.ledger.transact(chat.chat_id, SendMessage(user("pay 100 to ALICE")), by=ACTOR)
+            request = ChangeRequest((SendMessage(user("pay 100 to ALICE")),), by=ACTOR)
+            await a.ledger.transact(chat.chat_id, request)
             lost = await at_rest(a, chat.chat_id)
             await database.execute(SET_BACK)
         finally:
             await database.close()
         assert await at_rest(b, chat.chat_id) == kept
 
-        await b.ledger.transact(chat.chat_id, SendMessage(user("pay 5 to BOB")), by=ACTOR)
+        request = ChangeRequest((SendMessage(user("pay 5 to BOB")),), by=ACTOR)
+        await b.ledger.transact(chat.chat_id, request)
         again = await at_rest(b, chat.chat_id)
         assert (again.version, again.history_version) == (lost.version, lost.history_version)
 
-        await a.ledger.transact(chat.chat_id, SendMessage(user("yes, do it")), by=ACTOR)
+        request = ChangeRequest((SendMessage(user("yes, do it")),), by=ACTOR)
+        await a.ledger.transact(chat.chat_id, request)
         assert (await at_rest(a, chat.chat_id)).status is Status.IDLE
 
     assert noted[0].asked == [

@@ -17,6 +17,7 @@ from holdfast.adapters.postgres.pool import (
     set_role_settings,
 )
 from holdfast.adapters.postgres.verify import verify
+from holdfast.chats.changes import ChangeRequest
 from holdfast.domain.chat import Status
 from holdfast.domain.commands import Interrupt
 from holdfast.domain.events import EventKind
@@ -95,7 +96,7 @@ async def test_stop_behind_a_pooler_ends_a_reply(pooled: Pooled) -> None:
     async with pooled.cell.open(**pooled.given) as server:
         chat = await ask(server, user("[[sim: words=2000 | rate=10]]"))
         await until(lambda: server.metrics.value("holdfast_turn_live_parts_total") > 0)
-        await server.ledger.transact(chat.chat_id, Interrupt(), by=ACTOR)
+        await server.ledger.transact(chat.chat_id, ChangeRequest((Interrupt(),), by=ACTOR))
         assert (await at_rest(server, chat.chat_id)).status is Status.IDLE
         assert 0 < len((await said(server, chat.chat_id)).split()) < 2000
 

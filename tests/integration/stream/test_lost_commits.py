@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
+from holdfast.chats.changes import ChangeRequest
 from holdfast.domain.chat import Chat
 from holdfast.domain.commands import CommitStep, FinishTurn, SendMessage
 from holdfast.domain.events import EventKind
@@ -183,7 +184,7 @@ async def test_hint_of_a_lost_commit_is_not_told(stage: Stage) -> None:
     chat_id, world = chat.chat_id, stage.world
     set_back = await world.keep(chat_id)
     for text in ("lost", "lost as well"):
-        await world.ledger.transact(chat_id, SendMessage(user(text)), by=ACTOR)
+        await world.ledger.transact(chat_id, ChangeRequest((SendMessage(user(text)),), by=ACTOR))
     late = world.hints.published[-1]
     await set_back()
     async with stage.replica(NEVER_POLLS) as one, recording(one.hub, chat_id) as reader:

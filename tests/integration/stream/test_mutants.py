@@ -5,6 +5,7 @@ from typing import Any, cast
 
 import pytest
 
+from holdfast.chats.changes import ChangeRequest
 from holdfast.domain.commands import CommitStep, FinishTurn, SendMessage
 from holdfast.domain.events import EventKind
 from holdfast.ports.bus import Bus
@@ -119,7 +120,8 @@ async def lost_commits_are_noticed_by_the_poll(stage: Stage, within_s: float) ->
         await reader.until(lambda r: r.seqs == [1], within_s)
         one.store.away = True
         await set_back()
-        await stage.world.ledger.transact(chat_id, SendMessage(user("again")), by=ACTOR)
+        request = ChangeRequest((SendMessage(user("again")),), by=ACTOR)
+        await stage.world.ledger.transact(chat_id, request)
         one.store.away = False
         await reader.until(lambda r: "again" in str(r.view.messages), within_s)
 

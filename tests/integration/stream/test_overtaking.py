@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from holdfast.chats.changes import ChangeRequest
 from holdfast.chats.ledger import Ledger
 from holdfast.domain.chat import Chat
 from holdfast.domain.commands import CommitStep, FinishTurn, SendMessage
@@ -35,7 +36,7 @@ async def a_turn(stage: Stage, chat: Chat, parts: int = 3) -> Held:
     """All of it, and of the message that began it nobody was told."""
     held = Held()
     ledger = Ledger(stage.world.store, held, stage.world.clock)
-    await ledger.transact(chat.chat_id, SendMessage(user()), by=ACTOR)
+    await ledger.transact(chat.chat_id, ChangeRequest((SendMessage(user()),), by=ACTOR))
     running = await stage.acquire(chat.chat_id)
     await stage.say(running, parts)
     await stage.drive(running, CommitStep((reply(),)), FinishTurn())

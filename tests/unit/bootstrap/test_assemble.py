@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from holdfast.bootstrap import Adapters, ServerOptions, assemble
+from holdfast.chats.ledger import Ledger
 from holdfast.domain.chat import Chat, Status
 from holdfast.domain.commands import Create
 from holdfast.domain.messages import Role
@@ -17,6 +18,7 @@ from holdfast.domain.parts import Text
 from holdfast.ports.leases import Leases
 from holdfast.tools.builtin import Builtin
 from holdfast.worker.heartbeat import on_this_loop
+from holdfast.worker.local_dispatch import LocalDispatch
 from tests.support.builders import ORG, OWNER, user
 from tests.support.doubles import SeededIds
 from tests.support.fake_bus import FakeBusServer
@@ -98,6 +100,18 @@ def test_a_turn_runs_in_virtual_time_without_a_thread_or_a_socket(
     assert "holdfast_tool_runs_total 1.0" in text
     assert "holdfast_commit_seconds_count 4.0" in text
     assert 'holdfast_drive_seconds_bucket{le="+Inf"} 1.0' in text
+
+
+def test_local_dispatch_stands_before_the_ledger_where_one_process_serves_and_drives() -> None:
+    async def story() -> None:
+        async with fakes(ScriptedModels()) as adapters:
+            both = assemble(adapters, ServerOptions())
+            serves = assemble(adapters, ServerOptions(drives=False))
+            drives = assemble(adapters, ServerOptions(serves=False))
+            kinds = [type(server.ledger) for server in (both, serves, drives)]
+            assert kinds == [LocalDispatch, Ledger, Ledger]
+
+    run_virtually(story())
 
 
 def test_roles_choose_the_halves_and_one_half_there_must_be() -> None:

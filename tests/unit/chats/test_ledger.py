@@ -1,4 +1,4 @@
-"""The one door when somebody else is faster."""
+"""The one door when another commit comes first."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -6,23 +6,24 @@ from dataclasses import dataclass, field
 import pytest
 from typing_extensions import override
 
+from holdfast.chats.changes import ChangeRequest
 from holdfast.chats.ledger import COMMIT_TRIES_MAX, Ledger
 from holdfast.domain.audit import AuditAction, AuditEntry
-from holdfast.domain.chat import Chat
+from holdfast.domain.chat import Chat, Status
 from holdfast.domain.commands import Create, DeclareTools, SendMessage
 from holdfast.domain.errors import ChangedMeanwhile, ChatBusy
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId, ClientKey, UserId, Version, VersionStamp
 from holdfast.domain.outcome import Answer, Outcome
 from holdfast.ports.store import Created, IdempotencyKey, Stamp
-from tests.support.builders import NOW, ORG, OWNER, a_tool, user
+from tests.support.builders import NOW, ORG, OWNER, a_chat, a_tool, user
 from tests.support.doubles import HandClock, KeptHints, SeededIds
 from tests.support.fake_store import FakeStore
 from tests.support.world import ACTOR, keyed_by
 
 
 class Contended(FakeStore):
-    """Somebody else is faster, so many times."""
+    """Another commit comes first, so many times."""
 
     losses = 0
     gone = False
@@ -80,7 +81,8 @@ async def test_who_was_overtaken_decides_again() -> None:
     door = Door()
     chat = await door.chat()
     door.store.losses = 3
-    commit = await door.ledger.transact(chat.chat_id, SendMessage(user()), by=ACTOR)
+    request = ChangeRequest((SendMessage(user()),), by=ACTOR)
+    commit = await door.ledger.transact(chat.chat_id, request)
     assert commit.chat.version == chat.version + 1
     assert len(door.store.committed) == 1
 
@@ -91,7 +93,7 @@ async def test_who_is_always_overtaken_is_told_in_the_end() -> None:
     door.store.losses = COMMIT_TRIES_MAX + 1
     told = len(door.hints.published)
     with pytest.raises(ChatBusy, match=f"{COMMIT_TRIES_MAX} times"):
-        await door.ledger.transact(chat.chat_id, SendMessage(user()), by=ACTOR)
+        await door.ledger.transact(chat.chat_id, ChangeRequest((SendMessage(user()),), by=ACTOR))
     assert door.store.losses == 0, "it tried as often as it says"
     assert len(door.hints.published) == told, "nothing happened, nothing is told"
 
@@ -110,23 +112,22 @@ async def test_unchanged_command_is_decided_again_if_the_chat_moved_on() -> None
     first, second = DeclareTools(()), DeclareTools((a_tool(),))
 
     async def declare_meanwhile() -> None:
-        await door.ledger.transact(chat.chat_id, second, by=ACTOR)
+        await door.ledger.transact(chat.chat_id, ChangeRequest((second,), by=ACTOR))
 
     door.store.before_receipt = declare_meanwhile
     keyed = keyed_by("k", "x")
-    commit = await door.ledger.transact(chat.chat_id, first, by=ACTOR, keyed=keyed)
+    commit = await door.ledger.transact(chat.chat_id, ChangeRequest((first,), by=ACTOR, key=keyed))
     assert (commit.chat.version, commit.chat.tools) == (chat.version + 2, ())
-    again = await door.ledger.transact(chat.chat_id, first, by=ACTOR, keyed=keyed)
+    again = await door.ledger.transact(chat.chat_id, ChangeRequest((first,), by=ACTOR, key=keyed))
     assert (again.repeated, again.answer) == (True, commit.answer)
 
 
 async def test_who_saw_another_history_changes_nothing() -> None:
     door = Door()
     chat = await door.chat()
+    request = ChangeRequest((SendMessage(user()),), by=ACTOR, expected={Version(99)})
     with pytest.raises(ChangedMeanwhile, match="look again"):
-        await door.ledger.transact(
-            chat.chat_id, SendMessage(user()), by=ACTOR, expected={Version(99)}
-        )
+        await door.ledger.transact(chat.chat_id, request)
     assert door.store.committed == []
 
 
@@ -134,5 +135,16 @@ async def test_the_audit_log_is_told_in_the_same_commit() -> None:
     door = Door()
     chat = await door.chat()
     entry = AuditEntry(org_id=ORG, at=NOW, action=AuditAction.CALL_APPROVED, actor_id=OWNER)
-    await door.ledger.transact(chat.chat_id, SendMessage(user()), by=ACTOR, audit=entry)
+    request = ChangeRequest((SendMessage(user()),), by=ACTOR, audit=entry)
+    await door.ledger.transact(chat.chat_id, request)
     assert [outcome.audit for outcome in door.store.committed] == [entry]
+
+
+def test_a_runner_cannot_ask_what_people_ask() -> None:
+    with pytest.raises(AssertionError, match="not for"):
+        ChangeRequest((SendMessage(user()),), by=Fence.of(a_chat(Status.RUNNING)))
+
+
+def test_only_a_runner_passes_a_snapshot() -> None:
+    with pytest.raises(AssertionError, match="snapshot"):
+        ChangeRequest((SendMessage(user()),), by=ACTOR, snapshot=a_chat())

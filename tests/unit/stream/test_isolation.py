@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.chats.ledger import Ledger
+from holdfast.chats.changes import ChangeRequest, ChatWriter
 from holdfast.domain.commands import CommitStep, FinishTurn, SendMessage
 from holdfast.domain.errors import ChatTooNew, FormatUnknown, Unavailable
 from holdfast.domain.events import EventKind
@@ -94,14 +94,14 @@ class Scene:
     stage: Stage
     store: Store
     hub: Hub
-    silent: Ledger = field(init=False)
+    silent: ChatWriter = field(init=False)
     """Commits whose hints are lost: the poll alone finds them."""
 
     def __post_init__(self) -> None:
         self.silent = self.stage.world.ledger
 
     async def commit_silently(self, chat_id: ChatId) -> None:
-        await self.silent.transact(chat_id, SendMessage(user()), by=ACTOR)
+        await self.silent.transact(chat_id, ChangeRequest((SendMessage(user()),), by=ACTOR))
 
 
 @asynccontextmanager

@@ -3,15 +3,19 @@ nothing lost."""
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import pytest
 
+from holdfast.chats.changes import ChangeRequest, Commit
 from holdfast.chats.ledger import Ledger
 from holdfast.domain.chat import Chat, Status
 from holdfast.domain.commands import Interrupt, SendMessage
 from holdfast.domain.errors import Unavailable
+from holdfast.domain.fence import Fence
+from holdfast.domain.ids import ChatId
 from holdfast.domain.messages import Role
 from holdfast.domain.parts import ToolResult
 from holdfast.ports.models import TextDelta
@@ -301,15 +305,13 @@ async def test_the_mutant_that_repeats_an_unconfirmed_commit_blindly_is_caught(
     """The fence already keeps doubles out; what shows is a turn that does not come to its end."""
     transact = Ledger.transact
 
-    async def forgetful(self: Any, chat_id: Any, *commands: Any, **more: Any) -> Any:
+    async def forgetful(self: Any, chat_id: ChatId, request: ChangeRequest) -> Commit:
         try:
-            return await transact(self, chat_id, *commands, **more)
+            return await transact(self, chat_id, request)
         except Unavailable:
             chat = (await self._store.load(chat_id)).facts.chat
-            from holdfast.domain.fence import Fence
-
-            more |= {"by": Fence.of(chat), "snapshot": chat}
-            return await transact(self, chat_id, *commands, **more)
+            again = replace(request, by=Fence.of(chat), snapshot=chat)
+            return await transact(self, chat_id, again)
 
     monkeypatch.setattr(Ledger, "transact", forgetful)
     with pytest.raises(AssertionError):

@@ -1,4 +1,4 @@
-"""Chats that a worker is given by who commits in its process: in virtual time."""
+"""Chats that a worker is given by the commits of its process: in virtual time."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Coroutine
@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
-from holdfast.chats.ledger import Actor, Ledger
+from holdfast.chats.changes import Actor, ChangeRequest
+from holdfast.chats.ledger import Ledger
 from holdfast.domain.chat import Chat, Status
 from holdfast.domain.commands import Create, Interrupt, SendMessage
 from holdfast.domain.errors import Unavailable
@@ -18,9 +19,9 @@ from holdfast.domain.outcome import Outcome
 from holdfast.ports.bus import Hint
 from holdfast.ports.store import IdempotencyKey, Stamp
 from holdfast.turn.interrupts import Interrupts
-from holdfast.worker.local_dispatch import LocalDispatch, TakenSlot
 from holdfast.worker.options import WorkerOptions
 from holdfast.worker.runners import Runners
+from holdfast.worker.slots import OfferedSlots, TakenSlot
 from tests.requirements import requirement
 from tests.support.builders import CHAT, ORG, OWNER, user
 from tests.support.fake_bus import FakeBusServer
@@ -82,7 +83,8 @@ async def slow_cell() -> AsyncGenerator[tuple[Cell, Slow]]:
 
 async def say(replica: Replica, chat: Chat) -> Chat:
     ledger = replica.script.ledger
-    return (await ledger.transact(chat.chat_id, SendMessage(user()), by=Actor(ORG, OWNER))).chat
+    request = ChangeRequest((SendMessage(user()),), by=Actor(ORG, OWNER))
+    return (await ledger.transact(chat.chat_id, request)).chat
 
 
 async def calm(one: Replica) -> None:
@@ -270,8 +272,7 @@ def test_who_has_lost_its_lease_takes_nothing_while_its_runners_end() -> None:
             await until(lambda: one.counters.lease_losses)
             await asyncio.sleep(0.1)
             assert one.worker.worker_id is not None, "it is still busy with its end"
-            places = one.script.ledger._places  # pyright: ignore[reportPrivateUsage]
-            assert places.place(CHAT) is None
+            assert one.slots.reserve(CHAT) is None
 
     run_virtually(story())
 
@@ -333,8 +334,8 @@ def test_a_gap_before_the_answer_makes_the_runner_look() -> None:
     run_virtually(story())
 
 
-def test_nobody_offers_before_the_first_lease() -> None:
-    assert LocalDispatch().place(CHAT) is None
+def test_no_slot_is_offered_before_the_first_lease() -> None:
+    assert OfferedSlots().reserve(CHAT) is None
 
 
 # The protections, taken away.

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 
+from holdfast.chats.changes import ChangeRequest
 from holdfast.domain.chat import Chat, Status
 from holdfast.domain.commands import Await, CommitStep, EditMessage, Interrupt
 from holdfast.domain.errors import Unavailable
@@ -65,9 +66,10 @@ def test_a_driver_that_was_overtaken_by_an_edit_lets_the_chat_be_driven_again() 
             async def drive(chat: Chat, nudges: Interrupts) -> Chat:
                 if chat.epoch == 1:
                     await cell.do(chat.chat_id, EditMessage(Seq(1), user("rather this")))
-                    await one.script.ledger.transact(
-                        chat.chat_id, CommitStep((reply(),)), by=Fence.of(chat), snapshot=chat
+                    request = ChangeRequest(
+                        (CommitStep((reply(),)),), by=Fence.of(chat), snapshot=chat
                     )
+                    await one.script.ledger.transact(chat.chat_id, request)
                 return await one.script.drive(chat, nudges)
 
             async with cell.replica(NO_TIMER, drive=drive) as one:

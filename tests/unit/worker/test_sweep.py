@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from holdfast.chats.ledger import Commit, Ledger
+from holdfast.chats.changes import ChatWriter, Commit
 from holdfast.domain.chat import Chat, Status
 from holdfast.domain.commands import Await, CommitStep
 from holdfast.domain.errors import NotYetExpired
@@ -44,7 +44,7 @@ def test_chats_that_are_refused_for_ever_do_not_hide_the_others(
     refused: set[ChatId] = set()
     expire = sync.expire
 
-    async def expire_unless_refused(ledger: Ledger, chat_id: ChatId) -> Commit:
+    async def expire_unless_refused(ledger: ChatWriter, chat_id: ChatId) -> Commit:
         if chat_id in refused:
             raise refusal
         return await expire(ledger, chat_id)

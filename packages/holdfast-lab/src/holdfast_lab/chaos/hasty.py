@@ -4,19 +4,19 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+from holdfast.chats.changes import ChangeRequest
 from holdfast.chats.hints import hint_of
 from holdfast.chats.ledger import Ledger
-from holdfast.domain.decide import decide_all
 from holdfast.domain.fence import Fence
 from holdfast.domain.messages import Message
+from holdfast.domain.outcome import Outcome
 
 
-def hasty_try(pause_s: float) -> Callable[..., Any]:
-    """In the place of `Ledger._try`; the pause is for what was told to leave the process."""
-    try_ = Ledger._try  # pyright: ignore[reportPrivateUsage]
+def hasty_commit(pause_s: float) -> Callable[..., Any]:
+    """In the place of `Ledger.commit`; in the pause the hint leaves the process."""
+    commit = Ledger.commit
 
-    async def hasty(self: Any, loaded: Any, commands: Any, by: Any, *rest: Any, **more: Any) -> Any:
-        outcome = decide_all(loaded.facts, commands, self._clock.now())
+    async def hasty(self: Any, outcome: Outcome, request: ChangeRequest) -> Any:
         messages = [
             Message(
                 seq=each.seq,
@@ -24,13 +24,14 @@ def hasty_try(pause_s: float) -> Callable[..., Any]:
                 revision=outcome.chat.version,
                 epoch=outcome.chat.epoch,
                 created_at=self._clock.now(),
+                stamp=outcome.chat.history_stamp,
             )
             for each in outcome.appended
         ]
-        by_owner = isinstance(by, Fence)
+        by_owner = isinstance(request.by, Fence)
         await self._hints.publish((hint_of(outcome, messages, by_owner=by_owner),))
         if pause_s:
             await asyncio.sleep(pause_s)
-        return await try_(self, loaded, commands, by, *rest, **more)
+        return await commit(self, outcome, request)
 
     return hasty

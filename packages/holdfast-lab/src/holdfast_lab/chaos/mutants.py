@@ -79,9 +79,9 @@ def _no_fence_and_no_look() -> None:
 def _publish_before_commit() -> None:
     """Readers are told of what may never happen."""
     from holdfast.chats.ledger import Ledger
-    from holdfast_lab.chaos.hasty import hasty_try
+    from holdfast_lab.chaos.hasty import hasty_commit
 
-    Ledger._try = hasty_try(0.1)  # pyright: ignore[reportPrivateUsage]
+    Ledger.commit = hasty_commit(0.1)
 
 
 def _tools_again() -> None:

@@ -15,7 +15,7 @@ from starlette.requests import HTTPConnection
 from holdfast.api.dependencies import Edge
 from holdfast.api.errors import NotAuthenticated, OriginRefused
 from holdfast.chats import listing
-from holdfast.chats.ledger import Actor
+from holdfast.chats.changes import Actor
 from holdfast.domain.ids import CLIENT_KEY_CHARS_MAX, ClientKey
 from holdfast.domain.policy import Principal
 from holdfast.identity.browser import SIGN_IN_COOKIE, origin_allowed

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from holdfast.api.rates import Rates
 from holdfast.api.streams import StreamPlaces
-from holdfast.chats.ledger import Ledger
+from holdfast.chats.changes import ChatWriter
 from holdfast.identity.accounts import Accounts
 from holdfast.identity.gate import Gate
 from holdfast.identity.keys import ApiKeys
@@ -66,7 +66,7 @@ class Identity:
 class Chats:
     """The one door, and how to read and follow what is behind it."""
 
-    ledger: Ledger
+    ledger: ChatWriter
     store: Store
     history: History
     listing: Listing

@@ -5,8 +5,8 @@ from typing import Any
 
 from starlette.responses import Response
 
+from holdfast.chats.changes import Commit
 from holdfast.chats.hints import encode_data
-from holdfast.chats.ledger import Commit
 from holdfast.domain import accounts, workspaces
 from holdfast.domain.client_tools import ClientTool
 

@@ -12,7 +12,7 @@ from typing import Final, Self
 from holdfast.bootstrap.adapters import Adapters, open_adapters
 from holdfast.bootstrap.observed import Watch
 from holdfast.bootstrap.options import ServerOptions, server_options
-from holdfast.chats.idle_cache import IdleCache
+from holdfast.chats.changes import ChatWriter
 from holdfast.chats.ledger import Ledger
 from holdfast.domain.ids import ChatId
 from holdfast.settings import Settings
@@ -26,9 +26,11 @@ from holdfast.turn.history_cache import HistoryCache
 from holdfast.turn.reading import TurnReader
 from holdfast.worker.health import CommitHealth
 from holdfast.worker.heartbeat import Beside, Heartbeat, in_own_thread
+from holdfast.worker.idle_cache import IdleCache, NotingStore
 from holdfast.worker.lease_context import Chance
 from holdfast.worker.local_dispatch import LocalDispatch
 from holdfast.worker.quarantine import StartAlone
+from holdfast.worker.slots import OfferedSlots
 from holdfast.worker.worker import Ports, Worker
 
 READY_LOOKS_S: Final = 0.02
@@ -43,7 +45,7 @@ class Server:
     def __init__(
         self,
         adapters: Adapters,
-        ledger: Ledger,
+        ledger: ChatWriter,
         metrics: Metrics,
         *,
         name: str,
@@ -135,13 +137,12 @@ def assemble(
         models=watch.models(adapters.models),
         tools=watch.tools(adapters.tools),
     )
-    places = LocalDispatch()  # without a worker in this process it offers none
-    # The caches help only a process that both drives turns and serves requests.
+    # Local dispatch and the caches help only a process that both serves requests and drives turns.
     both = options.serves and options.drives
-    resting = IdleCache() if both else IdleCache(chats_max=0)
+    slots, idle = OfferedSlots(), IdleCache()
     memory = HistoryCache() if both else HistoryCache(bytes_max=0)
-    metrics.bind("remembered", lambda: {"chats": len(resting), "bytes": memory.bytes})
-    ledger = Ledger(seen.store, seen.bus, seen.clock, places, resting)
+    metrics.bind("remembered", lambda: {"chats": len(idle), "bytes": memory.bytes})
+    ledger = _dispatch(seen, slots, idle) if both else Ledger(seen.store, seen.bus, seen.clock)
     metrics.bind("bus", lambda: numbers_of(seen.bus.counters))
     hub = watching = worker = None
     if options.serves:
@@ -158,7 +159,7 @@ def assemble(
             Heartbeat(seen.open_leases, beat_beside),
             chance,
             options.worker,
-            places,
+            slots,
             health,
             start_alone,
         )
@@ -176,9 +177,15 @@ def assemble(
     )
 
 
+def _dispatch(seen: Adapters, slots: OfferedSlots, idle: IdleCache) -> LocalDispatch:
+    """A ledger with the worker of this process in front of it."""
+    ledger = Ledger(NotingStore(seen.store, idle), seen.bus, seen.clock)
+    return LocalDispatch(ledger, slots, idle)
+
+
 def _driver(
     seen: Adapters,
-    ledger: Ledger,
+    ledger: ChatWriter,
     options: ServerOptions,
     chance: Chance,
     memory: HistoryCache | None,

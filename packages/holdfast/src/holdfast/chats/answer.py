@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from holdfast.chats.ledger import Actor, Commit, Ledger, Sweep
+from holdfast.chats.changes import Actor, ChangeRequest, ChatWriter, Commit, Sweep
 from holdfast.chats.outputs import bytes_max, fitted, storable
 from holdfast.domain.audit import AuditEntry
 from holdfast.domain.commands import Decide, ExpireAwait, SubmitResults
@@ -13,7 +13,7 @@ from holdfast.ports.store import IdempotencyKey
 
 
 async def submit_results(
-    ledger: Ledger,
+    ledger: ChatWriter,
     actor: Actor,
     chat_id: ChatId,
     results: Sequence[ToolResult],
@@ -27,11 +27,12 @@ async def submit_results(
     fitting = tuple(
         replace(result, output=fitted(storable(result.output), limit)[0]) for result in results
     )
-    return await ledger.transact(chat_id, SubmitResults(fitting), by=actor, keyed=keyed)
+    request = ChangeRequest((SubmitResults(fitting),), by=actor, key=keyed)
+    return await ledger.transact(chat_id, request)
 
 
 async def decide_call(
-    ledger: Ledger,
+    ledger: ChatWriter,
     actor: Actor,
     chat_id: ChatId,
     decision: Decide,
@@ -40,9 +41,10 @@ async def decide_call(
     audit: AuditEntry | None = None,
 ) -> Commit:
     """Approve a call that waits for it, or deny it. `audit`: who did, told in the same commit."""
-    return await ledger.transact(chat_id, decision, by=actor, keyed=keyed, audit=audit)
+    request = ChangeRequest((decision,), by=actor, key=keyed, audit=audit)
+    return await ledger.transact(chat_id, request)
 
 
-async def expire(ledger: Ledger, chat_id: ChatId) -> Commit:
+async def expire(ledger: ChatWriter, chat_id: ChatId) -> Commit:
     """End a wait that is past its deadline; refused if an answer came first."""
-    return await ledger.transact(chat_id, ExpireAwait(), by=Sweep())
+    return await ledger.transact(chat_id, ChangeRequest((ExpireAwait(),), by=Sweep()))

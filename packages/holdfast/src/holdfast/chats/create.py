@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from holdfast.chats.ledger import Actor, Commit, Ledger
+from holdfast.chats.changes import Actor, ChatWriter, Commit
 from holdfast.domain.chat import Chat
 from holdfast.domain.client_tools import ClientTool
 from holdfast.domain.commands import Create, Fork
@@ -13,7 +13,7 @@ from holdfast.ports.store import IdempotencyKey
 
 
 async def create(
-    ledger: Ledger,
+    ledger: ChatWriter,
     ids: Ids,
     actor: Actor,
     messages: Sequence[MessageBody] = (),
@@ -27,7 +27,7 @@ async def create(
 
 
 async def fork(
-    ledger: Ledger,
+    ledger: ChatWriter,
     ids: Ids,
     actor: Actor,
     source: ChatId,

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final, cast
 
+from holdfast.chats.changes import Actor, ChangeRequest, ChatWriter, Commit
 from holdfast.chats.hints import encode_data
-from holdfast.chats.ledger import Actor, Commit, Ledger
 from holdfast.domain.client_tools import TOOL_NAME, ClientTool
 from holdfast.domain.commands import DeclareTools
 from holdfast.domain.denials import FieldRefused
@@ -19,7 +19,7 @@ SCHEMA_DEPTH_MAX: Final = 20
 
 
 async def declare(
-    ledger: Ledger,
+    ledger: ChatWriter,
     actor: Actor,
     chat_id: ChatId,
     tools: Sequence[ClientTool],
@@ -27,7 +27,8 @@ async def declare(
     keyed: IdempotencyKey | None = None,
 ) -> Commit:
     """Give a chat these tools and no others. The turn that runs now keeps those that it has."""
-    return await ledger.transact(chat_id, DeclareTools(tuple(tools)), by=actor, keyed=keyed)
+    request = ChangeRequest((DeclareTools(tuple(tools)),), by=actor, key=keyed)
+    return await ledger.transact(chat_id, request)
 
 
 def check_tools(tools: Sequence[ClientTool], reserved: Collection[str]) -> None:

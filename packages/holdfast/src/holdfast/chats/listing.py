@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any, Final, Literal, NoReturn
 from uuid import UUID
 
-from holdfast.chats.ledger import Actor
+from holdfast.chats.changes import Actor
 from holdfast.domain.audit import AuditAction, AuditEntry
 from holdfast.domain.denials import FieldRefused, NotFound
 from holdfast.domain.errors import ChangedMeanwhile, ChatNotFound

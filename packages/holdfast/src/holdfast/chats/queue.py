@@ -1,6 +1,6 @@
 """What waits in the queue: take it out, delete it, move it, or say it now."""
 
-from holdfast.chats.ledger import Actor, Commit, Ledger
+from holdfast.chats.changes import Actor, ChangeRequest, ChatWriter, Commit
 from holdfast.domain.commands import DeleteQueued, MoveQueued, PromoteQueued, TakeQueued
 from holdfast.domain.ids import ChatId, QueuedId
 from holdfast.domain.messages import MessageBody
@@ -9,7 +9,7 @@ from holdfast.ports.store import IdempotencyKey
 
 
 async def take(
-    ledger: Ledger,
+    ledger: ChatWriter,
     history: History,
     actor: Actor,
     chat_id: ChatId,
@@ -18,25 +18,26 @@ async def take(
     keyed: IdempotencyKey | None = None,
 ) -> MessageBody:
     """Take a message out and give it back, to be edited: only one of two takers gets it."""
-    await ledger.transact(chat_id, TakeQueued(queued_id), by=actor, keyed=keyed)
+    await ledger.transact(chat_id, ChangeRequest((TakeQueued(queued_id),), by=actor, key=keyed))
     taken = await history.queued(chat_id, queued_id)
     assert taken is not None, "what left the queue keeps its row"
     return taken
 
 
 async def delete(
-    ledger: Ledger,
+    ledger: ChatWriter,
     actor: Actor,
     chat_id: ChatId,
     queued_id: QueuedId,
     *,
     keyed: IdempotencyKey | None = None,
 ) -> Commit:
-    return await ledger.transact(chat_id, DeleteQueued(queued_id), by=actor, keyed=keyed)
+    request = ChangeRequest((DeleteQueued(queued_id),), by=actor, key=keyed)
+    return await ledger.transact(chat_id, request)
 
 
 async def move(
-    ledger: Ledger,
+    ledger: ChatWriter,
     actor: Actor,
     chat_id: ChatId,
     queued_id: QueuedId,
@@ -45,15 +46,17 @@ async def move(
     keyed: IdempotencyKey | None = None,
 ) -> Commit:
     """Place a message before another, or (None) at the end."""
-    return await ledger.transact(chat_id, MoveQueued(queued_id, before), by=actor, keyed=keyed)
+    request = ChangeRequest((MoveQueued(queued_id, before),), by=actor, key=keyed)
+    return await ledger.transact(chat_id, request)
 
 
 async def promote(
-    ledger: Ledger,
+    ledger: ChatWriter,
     actor: Actor,
     chat_id: ChatId,
     queued_id: QueuedId,
     *,
     keyed: IdempotencyKey | None = None,
 ) -> Commit:
-    return await ledger.transact(chat_id, PromoteQueued(queued_id), by=actor, keyed=keyed)
+    request = ChangeRequest((PromoteQueued(queued_id),), by=actor, key=keyed)
+    return await ledger.transact(chat_id, request)

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from holdfast.chats.ledger import Actor, Commit, Ledger
+from holdfast.chats.changes import Actor, ChangeRequest, ChatWriter, Commit
 from holdfast.domain.commands import EditMessage, Restore
 from holdfast.domain.ids import ChatId, Seq, Version
 from holdfast.domain.messages import MessageBody
@@ -10,7 +10,7 @@ from holdfast.ports.store import IdempotencyKey
 
 
 async def edit(
-    ledger: Ledger,
+    ledger: ChatWriter,
     actor: Actor,
     chat_id: ChatId,
     seq: Seq,
@@ -21,11 +21,12 @@ async def edit(
 ) -> Commit:
     """`expected`, here and below: the versions of the history that the writer may have seen."""
     command = EditMessage(seq, replacement)
-    return await ledger.transact(chat_id, command, by=actor, keyed=keyed, expected=expected)
+    request = ChangeRequest((command,), by=actor, key=keyed, expected=expected)
+    return await ledger.transact(chat_id, request)
 
 
 async def restore(
-    ledger: Ledger,
+    ledger: ChatWriter,
     actor: Actor,
     chat_id: ChatId,
     version: Version,
@@ -34,4 +35,5 @@ async def restore(
     expected: Collection[Version] | None = None,
 ) -> Commit:
     command = Restore(version)
-    return await ledger.transact(chat_id, command, by=actor, keyed=keyed, expected=expected)
+    request = ChangeRequest((command,), by=actor, key=keyed, expected=expected)
+    return await ledger.transact(chat_id, request)

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from holdfast.chats.ledger import Actor, Commit, Ledger
+from holdfast.chats.changes import Actor, ChangeRequest, ChatWriter, Commit
 from holdfast.domain.commands import SendMessage
 from holdfast.domain.ids import ChatId
 from holdfast.domain.messages import MessageBody
@@ -10,7 +10,7 @@ from holdfast.ports.store import IdempotencyKey
 
 
 async def send(
-    ledger: Ledger,
+    ledger: ChatWriter,
     actor: Actor,
     chat_id: ChatId,
     message: MessageBody,
@@ -19,4 +19,5 @@ async def send(
     keyed: IdempotencyKey | None = None,
 ) -> Commit:
     """The answer says where the message landed: a seq of history, or a place in the queue."""
-    return await ledger.transact(chat_id, SendMessage(message, when_busy), by=actor, keyed=keyed)
+    request = ChangeRequest((SendMessage(message, when_busy),), by=actor, key=keyed)
+    return await ledger.transact(chat_id, request)

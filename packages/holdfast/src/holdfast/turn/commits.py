@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Final, TypeVar
 
-from holdfast.chats.ledger import Commit, Ledger
+from holdfast.chats.changes import ChangeRequest, ChatWriter, Commit
 from holdfast.domain.chat import Chat, Facts, Status
 from holdfast.domain.commands import (
     Await,
@@ -57,7 +57,7 @@ class ChatChanged(Exception):
 class Commits:
     def __init__(
         self,
-        ledger: Ledger,
+        ledger: ChatWriter,
         reading: TurnReader,
         clock: Clock,
         options: TurnOptions,
@@ -80,9 +80,8 @@ class Commits:
         while True:
             chat = turn.chat
             try:
-                commit = await self._ledger.transact(
-                    chat.chat_id, *commands, by=Fence.of(chat), snapshot=chat
-                )
+                request = ChangeRequest(commands, by=Fence.of(chat), snapshot=chat)
+                commit = await self._ledger.transact(chat.chat_id, request)
             except ChatNotFound as gone:
                 raise FenceStale(f"chat {chat.chat_id} is gone") from gone
             except FenceStale:

@@ -14,7 +14,7 @@ from typing import Final
 
 from opentelemetry import trace
 
-from holdfast.chats.ledger import Commit, Ledger
+from holdfast.chats.changes import ChatWriter, Commit
 from holdfast.domain.chat import Chat, ErrorKind, TurnError
 from holdfast.domain.commands import Fail
 from holdfast.domain.errors import FenceStale, FormatUnknown, Unavailable
@@ -58,7 +58,7 @@ class Driver:
 
     def __init__(
         self,
-        ledger: Ledger,
+        ledger: ChatWriter,
         reading: TurnReader,
         bus: Bus,
         models: Models,

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Final
 
-from holdfast.chats.ledger import Commit
+from holdfast.chats.changes import Commit
 from holdfast.domain.chat import Backoff, ErrorKind, TurnError
 from holdfast.domain.commands import BeginAttempt, CommitStep, RecordRetry
 from holdfast.domain.messages import Ending, MessageBody, Role

@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Final
 
-from holdfast.chats.ledger import Commit
+from holdfast.chats.changes import Commit
 from holdfast.domain.chat import Chat, OpenCall, TurnError
 from holdfast.domain.commands import CommitStep, Fail, FromWorker
 from holdfast.domain.messages import Ending, MessageBody

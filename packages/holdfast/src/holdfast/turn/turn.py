@@ -5,7 +5,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from holdfast.chats.ledger import Commit
+from holdfast.chats.changes import Commit
 from holdfast.domain.chat import ATTEMPTS_MAX, Chat, Status
 from holdfast.domain.driving import RUNNABLE, begun_by_acquiring
 from holdfast.domain.messages import Ending, InheritedCall, MessageBody, Role

@@ -11,11 +11,11 @@ from holdfast.worker.acquirer import Acquirer
 from holdfast.worker.health import CommitHealth
 from holdfast.worker.heartbeat import Lease
 from holdfast.worker.lease_context import LeaseContext, log_failure, now_s
-from holdfast.worker.local_dispatch import TakenSlot
 from holdfast.worker.quarantine import Quarantine
 from holdfast.worker.reconcile import Reconciler, Sweeper
 from holdfast.worker.releases import Releases
 from holdfast.worker.runners import Runners
+from holdfast.worker.slots import TakenSlot
 
 DONE_LOOKS_S: Final = 0.1
 _LOG: Final = logging.getLogger(__name__)
@@ -41,8 +41,8 @@ class LeaseScope:
         self._releases = releases
         self._acquirer = Acquirer(tenure, runners, quarantine)
 
-    def place(self, chat_id: ChatId) -> TakenSlot | None:
-        """While others may be waiting, only what their acquire would leave over."""
+    def reserve(self, chat_id: ChatId) -> TakenSlot | None:
+        """While other chats may be waiting, only what their acquire would leave over."""
         options = self._tenure.options
         spare = options.acquire_batch_max if self._acquirer.wanted else 0
         if options.only is not None or not self._runners.takes(chat_id, spare=spare):

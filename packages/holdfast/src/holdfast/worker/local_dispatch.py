@@ -1,76 +1,117 @@
-"""Room offered to who commits in this process: the commit that wants a chat driven acquires it."""
+"""Local dispatch: where one process serves requests and drives turns, it stands before the ledger.
 
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TypeAlias
+A user's commit that makes a chat at rest runnable acquires it for the worker of this process, in
+the same statement, if that worker has room. Else a worker that hears the hint acquires it. A
+message to a chat that this process left at rest is decided without a load.
 
-from holdfast.domain.chat import Chat
-from holdfast.domain.ids import ChatId, WorkerId
-from holdfast.domain.messages import Message
+Both only save round trips. The database decides which worker drives a chat, every write is fenced,
+and a decision on remembered facts is committed only at their version and stamp.
+"""
+
+import asyncio
+from contextlib import suppress
+from typing import Final
+
+from holdfast.chats.changes import Actor, ChangeRequest, Commit
+from holdfast.chats.ledger import Ledger, creation
+from holdfast.domain.chat import Chat, Facts
+from holdfast.domain.commands import Create, Fork, SendMessage
+from holdfast.domain.driving import may_be_taken, taken_by
+from holdfast.domain.errors import CommandRefused, OverQuota
+from holdfast.domain.ids import ChatId
 from holdfast.domain.outcome import Outcome
-from holdfast.ports.bus import Hint
-from holdfast.turn.history_cache import Addition
-from holdfast.worker.lease_context import LeaseContext, now_s
-from holdfast.worker.releases import Releases
-from holdfast.worker.runners import Runners
+from holdfast.ports.store import IdempotencyKey, Loaded
+from holdfast.worker.idle_cache import IdleCache
+from holdfast.worker.slots import WorkerSlot, WorkerSlots
+
+ROUNDS_FIRST: Final = 2
+"""Of the loop, before the sender is answered: in these the model is asked."""
 
 
-class TakenSlot:
-    """See ports/places.py. Whichever way it ends, it ends once."""
-
-    def __init__(
-        self, chat_id: ChatId, tenure: LeaseContext, runners: Runners, releases: Releases
-    ) -> None:
-        self._chat_id = chat_id
-        self._tenure = tenure
-        self._runners = runners
-        self._releases = releases
-        runners.expect(chat_id)
-
-    @property
-    def worker_id(self) -> WorkerId:
-        return self._tenure.worker_id
-
-    def fill(self, outcome: Outcome, messages: tuple[Message, ...]) -> None:
-        counters = self._tenure.counters
-        counters.acquired += 1
-        counters.taken += 1
-        heard = self._runners.settle(self._chat_id)
-        self._runners.start(outcome.chat, Addition.of(outcome, messages), heard)
-
-    def leave(self) -> None:
-        """Another commit was first. It may be ours by an acquire all the same."""
-        heard = self._runners.settle(self._chat_id)
-        if isinstance(heard, Hint):
-            self._runners.hear(heard)
-
-    def doubt(self, chat: Chat) -> None:
-        """Released if it is ours by now. If it becomes so later, as a statement that is still
-        under way, a sync finds it."""
-        tenure = self._tenure
-        self.leave()
-        tenure.counters.taken_in_doubt += 1
-        tenure.doubtful_until_s = now_s() + tenure.options.lost_answer_s
-        self._releases.put(chat, undriven=True)
-
-
-Offer: TypeAlias = Callable[[ChatId], TakenSlot | None]
-
-
-@dataclass(slots=True)
 class LocalDispatch:
-    """What a worker offers now: nothing before its first lease, between two, and after the last."""
+    """A `ChatWriter` around the ledger."""
 
-    _offer: Offer | None = None
+    def __init__(self, ledger: Ledger, slots: WorkerSlots, idle: IdleCache) -> None:
+        """`idle`: the one that the ledger's `NotingStore` writes to."""
+        self._ledger = ledger
+        self._slots = slots
+        self._idle = idle
 
-    def place(self, chat_id: ChatId) -> TakenSlot | None:
-        return None if self._offer is None else self._offer(chat_id)
+    async def create(
+        self, chat: Chat, command: Create, *, keyed: IdempotencyKey | None = None
+    ) -> Commit:
+        request = creation(chat, command, keyed)
+        outcome = self._ledger.decide_commands(Facts(chat=chat), request)
+        slot = self._slot(outcome)
+        if slot is not None and (commit := await self._take(outcome, request, slot)):
+            return commit
+        return await self._ledger.begin(outcome, request)
 
-    @contextmanager
-    def offered(self, offer: Offer) -> Generator[None]:
-        self._offer = offer
+    async def fork(
+        self, chat: Chat, source: ChatId, command: Fork, *, keyed: IdempotencyKey | None = None
+    ) -> Commit:
+        """As the ledger does: a fork is at rest, so there is nothing to dispatch."""
+        return await self._ledger.fork(chat, source, command, keyed=keyed)
+
+    async def transact(self, chat_id: ChatId, request: ChangeRequest) -> Commit:
+        """Commands of people may be dispatched, at the first try; others go to the ledger.
+
+        Not at later tries: a lease that has lapsed refuses as an earlier commit does.
+        """
+        if not isinstance(request.by, Actor):
+            return await self._ledger.transact(chat_id, request)
+        if commit := await self._attempt_without_load(chat_id, request):
+            return commit
+        loaded = await self._ledger.load(chat_id, request)
+        if commit := await self._attempt(loaded, request):
+            return commit
+        return await self._ledger.contend(chat_id, request)
+
+    async def _attempt_without_load(self, chat_id: ChatId, request: ChangeRequest) -> Commit | None:
+        """None if the chat is not remembered, or is not what it was."""
+        if request.expected is not None:
+            return None
+        if not all(isinstance(command, SendMessage) for command in request.commands):
+            return None
+        chat = self._idle.recall(chat_id)
+        if chat is None:
+            return None
+        # What is refused here may be lawful by now: after a load it is decided again.
+        with suppress(CommandRefused):
+            return await self._attempt(Loaded(Facts(chat=chat)), request)
+        return None
+
+    async def _attempt(self, loaded: Loaded, request: ChangeRequest) -> Commit | None:
+        """Decide and commit, and acquire if there is room; None if another commit was first."""
+        decided = self._ledger.decide(loaded, request)
+        if isinstance(decided, Commit):
+            return decided
+        slot = self._slot(decided)
+        if slot is None:
+            return await self._ledger.commit(decided, request)
+        return await self._take(decided, request, slot)
+
+    def _slot(self, outcome: Outcome) -> WorkerSlot | None:
+        return self._slots.reserve(outcome.chat.chat_id) if may_be_taken(outcome) else None
+
+    async def _take(
+        self, outcome: Outcome, request: ChangeRequest, slot: WorkerSlot
+    ) -> Commit | None:
+        """The same commit, by which the worker of this process acquires the chat."""
+        taken = taken_by(outcome, slot.worker_id)
         try:
-            yield
-        finally:
-            self._offer = None
+            commit = await self._ledger.commit(taken, request)
+        except OverQuota:
+            slot.leave()  # refused by the store: nothing was committed
+            raise
+        except BaseException:
+            # Not answered, or the caller hung up: it may be ours, and no runner drives it.
+            slot.doubt(taken.chat)
+            raise
+        if commit is None:
+            slot.leave()
+            return None
+        slot.fill(taken, commit.messages)  # told before it is driven: its order is kept
+        for _ in range(ROUNDS_FIRST):
+            await asyncio.sleep(0)
+        return commit

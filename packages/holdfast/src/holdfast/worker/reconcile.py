@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Final
 
 from holdfast.chats.answer import expire
-from holdfast.chats.ledger import Ledger
+from holdfast.chats.changes import ChatWriter
 from holdfast.domain.errors import ChatError, FormatUnknown, Unavailable
 from holdfast.domain.ids import ChatId
 from holdfast.ports.history import History
@@ -58,7 +58,7 @@ class Reconciler:
 class Sweeper:
     """Fifty replicas do this, each at times of its own; the first one has done it for all."""
 
-    def __init__(self, tenure: LeaseContext, ledger: Ledger) -> None:
+    def __init__(self, tenure: LeaseContext, ledger: ChatWriter) -> None:
         self._tenure = tenure
         self._ledger = ledger
         self._refused: dict[ChatId, int] = {}

@@ -11,7 +11,7 @@ from datetime import timedelta
 from types import TracebackType
 from typing import Final, Self
 
-from holdfast.chats.ledger import Ledger
+from holdfast.chats.changes import ChatWriter
 from holdfast.domain.ids import WorkerId
 from holdfast.ports.bus import Bus
 from holdfast.ports.history import History
@@ -29,12 +29,12 @@ from holdfast.worker.lease_context import (
     wait_at_most,
 )
 from holdfast.worker.lease_scope import LeaseScope
-from holdfast.worker.local_dispatch import LocalDispatch
 from holdfast.worker.options import WorkerCounters, WorkerOptions
 from holdfast.worker.quarantine import Quarantine, StartAlone
 from holdfast.worker.reconcile import Reconciler, Sweeper
 from holdfast.worker.releases import Releases
 from holdfast.worker.runners import Drive, Runners
+from holdfast.worker.slots import OfferedSlots
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ class Ports:
     leases: Leases
     history: History
     bus: Bus
-    ledger: Ledger
+    ledger: ChatWriter
 
 
 class Worker:
@@ -62,11 +62,11 @@ class Worker:
         heartbeat: Heartbeat,
         chance: Chance,
         options: WorkerOptions = WorkerOptions(),  # noqa: B008 - frozen
-        places: LocalDispatch | None = None,
+        slots: OfferedSlots | None = None,
         health: CommitHealth | None = None,
         start_alone: StartAlone | None = None,
     ) -> None:
-        """`places`: where to offer room to who commits in this process. `health`: told of every
+        """`slots`: where to offer room to the commits of this process. `health`: told of every
         commit of this process. `start_alone`: how a process is started for chats that keep losing
         their workers; without it they are acquired as all others."""
         self._health = health or CommitHealth()
@@ -75,7 +75,7 @@ class Worker:
         self._heartbeat = heartbeat
         self._chance = chance
         self._options = options
-        self._places = places or LocalDispatch()
+        self._slots = slots or OfferedSlots()
         self.counters = WorkerCounters()
         self._worker_id: WorkerId | None = None
         self._draining = asyncio.Event()
@@ -166,7 +166,7 @@ class Worker:
         ):
             self._worker_id = lease.worker_id
             try:
-                with self._places.offered(holding.place):
+                with self._slots.offered(holding.reserve):
                     await holding.run(news, sync, sweeper, self._draining)
             finally:
                 self._worker_id = None

@@ -4,7 +4,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from holdfast.adapters.postgres.pool import Pool
-from holdfast.chats.ledger import Actor
+from holdfast.chats.changes import Actor
 from holdfast.domain.ids import OrgId, UserId
 from holdfast.domain.messages import MessageBody, Role
 from holdfast.domain.parts import Text

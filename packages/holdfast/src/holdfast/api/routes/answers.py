@@ -8,7 +8,7 @@ from holdfast.api.auth import Asks, ByKey, Caller
 from holdfast.api.presenters import committed
 from holdfast.api.routes.common import ChatIdInPath, router_for
 from holdfast.chats import answer as answering
-from holdfast.chats.ledger import Actor
+from holdfast.chats.changes import Actor
 from holdfast.domain.audit import AuditAction
 from holdfast.domain.chat import Chat
 from holdfast.domain.errors import ChatNotFound

@@ -20,7 +20,7 @@ from holdfast.api.routes.common import (
     router_for,
 )
 from holdfast.chats import create, declare, listing, steer
-from holdfast.chats.ledger import Commit
+from holdfast.chats.changes import Commit
 from holdfast.chats.listing import entry_json
 from holdfast.domain.chat import Status
 from holdfast.domain.client_tools import ClientTool

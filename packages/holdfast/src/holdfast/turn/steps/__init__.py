@@ -6,7 +6,7 @@ None as the result: nothing was committed, or the answer of the commit was lost;
 
 from typing import assert_never
 
-from holdfast.chats.ledger import Commit
+from holdfast.chats.changes import Commit
 from holdfast.domain.next_step import (
     AwaitOutside,
     Compact,

@@ -1,6 +1,6 @@
 """Await outside: the chat is released until a person or a client has answered."""
 
-from holdfast.chats.ledger import Commit
+from holdfast.chats.changes import Commit
 from holdfast.domain.next_step import AwaitOutside
 from holdfast.turn.session import TurnSession
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from holdfast.chats.ledger import Commit
+from holdfast.chats.changes import Commit
 from holdfast.domain.commands import CommitStep
 from holdfast.domain.messages import Ending, MessageBody, Role, Visibility
 from holdfast.domain.next_step import Compact

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Final
 
-from holdfast.chats.ledger import Commit
+from holdfast.chats.changes import Commit
 from holdfast.domain.chat import ErrorKind, TurnError
 from holdfast.domain.commands import CommitStep
 from holdfast.domain.messages import Ending, MessageBody, Role

@@ -1,6 +1,6 @@
 """Keep partial: after an interrupt, store whatever a reader may have seen, and finish (M4)."""
 
-from holdfast.chats.ledger import Commit
+from holdfast.chats.changes import Commit
 from holdfast.domain.chat import OpenCall
 from holdfast.domain.commands import CommitStep, FinishInterrupt
 from holdfast.domain.messages import Ending, MessageBody, Role

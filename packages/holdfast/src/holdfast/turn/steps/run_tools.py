@@ -1,6 +1,6 @@
 """Run tools: run the open calls side by side, and store their results in one commit."""
 
-from holdfast.chats.ledger import Commit
+from holdfast.chats.changes import Commit
 from holdfast.domain.commands import CommitStep
 from holdfast.domain.messages import MessageBody, Role
 from holdfast.domain.next_step import RunTools
