@@ -135,4 +135,4 @@ async def test_the_audit_log_is_told_in_the_same_commit() -> None:
     chat = await door.chat()
     entry = AuditEntry(org_id=ORG, at=NOW, action=AuditAction.CALL_APPROVED, actor_id=OWNER)
     await door.ledger.transact(chat.chat_id, SendMessage(user()), by=ACTOR, audit=entry)
-    assert [outcome.audit for outcome in door.store.committed] == [entry]
+    assert [outcome.riders for outcome in door.store.committed] == [(entry,)]

@@ -249,7 +249,7 @@ class Ledger:
         fence = by if isinstance(by, Fence) else None
         outcome = self._stamped(outcome)
         if audit is not None:
-            outcome = replace(outcome, audit=audit)
+            outcome = replace(outcome, riders=(audit,))
         commit = self._store.commit
         if take and (place := self._place(outcome)) is not None:
             return await self._take(outcome, place, lambda taken: commit(taken, keyed=keyed))
