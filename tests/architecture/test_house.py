@@ -11,6 +11,8 @@ from benchmarks.house import Source, Tree
 PRONOUNS_IN_SOURCE_MAX: Final = 0
 """In comments and docstrings. Lower it after a file was rewritten; never raise it."""
 
+COMMIT_FORMS_MAX: Final = 4
+
 HINT: Final = "name the actor with a word of docs/glossary.md (the worker, the reader, the client):"
 
 
@@ -43,6 +45,11 @@ def test_a_class_name_is_defined_once_in_the_server(tree: Tree) -> None:
     )
 
     assert twice == {}
+
+
+def test_forms_of_the_commit_statement_stay_few(tree: Tree) -> None:
+    """A new optional row is a rider, not another form (CONTRIBUTING, "Add a rider")."""
+    assert house.commit_statement_forms(tree.server["postgres"]) <= COMMIT_FORMS_MAX
 
 
 def test_the_tree_is_found(tree: Tree) -> None:
@@ -119,6 +126,16 @@ def test_parameters_are_counted_without_self() -> None:
     text = "class A:\n    async def f(self, a, /, b, *, c): ...\ndef g(a, b): ..."
 
     assert house.parameters_max([Source("src/holdfast/a.py", text)]) == 3
+
+
+def test_forms_of_the_commit_are_the_members_of_their_class() -> None:
+    forms = Source(
+        "src/holdfast/a.py", 'class CommitForm(StrEnum):\n    """Two."""\n    A = "a"\n    B = "b"'
+    )
+    other = Source("src/holdfast/b.py", "class Form(StrEnum): ...")
+
+    assert house.commit_statement_forms([other, forms]) == 2
+    assert house.commit_statement_forms([other]) == house.COMMIT_FORMS_BEFORE
 
 
 def _write(root: Path, path: str, text: str) -> None:
