@@ -6,6 +6,7 @@ What is left between this and the ledger is ours: facts, decisions, encoding, ch
 from typing import Any, Final
 from uuid import UUID
 
+from holdfast.adapters.postgres.commits import CommitForm, commit_query
 from holdfast.adapters.postgres.history import PAGE
 from holdfast.adapters.postgres.leases import (
     ACQUIRE,
@@ -18,21 +19,20 @@ from holdfast.adapters.postgres.numbers import SEQ_MAX
 from holdfast.adapters.postgres.pool import Pool
 from holdfast.adapters.postgres.queries import Query
 from holdfast.adapters.postgres.rows import RowLike
-from holdfast.adapters.postgres.store import LOAD, commit_query
+from holdfast.adapters.postgres.store import LOAD
 from holdfast.domain.format import READS
 from holdfast.ports.history import PAGE_BYTES_MAX
 from holdfast.worker.quarantine import QUARANTINE_AFTER
 from holdfast_lab.bench.pgbench import HISTORY_READ
 
-SEND: Final = commit_query("commit_kept", "commit_receipt", "commit_message")
-FINISH: Final = commit_query("commit_kept", "commit_message")
+COMMIT: Final = commit_query(CommitForm.PLAIN)
 PARTS: Final = '[{"kind":"text","text":"hello, this is what is said"}]'
 
 COMMON: Final[dict[str, Any]] = {
     "archived": False, "last_queued_id": 0, "queue_length": 0, "compactable": True,
     "compaction_requested": False, "open_calls": "[]", "attempts_forgiven": 0, "model": None,
     "effort": None, "error": None, "backoff": None, "awaiting": None, "awaiting_until": None,
-    "digest": b"\x00\x11\x22\x33", "answer_seq": None, "answer_queued_id": None, "format": 1,
+    "answer_seq": None, "answer_queued_id": None, "format": 1,
     "m_ending": "complete", "m_visibility": "both", "m_parts": PARTS, "m_model": None,
     "m_effort": None, "m_author": None, "m_usage": None, "m_cost": None,
     "m_takeover": None, "tools": None,
@@ -55,9 +55,9 @@ async def turn(pool: Pool, chat_id: UUID, worker_id: UUID, key: str, ring: UUID)
         "fence_epoch": None, "releases": False, "status": "running",
         "history_version": version + 1, "queue_version": row["queue_version"],
         "last_seq": seq + 1, "attempt": 0, "owes_reply": True, "m_seq": seq + 1,
-        "m_role": "user", "client_key": key,
+        "m_role": "user", "client_key": key, "digest": b"\x00\x11\x22\x33",
     }  # fmt: skip
-    await _fetch(pool, SEND, facts)
+    await _fetch(pool, COMMIT, facts)
     asked = {
         "worker_id": worker_id, "limit": 1, "ring_start": ring, "owners_max": OWNERS_VISITED_MIN,
         "interrupts_max": INTERRUPTS_MAX, "reads": READS, "aside_for": ASIDE_FOR,
@@ -78,5 +78,6 @@ async def turn(pool: Pool, chat_id: UUID, worker_id: UUID, key: str, ring: UUID)
         "fence_epoch": row["epoch"], "releases": True, "status": "idle", "attempt": 0,
         "history_version": version + 1, "queue_version": row["queue_version"],
         "last_seq": seq + 1, "owes_reply": False, "m_seq": seq + 1, "m_role": "assistant",
+        "client_key": None, "digest": None,
     }  # fmt: skip
-    return 0 if await _fetch(pool, FINISH, facts) is None else 1
+    return 0 if await _fetch(pool, COMMIT, facts) is None else 1

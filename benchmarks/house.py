@@ -46,6 +46,9 @@ RECORDS: Final = "docs/adr/"
 PAGE_CODE: Final = ("ui/src/**/*.ts", "ui/src/**/*.tsx")
 QUERIES: Final = ("src/holdfast/**/queries/*.sql", "packages/*/src/**/queries/*.sql")
 LEDGER: Final = "chats/ledger.py"
+COMMIT_FORMS: Final = "CommitForm"
+COMMIT_FORMS_BEFORE: Final = 48
+"""Before there was that class: each commit was put together from a product of blocks."""
 
 FILE_LINES_MAX: Final = 500
 FUNCTION_LINES_MAX: Final = 60
@@ -261,6 +264,17 @@ def parameters_max(sources: Iterable[Source]) -> int:
     )
 
 
+def commit_statement_forms(sources: Iterable[Source]) -> int:
+    """How many forms the statement has that commits a chat: the members of `CommitForm`."""
+    for source in sources:
+        if f"class {COMMIT_FORMS}(" not in source.text:
+            continue
+        for node in source.tree.body:
+            if isinstance(node, ast.ClassDef) and node.name == COMMIT_FORMS:
+                return sum(isinstance(each, ast.Assign) for each in node.body)
+    return COMMIT_FORMS_BEFORE
+
+
 def package_shares(tree: Tree) -> Counter[str]:
     """Each package's lines as a share of the server's, the largest first."""
     lines = {name: sum(each.lines for each in files) for name, files in tree.server.items()}
@@ -292,6 +306,7 @@ def figures(tree: Tree) -> dict[str, float | int | str]:
         "ledger_parameters_max": parameters_max(
             each for each in server if each.path.endswith(f"/{LEDGER}")
         ),
+        "commit_statement_forms": commit_statement_forms(server),
         "packages_share_max": round(share, 3),
         "sdk_dependencies": tree.sdk_dependencies,
         "wheel_test_equipment_share": round(equipment_share(tree), 3),
@@ -325,6 +340,7 @@ MEANINGS: Final = {
     "functions_over_60_lines": f"functions over {FUNCTION_LINES_MAX} lines",
     "files_over_500_lines": f"files over {FILE_LINES_MAX} lines",
     "ledger_parameters_max": "most parameters of a function in `chats/ledger.py`",
+    "commit_statement_forms": "forms of the statement that commits a chat",
     "sdk_dependencies": "dependencies that the SDK's distribution declares",
     "wheel_test_equipment_share": "share of chaos tests, benchmarks and simulator in the lines of "
     "the server's wheel",

@@ -19,8 +19,10 @@ from benchmarks.plans_identity import GENERATE_IDENTITY, IDENTITY_TABLES, identi
 from benchmarks.plans_workspaces import GENERATE_WORKSPACES, workspace_statements
 from benchmarks.report import stamp, write_json, write_page
 from holdfast.adapters.postgres import history, leases, store
+from holdfast.adapters.postgres.commits import CommitForm, every_commit
 from holdfast.adapters.postgres.migrate import migrate
 from holdfast.adapters.postgres.queries import Query
+from holdfast.adapters.postgres.riders import rider_parameters
 from holdfast.domain.format import READS
 from holdfast.ports.history import PAGE_BYTES_MAX
 from holdfast.worker.quarantine import QUARANTINE_AFTER
@@ -142,7 +144,7 @@ FACTS: Final[dict[str, Any]] = {
     "last_queued_id": 3, "queue_length": 0, "owes_reply": True, "compactable": True,
     "compaction_requested": False, "open_calls": "[]", "attempt": 0, "attempts_forgiven": 0,
     "model": None, "effort": None, "error": None, "backoff": None, "awaiting": None,
-    "awaiting_until": None, "tools": None, "releases": False, "taker": WORKER,
+    "awaiting_until": None, "tools": None, "releases": False, "taker": None,
     "touches": True, "lists": True, "stamp": 1, "history_stamp": 1, "expected_stamp": 0,
     "bytes_added": 2, "fence_worker": None,
     "fence_epoch": None,
@@ -246,13 +248,11 @@ def _commit_statements(size: Size) -> dict[str, tuple[Query, dict[str, Any]]]:
         "models": [None] * 2, "efforts": [None] * 2, "authors": [None] * 2, "usages": [None] * 2,
         "costs": [None] * 2, "takeovers": [None] * 2, "hidden_from": 5, "last_seq_before": last,
     }  # fmt: skip
-    facts |= {"p_seq": last + 3, "p_queued_id": 1}
+    facts = rider_parameters(()) | facts | {"p_seq": last + 3, "p_queued_id": 1}
+    taken = {"chat_id": CHAT, "taker": WORKER}
     return {
-        " + ".join(["commit", *(block.removeprefix("commit_") for block in blocks)]): (
-            store.commit_query(*blocks),
-            facts,
-        )
-        for blocks in store.every_commit()
+        f"commit, {form.value} form": (query, facts | (taken if form is CommitForm.TAKEN else {}))
+        for form, query in every_commit().items()
     }
 
 

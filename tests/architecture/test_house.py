@@ -14,6 +14,8 @@ PRONOUNS_IN_SOURCE_MAX: Final = 0
 LEDGER_PARAMETERS_MAX: Final = 4
 """Of a function in `chats/ledger.py`. What a change needs is a field of `ChangeRequest`."""
 
+COMMIT_FORMS_MAX: Final = 4
+
 HINT: Final = "name the actor with a word of docs/glossary.md (the worker, the reader, the client):"
 
 
@@ -52,6 +54,11 @@ def test_the_functions_of_the_ledger_have_few_parameters(tree: Tree) -> None:
     ledger = [each for each in tree.server["chats"] if each.path.endswith(house.LEDGER)]
 
     assert 1 < house.parameters_max(ledger) <= LEDGER_PARAMETERS_MAX
+
+
+def test_forms_of_the_commit_statement_stay_few(tree: Tree) -> None:
+    """A new optional row is a rider, not another form (CONTRIBUTING, "Add a rider")."""
+    assert house.commit_statement_forms(tree.server["postgres"]) <= COMMIT_FORMS_MAX
 
 
 def test_the_tree_is_found(tree: Tree) -> None:
@@ -128,6 +135,16 @@ def test_parameters_are_counted_without_self() -> None:
     text = "class A:\n    async def f(self, a, /, b, *, c): ...\ndef g(a, b): ..."
 
     assert house.parameters_max([Source("src/holdfast/a.py", text)]) == 3
+
+
+def test_forms_of_the_commit_are_the_members_of_their_class() -> None:
+    forms = Source(
+        "src/holdfast/a.py", 'class CommitForm(StrEnum):\n    """Two."""\n    A = "a"\n    B = "b"'
+    )
+    other = Source("src/holdfast/b.py", "class Form(StrEnum): ...")
+
+    assert house.commit_statement_forms([other, forms]) == 2
+    assert house.commit_statement_forms([other]) == house.COMMIT_FORMS_BEFORE
 
 
 def _write(root: Path, path: str, text: str) -> None:

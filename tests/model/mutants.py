@@ -9,6 +9,7 @@ import pytest
 
 from holdfast.adapters.postgres import leases as leases_module
 from holdfast.adapters.postgres import store as store_module
+from holdfast.adapters.postgres.commits import CommitForm
 from holdfast.adapters.postgres.queries import Query
 from holdfast.chats import answer as answer_module
 from holdfast.chats.changes import ChangeRequest, Commit
@@ -34,18 +35,14 @@ def change_statement(
     patch.setattr(module, name, Query.compile(query.source.replace(old, new)))
 
 
-def change_commit(
-    patch: pytest.MonkeyPatch, block: str, old: LiteralString, new: LiteralString
-) -> None:
-    """Change every form of the commit that contains this block."""
+def change_commit(patch: pytest.MonkeyPatch, old: LiteralString, new: LiteralString) -> None:
+    """Change every form of the commit that contains this text."""
     intact = store_module.commit_query
+    found = {intact(form).source.count(old) for form in CommitForm}
+    assert found in ({1}, {0, 1}), f"the commit has changed: {old!r} is no longer there"
 
-    def changed(*blocks: str) -> Query:
-        query = intact(*blocks)
-        if block not in blocks:
-            return query
-        assert query.source.count(old) == 1, f"{block} has changed: {old!r} is no longer there"
-        return Query.compile(query.source.replace(old, new))
+    def changed(form: CommitForm) -> Query:
+        return Query.compile(intact(form).source.replace(old, new))
 
     patch.setattr(store_module, "commit_query", cache(changed))
 
@@ -54,7 +51,7 @@ def no_fence(patch: pytest.MonkeyPatch) -> None:
     """A worker that was taken over may go on writing."""
     old = "(:fence_worker::uuid is null or (worker_id = :fence_worker and epoch = :fence_epoch))"
     new = "(:fence_worker::uuid is null or :fence_epoch::bigint is not null)"
-    change_commit(patch, "commit_kept", old, new)
+    change_commit(patch, old, new)
 
     def check(fence: Fence, chat: Chat) -> None:
         if chat.history_version != fence.history_version:
@@ -106,18 +103,16 @@ def no_receipt_without_a_change(patch: pytest.MonkeyPatch) -> None:
 def no_expected_version(patch: pytest.MonkeyPatch) -> None:
     """A decision on old facts overwrites what came meanwhile."""
     old, new = "version = :expected_version\n", "version >= :expected_version\n"
-    change_commit(patch, "commit_kept", old, new)
+    change_commit(patch, old, new)
     # The stamp beside the version refuses such a decision as well.
-    change_commit(
-        patch, "commit_kept", "stamp = :expected_stamp\n", ":expected_stamp::bigint is not null\n"
-    )
+    change_commit(patch, "stamp = :expected_stamp\n", ":expected_stamp::bigint is not null\n")
 
 
 def owner_from_snapshot(patch: pytest.MonkeyPatch) -> None:
     """A commit of a person's writes the owner that it saw, not the one there is."""
-    old = "worker_id = case when not :releases then worker_id end"
-    new = "worker_id = case when not :releases then :fence_worker::uuid end"
-    change_commit(patch, "commit_kept", old, new)
+    old = "case when not :releases then worker_id end"
+    new = "case when not :releases then :fence_worker::uuid end"
+    change_commit(patch, old, new)
 
 
 def lost_synthetic_result(patch: pytest.MonkeyPatch) -> None:
@@ -153,7 +148,7 @@ def queue_dropped_at_the_end(patch: pytest.MonkeyPatch) -> None:
 def edit_hides_too_little(patch: pytest.MonkeyPatch) -> None:
     """The edited message itself stays in the history."""
     old = "messages.seq between :hidden_from and"
-    change_commit(patch, "commit_rest", old, "messages.seq between :hidden_from + 1 and")
+    change_commit(patch, old, "messages.seq between :hidden_from + 1 and")
 
 
 def steals_from_the_living(patch: pytest.MonkeyPatch) -> None:
@@ -173,7 +168,7 @@ def epoch_stands_still(patch: pytest.MonkeyPatch) -> None:
 def release_forgotten(patch: pytest.MonkeyPatch) -> None:
     """A turn ends and its worker still owns the chat."""
     old = "case when not :releases then worker_id end"
-    change_commit(patch, "commit_kept", old, "case when not :releases or true then worker_id end")
+    change_commit(patch, old, "case when not :releases or true then worker_id end")
 
 
 def results_of_others_accepted(patch: pytest.MonkeyPatch) -> None:

@@ -6,9 +6,10 @@ import re
 import asyncpg
 import pytest
 
+from holdfast.adapters.postgres.commits import CommitForm, every_commit
 from holdfast.adapters.postgres.migrate import migrate, roll_back
 from holdfast.adapters.postgres.queries import Query, block_names, load_query
-from holdfast.adapters.postgres.store import LOAD, LOAD_MANY, commit_query, every_commit
+from holdfast.adapters.postgres.store import LOAD, LOAD_MANY
 from tests.support.database import MIGRATIONS, temporary_database
 
 CATALOGUE = """
@@ -78,9 +79,9 @@ async def test_a_load_fits_the_schema(pool: asyncpg.Pool, query: Query) -> None:
         await connection.prepare(query.text)
 
 
-@pytest.mark.parametrize("blocks", every_commit())
+@pytest.mark.parametrize("form", CommitForm)
 async def test_every_form_of_the_commit_fits_the_schema(
-    pool: asyncpg.Pool, blocks: tuple[str, ...]
+    pool: asyncpg.Pool, form: CommitForm
 ) -> None:
     async with pool.acquire() as connection:
-        await connection.prepare(commit_query(*blocks).text)
+        await connection.prepare(every_commit()[form].text)

@@ -137,7 +137,7 @@ async def test_the_audit_log_is_told_in_the_same_commit() -> None:
     entry = AuditEntry(org_id=ORG, at=NOW, action=AuditAction.CALL_APPROVED, actor_id=OWNER)
     request = ChangeRequest((SendMessage(user()),), by=ACTOR, audit=entry)
     await door.ledger.transact(chat.chat_id, request)
-    assert [outcome.audit for outcome in door.store.committed] == [entry]
+    assert [outcome.riders for outcome in door.store.committed] == [(entry,)]
 
 
 def test_a_runner_cannot_ask_what_people_ask() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
+from holdfast.adapters.postgres.commits import CommitForm, commit_query
 from holdfast.adapters.postgres.history import PAGE
 from holdfast.adapters.postgres.leases import (
     ACQUIRE,
@@ -15,7 +16,7 @@ from holdfast.adapters.postgres.leases import (
     SUSPECTS_MAX,
 )
 from holdfast.adapters.postgres.queries import Query
-from holdfast.adapters.postgres.store import LOAD, commit_query
+from holdfast.adapters.postgres.store import LOAD
 from holdfast.domain.errors import HoldfastError
 from holdfast.domain.format import READS
 from holdfast.ports.history import PAGE_BYTES_MAX
@@ -36,7 +37,7 @@ COMMON: Final = {
     "compaction_requested": "false", "open_calls": "'[]'::jsonb", "attempts_forgiven": "0",
     "model": "null::text", "effort": "null::text", "error": "null::jsonb",
     "backoff": "null::jsonb", "awaiting": "null::jsonb", "awaiting_until": "null::timestamptz",
-    "client_key": KEY, "digest": "'\\x00112233'::bytea", "answer_seq": "null::integer",
+    "answer_seq": "null::integer",
     "answer_queued_id": "null::bigint", "format": "1::smallint", "m_ending": "'complete'",
     "m_visibility": "'both'", "m_model": "null::text", "m_effort": "null::text",
     "m_parts": "'[{\"kind\":\"text\",\"text\":\"hello, this is what is said\"}]'",
@@ -66,8 +67,9 @@ def send() -> str:
         "fence_epoch": "null::bigint", "releases": "false", "status": "'running'",
         "history_version": ":version::bigint + 1", "queue_version": ":queue_version::bigint",
         "last_seq": seq, "attempt": "0", "owes_reply": "true", "m_seq": seq, "m_role": "'user'",
+        "client_key": KEY, "digest": "'\\x00112233'::bytea",
     }  # fmt: skip
-    return fill(commit_query("commit_kept", "commit_receipt", "commit_message"), values)
+    return fill(commit_query(CommitForm.PLAIN), values)
 
 
 def read() -> str:
@@ -88,8 +90,9 @@ def finish() -> str:
         "status": "'idle'", "history_version": seen("version", "bigint") + " + 1",
         "queue_version": seen("queue_version", "bigint"), "last_seq": seq, "attempt": "0",
         "owes_reply": "false", "m_seq": seq, "m_role": "'assistant'",
+        "client_key": "null::text", "digest": "null::bytea",
     }  # fmt: skip
-    return fill(commit_query("commit_kept", "commit_message"), values)
+    return fill(commit_query(CommitForm.PLAIN), values)
 
 
 def acquire() -> str:

@@ -112,7 +112,7 @@ class Ledger:
         if not outcome.changed:
             return outcome
         outcome = outcome.stamped(VersionStamp(self._random_bits(STAMP_BITS)))
-        return outcome if request.audit is None else replace(outcome, audit=request.audit)
+        return outcome if request.audit is None else replace(outcome, riders=(request.audit,))
 
     async def commit(self, outcome: Outcome, request: ChangeRequest) -> Commit | None:
         """Write the outcome of a request and publish it; None if another commit was first."""

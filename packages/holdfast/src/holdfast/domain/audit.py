@@ -17,6 +17,7 @@ from uuid import UUID
 
 from holdfast.domain.ids import OrgId, UserId
 from holdfast.domain.policy import Credential, TargetKind
+from holdfast.domain.rider import Rider
 
 BEGINNING: Final = bytes(32)
 
@@ -46,7 +47,7 @@ class AuditAction(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AuditEntry:
+class AuditEntry(Rider):
     """Who did what to what, when and from where. Secrets have no place in it (A2)."""
 
     org_id: OrgId

@@ -3,10 +3,10 @@
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from holdfast.domain.audit import AuditEntry
 from holdfast.domain.chat import Chat, Past, QueuedMessage, Status
 from holdfast.domain.ids import NO_VERSION, ChatId, QueuedId, Seq, Version, VersionStamp, WorkerId
 from holdfast.domain.messages import MessageBody
+from holdfast.domain.rider import Rider
 
 
 class Fate(StrEnum):
@@ -74,7 +74,8 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """`chat` is what the facts will be. `changed` is false if there is nothing to commit."""
+    """`chat` is what the facts will be. `changed` is false if there is nothing to commit. `riders`:
+    rows of other tables that the same commit writes."""
 
     before: Chat
     chat: Chat
@@ -88,8 +89,7 @@ class Outcome:
     left: tuple[QueueRemoval, ...] = ()
     moved: tuple[QueueMove, ...] = ()
     releases: bool = False
-    audit: AuditEntry | None = None
-    """What the audit log is told with it: in the same statement, so exactly once or not at all."""
+    riders: tuple[Rider, ...] = ()
 
     @property
     def promoted(self) -> Appended | None:

@@ -1,9 +1,14 @@
 """An entry of the audit log, as the parameters of whatever statement it rides on."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
 from holdfast.adapters.postgres.codec import encode_json
 from holdfast.domain.audit import AuditEntry
+
+NO_AUDIT: Final[Mapping[str, None]] = dict.fromkeys(
+    ("audit_org", "audit_at", "audit_actor", "audit_action", "audit_entry")
+)
 
 
 def audit_parameters(entry: AuditEntry) -> dict[str, Any]:

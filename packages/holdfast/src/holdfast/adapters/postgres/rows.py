@@ -367,6 +367,7 @@ MESSAGES: Final = (
     *("seqs", "roles", "endings", "visibilities", "parts"),
     *("models", "efforts", "authors", "usages", "costs", "takeovers"),
 )
+NO_MESSAGE: Final[dict[str, Any]] = {"format": FORMAT, **dict.fromkeys(MESSAGE)}
 QUEUED: Final = (
     *("q_ids", "q_positions", "q_urgent"),
     *("q_parts", "q_bytes", "q_heads", "q_models", "q_efforts", "q_authors"),

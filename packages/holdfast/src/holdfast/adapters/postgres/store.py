@@ -6,32 +6,30 @@ so in the order of their ids, here and in leases.sql: else two of them could wai
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
-from itertools import chain, product
+from functools import partial
 from typing import Any, Final, cast
 
 import asyncpg
 
-from holdfast.adapters.postgres.audit_entry import audit_parameters
 from holdfast.adapters.postgres.coalesce import Coalescer
 from holdfast.adapters.postgres.codec import escape
+from holdfast.adapters.postgres.commits import commit_query, form_of, written_parameters
 from holdfast.adapters.postgres.faults import DATABASE_ERRORS, is_undone, unavailable
 from holdfast.adapters.postgres.group_commit import BatchPolicy, GroupCommit, GroupCommitCounters
 from holdfast.adapters.postgres.numbers import SEQ_MAX, VERSION_MAX, within
 from holdfast.adapters.postgres.pool import WAIT_S, Connection, Pool, persons_place
 from holdfast.adapters.postgres.queries import Query, load_query
 from holdfast.adapters.postgres.quota import BytesQuota
+from holdfast.adapters.postgres.riders import ride_alone
 from holdfast.adapters.postgres.rows import (
     RowLike,
     chat_from_row,
     facts_parameters,
-    message_parameters,
     messages_parameters,
     origin_from_row,
     past_from_row,
     promoted_from_row,
     refusing_unknown,
-    rest_parameters,
     tools_to_json,
 )
 from holdfast.domain.chat import Chat, Facts, Origin, Past, Target
@@ -70,8 +68,10 @@ FORK: Final = load_query("create_chat_begin", "fork_messages_end")
 STORED_BYTES: Final = load_query("stored_bytes")
 FIND_CREATED: Final = load_query("find_created")
 KEEP_RECEIPT: Final = load_query("keep_receipt")
-AUDITED: Final = ("commit_audit", "audit_append")
 RECEIPTS_KEY: Final = "receipts_pkey"
+NO_RECEIPT: Final[dict[str, Any]] = dict.fromkeys(
+    ("client_key", "digest", "answer_seq", "answer_queued_id")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +170,7 @@ class PostgresStore:
     async def create(self, outcome: Outcome, keyed: IdempotencyKey | None = None) -> Stamp | None:
         chat, forked = outcome.chat, outcome.forked
         assert forked is None or not outcome.appended, "a fork says nothing of its own"
+        assert not outcome.riders, "riders ride on commits"
         said = messages_parameters(outcome.appended) if forked is None else _taken(forked)
         added = bytes_added(outcome, said)
         repeats = partial(self._was_created, chat.owner_id, keyed)
@@ -240,6 +241,9 @@ class PostgresStore:
         self, outcome: Outcome, *, fence: Fence | None = None, keyed: IdempotencyKey | None = None
     ) -> Stamp | None:
         before, chat = outcome.before, outcome.chat
+        form = form_of(outcome)
+        written = written_parameters(form, outcome)
+        added = bytes_added(outcome, written)
         parameters: dict[str, Any] = {
             "chat_id": before.chat_id,
             "expected_version": before.version,
@@ -251,30 +255,21 @@ class PostgresStore:
             "touches": fence is None and _speaks(outcome),
             "lists": outcome.lists,
             "tools": None if chat.tools == before.tools else tools_to_json(chat.tools),
+            "bytes_added": added,
             **facts_parameters(chat),
+            **(NO_RECEIPT if keyed is None else _receipt_parameters(keyed, outcome.answer)),
+            **written,
         }
-        blocks = ["commit_kept" if outcome.taker is None else "commit_taken"]
-        if keyed is not None:
-            blocks.append("commit_receipt")
-            parameters |= _receipt_parameters(keyed, outcome.answer)
-        messages, more = _message_blocks(outcome)
-        blocks += messages
-        parameters |= more
-        added = parameters["bytes_added"] = bytes_added(outcome, more)
         if added and fence is None and _asks_for_room(outcome):
             repeats = partial(self._has_receipt, before.chat_id, keyed)
             if not await self._has_room(before.owner_id, added, repeats):
                 return None
-        if outcome.audit is not None:
-            blocks += AUDITED
-            parameters |= audit_parameters(outcome.audit)
-        query = commit_query(*blocks)
+        query = commit_query(form)
         commit = _Commit(before.chat_id, query, query.values(parameters))
         try:
-            if outcome.audit is None:
+            if not ride_alone(outcome.riders):
                 row = await self._commits.ask(commit)
             else:
-                # Its order is a lock of its own, which commits would keep for one another.
                 async with self._pool.acquire() as connection:
                     row = await _commit_one(connection, commit)
         except asyncpg.UniqueViolationError as error:
@@ -341,24 +336,6 @@ MANNERS: Final[BatchPolicy[_Commit]] = BatchPolicy(
     weight=_weight,
     undone=is_undone,
 )
-
-
-@cache
-def commit_query(*blocks: str) -> Query:
-    end = "commit_promoted_end" if "commit_promoted" in blocks else "commit_end"
-    return load_query("commit_begin", *blocks, end)
-
-
-def every_commit() -> list[tuple[str, ...]]:
-    """The blocks of each form that a commit can take, for those who check them all."""
-    forms = product(
-        (("commit_kept",), ("commit_taken",)),
-        ((), ("commit_receipt",)),
-        ((), ("commit_message",), ("commit_messages",)),
-        ((), ("commit_rest",), ("commit_rest", "commit_promoted")),
-        ((), AUDITED),
-    )
-    return [tuple(chain.from_iterable(form)) for form in forms]
 
 
 async def fetch_row(pool: Pool, query: Query, **parameters: object) -> RowLike | None:
@@ -430,34 +407,13 @@ def _asks_for_room(outcome: Outcome) -> bool:
 def bytes_added(outcome: Outcome, written: Mapping[str, Any]) -> int:
     """How many bytes of messages a commit adds to its chat; `written`: the parameters that write
     them. A promoted message was counted when it was queued, and a copy counts as its original."""
-    said: Sequence[str] = [written["m_parts"]] if "m_parts" in written else written.get("parts", ())
+    said: Sequence[str] = written.get("parts", ())
+    if (one := written.get("m_parts")) is not None:
+        said = [one]
     size = sum(len(parts) if parts.isascii() else len(parts.encode()) for parts in said)
     size += sum(each.entry.bytes for each in outcome.queued)
     size += 0 if outcome.restored is None else outcome.restored.copied_bytes
     return size + (0 if outcome.forked is None else outcome.forked.bytes)
-
-
-def _message_blocks(outcome: Outcome) -> tuple[list[str], dict[str, Any]]:
-    """The blocks of a commit that write messages and the queue, and what they need."""
-    blocks, parameters = list[str](), dict[str, Any]()
-    said = [appended for appended in outcome.appended if appended.promoted is None]
-    if len(said) == 1:
-        blocks.append("commit_message")
-        parameters |= message_parameters(said[0])
-    elif said:
-        blocks.append("commit_messages")
-        parameters |= messages_parameters(said)
-    if _needs_the_rest(outcome):
-        blocks.append("commit_rest")
-        parameters |= rest_parameters(outcome)
-    if (promoted := outcome.promoted) is not None:
-        blocks.append("commit_promoted")
-        parameters |= {"p_seq": promoted.seq, "p_queued_id": promoted.promoted}
-    return blocks, parameters
-
-
-def _needs_the_rest(outcome: Outcome) -> bool:
-    return bool(outcome.hidden_from is not None or outcome.queued or outcome.left or outcome.moved)
 
 
 def _taken(forked: ForkedHistory) -> dict[str, Any]:

@@ -229,9 +229,8 @@ select id, client_digest as digest from chats
 where owner_id = :owner_id and client_key = :client_key
 
 -- commit_begin --
--- Compare and set. No row back: another commit was first, or the fence is stale. The commit is put
--- together from this block, those of the next ones that an outcome needs, and commit_end: most
--- commits write one message or none, and what is not in a statement need not be planned or run.
+-- Compare and set. No row back: another commit was first, the fence is stale, or the taker's lease
+-- has lapsed. commits.py puts the few forms of the statement together from the next blocks.
 with moved as (
     update chats set
         version = version + 1,
@@ -281,39 +280,56 @@ with moved as (
 )
 
 -- commit_taken --
--- Acquired by the commit itself: of a chat at rest, by a worker whose own lease is alive.
-        lost = null,
-        worker_id = :taker,
-        epoch = epoch + 1,
-        takeovers = 0  -- as for any chat that is acquired from no worker
+-- The same if there is no taker. A taker acquires with the commit: a chat at rest, while its own
+-- lease is alive.
+        lost = case
+            when history_version = :history_version and not :releases and :taker::uuid is null then lost
+        end,
+        worker_id = coalesce(:taker::uuid, case when not :releases then worker_id end),
+        epoch = case when :taker::uuid is null then epoch else epoch + 1 end,
+        -- As for any chat that is acquired from no worker.
+        takeovers = case when :taker::uuid is null then takeovers else 0 end
     where id = :chat_id and version = :expected_version
-        and stamp = :expected_stamp and worker_id is null
-        and exists (select from workers as w where w.id = :taker and w.lease_until > clock_timestamp())
+        and stamp = :expected_stamp
+        and (:fence_worker::uuid is null or (worker_id = :fence_worker and epoch = :fence_epoch))
+        and (
+            :taker::uuid is null
+            or (
+                worker_id is null
+                and exists (
+                    select from workers as w where w.id = :taker and w.lease_until > clock_timestamp()
+                )
+            )
+        )
     returning id, epoch, version
 )
 
 -- commit_receipt --
 , receipt as (
     insert into receipts (chat_id, client_key, digest, version, seq, queued_id)
-    select moved.id, :client_key, :digest, moved.version, :answer_seq, :answer_queued_id
+    select moved.id, :client_key::text, :digest, moved.version, :answer_seq, :answer_queued_id
     from moved
+    where :client_key::text is not null
 )
 
 -- commit_message --
+-- One message or none.
 , appended as (
     insert into messages (
         chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort,
         author_id, usage, cost_micros, takeover, created_at, stamp
     )
     select
-        moved.id, :m_seq, moved.version, moved.epoch, :m_role, :m_ending, :m_visibility, :format,
+        moved.id, :m_seq::integer, moved.version, moved.epoch, :m_role, :m_ending, :m_visibility, :format,
         :m_parts::json, octet_length(:m_parts::json::text), :m_model, :m_effort, :m_author,
         :m_usage::json, :m_cost, :m_takeover::json,
         statement_timestamp(), :history_stamp
     from moved
+    where :m_seq::integer is not null
 )
 
 -- commit_messages --
+-- Any number of messages.
 , appended as (
     insert into messages (
         chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort,
@@ -392,14 +408,10 @@ with moved as (
     returning format, parts
 )
 
--- commit_audit --
--- What the entry is about, for audit_append, which comes next.
-, changed as (select from moved)
-
 -- commit_end --
 select id, epoch, statement_timestamp() as at from moved
 
--- commit_promoted_end --
+-- commit_full_end --
 -- The same, and what was promoted, for the runner and for readers.
 select moved.id, moved.epoch, statement_timestamp() as at, promoted.format, promoted.parts
 from moved
