@@ -53,6 +53,7 @@ PROTECTED: Final = (
             *(f"{SRC}/domain/*", f"{SRC}/chats/ledger.py", f"{SRC}/adapters/postgres/store.py"),
             *(f"{SRC}/chats/answer.py", f"{SRC}/chats/outputs.py"),
             *(
+                f"{SRC}/adapters/postgres/columns.py",
                 f"{SRC}/adapters/postgres/leases.py",
                 f"{SRC}/adapters/postgres/queries/*",
                 f"{SRC}/adapters/postgres/migrations/*",
