@@ -18,25 +18,22 @@ from holdfast.adapters.postgres.leases import (
 from holdfast.adapters.postgres.numbers import SEQ_MAX
 from holdfast.adapters.postgres.pool import Pool
 from holdfast.adapters.postgres.queries import Query
-from holdfast.adapters.postgres.rows import RowLike
+from holdfast.adapters.postgres.rows import RowLike, facts_parameters
 from holdfast.adapters.postgres.store import LOAD
 from holdfast.domain.format import READS
 from holdfast.ports.history import PAGE_BYTES_MAX
 from holdfast.worker.quarantine import QUARANTINE_AFTER
-from holdfast_lab.bench.pgbench import HISTORY_READ
+from holdfast_lab.bench.pgbench import HISTORY_READ, TALKING
 
 COMMIT: Final = commit_query(CommitForm.PLAIN)
 PARTS: Final = '[{"kind":"text","text":"hello, this is what is said"}]'
 
-COMMON: Final[dict[str, Any]] = {
-    "archived": False, "last_queued_id": 0, "queue_length": 0, "compactable": True,
-    "compaction_requested": False, "open_calls": "[]", "attempts_forgiven": 0, "model": None,
-    "effort": None, "error": None, "backoff": None, "awaiting": None, "awaiting_until": None,
+COMMON: Final[dict[str, Any]] = facts_parameters(TALKING) | {
     "answer_seq": None, "answer_queued_id": None, "format": 1,
     "m_ending": "complete", "m_visibility": "both", "m_parts": PARTS, "m_model": None,
     "m_effort": None, "m_author": None, "m_usage": None, "m_cost": None,
     "m_takeover": None, "tools": None,
-    "touches": True, "lists": True, "stamp": 0, "history_stamp": 0, "bytes_added": len(PARTS),
+    "touches": True, "lists": True, "bytes_added": len(PARTS),
 }  # fmt: skip
 
 

@@ -372,11 +372,12 @@ def page(flat: dict[str, float | int | str]) -> str:
             "everyone. `tests/architecture` keeps the counts of pronouns, class names, functions",
             "and files from rising.",
             "",
-            "The files that one more step or tool touches were counted by adding a sample on a",
-            "branch: a step that commits a note, and a tool of the server. Tests and generated",
-            "pages are not counted. The counts before were read from the code. The same tool in a",
-            "package of its own takes two files, its module and `pyproject.toml`, and none of the",
-            "server's.",
+            "The files that one more fact, step, tool or event touches were counted by adding a",
+            "sample on a branch: the text of the last failure as a fact, a step that commits a",
+            "note, a tool of the server, and an event that clients of the SDK see. Tests (but for",
+            "that of the fact) and generated pages are not counted. The counts before were read",
+            "from the code. A tool in a package of its own takes two files, its module and",
+            "`pyproject.toml`, and none of the server's.",
             "",
         )
     )

@@ -23,7 +23,10 @@ from holdfast.adapters.postgres.commits import CommitForm, every_commit
 from holdfast.adapters.postgres.migrate import migrate
 from holdfast.adapters.postgres.queries import Query
 from holdfast.adapters.postgres.riders import rider_parameters
+from holdfast.adapters.postgres.rows import facts_parameters
+from holdfast.domain.chat import Chat, Status
 from holdfast.domain.format import READS
+from holdfast.domain.ids import ChatId, OrgId, QueuedId, UserId, VersionStamp
 from holdfast.ports.history import PAGE_BYTES_MAX
 from holdfast.worker.quarantine import QUARANTINE_AFTER
 from holdfast_lab.chaos.harness.private_postgres import private_postgres
@@ -139,14 +142,20 @@ async def generate(connection: Connection, size: Size) -> None:
     await connection.execute("vacuum analyze")
 
 
-FACTS: Final[dict[str, Any]] = {
-    "chat_id": RUNNING_CHAT, "status": "running", "archived": False, "queue_version": 0,
-    "last_queued_id": 3, "queue_length": 0, "owes_reply": True, "compactable": True,
-    "compaction_requested": False, "open_calls": "[]", "attempt": 0, "attempts_forgiven": 0,
-    "model": None, "effort": None, "error": None, "backoff": None, "awaiting": None,
-    "awaiting_until": None, "tools": None, "releases": False, "taker": None,
-    "touches": True, "lists": True, "stamp": 1, "history_stamp": 1, "expected_stamp": 0,
-    "bytes_added": 2, "fence_worker": None,
+RUNNING: Final = Chat(
+    chat_id=ChatId(RUNNING_CHAT),
+    org_id=OrgId(ORG),
+    owner_id=UserId(ORG),
+    status=Status.RUNNING,
+    last_queued_id=QueuedId(3),
+    owes_reply=True,
+    compactable=True,
+    stamp=VersionStamp(1),
+    history_stamp=VersionStamp(1),
+)
+FACTS: Final[dict[str, Any]] = facts_parameters(RUNNING) | {
+    "chat_id": RUNNING_CHAT, "tools": None, "releases": False, "taker": None,
+    "touches": True, "lists": True, "expected_stamp": 0, "bytes_added": 2, "fence_worker": None,
     "fence_epoch": None,
     "client_key": "new", "digest": b"", "answer_seq": 1, "answer_queued_id": None, "format": 1,
     "q_format": 1, "m_role": "user", "m_ending": "complete", "m_visibility": "both",

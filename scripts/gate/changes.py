@@ -55,6 +55,7 @@ PROTECTED: Final = (
             *(f"{SRC}/worker/idle_cache.py", f"{SRC}/worker/local_dispatch.py"),
             *(f"{SRC}/chats/answer.py", f"{SRC}/chats/outputs.py"),
             *(
+                f"{SRC}/adapters/postgres/columns.py",
                 f"{SRC}/adapters/postgres/commits.py",
                 f"{SRC}/adapters/postgres/leases.py",
                 f"{SRC}/adapters/postgres/queries/*",

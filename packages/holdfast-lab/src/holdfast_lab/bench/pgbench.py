@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
+from uuid import UUID
 
 from holdfast.adapters.postgres.commits import CommitForm, commit_query
 from holdfast.adapters.postgres.history import PAGE
@@ -16,9 +17,12 @@ from holdfast.adapters.postgres.leases import (
     SUSPECTS_MAX,
 )
 from holdfast.adapters.postgres.queries import Query
+from holdfast.adapters.postgres.rows import facts_parameters
 from holdfast.adapters.postgres.store import LOAD
+from holdfast.domain.chat import Chat
 from holdfast.domain.errors import HoldfastError
 from holdfast.domain.format import READS
+from holdfast.domain.ids import ChatId, OrgId, UserId
 from holdfast.ports.history import PAGE_BYTES_MAX
 from holdfast.worker.quarantine import QUARANTINE_AFTER
 
@@ -32,19 +36,33 @@ CHAT: Final = (
 WORKER: Final = "('00000000-0000-7000-9000-' || lpad(to_hex(:client_id::bigint), 12, '0'))::uuid"
 KEY: Final = "'k' || :k::text"
 
-COMMON: Final = {
-    "archived": "false", "last_queued_id": "0::bigint", "queue_length": "0", "compactable": "true",
-    "compaction_requested": "false", "open_calls": "'[]'::jsonb", "attempts_forgiven": "0",
-    "model": "null::text", "effort": "null::text", "error": "null::jsonb",
-    "backoff": "null::jsonb", "awaiting": "null::jsonb", "awaiting_until": "null::timestamptz",
+
+def literal(value: object) -> str:
+    """A parameter as SQL; where it is assigned, its column gives it a type."""
+    match value:
+        case None:
+            return "null"
+        case bool() | int():
+            return str(value).lower()
+        case str():
+            quoted = value.replace("'", "''")
+            return f"'{quoted}'"
+        case _:
+            raise TypeError(f"no literal of {type(value).__name__}")
+
+
+NIL: Final = UUID(int=0)
+TALKING: Final = Chat(
+    chat_id=ChatId(NIL), org_id=OrgId(NIL), owner_id=UserId(NIL), compactable=True
+)
+COMMON: Final = {name: literal(value) for name, value in facts_parameters(TALKING).items()} | {
     "answer_seq": "null::integer",
     "answer_queued_id": "null::bigint", "format": "1::smallint", "m_ending": "'complete'",
     "m_visibility": "'both'", "m_model": "null::text", "m_effort": "null::text",
     "m_parts": "'[{\"kind\":\"text\",\"text\":\"hello, this is what is said\"}]'",
     "m_author": "null::uuid", "m_usage": "null::json", "m_cost": "null::bigint",
     "m_takeover": "null::json",
-    "tools": "null::json", "touches": "true", "lists": "true",
-    "stamp": "0::bigint", "history_stamp": "0::bigint", "bytes_added": "54::bigint",
+    "tools": "null::json", "touches": "true", "lists": "true", "bytes_added": "54::bigint",
 }  # fmt: skip
 
 

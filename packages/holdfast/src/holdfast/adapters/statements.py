@@ -1,5 +1,6 @@
 """Statements in files, each named where it stands (`-- name --` on a line of its own), and their
-parameters, each named where it is used (`:name`).
+parameters, each named where it is used (`:name`). `{{name}}` stands for a text that the package
+gives, or for the block of that name.
 
 Beside `db` and `bus`, not in one of them: each has statements, and neither knows the other.
 """
@@ -12,6 +13,7 @@ from importlib.resources import files
 from typing import Final, LiteralString, cast
 
 _PARAMETER: Final = re.compile(r"(?<!:):([a-z_]+)\b")
+_PLACEHOLDER: Final = re.compile(r"\{\{(\w+)\}\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +41,24 @@ class Query:
 class Statements:
     """The statements in the `*.sql` files of one package."""
 
-    def __init__(self, package: str) -> None:
+    def __init__(self, package: str, filled: Mapping[str, str] | None = None) -> None:
+        """`filled`: the texts that placeholders stand for."""
         self._package = package
+        self._filled = filled or {}
 
     def load_query(self, *names: str) -> Query:
         """One statement, or several blocks put together to one."""
-        source = "\n".join(self._blocks[name] for name in names)
+        source = "\n".join(self._fill(self._blocks[name]) for name in names)
         return Query.compile(cast(LiteralString, source))
 
     def block_names(self) -> frozenset[str]:
         return frozenset(self._blocks)
+
+    def _fill(self, block: str) -> str:
+        return _PLACEHOLDER.sub(lambda found: self._text_of(found[1]), block)
+
+    def _text_of(self, name: str) -> str:
+        return self._filled[name] if name in self._filled else self._fill(self._blocks[name])
 
     @cached_property
     def _blocks(self) -> dict[str, str]:

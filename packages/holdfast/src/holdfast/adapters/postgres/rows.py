@@ -7,19 +7,8 @@ from typing import Any, Final, ParamSpec, Protocol, TypeVar
 from uuid import UUID
 
 from holdfast.adapters.postgres.codec import decode_json, encode_json, escape, unescape
-from holdfast.domain.chat import (
-    Awaiting,
-    Backoff,
-    Chat,
-    ErrorKind,
-    LostWorkers,
-    OpenCall,
-    Origin,
-    Past,
-    QueuedMessage,
-    Status,
-    TurnError,
-)
+from holdfast.adapters.postgres.columns import BY_HAND, COLUMNS, NAMES
+from holdfast.domain.chat import Awaiting, Chat, LostWorkers, Origin, Past, QueuedMessage
 from holdfast.domain.client_tools import ClientTool
 from holdfast.domain.errors import ChatTooNew, FormatUnknown
 from holdfast.domain.events import takeover_json
@@ -28,13 +17,11 @@ from holdfast.domain.ids import (
     CallId,
     ChatId,
     Epoch,
-    OrgId,
     QueuedId,
     Seq,
     UserId,
     Version,
     VersionStamp,
-    WorkerId,
 )
 from holdfast.domain.messages import (
     CallFate,
@@ -80,36 +67,19 @@ def refusing_unknown(read: Callable[P, Read]) -> Callable[P, Read]:
 def chat_from_row(row: RowLike) -> Chat:
     if row["reads"] > READS:
         raise ChatTooNew(ChatId(row["id"]), row["reads"], READS)
-    return Chat(
-        chat_id=ChatId(row["id"]),
-        org_id=OrgId(row["org_id"]),
-        owner_id=UserId(row["owner_id"]),
-        status=Status(row["status"]),
-        archived=row["archived"],
-        version=Version(row["version"]),
-        history_version=Version(row["history_version"]),
-        queue_version=Version(row["queue_version"]),
-        stamp=VersionStamp(row["stamp"]),
-        history_stamp=VersionStamp(row["history_stamp"]),
-        last_seq=Seq(row["last_seq"]),
-        last_queued_id=QueuedId(row["last_queued_id"]),
-        owes_reply=row["owes_reply"],
-        compactable=row["compactable"],
-        compaction_requested=row["compaction_requested"],
-        open_calls=_open_calls_from_json(row["open_calls"]),
-        queue=_queue_from_json(row["queue"]),
-        worker_id=None if row["worker_id"] is None else WorkerId(row["worker_id"]),
-        epoch=Epoch(row["epoch"]),
-        attempt=row["attempt"],
-        attempts_forgiven=row["attempts_forgiven"],
-        lost=_lost_from_json(row["lost"], row["history_version"]),
-        model=_text(row["model"]),
-        effort=_text(row["effort"]),
-        error=_error_from_json(row["error"]),
-        backoff=_backoff_from_json(row["backoff"]),
-        awaiting=_awaiting_from_json(row["awaiting"], row["awaiting_until"]),
-        tools=_tools_from_json(row["tools"]),
-    )
+    facts = {fact: row[fact] for fact in _LOADED}
+    facts["chat_id"] = row["id"]
+    for fact, decode in _DECODED:
+        stored = facts[fact]
+        if stored is not None:
+            facts[fact] = decode(stored)
+    if facts["queue"] is None:
+        facts["queue"] = ()
+    if facts["lost"] is not None:
+        facts["lost"] = _lost_from_json(facts["lost"], facts["history_version"])
+    if facts["awaiting"] is not None:
+        facts["awaiting"] = _awaiting_from_json(facts["awaiting"], row["awaiting_until"])
+    return Chat(**facts)
 
 
 @refusing_unknown
@@ -201,9 +171,7 @@ def _text(stored: str | None) -> str | None:
     return None if stored is None else unescape(stored)
 
 
-def _queue_from_json(stored: str | None) -> tuple[QueuedMessage, ...]:
-    if stored is None:
-        return ()
+def _queue_from_json(stored: str) -> tuple[QueuedMessage, ...]:
     return tuple(
         QueuedMessage(
             queued_id=QueuedId(row["queued_id"]),
@@ -217,28 +185,7 @@ def _queue_from_json(stored: str | None) -> tuple[QueuedMessage, ...]:
     )
 
 
-def _open_calls_from_json(stored: str) -> tuple[OpenCall, ...]:
-    if stored == "[]":  # by far the most common case
-        return ()
-    return tuple(
-        OpenCall(
-            call_id=CallId(call["call_id"]),
-            tool=call["tool"],
-            seq=Seq(call["seq"]),
-            epoch=Epoch(call["epoch"]),
-            needs=Need(call["needs"]),
-            # Not there in calls that an older version opened.
-            digest=call.get("digest"),
-            then=Need(call.get("then", Need.NOTHING)),
-            place=call.get("place"),
-        )
-        for call in decode_json(stored)
-    )
-
-
-def _lost_from_json(stored: str | None, history_version: int) -> LostWorkers | None:
-    if stored is None:
-        return None
+def _lost_from_json(stored: str, history_version: int) -> LostWorkers | None:
     lost = decode_json(stored)
     if lost["history_version"] != history_version:
         return None  # an older version, which does not know the column, has committed a message
@@ -272,34 +219,7 @@ def _takeover(takeover: Mapping[str, Any]) -> Takeover:
     )
 
 
-def _error_from_json(stored: str | None) -> TurnError | None:
-    return None if stored is None else _turn_error(decode_json(stored))
-
-
-def _turn_error(error: RowLike) -> TurnError:
-    return TurnError(
-        kind=ErrorKind(error["kind"]),
-        sentence=error["sentence"],
-        provider=error["provider"],
-        status_code=error["status_code"],
-        retryable=error["retryable"],
-    )
-
-
-def _backoff_from_json(stored: str | None) -> Backoff | None:
-    if stored is None:
-        return None
-    backoff = decode_json(stored)
-    return Backoff(
-        error=_turn_error(backoff["error"]),
-        delay_ms=backoff["delay_ms"],
-        until=datetime.fromisoformat(backoff["until"]),
-    )
-
-
-def _awaiting_from_json(stored: str | None, deadline: datetime | None) -> Awaiting | None:
-    if stored is None:
-        return None
+def _awaiting_from_json(stored: str, deadline: datetime | None) -> Awaiting:
     awaiting = decode_json(stored)
     return Awaiting(
         kind=Need(awaiting["kind"]),
@@ -317,37 +237,36 @@ def _tools_from_json(stored: str) -> tuple[ClientTool, ...]:
     )
 
 
+_LOADED: Final = (*(fact for fact in BY_HAND if fact != "chat_id"), *NAMES)
+_DECODED: Final = (
+    *((column.name, column.decode) for column in COLUMNS if column.decode is not None),
+    ("queue", _queue_from_json),
+    ("tools", _tools_from_json),
+)
+
+
 # To parameters, by the names that the statements use.
+
+_ENCODED: Final = [(column.name, column.encode) for column in COLUMNS if column.encode is not None]
 
 
 def facts_parameters(chat: Chat) -> dict[str, Any]:
-    """The facts that a commit sets."""
+    """The facts that a create or a commit sets."""
     awaiting = chat.awaiting
-    return {
-        "status": chat.status.value,
-        "archived": chat.archived,
-        "history_version": chat.history_version,
-        "queue_version": chat.queue_version,
-        "stamp": chat.stamp,
-        "history_stamp": chat.history_stamp,
-        "last_seq": chat.last_seq,
-        "last_queued_id": chat.last_queued_id,
-        "queue_length": len(chat.queue),
-        "owes_reply": chat.owes_reply,
-        "compactable": chat.compactable,
-        "compaction_requested": chat.compaction_requested,
-        "open_calls": _open_calls_to_json(chat.open_calls),
-        "attempt": chat.attempt,
-        "attempts_forgiven": chat.attempts_forgiven,
-        "model": _escaped(chat.model),
-        "effort": _escaped(chat.effort),
-        "error": None if chat.error is None else encode_json(_error_to_json(chat.error)),
-        "backoff": None if chat.backoff is None else _backoff_to_json(chat.backoff),
-        "awaiting": None
+    parameters = {name: getattr(chat, name) for name in NAMES}
+    for name, encode in _ENCODED:
+        fact = parameters[name]
+        if fact is not None:
+            parameters[name] = encode(fact)
+    parameters["archived"] = chat.archived
+    parameters["queue_length"] = len(chat.queue)
+    parameters["awaiting"] = (
+        None
         if awaiting is None
-        else encode_json({"kind": awaiting.kind.value, "calls": awaiting.calls}),
-        "awaiting_until": None if awaiting is None else awaiting.deadline,
-    }
+        else encode_json({"kind": awaiting.kind.value, "calls": awaiting.calls})
+    )
+    parameters["awaiting_until"] = None if awaiting is None else awaiting.deadline
+    return parameters
 
 
 def tools_to_json(tools: Sequence[ClientTool]) -> str:
@@ -442,42 +361,3 @@ def _columns(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str,
 
 def _escaped(text: str | None) -> str | None:
     return None if text is None else escape(text)
-
-
-def _open_calls_to_json(calls: Sequence[OpenCall]) -> str:
-    if not calls:
-        return "[]"
-    return encode_json([_open_call_to_json(call) for call in calls])
-
-
-def _open_call_to_json(call: OpenCall) -> JsonObject:
-    gated = {"digest": call.digest, "then": call.then.value} if call.digest is not None else {}
-    return {
-        "call_id": call.call_id,
-        "tool": call.tool,
-        "seq": call.seq,
-        "epoch": call.epoch,
-        "needs": call.needs.value,
-        **gated,
-        **({} if call.place is None else {"place": call.place}),
-    }
-
-
-def _error_to_json(error: TurnError) -> JsonObject:
-    return {
-        "kind": error.kind.value,
-        "sentence": error.sentence,
-        "provider": error.provider,
-        "status_code": error.status_code,
-        "retryable": error.retryable,
-    }
-
-
-def _backoff_to_json(backoff: Backoff) -> str:
-    return encode_json(
-        {
-            "error": _error_to_json(backoff.error),
-            "delay_ms": backoff.delay_ms,
-            "until": backoff.until.isoformat(),
-        }
-    )

@@ -1,30 +1,34 @@
--- Facts of one chat, and its change. Every block is one statement.
+-- Facts of one chat, and its change. Every block is one statement, or named as a part of one.
+-- {{chat_columns}} is the block of that name; {{fact_columns}} and its like come from columns.py, where
+-- BY_HAND says why the other facts are written out.
+
+-- chat_columns --
+-- What `rows.chat_from_row` reads, of chats as c.
+c.id, c.org_id, c.owner_id, c.archived_at is not null as archived, c.version, c.worker_id, c.epoch,
+c.lost, c.awaiting, c.awaiting_until, c.tools, c.reads,
+{{fact_columns_of_c}},
+case when c.queue_length > 0 then (
+    select json_agg(
+        json_build_object(
+            'queued_id', q.id, 'position', q.position, 'urgent', q.urgent,
+            'format', q.format, 'model', q.model, 'effort', q.effort, 'author_id', q.author_id,
+            -- Without `bytes` an older version wrote it: no beginning is known if it is long.
+            'bytes', coalesce(q.bytes, pg_column_size(q.parts)),
+            'cut', q.head is not null or (q.bytes is null and pg_column_size(q.parts) > 600),
+            'head', case
+                when q.bytes is null and pg_column_size(q.parts) > 600 then '[]'
+                else coalesce(q.head, q.parts)
+            end
+        ) order by q.position
+    )
+    from queued_messages as q
+    where q.chat_id = c.id and q.removed_revision is null
+) end as queue
 
 -- load_begin --
 -- The facts, the message that an edit names, and the receipt of a repeated request.
 select
-    c.id, c.org_id, c.owner_id, c.status, c.archived_at is not null as archived, c.version,
-    c.history_version, c.queue_version, c.last_seq, c.last_queued_id, c.owes_reply, c.compactable,
-    c.compaction_requested, c.open_calls, c.worker_id, c.epoch, c.attempt, c.attempts_forgiven,
-    c.lost, c.model, c.effort, c.error, c.backoff, c.awaiting, c.awaiting_until, c.tools, c.reads,
-    c.stamp, c.history_stamp,
-    case when c.queue_length > 0 then (
-        select json_agg(
-            json_build_object(
-                'queued_id', q.id, 'position', q.position, 'urgent', q.urgent,
-                'format', q.format, 'model', q.model, 'effort', q.effort, 'author_id', q.author_id,
-                -- Without `bytes` an older version wrote it: no beginning is known if it is long.
-                'bytes', coalesce(q.bytes, pg_column_size(q.parts)),
-                'cut', q.head is not null or (q.bytes is null and pg_column_size(q.parts) > 600),
-                'head', case
-                    when q.bytes is null and pg_column_size(q.parts) > 600 then '[]'
-                    else coalesce(q.head, q.parts)
-                end
-            ) order by q.position
-        )
-        from queued_messages as q
-        where q.chat_id = c.id and q.removed_revision is null
-    ) end as queue,
+    {{chat_columns}},
     t.role as target_role, t.removed_revision is not null as target_removed,
     r.digest as receipt_digest, r.version as receipt_version, r.seq as receipt_seq,
     r.queued_id as receipt_queued_id
@@ -160,16 +164,15 @@ with quota as (
         ) >= :chats_max as is_full
 ), created as (
     insert into chats (
-        id, org_id, owner_id, status, version, history_version, queue_version, last_seq,
-        last_queued_id, queue_length, owes_reply, compactable, compaction_requested, open_calls,
-        worker_id, epoch, attempt, attempts_forgiven, model, effort, tools, runnable_since, client_key,
-        client_digest, stamp, history_stamp, bytes
+        id, org_id, owner_id, version, queue_length, worker_id, epoch, tools, runnable_since,
+        client_key, client_digest, bytes,
+        {{fact_columns}}
     )
     select
-        :chat_id, :org_id, :owner_id, :status, 1, :history_version, 0, :last_seq, 0, 0, :owes_reply,
-        :compactable, false, '[]', :taker::uuid, case when :taker::uuid is null then 0 else 1 end, :attempt,
-        0, :model, :effort, :tools, case when :status = 'running' then clock_timestamp() end, :client_key,
-        :digest, :stamp, :history_stamp, :bytes_added
+        :chat_id, :org_id, :owner_id, 1, 0, :taker::uuid, case when :taker::uuid is null then 0 else 1 end,
+        :tools, case when :status = 'running' then clock_timestamp() end,
+        :client_key, :digest, :bytes_added,
+        {{fact_values}}
     from quota
     where not quota.is_full and (
         :taker::uuid is null
@@ -233,27 +236,11 @@ where owner_id = :owner_id and client_key = :client_key
 -- has lapsed. commits.py puts the few forms of the statement together from the next blocks.
 with moved as (
     update chats set
+        {{fact_assignments}},
         version = version + 1,
-        stamp = :stamp,
-        history_stamp = :history_stamp,
         bytes = bytes + :bytes_added,
-        status = :status,
         archived_at = case when :archived then coalesce(archived_at, clock_timestamp()) end,
-        history_version = :history_version,
-        queue_version = :queue_version,
-        last_seq = :last_seq,
-        last_queued_id = :last_queued_id,
         queue_length = :queue_length,
-        owes_reply = :owes_reply,
-        compactable = :compactable,
-        compaction_requested = :compaction_requested,
-        open_calls = :open_calls,
-        attempt = :attempt,
-        attempts_forgiven = :attempts_forgiven,
-        model = :model,
-        effort = :effort,
-        error = :error,
-        backoff = :backoff,
         awaiting = :awaiting,
         awaiting_until = :awaiting_until,
         set_aside_by = null,  -- who decided this has read the chat

@@ -268,29 +268,7 @@ with recursive me as (
         version = c.version + case when c.status = 'running' and c.backoff is null then 1 else 0 end
     from (select id from picked union select id from picked_interrupts) as taken
     where c.id = taken.id
-    returning
-        c.id, c.org_id, c.owner_id, c.status, c.archived_at is not null as archived, c.version,
-        c.history_version, c.queue_version, c.last_seq, c.last_queued_id, c.owes_reply, c.compactable,
-        c.compaction_requested, c.open_calls, c.worker_id, c.epoch, c.attempt, c.attempts_forgiven,
-        c.lost, c.model, c.effort, c.error, c.backoff, c.awaiting, c.awaiting_until, c.tools, c.reads,
-        c.stamp, c.history_stamp,
-        case when c.queue_length > 0 then (
-            select json_agg(
-                json_build_object(
-                    'queued_id', q.id, 'position', q.position, 'urgent', q.urgent,
-                    'format', q.format, 'model', q.model, 'effort', q.effort, 'author_id', q.author_id,
-                    -- Without `bytes` an older version wrote it: no beginning is known if it is long.
-                    'bytes', coalesce(q.bytes, pg_column_size(q.parts)),
-                    'cut', q.head is not null or (q.bytes is null and pg_column_size(q.parts) > 600),
-                    'head', case
-                        when q.bytes is null and pg_column_size(q.parts) > 600 then '[]'
-                        else coalesce(q.head, q.parts)
-                    end
-                ) order by q.position
-            )
-            from queued_messages as q
-            where q.chat_id = c.id and q.removed_revision is null
-        ) end as queue
+    returning {{chat_columns}}
 )
 select acquired.*, named.suspect_ids, named.suspect_takeovers
 from (
