@@ -14,6 +14,7 @@ from typing import Final, assert_never
 
 from opentelemetry import trace
 
+from holdfast.admin.current import CurrentSettings, NothingSet
 from holdfast.chats.ledger import Ledger
 from holdfast.domain.chat import Chat, ErrorKind, OpenCall, TurnError
 from holdfast.domain.commands import CommitStep, Fail, FinishInterrupt, FinishTurn
@@ -34,7 +35,6 @@ from holdfast.domain.synthetic import synthetic_result
 from holdfast.ports.bus import Bus
 from holdfast.ports.clock import Clock
 from holdfast.ports.models import Models
-from holdfast.ports.org_settings import CurrentSettings, NothingSet
 from holdfast.ports.tools import Toolbox, ToolContext, Tools
 from holdfast.turn.commits import ChatChanged, Commits
 from holdfast.turn.counters import TurnCounters
