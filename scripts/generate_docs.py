@@ -17,9 +17,12 @@ from pydantic.fields import FieldInfo
 # Run as a file, Python puts scripts/ on its path and not the project.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from holdfast.admin.registry import Registry
+from holdfast.admin.settings import SETTINGS
 from holdfast.api.app import ANONYMOUS, all_routes, contract
 from holdfast.api.events import StreamEvent, WatchEvent
 from holdfast.api.problems import KINDS
+from holdfast.api.requests import settings_body
 from holdfast.domain.chat import Standing
 from holdfast.domain.commands import Command, FromPeople, FromWorker
 from holdfast.domain.transitions import TRANSITIONS
@@ -157,8 +160,34 @@ def settings() -> str:
             for kind in (LocalTemplateSettings, CommandTemplateSettings)
             for line in _kind(kind)
         ),
+        *run_time_settings(SETTINGS),
     ]
     return "\n".join(lines) + "\n"
+
+
+def run_time_settings(registry: Registry) -> list[str]:
+    about = {name: bounds for name, _, bounds, _ in _fields(settings_body(registry))}
+    rows = [
+        (
+            f"`{setting.name}`",
+            setting.scope.value,
+            f"`{json.dumps(setting.encode(setting.default))}`",
+            about.get(setting.name, ""),
+            setting.help,
+        )
+        for setting in registry
+    ]
+    return [
+        "",
+        "## Settings at run time",
+        "",
+        "Declared in `holdfast.admin.settings`. Admins change them with `PUT /api/v1/settings`;",
+        "every process applies them to the next step of a turn. The scope is the narrowest place",
+        "that may set one: a user's value counts before the organisation's, and that before the",
+        "deployment's. null: as the settings above say.",
+        "",
+        *_table(("name", "scope", "default", "bounds", "meaning"), rows),
+    ]
 
 
 def _kind(model: type[BaseModel]) -> list[str]:

@@ -120,7 +120,12 @@ PROTECTED: Final = (
     ),
     Protected(
         prove("proof-borders", "borders"),
-        (f"{SRC}/api/routes/*", f"{SRC}/identity/*", f"{LAB}/chaos/faults/permissions/*"),
+        (
+            f"{SRC}/api/routes/*",
+            f"{SRC}/identity/*",
+            f"{SRC}/admin/*",
+            f"{LAB}/chaos/faults/permissions/*",
+        ),
     ),
     Protected(
         prove(

@@ -86,6 +86,12 @@ BREAKS: Final = [
         "identity imports postgres",
         {"identity/new.py": "import holdfast.adapters.postgres.users"},
     ),
+    Break(
+        PORTS,
+        "admin imports postgres",
+        {"admin/new.py": "import holdfast.adapters.postgres.org_settings"},
+    ),
+    Break(INWARDS, "identity imports admin", {"identity/new.py": "import holdfast.admin.settings"}),
     Break(INWARDS, "identity imports chats", {"identity/new.py": "import holdfast.chats.ledger"}),
     Break(PORTS, "turn imports tools", {"turn/new.py": "import holdfast.tools"}),
     Break(HALVES, "stream imports turn", {"stream/new.py": "import holdfast.turn.retry"}),

@@ -5,6 +5,7 @@ import logging
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
+from uuid import UUID
 
 import pytest
 import pytest_asyncio
@@ -12,8 +13,8 @@ import pytest_asyncio
 from holdfast.adapters.bus.lossy import LossyBus
 from holdfast.domain.chat import Status
 from holdfast.domain.errors import Unavailable
-from holdfast.domain.ids import Version, VersionStamp
-from holdfast.ports.bus import GAP, Bus, Episode, Hint, LivePart, News
+from holdfast.domain.ids import OrgId, Version, VersionStamp
+from holdfast.ports.bus import GAP, Bus, Episode, Hint, LivePart, News, SettingsBus, SettingsHint
 from holdfast_lab.chaos.harness.private_redis import PrivateCluster, private_cluster
 from tests.requirements import requirement
 from tests.support.builders import CHAT
@@ -64,6 +65,10 @@ async def last_is(bus: Bus, seq: int, at: Episode = EPISODE) -> list[LivePart]:
 
 
 def is_lossy_bus_a_bus(bus: LossyBus) -> Bus:
+    return bus  # the type checker's test
+
+
+def is_lossy_bus_a_settings_bus(bus: LossyBus) -> SettingsBus:
     return bus  # the type checker's test
 
 
@@ -276,6 +281,35 @@ async def test_a_worker_hears_what_others_did_to_its_chats(server: BusServer) ->
         async with asyncio.timeout(HANG_S):
             assert await anext(work) == stop
         assert await take(news, 2) == [hint(1, worker_id=somebody), stop]
+
+
+async def test_settings_have_a_topic_of_their_own(server: BusServer) -> None:
+    me = SeededIds().new_worker_id()
+    said = [SettingsHint(OrgId(UUID(int=number)), number) for number in (1, 2**40)]
+    async with (
+        server.open() as here,
+        server.open() as there,
+        there.subscribe_settings() as settings,
+        there.subscribe(CHAT) as news,
+        there.subscribe_work(me) as work,
+    ):
+        for each in said:
+            await here.announce_settings(each)
+        await here.publish([hint(1, runnable=True)])
+        async with asyncio.timeout(HANG_S):
+            assert [await anext(settings), await anext(settings)] == said
+            assert await anext(news) == hint(1, runnable=True)
+            assert await anext(work) == hint(1, runnable=True)
+            await here.announce_settings(said[0])
+            assert await anext(settings) == said[0], "and no hint of a chat before it"
+        assert here.counters.sent_hints == 4
+
+
+async def test_after_a_cut_the_followers_of_settings_get_a_gap(server: BusServer) -> None:
+    async with server.open(QUICK) as bus, bus.subscribe_settings() as settings:
+        await server.cut()
+        async with asyncio.timeout(HANG_S):
+            assert await anext(settings) is GAP
 
 
 async def test_after_a_cut_every_follower_gets_a_gap_and_then_everything(

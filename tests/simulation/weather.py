@@ -16,7 +16,7 @@ from holdfast.adapters.bus.engine import Deliver, Item
 from holdfast.adapters.bus.wire import Topic
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.ids import ChatId
-from holdfast.ports.bus import Episode, LivePart, News
+from holdfast.ports.bus import Episode, Gap, LivePart
 from tests.simulation.loop import Handle, Process
 from tests.support.fake_bus import FakeBusServer, FakeReceiver, FakeSender
 
@@ -301,7 +301,7 @@ class _Mail:
         self._deliver = deliver
         self._last_s = 0.0
 
-    def put(self, topic: Topic, news: News) -> None:
+    def put(self, topic: Topic, news: Item | Gap) -> None:
         weather = self._line.weather
         lost = not weather.bus_calm and weather.chance.random() < weather.bus_losses
         if self._line.process.dead or lost:

@@ -78,10 +78,11 @@ class FakeSender:
         if self._server.cuts != self._cuts:
             raise ConnectionError("cut")
         for item in batch:
-            told: Sequence[tuple[Topic, Item]] = [(item.chat_id, item)]
+            told: Sequence[tuple[Topic, Item]]
             if not isinstance(item, LivePart):
                 told = addressed(item)
             else:
+                told = [(item.chat_id, item)]
                 key = item.chat_id, item.episode
                 self._server.log.setdefault(key, {}).setdefault(item.seq, item)
                 self._server.expiry[key] = asyncio.get_running_loop().time() + self._server.ttl_s

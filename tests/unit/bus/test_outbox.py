@@ -2,14 +2,15 @@
 
 import asyncio
 import logging
+from uuid import UUID
 
 import pytest
 
 from holdfast.adapters.bus.options import BusOptions
 from holdfast.adapters.bus.outbox import WARNING_EVERY_S, Drops, Outbox
-from holdfast.ports.bus import BusCounters, Hint, LivePart
+from holdfast.domain.ids import OrgId
+from holdfast.ports.bus import BusCounters, Hint, LivePart, SettingsHint
 from tests.requirements import requirement
-from tests.support.builders import CHAT
 from tests.support.buses import hint, part
 from tests.support.doubles import SeededIds
 from tests.support.virtual import virtual_runner as virtual_runner
@@ -38,6 +39,15 @@ def test_drops_are_told_at_most_every_ten_seconds_with_their_count(
     assert (counters.dropped_parts, counters.dropped_hints) == (600, 300)
 
 
+def test_dropped_hint_about_settings_is_counted_as_a_hint_of_no_chat(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    counters = BusCounters()
+    Drops(counters, lambda: 0.0).add([SettingsHint(OrgId(UUID(int=5)), 1), part(1)])
+    assert "dropped 2 hints and live parts of 1 chats" in caplog.text
+    assert (counters.dropped_parts, counters.dropped_hints) == (1, 1)
+
+
 def an_outbox(counters: BusCounters, **options: int) -> Outbox:
     return Outbox(BusOptions(**options), Drops(counters, lambda: 0.0))
 
@@ -46,7 +56,7 @@ async def test_the_buffer_is_bounded_in_bytes() -> None:
     counters = BusCounters()
     outbox = an_outbox(counters, buffered_bytes_max=10_000)
     outbox.put([part(seq, b"x" * 3_000) for seq in range(1, 6)])
-    assert [item.chat_id for item in await outbox.take(wait_s=1)] == [CHAT] * 3
+    assert await outbox.take(wait_s=1) == [part(seq, b"x" * 3_000) for seq in (3, 4, 5)]
     assert counters.dropped_parts == 2
 
 

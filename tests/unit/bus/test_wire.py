@@ -1,11 +1,13 @@
 """Replicas of different versions share a bus: what cannot be read is a gap."""
 
+from uuid import UUID
+
 import pytest
 
 from holdfast.adapters.bus.postgres import NOTE_BYTES_MAX
-from holdfast.adapters.bus.wire import RUNNABLE, decode, encode_hint, encode_part
-from holdfast.domain.ids import NO_STAMP, VersionStamp
-from holdfast.ports.bus import GAP
+from holdfast.adapters.bus.wire import RUNNABLE, SETTINGS, decode, encode_hint, encode_part
+from holdfast.domain.ids import NO_STAMP, OrgId, VersionStamp
+from holdfast.ports.bus import GAP, SettingsHint
 from tests.support.builders import CHAT
 from tests.support.buses import EPISODE, hint, part
 
@@ -36,6 +38,14 @@ def test_what_is_written_is_read() -> None:
     for said in (hint(3), hint(4, runnable=True, inline=b"\n\0")):
         assert decode(CHAT, encode_hint(said)) == said
         assert decode(RUNNABLE, encode_hint(said)) == said
+
+
+def test_hint_about_settings_is_read_on_its_own_topic_only() -> None:
+    said = SettingsHint(OrgId(UUID(int=5)), 12)
+    assert decode(SETTINGS, encode_hint(said)) == said
+    assert decode(CHAT, encode_hint(said)) is GAP
+    assert decode(RUNNABLE, encode_hint(said)) is GAP
+    assert decode(SETTINGS, encode_hint(said).replace(b"\n", b" more\n")) is GAP
 
 
 def test_part_of_an_older_version_is_read_without_a_stamp() -> None:

@@ -5,10 +5,11 @@ Each check is a function of its own, so that the mutants at the end can be seen 
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
+from holdfast.admin.registry import Setting, SettingValues
 from holdfast.chats.answer import expire
 from holdfast.domain import people
 from holdfast.domain.approvals import Pattern, Policy, Rule, Verdict, digest_of
@@ -18,8 +19,8 @@ from holdfast.domain.errors import ApprovalMismatch, CallNotOpen, NotLawful
 from holdfast.domain.ids import CallId
 from holdfast.domain.messages import Message
 from holdfast.domain.next_step import RunTools
-from holdfast.domain.org_settings import OrgSettings
 from holdfast.domain.parts import Need, Synthetic, ToolCall, ToolResult
+from holdfast.ports.org_settings import Current, Fixed
 from holdfast.ports.tools import Effect, ToolSpec
 from holdfast.tools.client import ClientTools
 from holdfast.tools.toolbox import Combined, Function, Functions
@@ -31,6 +32,7 @@ from tests.support.builders import a_tool, result, user
 from tests.support.scripted import End, Item, ScriptedModels, call, calls, says
 from tests.support.stage import QUICK, Effects, Stage, driving, staged, until, valid
 
+T = TypeVar("T")
 ASK_A = Rule(tool="a", verdict=Verdict.ASK)
 DENY_B = Rule(tool="b", verdict=Verdict.DENY, because="b is not for models")
 
@@ -252,10 +254,10 @@ async def test_arguments_decide_which_rule_fits() -> None:
 
 class OneOrganisation:
     def __init__(self, **said: Any) -> None:
-        self._settings = OrgSettings(**said)
+        self._values = SettingValues(said)
 
-    def of(self, org_id: object) -> OrgSettings:
-        return self._settings
+    def current(self, setting: Setting[T]) -> Current[T]:
+        return Fixed(self._values.of(setting))
 
 
 @pytest.mark.parametrize(

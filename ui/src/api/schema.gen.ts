@@ -2242,7 +2242,10 @@ export interface components {
         };
         /** SettingsIn */
         SettingsIn: {
-            /** Allowed Models */
+            /**
+             * Allowed Models
+             * @description Models that chats may use; null: every model of the server.
+             */
             allowed_models?: string[] | null;
             /**
              * @description Rules on top of the server's own `HOLDFAST_APPROVALS`: which tool calls run, wait for approval, or never run. Of two verdicts the stricter one counts.

@@ -7,11 +7,12 @@ by the key alone. A cookie speaks only for our own pages. Nothing is ever taken 
 import hashlib
 from dataclasses import dataclass
 from ipaddress import IPv6Address, IPv6Network
-from typing import Annotated, Final, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias, TypeVar
 
 from fastapi import Depends, Header, Request
 from starlette.requests import HTTPConnection
 
+from holdfast.admin.registry import Setting
 from holdfast.api.dependencies import Edge
 from holdfast.api.errors import NotAuthenticated, OriginRefused
 from holdfast.chats import listing
@@ -25,6 +26,7 @@ from holdfast.ports.store import IdempotencyKey
 
 Opens: TypeAlias = Literal["answer", "stream", "websocket"]
 _PRINTABLE: Final = r"^[\x21-\x7e]+$"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,10 @@ class Caller:
     def driver(self) -> Actor:
         """As whom to command the ledger; `NotAllowed` if the credential is not good for that."""
         return listing.driver(self.who)
+
+    def current(self, setting: Setting[T]) -> T:
+        """The setting of the caller's organisation, from memory."""
+        return self.edge.settings.current(setting).of(self.who.org_id)
 
 
 def edge_of(connection: HTTPConnection) -> Edge:

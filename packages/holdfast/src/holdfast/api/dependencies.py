@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from holdfast.admin.current import SettingsCache
 from holdfast.api.rates import Rates
 from holdfast.api.streams import StreamPlaces
 from holdfast.chats.changes import ChatWriter
@@ -11,14 +12,12 @@ from holdfast.identity.accounts import Accounts
 from holdfast.identity.gate import Gate
 from holdfast.identity.keys import ApiKeys
 from holdfast.identity.oidc import OidcLogin
-from holdfast.identity.org_settings import KeptSettings
 from holdfast.identity.sign_in import PasswordLogin, SignIns
 from holdfast.ports.clock import Clock
 from holdfast.ports.history import History
 from holdfast.ports.identity import AuditLog
 from holdfast.ports.ids import Ids
 from holdfast.ports.listing import Listing
-from holdfast.ports.org_settings import OrgSettingsStore
 from holdfast.ports.store import Store
 from holdfast.ports.workspaces import Workspaces
 from holdfast.stream.hub import Hub
@@ -85,18 +84,11 @@ class OidcDoor:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunTimeSettings:
-    """What admins set while the server runs: where it is written, and what this process knows."""
-
-    store: OrgSettingsStore
-    kept: KeptSettings
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Edge:
     chats: Chats
     identity: Identity
-    settings: RunTimeSettings
+    settings: SettingsCache
+    """What admins set while the server runs."""
     clock: Clock
     models: tuple[str, ...]
     """The names that messages may ask for; the first is for those that name none."""

@@ -9,13 +9,13 @@ from typing import Annotated, Final, TypeAlias
 from fastapi import Depends, Header
 from starlette.responses import Response
 
+from holdfast.admin.current import OrgSettings
 from holdfast.api.errors import PreconditionFailed
 from holdfast.domain.accounts import User
 from holdfast.domain.errors import ChangedMeanwhile
 from holdfast.domain.ids import Version
 from holdfast.domain.workspaces import Workspace
 from holdfast.ports.listing import Entry
-from holdfast.ports.org_settings import Versioned
 
 TAGS_MAX: Final = 20
 NUMBER_MAX: Final = 2**31 - 1
@@ -52,7 +52,7 @@ def tag_of_user(user: User) -> str:
     return _tag(user.version)
 
 
-def tag_of_settings(settings: Versioned) -> str:
+def tag_of_settings(settings: OrgSettings) -> str:
     return _tag(settings.version)
 
 

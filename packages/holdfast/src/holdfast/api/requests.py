@@ -4,16 +4,17 @@ from datetime import datetime
 from typing import Annotated, Any, Final, Literal, Self, TypeAlias
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
+from holdfast.admin.registry import Registry, SettingScope, SettingValues
+from holdfast.admin.settings import SETTINGS
 from holdfast.chats.declare import TOOLS_MAX
 from holdfast.domain import parts
-from holdfast.domain.approvals import ALLOW_ALL, REASON_CHARS_MAX, Policy
+from holdfast.domain.approvals import REASON_CHARS_MAX
 from holdfast.domain.client_tools import ClientTool
 from holdfast.domain.commands import Decide
 from holdfast.domain.ids import CallId, UserId
 from holdfast.domain.messages import MessageBody, Role
-from holdfast.domain.org_settings import INSTRUCTIONS_CHARS_MAX, STEPS_MAX, OrgSettings
 from holdfast.domain.policy import OrgRole, Scope
 
 TEXT_CHARS_MAX: Final = 1_000_000
@@ -199,33 +200,15 @@ class Decision(Body):
         return Decide(CallId(self.call_id), self.verdict, self.digest, self.reason)
 
 
-class SettingsIn(Body):
-    default_model: Name | None = Field(default=None, description="For messages that name none.")
-    allowed_models: Annotated[tuple[Name, ...], Field(min_length=1, max_length=1_000)] | None = None
-    instructions: Annotated[str, Field(max_length=INSTRUCTIONS_CHARS_MAX)] = Field(
-        default="", description="What every model is told before the history."
-    )
-    steps_max: Annotated[int, Field(ge=1, le=STEPS_MAX, strict=True)] | None = Field(
-        default=None, description="Never more than the server's `HOLDFAST_STEPS_MAX`."
-    )
-    approvals: Policy = Field(
-        default=ALLOW_ALL,
-        description="Rules on top of the server's own `HOLDFAST_APPROVALS`: which tool calls run,"
-        " wait for approval, or never run. Of two verdicts the stricter one counts.",
-    )
-    oidc_sign_up: Annotated[bool, Field(strict=True)] = Field(
-        default=True, description="Whether a first login through a provider makes an account."
-    )
+def settings_body(registry: Registry) -> type[Body]:
+    """All settings of an organisation: what is left out is unset."""
+    fields = registry.request_fields(SettingScope.ORGANISATION)
+    return create_model("SettingsFields", __base__=Body, **fields)
 
-    def settings(self) -> OrgSettings:
-        return OrgSettings(
-            default_model=self.default_model,
-            allowed_models=self.allowed_models,
-            instructions=self.instructions,
-            steps_max=self.steps_max,
-            approvals=self.approvals,
-            oidc_sign_up=self.oidc_sign_up,
-        )
+
+class SettingsIn(settings_body(SETTINGS)):
+    def values(self) -> SettingValues:
+        return SettingValues({name: getattr(self, name) for name in type(self).model_fields})
 
 
 class NewWorkspace(Body):

@@ -8,9 +8,10 @@ from datetime import datetime
 from typing import Annotated, Any, Literal, TypeAlias
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from holdfast.domain.approvals import Policy
+from holdfast.admin.registry import Registry, SettingScope
+from holdfast.admin.settings import SETTINGS
 from holdfast.domain.chat import ErrorKind, Status
 from holdfast.domain.messages import CallFate, Ending
 from holdfast.domain.parts import Need, Synthetic
@@ -349,15 +350,13 @@ class OidcLink(Shape):
     location: str
 
 
-class Settings(Shape):
-    """null: as the server's own settings say."""
+def settings_shape(registry: Registry) -> type[Shape]:
+    fields = registry.response_fields(SettingScope.ORGANISATION)
+    return create_model("SettingsFields", __base__=Shape, **fields)
 
-    default_model: str | None
-    allowed_models: list[str] | None
-    instructions: str
-    steps_max: int | None
-    approvals: Policy
-    oidc_sign_up: bool
+
+class Settings(settings_shape(SETTINGS)):
+    """null: as the server's own settings say."""
 
 
 class User(Shape):

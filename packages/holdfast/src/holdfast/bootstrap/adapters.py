@@ -38,13 +38,13 @@ from holdfast.adapters.providers.models import ConfiguredModels
 from holdfast.adapters.providers.prices import load_prices
 from holdfast.adapters.providers.transport import open_transport
 from holdfast.adapters.workspaces.client import AgentClient
+from holdfast.admin.current import CurrentSettings, NothingSet, SettingsCache
 from holdfast.bootstrap.background import beside
 from holdfast.bootstrap.ids import SystemIds
 from holdfast.bootstrap.options import default_model, model_configs, pool_options
 from holdfast.bootstrap.workspaces import open_workspaces, provisioners
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.workspaces import Workspace
-from holdfast.identity.org_settings import KeptSettings
 from holdfast.ports.bus import Bus
 from holdfast.ports.clock import Clock
 from holdfast.ports.fetching import Fetching
@@ -54,7 +54,6 @@ from holdfast.ports.ids import Ids
 from holdfast.ports.leases import Leases
 from holdfast.ports.listing import Listing
 from holdfast.ports.models import Models
-from holdfast.ports.org_settings import CurrentSettings, NothingSet, OrgSettingsStore
 from holdfast.ports.store import Store
 from holdfast.ports.tools import Tools
 from holdfast.ports.workspaces import Workspaces
@@ -83,8 +82,7 @@ class PeopleAdapters:
     audit: AuditLog
     links: OidcLinks
     fetching: Fetching
-    settings: OrgSettingsStore
-    kept: KeptSettings
+    settings: SettingsCache
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,10 +125,9 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
         )
         bus = await stack.enter_async_context(_bus(settings))
         transport = await stack.enter_async_context(open_transport(clock.now))
-        settings_store = PostgresOrgSettings(pool)
-        kept = KeptSettings(settings_store, bus, poll_every_s=SETTINGS_POLL_EVERY_S)
-        await kept.read()
-        await stack.enter_async_context(beside(kept.keep, "settings"))
+        admin = SettingsCache(PostgresOrgSettings(pool), bus, poll_every_s=SETTINGS_POLL_EVERY_S)
+        await admin.read()
+        await stack.enter_async_context(beside(admin.keep, "settings"))
         ids = SystemIds(clock)
         workspaces = await stack.enter_async_context(
             open_workspaces(
@@ -162,10 +159,9 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
                 audit=PostgresAuditLog(pool),
                 links=PostgresOidcLinks(pool),
                 fetching=await stack.enter_async_context(open_fetching()),
-                settings=settings_store,
-                kept=kept,
+                settings=admin,
             ),
-            settings=kept,
+            settings=admin,
             workspaces=workspaces,
             check_writable=lambda: check_writable(pool),
             postgres=await server_version(pool),

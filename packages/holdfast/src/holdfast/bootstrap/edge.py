@@ -9,8 +9,9 @@ from datetime import timedelta
 from importlib import metadata
 from typing import TYPE_CHECKING, Final
 
+from holdfast.admin.settings import OIDC_SIGN_UP
 from holdfast.api.app import PREFIX, create_app
-from holdfast.api.dependencies import Chats, Edge, Identity, OidcDoor, RunTimeSettings, WebOptions
+from holdfast.api.dependencies import Chats, Edge, Identity, OidcDoor, WebOptions
 from holdfast.api.protocol import HeadOptions
 from holdfast.api.rates import Rates
 from holdfast.api.serving import Serving, ServingOptions, bind, serving
@@ -93,7 +94,7 @@ def edge_of(server: Server, settings: Settings) -> Edge:
             ids=adapters.ids,
         ),
         identity=identity,
-        settings=RunTimeSettings(store=people.settings, kept=people.kept),
+        settings=people.settings,
         clock=adapters.clock,
         models=(first, *others) if first else (),
         windows={
@@ -135,7 +136,7 @@ def _door(
     first = FirstLogin(
         org_id=None if given.org_id is None else OrgId(given.org_id),
         email_domains=frozenset(given.email_domains),
-        lets_in=lambda org_id: adapters.settings.of(org_id).oidc_sign_up,
+        sign_up=adapters.settings.current(OIDC_SIGN_UP),
     )
     chance = SystemChance(adapters.clock)
     login = OidcLogin(provider, people.links, identity.sign_ins, adapters.clock, chance, first)

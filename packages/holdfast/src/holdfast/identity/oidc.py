@@ -14,7 +14,6 @@ the account of that address here. To join both, sign in first and link.
 import base64
 import hashlib
 import hmac
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from urllib.parse import urlencode, urlsplit, urlunsplit
@@ -33,6 +32,7 @@ from holdfast.identity.tokens import hashed, is_token, token_of
 from holdfast.ports.chance import Chance
 from holdfast.ports.clock import Clock
 from holdfast.ports.identity import NewUser, OidcLinks, OidcState
+from holdfast.ports.org_settings import Current, Fixed
 
 CODE_CHARS_MAX = 4096
 
@@ -46,7 +46,7 @@ class FirstLogin:
     email_domains: frozenset[str] = frozenset()
     role: OrgRole = OrgRole.MEMBER
     state_lifetime: timedelta = timedelta(minutes=10)
-    lets_in: Callable[[OrgId], bool] = lambda _: True
+    sign_up: Current[bool] = field(default_factory=lambda: Fixed(value=True))
     """Whether the organisation's admins want new accounts at all."""
 
     def __post_init__(self) -> None:
@@ -223,7 +223,7 @@ class OidcLogin:
         org_id = self._first.org_id or await self._links.only_org()
         if org_id is None:
             raise OidcRefused("closed", "not one organisation, and the settings name none")
-        if not self._first.lets_in(org_id):
+        if not self._first.sign_up.of(org_id):
             raise OidcRefused("closed", "the organisation takes no new accounts")
         return org_id
 

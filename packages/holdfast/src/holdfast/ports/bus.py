@@ -1,4 +1,5 @@
-"""The bus: hints («chat X reached version N») and live parts (what the model says right now).
+"""The bus: hints («chat X reached version N»), live parts (what the model says right now), and
+hints about settings, which have a topic of their own.
 
 Lossy by contract: if the bus loses everything, no message is lost. A reader treats each event as a
 rumour: it may come twice, late or never, and `GAP` says that something may have been
@@ -15,6 +16,7 @@ from holdfast.domain.ids import (
     NO_STAMP,
     NO_VERSION,
     ChatId,
+    OrgId,
     UserId,
     Version,
     VersionStamp,
@@ -74,6 +76,14 @@ class Hint:
 
 
 @dataclass(frozen=True, slots=True)
+class SettingsHint:
+    """«The settings of organisation X reached version N.»"""
+
+    org_id: OrgId
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
 class LivePart:
     """A numbered piece of an episode. `seq` is 1, 2, 3 … within the episode."""
 
@@ -112,6 +122,20 @@ class Hints(Protocol):
     async def publish(self, hints: Sequence[Hint]) -> None:
         """Send the hints to their followers. Never raises and never waits: the change is
         committed."""
+        ...
+
+
+class SettingsBus(Protocol):
+    """The topic of settings: every process subscribes to it."""
+
+    async def announce_settings(self, hint: SettingsHint) -> None:
+        """Tell every process. Never raises and never waits: the change is committed."""
+        ...
+
+    def subscribe_settings(
+        self,
+    ) -> AbstractAsyncContextManager[AsyncIterator[SettingsHint | Gap]]:
+        """Every announced change, of all organisations; as `subscribe` gives those of a chat."""
         ...
 
 

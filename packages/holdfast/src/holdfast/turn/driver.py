@@ -14,6 +14,7 @@ from typing import Final
 
 from opentelemetry import trace
 
+from holdfast.admin.current import CurrentSettings, NothingSet
 from holdfast.chats.changes import ChatWriter, Commit
 from holdfast.domain.chat import Chat, ErrorKind, TurnError
 from holdfast.domain.commands import Fail
@@ -22,7 +23,6 @@ from holdfast.domain.next_step import next_step
 from holdfast.ports.bus import Bus
 from holdfast.ports.clock import Clock
 from holdfast.ports.models import Models
-from holdfast.ports.org_settings import CurrentSettings, NothingSet
 from holdfast.ports.tools import Tools
 from holdfast.turn.attempt import Generation
 from holdfast.turn.commits import ChatChanged, Commits

@@ -1,44 +1,54 @@
 """What goes for a step of a turn: as the server was started, and as the admins have set it."""
 
-from dataclasses import dataclass
-
+from holdfast.admin.current import CurrentSettings
+from holdfast.admin.settings import (
+    ALLOWED_MODELS,
+    APPROVALS,
+    DEFAULT_MODEL,
+    INSTRUCTIONS,
+    STEPS_MAX,
+    is_allowed,
+)
 from holdfast.domain.approvals import Judgement, strictest
 from holdfast.domain.chat import Chat, ErrorKind, TurnError
 from holdfast.domain.parts import ToolCall
-from holdfast.ports.org_settings import CurrentSettings
 from holdfast.turn.options import TurnOptions
 
 NOT_ALLOWED = "The model {model!r} is not allowed in this organisation. Choose another one."
 
 
-@dataclass(frozen=True, slots=True)
 class StepPolicy:
     """Asked anew for every step, and answered from memory: a turn pays no statement for it."""
 
-    options: TurnOptions
-    current: CurrentSettings
+    def __init__(self, options: TurnOptions, settings: CurrentSettings) -> None:
+        self.options = options
+        self._default_model = settings.current(DEFAULT_MODEL)
+        self._allowed_models = settings.current(ALLOWED_MODELS)
+        self._instructions = settings.current(INSTRUCTIONS)
+        self._steps_max = settings.current(STEPS_MAX)
+        self._approvals = settings.current(APPROVALS)
 
     def model_of(self, chat: Chat) -> str | None:
         """None: the server's default."""
-        return chat.model or self.current.of(chat.org_id).default_model
+        return chat.model or self._default_model.of(chat.org_id)
 
     def name_of(self, model: str | None) -> str | None:
         """What to write down of a model that was asked."""
         return model or self.options.default_model
 
     def system_of(self, chat: Chat) -> tuple[str, ...]:
-        instructions = self.current.of(chat.org_id).instructions
+        instructions = self._instructions.of(chat.org_id)
         return (*self.options.system, instructions) if instructions else self.options.system
 
     def replies_max(self, chat: Chat) -> int:
-        steps_max = self.current.of(chat.org_id).steps_max
+        steps_max = self._steps_max.of(chat.org_id)
         return min(self.options.replies_max, steps_max or self.options.replies_max)
 
     def judge(self, chat: Chat, call: ToolCall) -> Judgement:
         """Whether a call may run, by the strictest of all who have a say."""
         policies = {
             "the server's approval rules": self.options.approvals,
-            "the organisation's approval rules": self.current.of(chat.org_id).approvals,
+            "the organisation's approval rules": self._approvals.of(chat.org_id),
         }
         return strictest(
             policy.judge(call.tool, call.arguments, whose=whose)
@@ -48,6 +58,6 @@ class StepPolicy:
     def refusal(self, chat: Chat) -> TurnError | None:
         """A model that was allowed when the chat named it need not be allowed any more."""
         model = self.model_of(chat)
-        if model is None or self.current.of(chat.org_id).allows(model):
+        if model is None or is_allowed(model, self._allowed_models.of(chat.org_id)):
             return None
         return TurnError(kind=ErrorKind.CONFIG, sentence=NOT_ALLOWED.format(model=model[:100]))

@@ -6,10 +6,10 @@ from typing import Protocol, TypeAlias
 
 from holdfast.adapters.bus.wire import Topic
 from holdfast.domain.ids import ChatId
-from holdfast.ports.bus import Episode, Hint, LivePart, News
+from holdfast.ports.bus import Episode, Gap, Hint, LivePart, SettingsHint
 
-Item: TypeAlias = Hint | LivePart
-Deliver: TypeAlias = Callable[[Topic, News], None]
+Item: TypeAlias = Hint | SettingsHint | LivePart
+Deliver: TypeAlias = Callable[[Topic, Item | Gap], None]
 
 
 class Sender(Protocol):

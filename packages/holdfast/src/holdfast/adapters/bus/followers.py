@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
-from holdfast.adapters.bus.engine import Receiver
+from holdfast.adapters.bus.engine import Item, Receiver
 from holdfast.adapters.bus.options import BusOptions
 from holdfast.adapters.bus.outbox import weight
 from holdfast.adapters.bus.wire import Topic
-from holdfast.ports.bus import GAP, BusCounters, Gap, News
+from holdfast.ports.bus import GAP, BusCounters, Gap
 
 _WATCHED_AT_ONCE: Final = 500
 
@@ -28,13 +28,13 @@ class Mailbox:
         self._news_max = options.mailbox_max - 1
         self._bytes_max = options.mailbox_bytes_max
         self._counters = counters
-        self._news: deque[News] = deque()
+        self._news: deque[Item | Gap] = deque()
         self._bytes = 0
         self._waiting: asyncio.Future[None] | None = None
         self._closed = False
         self.entered = False
 
-    def put(self, news: News) -> None:
+    def put(self, news: Item | Gap) -> None:
         full = len(self._news) >= self._news_max or self._bytes > self._bytes_max
         if full or isinstance(news, Gap):
             self._counters.lagged += news is not GAP
@@ -59,7 +59,7 @@ class Mailbox:
     def __aiter__(self) -> "Mailbox":
         return self
 
-    async def __anext__(self) -> News:
+    async def __anext__(self) -> Item | Gap:
         while not self._news:
             if self._closed:
                 raise StopAsyncIteration
@@ -127,7 +127,7 @@ class Watches:
                     del self._watches[topic]
                     self._note(topic)
 
-    def deliver(self, topic: Topic, news: News) -> None:
+    def deliver(self, topic: Topic, news: Item | Gap) -> None:
         watch = self._watches.get(topic)
         # Until the watch is confirmed nothing is delivered: what comes between the engine's yes and
         # our hearing it is covered by the gap, which so comes first after every reconnect.

@@ -17,10 +17,10 @@ from holdfast.adapters.bus.engine import Engine, Receiver, Sender
 from holdfast.adapters.bus.followers import Watches
 from holdfast.adapters.bus.options import BusOptions
 from holdfast.adapters.bus.outbox import Drops, Outbox, is_urgent
-from holdfast.adapters.bus.wire import RUNNABLE, user_topic, worker_topic
+from holdfast.adapters.bus.wire import RUNNABLE, SETTINGS, user_topic, worker_topic
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.ids import ChatId, UserId, WorkerId
-from holdfast.ports.bus import BusCounters, Episode, Gap, Hint, LivePart, News
+from holdfast.ports.bus import BusCounters, Episode, Gap, Hint, LivePart, News, SettingsHint
 from holdfast.tasks import Crew
 
 SEND_TRIES_MAX: Final = 3
@@ -82,7 +82,7 @@ class LossyBus:
     @asynccontextmanager
     async def subscribe(self, chat_id: ChatId) -> AsyncGenerator[AsyncIterator[News]]:
         async with self._watches.follow(chat_id) as follower:
-            yield follower
+            yield cast("AsyncIterator[News]", follower)  # hints about settings have their own topic
 
     def subscribe_work(
         self, worker_id: WorkerId
@@ -99,6 +99,17 @@ class LossyBus:
         return cast(
             "AbstractAsyncContextManager[AsyncIterator[Hint | Gap]]",
             self._watches.follow(user_topic(user_id)),
+        )
+
+    async def announce_settings(self, hint: SettingsHint) -> None:
+        self._outbox.put((hint,))
+
+    def subscribe_settings(
+        self,
+    ) -> AbstractAsyncContextManager[AsyncIterator[SettingsHint | Gap]]:
+        return cast(
+            "AbstractAsyncContextManager[AsyncIterator[SettingsHint | Gap]]",
+            self._watches.follow(SETTINGS),
         )
 
     async def read_live(

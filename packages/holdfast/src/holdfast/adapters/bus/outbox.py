@@ -13,7 +13,7 @@ from typing import Final
 
 from holdfast.adapters.bus.engine import Item
 from holdfast.adapters.bus.options import BusOptions
-from holdfast.ports.bus import BusCounters, LivePart
+from holdfast.ports.bus import BusCounters, Hint, LivePart
 
 WARNING_EVERY_S: Final = 10.0
 _ITEM_BYTES: Final = 200
@@ -22,7 +22,9 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 def weight(item: Item) -> int:
-    return _ITEM_BYTES + len(item.payload if isinstance(item, LivePart) else item.inline)
+    if isinstance(item, LivePart):
+        return _ITEM_BYTES + len(item.payload)
+    return _ITEM_BYTES + (len(item.inline) if isinstance(item, Hint) else 0)
 
 
 def is_urgent(item: Item) -> bool:
@@ -51,7 +53,8 @@ class Drops:
             else:
                 self._counters.dropped_hints += 1
             self._untold += 1
-            self._chats.add(item.chat_id)
+            if isinstance(item, Hint | LivePart):
+                self._chats.add(item.chat_id)
         now = self._now()
         if self._untold and (self._warned_at is None or now - self._warned_at >= WARNING_EVERY_S):
             _LOG.warning(

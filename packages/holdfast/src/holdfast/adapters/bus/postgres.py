@@ -5,9 +5,9 @@ transaction of a commit: a NOTIFY there would serialise every commit of the data
 
 A note that is told is text of less than 8,000 bytes and begins with what it is:
 
-    h… p…   a frame (see wire)
-    =…      a frame that is not text, in base64
-    @…      the first line of a part too long to tell: a reader that needs it reads the table
+    h… p… s…   a frame (see wire)
+    =…         a frame that is not text, in base64
+    @…         the first line of a part too long to tell: a reader that needs it reads the table
 """
 
 import asyncio
@@ -36,7 +36,7 @@ from holdfast.adapters.bus.wire import (
 )
 from holdfast.adapters.statements import Query
 from holdfast.domain.ids import ChatId
-from holdfast.ports.bus import GAP, Episode, Hint, LivePart, News
+from holdfast.ports.bus import GAP, Episode, Gap, Hint, LivePart, SettingsHint
 
 FLUSH: Final = load_query("flush")
 READ_LIVE: Final = load_query("read_live")
@@ -230,7 +230,7 @@ class PostgresReceiver:
         )
         return [LivePart(chat_id, episode, row["seq"], row["payload"]) for row in rows]
 
-    async def _fetch_part(self, chat_id: ChatId, note: str) -> News:
+    async def _fetch_part(self, chat_id: ChatId, note: str) -> LivePart | Gap:
         named = decode(chat_id, b"p" + note[1:].encode())
         if not isinstance(named, LivePart):
             return GAP
@@ -283,9 +283,11 @@ def _part_note(part: LivePart) -> str:
     return _write(encode_part(part)) or f"@{encode_part(replace(part, payload=b''))[1:].decode()}"
 
 
-def _hint_note(hint: Hint) -> str:
-    # A hint too long to tell leaves its commit out: its reader reads the truth.
-    note = _write(encode_hint(hint)) or _write(encode_hint(replace(hint, inline=b"")))
+def _hint_note(hint: Hint | SettingsHint) -> str:
+    note = _write(encode_hint(hint))
+    if note is None and isinstance(hint, Hint):
+        # A hint too long to tell leaves its commit out: its reader reads the truth.
+        note = _write(encode_hint(replace(hint, inline=b"")))
     assert note, "a hint without its commit is short"
     return note
 
@@ -304,7 +306,7 @@ def _write(frame: bytes) -> str | None:
     return note
 
 
-def _read(topic: Topic, note: str) -> News:
+def _read(topic: Topic, note: str) -> Item | Gap:
     try:
         return decode(topic, b64decode(note[1:]) if note[0] == "=" else note.encode())
     except ValueError:

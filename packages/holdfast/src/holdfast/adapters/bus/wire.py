@@ -1,6 +1,7 @@
 r"""How hints and parts look on the wire: a line of text, then bytes as they are.
 
     h <chat> <version> <status> <history_version> <runnable> <worker or ->\n<inline>
+    s <organisation> <version>\n
     p <history_version> <attempt> <seq> <history_stamp>\n<payload>
 
 A part does not name its chat: its topic does. Replicas of different versions share a bus, so
@@ -13,13 +14,15 @@ from typing import Final, TypeAlias
 from uuid import UUID
 
 from holdfast.domain.chat import Status
-from holdfast.domain.ids import ChatId, UserId, Version, VersionStamp, WorkerId
-from holdfast.ports.bus import GAP, Episode, Hint, LivePart, News
+from holdfast.domain.ids import ChatId, OrgId, UserId, Version, VersionStamp, WorkerId
+from holdfast.ports.bus import GAP, Episode, Gap, Hint, LivePart, SettingsHint
 
 RUNNABLE: Final = "runnable"
+SETTINGS: Final = "settings"
 Topic: TypeAlias = ChatId | str
 """What one can watch: a chat; as `RUNNABLE`, all chats that wait for a worker; as `worker_topic`,
-what others do to the chats of one; as `user_topic`, what changes in the list of one user."""
+what others do to the chats of one; as `user_topic`, what changes in the list of one user; as
+`SETTINGS`, changes of settings in all organisations."""
 
 
 def worker_topic(worker_id: WorkerId) -> str:
@@ -30,10 +33,12 @@ def user_topic(user_id: UserId) -> str:
     return f"user:{user_id.hex}"
 
 
-def addressed(hint: Hint) -> list[tuple[Topic, Hint]]:
+def addressed(hint: Hint | SettingsHint) -> list[tuple[Topic, Hint | SettingsHint]]:
     """Whom to tell what: readers all of it, workers without the commit, which they do not read."""
+    if isinstance(hint, SettingsHint):
+        return [(SETTINGS, hint)]
     only_listed = not hint.version and hint.listed_for is not None  # no commit: nothing to read
-    told: list[tuple[Topic, Hint]] = [] if only_listed else [(hint.chat_id, hint)]
+    told: list[tuple[Topic, Hint | SettingsHint]] = [] if only_listed else [(hint.chat_id, hint)]
     if hint.runnable:
         told.append((RUNNABLE, replace(hint, inline=b"")))
     if hint.worker_id is not None:
@@ -47,7 +52,9 @@ def topic_name(topic: Topic) -> str:
     return topic if isinstance(topic, str) else topic.hex
 
 
-def encode_hint(hint: Hint) -> bytes:
+def encode_hint(hint: Hint | SettingsHint) -> bytes:
+    if isinstance(hint, SettingsHint):
+        return b"s %b %d\n" % (hint.org_id.hex.encode(), hint.version)
     return b"h %b %d %b %d %d %b\n%b" % (
         hint.chat_id.hex.encode(),
         hint.version,
@@ -64,7 +71,7 @@ def encode_part(part: LivePart) -> bytes:
     return b"p %d %d %d %d\n%b" % (version, attempt, part.seq, stamp, part.payload)
 
 
-def decode(topic: Topic, frame: bytes) -> News:
+def decode(topic: Topic, frame: bytes) -> Hint | SettingsHint | LivePart | Gap:
     head, _, body = frame.partition(b"\n")
     try:
         kind, *fields = head.split(b" ")
@@ -72,6 +79,9 @@ def decode(topic: Topic, frame: bytes) -> News:
             version, attempt, seq, stamp = map(int, fields if len(fields) > 3 else (*fields, 0))
             episode = Episode(Version(version), attempt, VersionStamp(stamp))
             return LivePart(topic, episode, seq, body)
+        if kind == b"s" and topic == SETTINGS:
+            org, version = fields
+            return SettingsHint(OrgId(UUID(org.decode())), int(version))
         if kind == b"h":
             chat, version, status, history_version, runnable, worker = fields
             return Hint(

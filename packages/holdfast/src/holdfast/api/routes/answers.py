@@ -2,6 +2,7 @@
 
 from starlette.responses import Response
 
+from holdfast.admin.settings import DEFAULT_MODEL
 from holdfast.api import requests as bodies
 from holdfast.api import responses as shapes
 from holdfast.api.auth import Asks, ByKey, Caller
@@ -69,6 +70,6 @@ def _open_tools(chat: Chat) -> dict[str, str]:
 
 def _window_tokens(asks: Caller, chat: Chat) -> int | None:
     """Of the model that reads what is answered; None: not known."""
-    default = asks.edge.settings.kept.of(chat.org_id).default_model
+    default = asks.edge.settings.current(DEFAULT_MODEL).of(chat.org_id)
     model = chat.model or default or next(iter(asks.edge.models), None)
     return None if model is None else asks.edge.windows.get(model)

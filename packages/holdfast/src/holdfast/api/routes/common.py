@@ -5,6 +5,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
 
+from holdfast.admin.settings import ALLOWED_MODELS, is_allowed
 from holdfast.api.auth import Caller
 from holdfast.api.etags import tag_of_chat
 from holdfast.api.problems import MEDIA_TYPE
@@ -44,5 +45,5 @@ def check_model(asks: Caller, name: str | None) -> None:
     edge = asks.edge
     if name is not None and edge.models and name not in edge.models:
         raise FieldRefused("model", "no such model")
-    if name is not None and not edge.settings.kept.of(asks.who.org_id).allows(name):
+    if name is not None and not is_allowed(name, asks.current(ALLOWED_MODELS)):
         raise FieldRefused("model", "not allowed in this organisation")

@@ -2,6 +2,7 @@
 
 from starlette.responses import Response
 
+from holdfast.admin.settings import ALLOWED_MODELS, DEFAULT_MODEL, is_allowed
 from holdfast.api import responses as shapes
 from holdfast.api.auth import Asks, TheEdge, TheStranger
 from holdfast.api.errors import NotReady
@@ -18,12 +19,12 @@ health = router_for("health")
 @router.get("/models", response_model=shapes.Models)
 async def models(asks: Asks) -> Response:
     """The models that messages may ask for."""
-    settings = asks.edge.settings.kept.of(asks.who.org_id)
-    names = [name for name in asks.edge.models if settings.allows(name)]
+    allowed = asks.current(ALLOWED_MODELS)
+    names = [name for name in asks.edge.models if is_allowed(name, allowed)]
     return answer(
         {
             "models": names,
-            "default": settings.default_model or next(iter(names), None),
+            "default": asks.current(DEFAULT_MODEL) or next(iter(names), None),
             "windows": {name: asks.edge.windows[name] for name in names},
         }
     )
