@@ -5,8 +5,10 @@ plain turn's commits have no more than such a turn needs, and rare changes share
 Within a form, parameters that are null or empty leave a part out. The forms are few and do not
 multiply: a new kind of row is a rider (`adapters.postgres.riders`).
 
-Measured, as CPU of the server: one form for plain commits, taken or not, costs 5 % more than two,
-because it opens the table of workers for each; one that takes a message from arrays 14 % more.
+Measured on a busy machine, as CPU of the server against statements made for each outcome: a plain
+turn's commits 0 to 3 % more; if one form served both, 5 % (it opens the table of workers for each);
+if messages came from arrays, too, 14 %. Changes of the queue and edits 11 % more, and several
+messages in one commit 40 %: these are rare.
 """
 
 from enum import StrEnum
