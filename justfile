@@ -175,13 +175,13 @@ bench-gate *options:
     uv run python -m benchmarks.gate {{ options }}
 
 # Pronouns as actors, repeated class names, sizes; writes benchmarks/house.md and .json.
-bench-house:
-    uv run python -m benchmarks.house
+bench-house *options:
+    uv run python -m benchmarks.house {{ options }}
 
 # The functions that a message, a delta and a tool call pass through, counted by a run; writes keys of
 # benchmarks/house.json.
 bench-walks *options:
-    uv run python -m benchmarks.walks {{options}}
+    uv run python -m benchmarks.walks {{ options }}
 
 # The ledger against pgbench with the same statements; writes benchmarks/ledger.md and .json.
 bench-ledger *options:

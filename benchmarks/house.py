@@ -5,6 +5,7 @@ ledger, the share of the largest package. Each count is a small function, which 
 uses too. `*_before` keys are the same counts at `BEFORE`, the commit whose review began this work.
 """
 
+import argparse
 import ast
 import io
 import re
@@ -20,7 +21,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from benchmarks.report import stamp, write_json, write_page
+import orjson
+
+from benchmarks import before
+from benchmarks.report import FOLDER, stamp, write_json, write_page
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 BEFORE: Final = "751d277"
@@ -350,13 +354,25 @@ MEANINGS: Final = {
     "files_for_a_step": "files that one more step touches",
     "files_for_a_tool": "files that one more tool of the server touches",
     "files_for_an_event": "files that one more event touches, up to clients of the SDK",
+    **{
+        f"walk_{what}_{counted}": f"{counted} that {about} passes through (traced)"
+        for what, about in (
+            ("message", "a message with its answer"),
+            ("delta", "a delta"),
+            ("tool_call", "a tool call, beside those of a message"),
+        )
+        for counted in ("files", "functions")
+    },
+    "cpu_ms": "CPU of a turn of `holdfast bench`, ms; before is commit {cpu_before_commit}",
 }
+"""The last rows are measured by `just bench-walks` and `just bench-house --cpu COMMIT`."""
 
 
 def page(flat: dict[str, float | int | str]) -> str:
     rows = [
-        f"| {meaning} | {flat[f'{key}_before']} | {flat[key]} |"
+        f"| {meaning.format_map(flat)} | {flat[f'{key}_before']} | {flat[key]} |"
         for key, meaning in MEANINGS.items()
+        if key in flat and f"{key}_before" in flat
     ]
     return "\n".join(
         (
@@ -384,10 +400,26 @@ def page(flat: dict[str, float | int | str]) -> str:
 
 
 def main() -> None:
-    flat = {**figures_at(BEFORE), **figures(Tree(ROOT)), **files_for(), "before_commit": BEFORE}
-    write_json("house", flat)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.house")
+    parser.add_argument("--cpu", metavar="COMMIT", help="measure CPU of a turn, of that commit too")
+    options = parser.parse_args()
+    counted = {**figures_at(BEFORE), **figures(Tree(ROOT)), **files_for()}
+    write_json("house", {**counted, "before_commit": BEFORE} | cpu_of_a_turn(options.cpu))
+    flat = orjson.loads((FOLDER / "house.json").read_bytes())
     write_page("house", page(flat))
     print(page(flat))
+
+
+def cpu_of_a_turn(commit: str | None) -> dict[str, float | int | str]:
+    if commit is None:
+        return {}
+    found = before.compare(commit)
+    return {
+        "cpu_before_commit": commit,
+        "cpu_ms_before": found["cpu_ms_before"],
+        "cpu_ms": found["cpu_ms_now"],
+        "cpu_ratio_to_before": found["cpu_ratio_to_before"],
+    }
 
 
 if __name__ == "__main__":

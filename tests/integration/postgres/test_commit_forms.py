@@ -61,6 +61,13 @@ def declared(world: World, chat: Chat, taker: WorkerId | None = None) -> Outcome
     return replace(outcome, chat=replace(outcome.chat, worker_id=taker, epoch=epoch))
 
 
+TAKEOVERS = "update chats set takeovers = 2 where id = $1"
+
+
+async def takeovers(pool: Pool, chat: Chat) -> int:
+    return await pool.fetchval("select takeovers from chats where id = $1", chat.chat_id)
+
+
 async def is_lost_known(pool: Pool, chat: Chat) -> bool:
     return await pool.fetchval("select lost is not null from chats where id = $1", chat.chat_id)
 
@@ -120,21 +127,25 @@ async def test_commit_without_a_taker_leaves_owner_and_lost_workers_alone(
 ) -> None:
     chat = await world.running(user())
     await pool.execute(LOST, chat.chat_id)
+    await pool.execute(TAKEOVERS, chat.chat_id)
 
     assert await world.store.commit(widen(declared(world, chat)))
 
     stored = await world.load(chat.chat_id)
     assert (stored.worker_id, stored.epoch) == (chat.worker_id, chat.epoch)
     assert await is_lost_known(pool, chat)
+    assert await takeovers(pool, chat) == 2, "a message of a user does not clear a suspicion (P3)"
 
 
 @WIDENED
 async def test_taken_chat_has_lost_no_workers(world: World, pool: Pool, widen: Widen) -> None:
     chat, taker = await world.create(user()), await world.a_worker()
     await pool.execute(LOST, chat.chat_id)
+    await pool.execute(TAKEOVERS, chat.chat_id)
 
     assert await world.store.commit(widen(declared(world, chat, taker)))
 
     stored = await world.load(chat.chat_id)
     assert (stored.worker_id, stored.epoch) == (taker, chat.epoch + 1)
     assert not await is_lost_known(pool, chat)
+    assert await takeovers(pool, chat) == 0

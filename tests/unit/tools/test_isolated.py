@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from holdfast.domain.chat import OpenCall, Status
 from holdfast.domain.ids import CallId, Epoch, Seq
-from holdfast.ports.tools import Toolbox, ToolContext, Tools
+from holdfast.ports.tools import Toolbox, ToolContext, Tools, ToolSpec
 from holdfast.tools.isolated import Isolated, SourceCounters, SourceNotOpen
 from holdfast.tools.toolbox import Combined, Functions
 from tests.requirements import requirement
@@ -248,6 +248,48 @@ async def test_cancellation_while_sections_are_read_passes_through() -> None:
         await asyncio.sleep(1)
         task.cancel()
     assert task.cancelled()
+
+
+class Dropping:
+    """A source whose tools can be read so many times; then its connection is gone."""
+
+    names = frozenset({"far"})
+
+    def __init__(self, reads: int) -> None:
+        self._reads = reads
+        self._inside = Functions(Effects().tool("far"))
+        self.is_open = False
+        self.place = None
+        self.sections, self.run, self.stop = (
+            self._inside.sections,
+            self._inside.run,
+            self._inside.stop,
+        )
+
+    @property
+    def specs(self) -> Mapping[str, ToolSpec]:
+        self._reads -= 1
+        if self._reads < 0:
+            raise ConnectionError
+        return self._inside.specs
+
+    @asynccontextmanager
+    async def open(self, context: ToolContext) -> AsyncGenerator[Toolbox]:
+        self.is_open = True
+        try:
+            yield self
+        finally:
+            self.is_open = False
+
+
+@pytest.mark.parametrize(("reads", "tools"), [(0, set[str]()), (1, {"far"})])
+async def test_tools_of_a_source_are_read_once_and_it_is_closed(
+    reads: int, tools: set[str]
+) -> None:
+    source, counters = Dropping(reads), SourceCounters()
+    async with isolated(source, counters).open(CONTEXT) as toolbox:
+        assert set(toolbox.specs) == tools
+    assert (source.is_open, counters.left_out) == (False, 1 - reads)
 
 
 async def test_source_without_declared_tools_is_named_itself() -> None:

@@ -47,7 +47,7 @@ class Setting(Generic[T]):
     default: T
     """If no scope sets it. None: as the settings of the process say."""
     if_unreadable: T
-    """Instead of a stored value that this version cannot read: the choice that permits least."""
+    """Instead of a stored value that this version cannot read. The server's limits still hold."""
     help: str
     """One sentence for the reference and the API: what it limits, its unit."""
     encoder: Callable[[T], JsonValue] | None = None

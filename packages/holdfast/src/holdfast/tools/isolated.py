@@ -76,9 +76,8 @@ class Isolated:
             for host in hosts:
                 host.leave()
             raise
-        toolbox = CombinedToolbox([(host.source.names, self._toolbox(host)) for host in hosts])
         try:
-            yield toolbox
+            yield CombinedToolbox([(host.source.names, self._toolbox(host)) for host in hosts])
         finally:
             await self._close(hosts)
 
@@ -146,6 +145,7 @@ class _Host:
         self.source = source
         self.context = context
         self.toolbox: Toolbox | None = None
+        self.specs: Mapping[str, ToolSpec] = {}
         self.error: BaseException | None = None
         """Why it did not open."""
         self.ready = asyncio.get_running_loop().create_future()
@@ -168,6 +168,7 @@ class _Host:
     async def _run(self) -> None:
         try:
             async with self.source.open(self.context) as toolbox:
+                self.specs = dict(toolbox.specs)  # read once: a source may answer otherwise later
                 self.toolbox = toolbox
                 self.ready.set_result(None)
                 await self._leaving.wait()
@@ -202,10 +203,7 @@ class _Guarded:
         self._inside = inside
         self._host = host
         self._tasks = tasks
-
-    @property
-    def specs(self) -> Mapping[str, ToolSpec]:
-        return self._inside.specs
+        self.specs = host.specs
 
     @property
     def place(self) -> str | None:

@@ -144,8 +144,8 @@ class TurnSession:
         """Opened when first needed, closed with the turn."""
         opened = self.turn.tools
         if opened.toolbox is None:
-            opening = self.services.tools.open(ToolContext(self.turn.chat))
-            opened.toolbox = await self._entered(opening)
+            await self._open(self.services.tools.open(ToolContext(self.turn.chat)))
+        assert opened.toolbox is not None, "it was opened"
         return opened.toolbox
 
     async def introduced(self) -> Toolbox:
@@ -187,42 +187,52 @@ class TurnSession:
             return
         await self.services.runs.stop(self.turn, toolbox, calls)
 
-    async def _entered(self, opening: AbstractAsyncContextManager[Toolbox]) -> Toolbox:
+    async def _open(self, opening: AbstractAsyncContextManager[Toolbox]) -> None:
         """Raises `ChatChanged` if an interrupt or an edit comes first: neither waits for a source.
-        Every other hint is heeded beside the opening, which goes on."""
+        Every other hint is heeded beside the opening, which goes on.
+
+        An opening that waits for nothing takes no round of the event loop: the model is asked
+        before the sender is answered (`worker.local_dispatch`)."""
         turn = self.turn
         if turn.interrupting or turn.nudges.leaving:
-            return await self._enter(opening)  # to stop calls, or to hand them over
+            await self._enter(opening)  # to stop calls, or to hand them over
+            return
         scope = asyncio.timeout(None)  # a cancel scope: the task that opens a toolbox closes it
-        toolbox: Toolbox | None = None
-        async with asyncio.TaskGroup() as group:
-            watching = group.create_task(self._cut_off(scope))
-            try:
-                async with scope:
-                    toolbox = await self._enter(opening)
-            except TimeoutError:
-                if not scope.expired():
-                    raise
-            finally:
-                watching.cancel()
-        if toolbox is None:
-            apply(turn, watching.result())
-            raise ChatChanged
-        return toolbox
+        watching = turn.tools.group.create_task(self._cut_off(scope))
+        try:
+            async with scope:
+                await self._enter(opening)
+        except TimeoutError:
+            if not scope.expired():
+                raise
+        finally:
+            watching.cancel()
+        if not watching.done() or watching.cancelled():
+            return
+        # Also if the toolbox opened in the same moment: this alone knows of the hint.
+        found = watching.result()
+        if isinstance(found, Exception):
+            raise found
+        apply(turn, found)
+        raise ChatChanged
 
-    async def _enter(self, opening: AbstractAsyncContextManager[Toolbox]) -> Toolbox:
-        toolbox = await opening.__aenter__()
-        self.turn.tools.stack.push_async_callback(self._close, opening)
-        return toolbox
+    async def _enter(self, opening: AbstractAsyncContextManager[Toolbox]) -> None:
+        opened = self.turn.tools
+        opened.toolbox = await opening.__aenter__()
+        opened.stack.push_async_callback(self._close, opening)
 
-    async def _cut_off(self, scope: asyncio.Timeout) -> Interruption:
-        """End the scope when another commit has made its work void."""
+    async def _cut_off(self, scope: asyncio.Timeout) -> Interruption | Exception:
+        """End the scope when another commit has made its work void. An error is a value: the group
+        of the turn would end the turn."""
         services = self.services
-        nudged = await attend(
-            self.turn, services.reading, pause_s=services.options.pause_s, ends=is_overtaken
-        )
+        try:
+            found = await attend(
+                self.turn, services.reading, pause_s=services.options.pause_s, ends=is_overtaken
+            )
+        except Exception as error:  # noqa: BLE001 - raised by `_open`
+            found = error
         scope.reschedule(asyncio.get_running_loop().time())
-        return nudged
+        return found
 
     async def _close(self, opened: AbstractAsyncContextManager[Toolbox]) -> None:
         """What a toolbox stumbles over on its way out is no matter of a turn that is committed."""

@@ -89,10 +89,11 @@ class _LoadRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class _Commit:
+class CommitStatement:
     chat_id: ChatId
     query: Query
     values: list[object]
+    is_keyed: bool
 
 
 class PostgresStore:
@@ -108,7 +109,7 @@ class PostgresStore:
         self.chats_refused = 0
         self.storage_refused = 0
         self._loads = Coalescer(self._load_one, self._load_many)
-        self._commits = GroupCommit(pool.acquire, _commit_one, _commit_many, MANNERS, wait_s=wait_s)
+        self._commits = GroupCommit(pool.acquire, _commit_one, _commit_many, BATCHES, wait_s=wait_s)
 
     @property
     def commits(self) -> GroupCommitCounters:
@@ -256,7 +257,7 @@ class PostgresStore:
             if not await self._has_room(before.owner_id, added, repeats):
                 return None
         query = commit_query(form)
-        commit = _Commit(before.chat_id, query, query.values(parameters))
+        commit = CommitStatement(before.chat_id, query, query.values(parameters), keyed is not None)
         try:
             if not ride_alone(outcome.riders):
                 row = await self._commits.ask(commit)
@@ -295,18 +296,20 @@ class PostgresStore:
         return row is not None
 
 
-async def _commit_one(connection: Connection, commit: _Commit) -> RowLike | None:
+async def _commit_one(connection: Connection, commit: CommitStatement) -> RowLike | None:
     return await connection.fetchrow(commit.query.text, *commit.values)
 
 
-async def _commit_many(connection: Connection, commits: Sequence[_Commit]) -> list[RowLike | None]:
+async def _commit_many(
+    connection: Connection, commits: Sequence[CommitStatement]
+) -> list[RowLike | None]:
     ordered = sorted(commits, key=lambda commit: commit.chat_id)
     rows = await connection.fetchmany(commits[0].query.text, [commit.values for commit in ordered])
     found = {row["id"]: row for row in rows}
     return [found.get(commit.chat_id) for commit in commits]
 
 
-def _weight(commit: _Commit) -> int:
+def _weight(commit: CommitStatement) -> int:
     """Of what it says, which is most of it."""
     return sum(_length(value) for value in commit.values)
 
@@ -321,8 +324,9 @@ def _length(value: object) -> int:
             return 0
 
 
-MANNERS: Final[BatchPolicy[_Commit]] = BatchPolicy(
-    kind=lambda commit: commit.query.text,
+BATCHES: Final[BatchPolicy[CommitStatement]] = BatchPolicy(
+    # A key that was used before undoes the whole batch: no commit of a runner shares it.
+    kind=lambda commit: (commit.query.text, commit.is_keyed),
     subject=lambda commit: commit.chat_id,
     weight=_weight,
     undone=is_undone,

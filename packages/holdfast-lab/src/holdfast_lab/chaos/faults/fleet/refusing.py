@@ -23,6 +23,8 @@ CLOSING: Final = frozenset({"08", "57", "28", "3D"})
 NEVER: Final = re.compile(r"(?i)(commit|rollback|begin|start transaction|listen|unlisten)\b")
 """What ends a transaction must reach the server: a line cannot end it in the server's stead."""
 CONNECTING: Final = "connecting"
+COMMITS: Final = "insert into messages"
+"""In the text of every commit of a chat."""
 SQL_COMMENT: Final = re.compile(r"--[^\n]*\n|\s+")
 
 
@@ -140,7 +142,8 @@ class _Passing:
             self.statements[name] = _in_one_line(text)
         if kind == b"B":
             name = message[5:].split(b"\0")[1]
-            return self.statements.get(name, "unknown")
+            text = self.statements.get(name, "unknown")
+            return f"{text} [{nulls(message)}]" if COMMITS in text else text
         return None
 
     async def _refuse(self) -> bool:
@@ -155,6 +158,22 @@ class _Passing:
         self.told.write(b"Z" + struct.pack("!I", 5) + state)
         await self.told.drain()
         return True
+
+
+def nulls(bind: bytes) -> str:
+    """Which parameters of a Bind message are null, a digit for each: a commit with a key, one of a
+    runner and one that says nothing have the same text."""
+    at = bind.index(b"\0", bind.index(b"\0", 5) + 1) + 1
+    (formats,) = struct.unpack_from("!H", bind, at)
+    at += 2 + 2 * formats
+    (count,) = struct.unpack_from("!H", bind, at)
+    at += 2
+    found = ""
+    for _ in range(count):
+        (length,) = struct.unpack_from("!i", bind, at)
+        found += "1" if length < 0 else "0"
+        at += 4 + max(0, length)
+    return found
 
 
 async def _message(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:

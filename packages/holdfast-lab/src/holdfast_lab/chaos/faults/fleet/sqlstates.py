@@ -16,7 +16,7 @@ import aiohttp
 import asyncpg
 
 from holdfast_lab.chaos.attack import Found, Order
-from holdfast_lab.chaos.faults.fleet.refusing import Refusing, refusing_line
+from holdfast_lab.chaos.faults.fleet.refusing import COMMITS, Refusing, refusing_line
 from holdfast_lab.chaos.faults.workers.trials import settings_for
 from holdfast_lab.chaos.harness.client import Answer, Client
 from holdfast_lab.chaos.harness.cluster import Theatre, theatre
@@ -36,7 +36,6 @@ ROUND_S: Final = 2.2
 """Longer than the polls of lists, settings and chats, which come every second or two."""
 WELL_S: Final = 30.0
 GIVEN_UP_S: Final = 60.0
-COMMITS: Final = "insert into messages"
 LONG_TURN: Final = "[[sim: count=30 | rate=10]]"
 SETTINGS: Final[dict[str, Any]] = {"lease_ttl_s": 6.0, "heartbeat_every_s": 1.0, "drain_s": 5.0}
 TALK: Final = '[[sim: say "one two three" | rate=100]]'
