@@ -19,7 +19,7 @@ import orjson
 from holdfast_lab.bench.growth import OURS
 
 ROOT: Final = Path(__file__).parent.parent
-ROUNDS: Final = 3
+ROUNDS: Final = 7
 BENCH: Final = ("--chats", "40", "--turns", "10", "--baseline", "0")
 
 
@@ -29,10 +29,11 @@ def compare(commit: str) -> dict[str, float | int | str]:
     with tempfile.TemporaryDirectory(prefix="holdfast-before-") as name:
         folder = Path(name)
         with tree_of(commit, folder / "tree") as command:
+            ours = (sys.executable, "-m", "holdfast")
             for number in range(ROUNDS):
-                then_ms.append(_cpu_ms(command, folder / f"then{number}.json"))
-                ours = (sys.executable, "-m", "holdfast")
-                now_ms.append(_cpu_ms(ours, folder / f"now{number}.json"))
+                trees = [(command, then_ms), (ours, now_ms)]
+                for tree, found in trees if number % 2 else reversed(trees):
+                    found.append(_cpu_ms(tree, folder / "bench.json"))
                 print(f"CPU of a turn: then {then_ms[-1]:.2f} ms, now {now_ms[-1]:.2f} ms")
     return {
         "before_commit": commit,
