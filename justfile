@@ -51,9 +51,10 @@ fix:
 ui: _node_modules
     cd ui && npm run build
 
-# Formatting, lint, types and tests of the page, and its API types against the contract.
+# Formatting, lint (with cycles and layers), types, dead code and tests of the page, and its API types
+# against the contract.
 ui-check: _node_modules
-    cd ui && npm run lint && npm run types && npm run api-check && npm run test
+    cd ui && npm run lint && npm run types && npm run dead && npm run api-check && npm run test
 
 # As locked; again only when the lock has changed. Not `npm ci`: it refuses a lock in which binaries
 # of platforms are missing that the registry it was made from does not have.
@@ -78,9 +79,9 @@ _coverage-report:
 coverage:
     uv run python -m scripts.gate page coverage
 
-# What `holdfast prove` does, with the page and the figures that we publish: quick, full or soak.
+# What `holdfast lab prove` does, with the page and the figures that we publish: quick, full or soak.
 prove profile="quick":
-    uv run holdfast prove --{{ profile }} --page docs/promises.md --json benchmarks/prove.json
+    uv run holdfast lab prove --{{ profile }} --page docs/promises.md --json benchmarks/prove.json
 
 # The model test at the size of the nightly run, and its mutants, on a real PostgreSQL.
 model steps="50000":
@@ -132,7 +133,8 @@ _ui-mutants: _node_modules
 
 # The canaries of the page's mutants; `just ui` first.
 _ui-canaries: _node_modules
-    cd ui && npm run mutants -- --canary "$(uv run python -c 'from scripts.gate.canaries import PAGE; print(PAGE)')"
+    canary="$(uv run python -c 'from scripts.gate.canaries import PAGE; print(PAGE)')" \
+        && cd ui && npm run mutants -- --canary "$canary"
     uv run python -m tests.browser.mutants --canary \
         "$(uv run python -c 'from scripts.gate.canaries import BROWSER; print(BROWSER)')"
 
@@ -218,6 +220,10 @@ bench-watching:
 # Plans on 1 million chats and 20 million messages; writes benchmarks/plans.md and .json.
 bench-plans *options:
     uv run python -m benchmarks.plans {{ options }}
+
+# The public contract, counted; writes benchmarks/contract.md and .json.
+bench-contract: ui
+    uv run python -m benchmarks.contract
 
 # The model test and its mutants, counted; writes its figures into benchmarks/ledger.json.
 bench-model:

@@ -32,7 +32,8 @@ COMMON: Final[dict[str, Any]] = facts_parameters(TALKING) | {
     "answer_seq": None, "answer_queued_id": None, "format": 1,
     "m_ending": "complete", "m_visibility": "both", "m_parts": PARTS, "m_model": None,
     "m_effort": None, "m_author": None, "m_usage": None, "m_cost": None,
-    "m_takeover": None, "tools": None,
+    "m_takeover": None, "answer_turn_seq": None, "m_turn_seq": None, "m_attempt": None,
+    "m_key": None, "tools": None,
     "touches": True, "lists": True, "bytes_added": len(PARTS),
 }  # fmt: skip
 
@@ -43,7 +44,7 @@ async def _fetch(pool: Pool, query: Query, values: dict[str, Any]) -> RowLike | 
 
 async def turn(pool: Pool, chat_id: UUID, worker_id: UUID, key: str, ring: UUID) -> int:
     """How many turns were finished: one, or none if others had taken all there was."""
-    row = await _fetch(pool, LOAD, {"chat_id": chat_id, "target": None, "client_key": key})
+    row = await _fetch(pool, LOAD, {"chat_id": chat_id, "client_key": key})
     assert row is not None, "the chat was made beforehand"
     version, seq = row["version"], row["last_seq"]
     facts = COMMON | {

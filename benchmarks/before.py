@@ -1,6 +1,6 @@
 """`python -m benchmarks.fleet --before COMMIT`: the CPU of a turn, then and now.
 
-Both trees run the same small `holdfast bench`, in turns, so that whatever else the machine does
+Both trees run the same small `holdfast lab bench`, in turns, so that whatever else the machine does
 meets both alike. Counted is what a turn costs an operator: the server, the worker and PostgreSQL.
 """
 
@@ -51,13 +51,21 @@ def cpu_ms_of(figures: Mapping[str, Any]) -> float:
 
 def _cpu_ms(command: Sequence[str], file: Path) -> float:
     subprocess.run(
-        [*command, "bench", *BENCH, "--json", str(file)],
+        [*command, *named_now(command, "lab", "bench"), *BENCH, "--json", str(file)],
         check=True,
         cwd=file.parent,
         stdout=subprocess.DEVNULL,
         env=environment(),
     )
     return cpu_ms_of(orjson.loads(file.read_bytes()))
+
+
+def named_now(command: Sequence[str], group: str, name: str) -> tuple[str, ...]:
+    """A command of today's groups, as the tree calls it: an older tree has no such group."""
+    known = subprocess.run(
+        [*command, group, "--help"], check=False, capture_output=True, env=environment()
+    )
+    return (group, name) if known.returncode == 0 else (name,)
 
 
 @contextmanager

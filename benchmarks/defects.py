@@ -41,5 +41,5 @@ def open_parts(given: Table) -> str:
 
 def _kept_away_by(script: Table) -> str:
     tests = [f"`{test.rpartition('/')[2]}`" for test in script["tests"]]
-    attacks = [f"`holdfast prove --only '{name}'`" for name in script["attacks"]]
+    attacks = [f"`holdfast lab prove --only '{name}'`" for name in script["attacks"]]
     return "<br>".join((*tests, *attacks))

@@ -42,6 +42,7 @@ FIGURES: Final[Mapping[str, tuple[str, ...]]] = {
     "flood_list_ratio": ("one floods", "list_ratio"),
     "flood_turn_ratio": ("one floods", "turn_ratio"),
     "header_attack_added_mb": ("endless heads", "added_mb_max"),
+    "header_attack_delay_s": ("endless heads", "others_longest_s"),
     "sqlstate_classes": ("refused statements", "sqlstate_classes"),
     "process_deaths": ("refused statements", "process_deaths"),
     "migration_longest_wait_s": ("migrations", "longest_wait_s"),
@@ -67,6 +68,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "whale_reader_kb": "memory of a stalled reader of a whale, KB (300)",
     "big_chat_added_mb_max": "memory that a page, snapshot, turn or fork of 200 MB adds, MB (32)",
     "header_attack_added_mb": "memory that endless heads add to a process, MB (5)",
+    "header_attack_delay_s": "longest wait of another person beside them, s (0.1)",
     "kill_prefix_trials": "kills in the middle of an answer",
     "kill_prefix_violations": "of those, answers that did not go on from what was seen",
     "kill_prefix_continued": "replies that a successor went on with",
@@ -90,9 +92,9 @@ FIRST_SEED: Final = 100_000
 
 
 def attack(profile: str, report: Path) -> dict[str, Any]:
-    """What `holdfast prove` found; mutants are those of these attacks."""
+    """What `holdfast lab prove` found; mutants are those of these attacks."""
     words = [word for name in ATTACKS for word in ("--only", name)]
-    command = [sys.executable, "-m", "holdfast", "prove", f"--{profile}", *words]
+    command = [sys.executable, "-m", "holdfast", "lab", "prove", f"--{profile}", *words]
     # Code 1 is a broken promise: it is counted, and not hidden behind an error.
     subprocess.run([*command, "--json", str(report)], check=False)
     found: dict[str, Any] = orjson.loads(report.read_bytes())

@@ -63,7 +63,13 @@ PRONOUN: Final = re.compile(
 CLASS: Final = re.compile(r"^ *class (\w+)[(:]", re.MULTILINE)
 SQL_TEXT: Final = re.compile(r"'[^'\n]* [^'\n]*'")
 INLINE_CODE: Final = re.compile(r"`[^`\n]+`")
-CONTRACT: Final = ("/api/events.py", "/api/requests.py", "/api/responses.py")
+CONTRACT: Final = tuple(
+    f"/api/{name}.py"
+    for name in (
+        *("account_responses", "events", "problem_responses", "requests", "responses"),
+        "server_responses",
+    )
+)
 """Modules whose class names are those of the OpenAPI document."""
 TYPESCRIPT: Final = re.compile(
     r"""(?P<comment>//[^\n]*|/\*.*?\*/)|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`""",
@@ -363,7 +369,7 @@ MEANINGS: Final = {
         )
         for counted in ("files", "functions")
     },
-    "cpu_ms": "CPU of a turn of `holdfast bench`, ms; before is commit {cpu_before_commit}",
+    "cpu_ms": "CPU of a turn of `holdfast lab bench`, ms; before is commit {cpu_before_commit}",
 }
 """The last rows are measured by `just bench-walks` and `just bench-house --cpu COMMIT`."""
 

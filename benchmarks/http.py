@@ -150,7 +150,7 @@ async def fanout(cell: Cell, readers: int, seconds: float) -> Fanout:
     per_s = PER_S[readers]
     chats = await cell.new_chats(CHATS)
     requests = [
-        get(f"/api/v1/chats/{chats[number % CHATS]}/stream", cell.key) for number in range(readers)
+        get(f"/api/v1/chats/{chats[number % CHATS]}/events", cell.key) for number in range(readers)
     ]
     async with reading(cell.server.url, requests) as counted:
         words = int(per_s * (seconds + 6))

@@ -34,7 +34,8 @@ class Pulse:
 
 class Bare:
     def __init__(self, event_bytes: int, answer_bytes: int, pulses: list[Pulse]) -> None:
-        self._event = b"event: part\nid: 1\ndata: " + b"x" * max(0, event_bytes - 26) + b"\n\n"
+        head = b"event: preview.delta\nid: 1\ndata: "
+        self._event = head + b"x" * max(0, event_bytes - len(head) - 2) + b"\n\n"
         self._answer = b"x" * answer_bytes
         self._pulses = pulses
 

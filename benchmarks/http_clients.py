@@ -38,7 +38,7 @@ class Reader(asyncio.Protocol):
             assert data.startswith(b"HTTP/1.1 200"), data
             self._began = True
             self._counted.ready += 1
-        self._counted.parts += data.count(b"event: part\n")
+        self._counted.parts += data.count(b"event: preview.delta\n")
         self._counted.bytes += len(data)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002  # pyright: ignore[reportImplicitOverride]

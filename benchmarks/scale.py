@@ -1,4 +1,4 @@
-"""`just bench-scale`: what one machine does, by `holdfast bench` itself, part by part.
+"""`just bench-scale`: what one machine does, by `holdfast lab bench` itself, part by part.
 
 Each part writes its share of benchmarks/scale.json as soon as it is measured, and the page anew;
 `--only PART` measures one, and what the others wrote stays. Plots go to benchmarks/scale/.
@@ -156,7 +156,16 @@ def measure(name: str, further: Sequence[str]) -> Figures:
     with tempfile.TemporaryDirectory() as folder:
         found = Path(folder) / "found.json"
         told = ("--json", str(found), "--html", str(PAGES / f"{name}.html"))
-        command = (sys.executable, "-m", "holdfast", "bench", *part.arguments, *further, *told)
+        command = (
+            sys.executable,
+            "-m",
+            "holdfast",
+            "lab",
+            "bench",
+            *part.arguments,
+            *further,
+            *told,
+        )
         done = subprocess.run(command, check=False)
         assert found.exists(), f"{name} could not be measured: exit code {done.returncode}"
         figures = part.figures(orjson.loads(found.read_bytes()))
@@ -219,7 +228,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", action="append", choices=PARTS)
     parser.add_argument("--bus", default="", help="a Redis server; else PostgreSQL")
-    parser.add_argument("further", nargs="*", help="for `holdfast bench`, behind a --")
+    parser.add_argument("further", nargs="*", help="for `holdfast lab bench`, behind a --")
     given = parser.parse_args()
     named = given.only or [name for name, part in PARTS.items() if not part.asked_for]
     further = [*given.further, *(("--bus", given.bus) if given.bus else ())]

@@ -164,7 +164,9 @@ async def sending(stage: Stage, seeded: Seeded) -> Figures:
         return {}
     asked = await budget.requests_of_a_message(stage)
     posts = sum(each.startswith("POST") for each in asked)
-    others = [each for each in asked if each not in ("POST chats/messages", "PUT chats/read")]
+    others = [
+        each for each in asked if each not in ("POST chats/messages", "PUT chats/read-marker")
+    ]
     return {"posts_per_message": float(posts), "list_requests": float(len(others))}
 
 

@@ -99,7 +99,7 @@ class Client:
 
     async def read(self) -> None:
         """Until cancelled; notes each end of a turn."""
-        async with self._http.stream("GET", f"{self._chat}/stream", timeout=None) as answer:
+        async with self._http.stream("GET", f"{self._chat}/events", timeout=None) as answer:
             async for line in answer.aiter_lines():
                 if IDLE in line:
                     self.ended.set()
@@ -145,7 +145,8 @@ async def walk_all(command: Sequence[str]) -> list[Walk]:
 async def _served(command: Sequence[str], record: Path) -> AsyncGenerator[tuple[Recorder, Client]]:
     """A server of its own database, beside a simulator; and a client of a new chat."""
     environment = before.environment()
-    simulator = _started([*command, "simulate", "--port", "0", "--rate", "0"], environment)
+    simulate = before.named_now(command, "lab", "simulate")
+    simulator = _started([*command, *simulate, "--port", "0", "--rate", "0"], environment)
     try:
         address = _address(simulator)
         model = {"name": "sim", "vendor": "simulator-anthropic", "model": "claude-sonnet-5"}
@@ -173,11 +174,13 @@ async def _served(command: Sequence[str], record: Path) -> AsyncGenerator[tuple[
 
 
 def _first_key(command: Sequence[str], environment: dict[str, str]) -> str:
-    subprocess.run([*command, "migrate"], check=True, env=environment, capture_output=True)
+    migrate = before.named_now(command, "db", "migrate")
+    subprocess.run([*command, *migrate], check=True, env=environment, capture_output=True)
     password = ("--password", "correct horse battery staple")
-    create = [*command, "admin", "create-first", "--email", "a@holdfast.example", *password]
+    init = "create-first" if len(migrate) == 1 else "init"  # an older tree's name
+    create = [*command, "admin", init, "--email", "a@holdfast.example", *password]
     done = subprocess.run(create, check=True, env=environment, capture_output=True, text=True)
-    found = re.search(r"\bhf_\S+|\b[A-Za-z0-9_-]{30,}\b", done.stdout)
+    found = re.search(r"\bhfst_\S+|\b[A-Za-z0-9_-]{30,}\b", done.stdout)
     assert found is not None, done.stdout
     return found[0]
 

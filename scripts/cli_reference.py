@@ -45,8 +45,10 @@ def render() -> str:
         "| --- | --- |",
         *(f"| {int(code)} | {meaning} |" for code, meaning in CODES.items()),
         "",
-        "The server's own commands (`serve`, `worker`, `migrate`, `verify`, `admin create-first`)",
+        "The server's own commands (`serve`, `worker`, `db migrate`, `db verify`, `admin init`)",
         "end with 0, 1 and 2 alike, and with 128 + the signal's number when ended at once.",
+        "",
+        "Every group has `ls` for `list` and, where there is a `delete`, `rm` for `delete`.",
         "",
         "## Commands",
     ]
@@ -57,6 +59,8 @@ def render() -> str:
 
 def _walk(path: str, command: Private) -> Iterator[tuple[str, Private]]:
     for name, each in sorted(getattr(command, "commands", {}).items()):
+        if each.hidden:
+            continue
         if getattr(each, "commands", None):
             if each.invoke_without_command:
                 yield f"{path} {name}", each
@@ -88,7 +92,9 @@ def _command(path: str, command: Private) -> Iterator[str]:
 
 
 def _placeholder(argument: Private) -> str:
-    name = (argument.metavar or argument.name.upper()).strip("[]")
+    name = argument.metavar or argument.name.upper()
+    if name.startswith("["):
+        return name
     return name if argument.required else f"[{name}]"
 
 

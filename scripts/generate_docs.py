@@ -181,7 +181,8 @@ def run_time_settings(registry: Registry) -> list[str]:
         "",
         "## Settings at run time",
         "",
-        "Declared in `holdfast.admin.settings`. Admins change them with `PUT /api/v1/settings`;",
+        "Declared in `holdfast.admin.settings`. Admins change them with",
+        "`PATCH /api/v1/organization/settings`;",
         "every process applies them to the next step of a turn. The scope is the narrowest place",
         "that may set one: a user's value counts before the organisation's, and that before the",
         "deployment's. null: as the settings above say.",
@@ -261,11 +262,20 @@ def api() -> str:
         f"{_BY} from `holdfast.api`. Do not edit.",
         "",
         "The contract, with every field, is the OpenAPI document that a server has at",
-        "`/api/v1/openapi.json`. A request shows an API key as `Authorization: Bearer hf_…`, or a",
-        "browser's sign-in cookie. Bodies are JSON. Lists are pages: give `after` (or `before`) of",
-        "one page to the next.",
+        "`/api/v1/openapi.json`. A request shows an API key as `Authorization: Bearer hfst_…`, or",
+        "a browser's session cookie. Bodies are JSON. Lists are pages, `data` and `next_cursor`:",
+        "give `next_cursor` as `cursor` to get the next page; null is the last one. Times are",
+        "RFC 3339 in UTC with `Z` and six digits. Unknown query parameters are refused. Clients",
+        "ignore fields and values that they do not know. Ids, cursors and ETags are opaque. An id",
+        "is a string of at most 64 characters, and its prefix names the type: `chat_`, `user_`,",
+        "`key_` (API keys), `sess_` (sessions), `wksp_` (workspaces), `org_`. An object's own id",
+        "is `id`; a reference is named after the type, such as `chat_id`. An id of another type is",
+        "not found in a path, and is an invalid field elsewhere.",
+        "[Compatibility](compatibility.md) says what a client can rely on.",
         "",
         *_writing(),
+        *_turns(),
+        *_metadata(),
         "## Routes",
         "",
         *_table(
@@ -278,36 +288,49 @@ def api() -> str:
         "",
         "Without a credential: "
         + ", ".join(f"`{m} {path}`" for m, path in sorted(ANONYMOUS))
-        + ".",
+        + ". An API key comes from `POST /api/v1/api-keys`, `holdfast api-keys create` or the",
+        "page's settings; `holdfast dev` writes one to the file `key` of its data folder.",
         "",
         "## Events",
         "",
-        "Of `/stream` and `/socket`; what they mean stands in [events](events.md).",
+        "Of `/chats/{chat_id}/events`; what they mean stands in [events](events.md).",
         "",
         *_table(
-            ("event", "data"),
+            ("type", "data"),
             _events(StreamEvent),
         ),
         "",
-        "Of `/watch` and `/watch/socket`:",
+        "Of `/events`:",
         "",
         *_table(
-            ("event", "data"),
+            ("type", "data"),
             _events(WatchEvent),
         ),
         "",
-        "## Problems",
-        "",
-        "Errors are `application/problem+json` (RFC 9457): `type`, `title`, `status`, `code`,",
-        "mostly `detail`, sometimes more. Programs should look at `code`. With 429 and 503 comes",
-        "`Retry-After`.",
-        "",
+        *_problems(),
         *_table(
             ("code", "status", "meaning"),
             [(f"`{code}`", str(kind.status), kind.title) for code, kind in KINDS.items()],
         ),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _problems() -> list[str]:
+    return [
+        "## Problems",
+        "",
+        "Errors are `application/problem+json` (RFC 9457): `type`, `title`, `status`, `code`,",
+        "`detail`, `retryable`, `request_id`, and more where that helps. Programs look at `code`;",
+        "`title` and `detail` are for people and may change. `retryable`: the same request may",
+        "succeed later. `request_id` is also in the header `X-Request-Id` of every answer and in",
+        "the server's log. With 422 `invalid_request`, `errors` lists the fields: `in` (`body`,",
+        "`query`, `path`, `header`), `pointer` (in a body, RFC 6901; else `/` and the name),",
+        "`code` and `detail`. With 429 and 503 comes `Retry-After`, with 405 `Allow`.",
+        "",
+        "Every answer has `X-Request-Id` and `Holdfast-Version`.",
+        "",
+    ]
 
 
 def openapi() -> str:
@@ -320,17 +343,26 @@ def _writing() -> list[str]:
         "## Retries and concurrent writes",
         "",
         "Every request without an answer can be repeated. `POST` accepts an `Idempotency-Key`",
-        "where a repeat would have a second effect: requests with the same key and body take",
-        "effect once and get the same answer. There are two exceptions. The secret of a new API",
-        "key is not stored, so a repeat gets `already_made`. The password of a new user is not",
-        "compared.",
-        "`PUT`, `DELETE`, `disable`, `enable` and `link` are idempotent. A second `POST` to",
-        "`sign-ins` opens another sign-in.",
+        "(1 to 200 printable characters) where a repeat would have a second effect.",
+        "",
+        "- Scope: a key names one request to one chat. Where something is created (a chat, a fork,",
+        "  a user, an API key), it names one request of the user who asks.",
+        "- Life: a key is kept for at least 30 days.",
+        "- The same key and equal JSON: the request takes effect once, and every repeat gets the",
+        "  first answer, with the header `Idempotent-Replayed: true`. The order of fields, and",
+        "  white space, do not matter; numbers are compared as they are written.",
+        "- The same key and other JSON, or another route: 409 `idempotency_key_reused`.",
+        "- Refusals (4xx and 5xx) are not kept: a repeat is a new request.",
+        "",
+        "There are two exceptions. The secret of a new API key is not stored, so a repeat gets 409",
+        "`api_key_already_created`. The password of a new user is not compared.",
+        "`PUT`, `PATCH`, `DELETE` and `link` are idempotent. A second `POST` to `sessions` opens",
+        "another session.",
         "",
         "`GET` of a chat, a user and the settings returns an `ETag`. A write with `If-Match`",
         "succeeds only if the resource is unchanged; otherwise the answer is",
-        "`precondition_failed`, with the current tag. A write to the title, the pin or the labels",
-        "of a chat compares these three; an edit and a restore compare the history. So a rename",
+        "`precondition_failed`, with the current tag. A write to title, pin, labels or metadata",
+        "of a chat compares these four; an edit and a restore compare the history. So a rename",
         "succeeds while a turn runs.",
         "These routes accept `If-Match`:",
         "",
@@ -339,8 +371,49 @@ def _writing() -> list[str]:
     ]
 
 
+def _turns() -> list[str]:
+    return [
+        "## Turns and receipts",
+        "",
+        "A turn is named by the `seq` of the user message that began it: `turn_seq`. Every message",
+        "has the `turn_seq` of its turn, and a chat has that of the turn that runs, or of the last",
+        "one. The receipt of a command names the turn that the command began, stopped or let go",
+        "on. A message that starts a turn at once is at `message_seq`. A message that waits has a",
+        "`queued_id` instead, and its `turn_seq` is null: the user message that later carries this",
+        "`queued_id` names its turn.",
+        "",
+        '- `POST /chats` with `{"message": {"text": "…"}}` creates a chat and begins its turn.',
+        '- `POST /chats/{chat_id}/messages` with `{"text": "…"}` sends to a chat. While a turn',
+        "  runs, `when_busy` decides: `queue` (the default) lets the message wait; `interrupt`",
+        "  stops the turn and sends the message next, and it has a `queued_id` then, too.",
+        "- The receipt: `{chat_id, version, turn_seq, message_seq, queued_id}`.",
+        "",
+        '`interrupt` and `retry` accept `{"turn_seq": …}`. If another turn is the present one,',
+        "the answer is `turn_changed` and nothing happens: a stop that comes too late does not",
+        "stop the next turn. Without `turn_seq` they are for the present turn.",
+        "",
+        "A message carries the `Idempotency-Key` of its request as `client_key`, and so does a",
+        "message in the queue. Every reader of the chat sees it: do not put a secret into a key.",
+        "",
+    ]
+
+
+def _metadata() -> list[str]:
+    return [
+        "## Labels and metadata",
+        "",
+        "A chat has `labels`, words for people, and `metadata`, pairs of text for programs: at",
+        "most 50, keys of 1 to 64 characters, values of at most 512. `POST /chats` sets both, and",
+        "`title`, `model` and `effort`, with or without a first message. `PATCH /chats/{chat_id}`",
+        "merges metadata (RFC 7396): a key with null is removed, other keys stay.",
+        "`GET /chats?metadata[cwd]=/srv/a&metadata[run]=7` lists the chats that have all these",
+        "pairs. Such a page may be short, or empty, and yet not the last: see `next_cursor`.",
+        "",
+    ]
+
+
 def _events(union: Any) -> list[tuple[str, str]]:  # noqa: ANN401 - an annotated union
-    """Of each kind: the fields of its data."""
+    """Of each type: the fields of its data."""
     schema = TypeAdapter[Any](union).json_schema()
     known: dict[str, Any] = schema["$defs"]
     found: list[tuple[str, str]] = []

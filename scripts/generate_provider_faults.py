@@ -1,5 +1,5 @@
-"""Write docs/reference/provider-faults.md, and its rows for `holdfast prove`, from a run of every
-fault on every wire; or check them.
+"""Write docs/reference/provider-faults.md, and its rows for `holdfast lab prove`, from a run of
+every fault on every wire; or check them.
 
 python scripts/generate_provider_faults.py            write them
 python scripts/generate_provider_faults.py --check    exit 1 with a diff if they have drifted

@@ -26,6 +26,7 @@ _NAMES: Final[Mapping[str, str]] = {
     "__aenter__": "__enter__",
     "__aexit__": "__exit__",
 }
+_TYPE: Final = re.compile(r'"\w+(\[\w+\])?"')
 _HEAD: Final = "# Made of {} by scripts/generate_sync.py. Do not edit.\n"
 
 
@@ -52,7 +53,8 @@ def rewritten(source: str) -> str:
 
 def _renamed(token: tokenize.TokenInfo) -> str:
     if token.type == tokenize.STRING:  # maybe a type that is named before it is there
-        return re.sub(r'^"Async(\w+)"$', r'"\1"', token.string)
+        is_type = _TYPE.fullmatch(token.string) is not None
+        return re.sub(r"\bAsync(?=[A-Z])", "", token.string) if is_type else token.string
     return _NAMES.get(token.string, token.string.removeprefix("Async"))
 
 

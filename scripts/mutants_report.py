@@ -8,6 +8,7 @@ from typing import Final
 
 from holdfast_lab.chaos import noticed
 from scripts.gate.canaries import BROWSER, MODEL, PAGE, PROOF, SIMULATION
+from tests.architecture import test_contract as contract
 from tests.browser import mutants as browser
 from tests.integration.providers import test_mutants as providers
 from tests.integration.stream import test_mutants as streams
@@ -36,7 +37,7 @@ def suites() -> list[Suite]:
     return [
         Suite("model test", "tests/model", _plain(model.MUTANTS), _one(MODEL)),
         Suite("simulation", "tests/simulation", tuple(simulation.MUTANTS), SIMULATION),
-        Suite("proof", "holdfast prove", tuple(each.name for each in noticed.mutants()), PROOF),
+        Suite("proof", "holdfast lab prove", tuple(each.name for each in noticed.mutants()), PROOF),
         Suite("page", "ui/scripts/mutants.mjs", _of_page(), PAGE),
         Suite(
             "page in a browser",
@@ -53,6 +54,7 @@ def suites() -> list[Suite]:
             "tests/integration/providers",
             _plain(each.__name__ for each in providers.MUTANTS),
         ),
+        Suite("comparison of contracts", "tests/architecture", _plain(contract.MUTANTS)),
     ]
 
 

@@ -38,7 +38,7 @@ KILL_AFTER: Final = r"The tool answered: \S+ \S+ \S+ \S+"
 READY: Final = r"^  stop .*\n"
 COLUMNS: Final = 100
 CHANGING: Final = re.compile(
-    r"[0-9a-f]{8}-[0-9a-f-]{27}|\d{4}-\d\d-\d\dT[\d:+]+|(?<=127.0.0.1:)\d+|(?<=PostgreSQL )\d+"
+    r"chat_[0-9a-f]{32}|\d{4}-\d\d-\d\dT[\d:+]+|(?<=127.0.0.1:)\d+|(?<=PostgreSQL )\d+"
 )
 STYLE: Final = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 LIMIT_S: Final = 300.0
@@ -165,8 +165,8 @@ def check(before: str, after: str, stored: dict[str, Any]) -> None:
     seen, whole = (" ".join(text.split("\n", 1)[1].split()) for text in (before, after))
     if not whole.startswith(seen) or whole == seen:
         raise Failed(f"it does not go on from {seen!r}: {whole!r}")
-    parts = [part for message in stored["messages"][1:] for part in message["parts"]]
-    texts = [" ".join(part["text"].split()) for part in parts if part["kind"] == "text"]
+    parts = [part for message in stored["data"][1:] for part in message["parts"]]
+    texts = [" ".join(part["text"].split()) for part in parts if part["type"] == "text"]
     if len(texts) < 2 or any(whole.count(text) != 1 for text in texts):
         raise Failed(f"not every word once: {whole!r}, stored {texts}")
     if not whole.endswith(texts[-1]) or "· clock ✓" not in after:

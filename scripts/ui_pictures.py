@@ -15,6 +15,7 @@ from playwright.async_api import Browser, ViewportSize, expect
 
 from scripts.ui_stage import LEASES, LONG, SLOW, TESTS, Site, a_stage
 from tests.support.browser import PATIENCE_MS, Tab, chromium, open_tab
+from tests.support.built import page_with_gallery
 
 DESK: Final[ViewportSize] = {"width": 1200, "height": 760}
 PHONE: Final[ViewportSize] = {"width": 390, "height": 780}
@@ -48,13 +49,13 @@ async def chats(site: Site) -> str:
     await named(site, await admin.new_chat("A key that does not hold"), "A key that does not hold")
     shown = await admin.new_chat(LEASES)
     await named(site, shown, LEASES)
-    await admin.ask("PUT", f"chats/{shown}/pinned", {"pinned": True})
+    await admin.ask("PATCH", f"chats/{shown}", {"pinned": True})
     await admin.until(shown, "idle")
     return shown
 
 
 async def named(site: Site, chat_id: str, title: str) -> None:
-    await site.admin.ask("PUT", f"chats/{chat_id}/title", {"title": title})
+    await site.admin.ask("PATCH", f"chats/{chat_id}", {"title": title})
 
 
 async def pictures(browser: Browser, site: Site, look: Look, shown: str) -> None:
@@ -141,7 +142,7 @@ async def around(tab: Tab, look: Look) -> None:
 
 
 async def main(folder: Path) -> None:
-    async with a_stage() as site, chromium() as browser:
+    async with page_with_gallery(), a_stage() as site, chromium() as browser:
         shown = await chats(site)
         for name, theme, size in (
             ("light", "light", DESK),

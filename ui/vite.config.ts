@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import tailwindcss from "@tailwindcss/vite";
@@ -13,20 +14,24 @@ const PROJECT = fileURLToPath(new URL("../packages/holdfast/pyproject.toml", imp
 const PACKABLE = /\.(css|js|json|svg|txt|wasm)$/;
 const WORTH_PACKING = 1024;
 
-/** The server packs nothing while it serves: what is worth it is packed here, once. */
+/** Compresses once, at build time: the server compresses nothing while it serves. */
 function packed(): Plugin {
+  let folder = STATIC;
   return {
     name: "holdfast-packed",
     apply: "build",
+    configResolved: ({ root, build }) => {
+      folder = resolve(root, build.outDir);
+    },
     closeBundle() {
       const version = /^version = "(.+)"$/m.exec(readFileSync(PROJECT, "utf8"))?.[1];
-      writeFileSync(`${STATIC}/built.json`, JSON.stringify({ version }));
-      for (const name of readdirSync(STATIC, { recursive: true, encoding: "utf8" })) {
+      writeFileSync(`${folder}/built.json`, JSON.stringify({ version }));
+      for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
         if (!PACKABLE.test(name)) continue;
-        const content = readFileSync(`${STATIC}/${name}`);
+        const content = readFileSync(`${folder}/${name}`);
         if (content.length < WORTH_PACKING) continue;
-        writeFileSync(`${STATIC}/${name}.br`, brotliCompressSync(content));
-        writeFileSync(`${STATIC}/${name}.gz`, gzipSync(content, { level: 9 }));
+        writeFileSync(`${folder}/${name}.br`, brotliCompressSync(content));
+        writeFileSync(`${folder}/${name}.gz`, gzipSync(content, { level: 9 }));
       }
     },
   };
@@ -37,7 +42,12 @@ function packed(): Plugin {
 export default defineConfig({
   base: "./",
   plugins: [react(), tailwindcss(), packed()],
-  resolve: { alias: { "@": fileURLToPath(new URL("./src", import.meta.url)) } },
+  resolve: {
+    alias: {
+      "@": fileURLToPath(new URL("./src", import.meta.url)),
+      "@holdfast/client": fileURLToPath(new URL("./client/src/index.ts", import.meta.url)),
+    },
+  },
   html: { cspNonce: "HOLDFAST_NONCE" },
   build: {
     outDir: STATIC,
@@ -53,6 +63,6 @@ export default defineConfig({
     environment: "happy-dom",
     isolate: false, // one DOM for all files: to make one for each takes five times as long
     testTimeout: 30_000, // on a busy machine, too
-    include: ["src/**/*.test.{ts,tsx}"],
+    include: ["src/**/*.test.{ts,tsx}", "client/src/**/*.test.ts"],
   },
 });

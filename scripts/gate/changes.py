@@ -155,12 +155,15 @@ PROTECTED: Final = (
     ),
     Protected(
         session("browser-all", "-m", "not essential", "tests/browser", workers="2"),
-        ("ui/src/*", "ui/package-lock.json", "tests/browser/*"),
+        ("ui/src/*", "ui/client/src/*", "ui/package-lock.json", "tests/browser/*"),
     ),
-    Protected(run("ui-mutants", "_ui-mutants"), ("ui/src/log/*", "ui/scripts/mutants.mjs")),
+    Protected(
+        run("ui-mutants", "_ui-mutants"),
+        ("ui/client/src/*", "ui/src/engine/*", "ui/scripts/mutants.mjs"),
+    ),
     Protected(
         run("browser-mutants", "ui-mutants"),
-        ("ui/src/parts/transcript/*", "ui/src/fonts.css", "tests/browser/mutants.py"),
+        ("ui/src/features/transcript/*", "ui/src/fonts.css", "tests/browser/mutants.py"),
     ),
     Protected(
         slow("pages", "tests/docs"),
@@ -218,7 +221,7 @@ PROTECTED: Final = (
             *(f"{CLIENT}/*", f"{SRC}/api/streaming.py"),
             *(f"{SRC}/stream/{name}.py" for name in ("feed", "catch_up", "progress", "reorder")),
             *(f"{SRC}/stream/{name}.py" for name in ("opening", "retry", "snapshot_cache")),
-            "tests/integration/client/*",
+            *("ui/client/*", "tests/integration/client/*"),
         ),
     ),
     Protected(

@@ -87,10 +87,10 @@ def coverage(name: str, *arguments: str) -> Stage:
 
 
 def prove(name: str, *attacks: str) -> Stage:
-    """Some attacks of `holdfast prove --quick`, with the mutants that they must notice. They have
-    real deadlines, which a machine that stalls does not keep: hence the second try."""
+    """Some attacks of `holdfast lab prove --quick`, with the mutants that they must notice. They
+    have real deadlines, which a machine that stalls does not keep: hence the second try."""
     chosen = (word for attack in attacks for word in ("--only", attack))
-    command = (sys.executable, "-m", "holdfast", "prove", "--quick", *chosen)
+    command = (sys.executable, "-m", "holdfast", "lab", "prove", "--quick", *chosen)
     return Stage(name, Kind.TEST, command, alone=True, tried_again=True)
 
 

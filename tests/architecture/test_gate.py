@@ -55,7 +55,7 @@ def test_a_changed_file_adds_what_protects_it() -> None:
         return [stage.name for stage in added_stages(lambda _: changed)]
 
     assert names() == names("LICENSE") == []
-    assert names("ui/src/log/view.ts") == ["browser-all", "ui-mutants"]
+    assert names("ui/client/src/reducer.ts") == ["browser-all", "ui-mutants", "sdk"]
     assert "proof-streams" in names("packages/holdfast/src/holdfast/stream/feed.py")
     assert "proof-limits" in names("packages/holdfast/src/holdfast/domain/heads.py")
     assert names("docs/glossary.md") == ["docs-site"]
@@ -76,7 +76,7 @@ def test_stage_that_passed_by_itself_is_added_for_what_changed_since_then(tmp_pa
         keep_stages(file, "89abcde+", ["ui-mutants"])
 
     def changed(stage: str) -> list[str]:
-        return [] if stage in kept(file) else ["ui/src/log/view.ts"]
+        return [] if stage in kept(file) else ["ui/src/engine/chat-store.ts"]
 
     assert [stage.name for stage in added_stages(changed)] == ["browser-all"]
 
@@ -108,7 +108,7 @@ def test_every_nightly_test_has_a_row_in_the_table() -> None:
         for file in tracked("tests/**/test_*.py")
         if re.search(r"@pytest\.mark\.nightly|with_canary\(", (ROOT / file).read_text())
     ]
-    by_proof = "tests/fault/test_prove.py"  # the rows that run `holdfast prove`
+    by_proof = "tests/fault/test_prove.py"  # the rows that run `holdfast lab prove`
     named = {word for each in PROTECTED for word in each.stage.command if word.startswith("tests/")}
     assert by_proof in marked
     assert [

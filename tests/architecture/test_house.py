@@ -77,8 +77,8 @@ def test_the_tree_is_found(tree: Tree) -> None:
         ("changes/1.added.md", "Everyone can read it."),
         ("docs/how-to/serve.md", "```sh\nholdfast serve  # whoever asks\n```"),
         ("docs/reference/openapi.json", '{"description": "anyone"}'),
-        ("ui/src/words.ts", 'const url = "https://a"; // ours\nconst hint = "For everybody";'),
-        ("ui/src/app/chat.tsx", "<p>Somebody's message</p>"),
+        ("ui/src/i18n/en.ts", 'const url = "https://a"; // ours\nconst hint = "For everybody";'),
+        ("ui/src/app/routes/chat/chat.tsx", "<p>Somebody's message</p>"),
         (
             "packages/holdfast/src/holdfast/api/problems.py",
             'TITLE = f"Somebody was faster: {name}"',
@@ -101,8 +101,8 @@ def test_a_public_pronoun_is_found(path: str, text: str, tmp_path: Path) -> None
     [
         ("README.md", "The account `nobody` runs it. Each worker waits."),
         ("docs/adr/README.md", "Whoever commits first wins."),
-        ("ui/src/words.ts", '// for everybody\n/* nobody\n */ const hint = "For the owner";'),
-        ("ui/src/words.test.ts", 'it("tells somebody")'),
+        ("ui/src/i18n/en.ts", '// for everybody\n/* nobody\n */ const hint = "For the owner";'),
+        ("ui/src/i18n/en.test.ts", 'it("tells somebody")'),
         ("src/holdfast/cli/run.py", '"""For whoever runs it."""\nACCOUNT = "nobody"  # anyone'),
     ],
 )

@@ -82,7 +82,7 @@ async def until_answer(attached: asyncio.subprocess.Process, text: str) -> list[
     async with asyncio.timeout(PATIENCE_MS / 1000):
         async for line in attached.stdout:
             event = orjson.loads(line)
-            if event.get("event") != "message":
+            if event["type"] != "message.created":
                 continue
             seqs.append(event["data"]["seq"])
             parts = event["data"]["parts"]

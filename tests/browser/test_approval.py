@@ -12,10 +12,11 @@ from playwright.async_api import BrowserContext, Locator, expect
 from tests.support.browser import PATIENCE_MS, Site, Tab, a_site_of_its_own, open_tab
 from tests.support.browser_tools import with_tools
 from tests.support.numbered import messages_of
+from tests.support.web import uuid_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-RULES = {"rules": [{"tool": "clock", "verdict": "ask"}]}
+RULES = {"rules": [{"tool": "clock", "action": "ask"}]}
 CLOCK = '[[sim: call clock {} | then | say "so late"]]'
 QUESTION = '[[sim: call ask_person {"question": "Red or blue?"} | then | say "as you say"]]'
 
@@ -46,7 +47,7 @@ async def asked(tab: Tab) -> str:
 async def result_of(tab: Tab, chat_id: str) -> dict[str, Any]:
     await tab.site.admin.until(chat_id, "idle", within_s=60)
     messages = await messages_of(tab.site.admin, chat_id)
-    (result,) = [p for m in messages for p in m["parts"] if p["kind"] == "tool_result"]
+    (result,) = [p for m in messages for p in m["parts"] if p["type"] == "tool_result"]
     return result
 
 
@@ -66,7 +67,7 @@ async def test_nothing_runs_before_it_is_approved(tab: Tab) -> None:
     await approval(tab).get_by_role("button", name="Approve once").click()
     await assert_over(tab)
     result = await result_of(tab, chat_id)
-    assert (result["synthetic"], result["failed"]) == (None, False)
+    assert (result["synthetic_reason"], result["is_error"]) == (None, False)
 
 
 @pytest.mark.essential
@@ -104,16 +105,17 @@ async def test_a_decision_that_comes_too_late_is_refused_in_words(tab: Tab) -> N
 
     async def overtaken(route: Any) -> None:
         """Somebody else's word reaches the server while ours is on its way."""
-        word = {"call_id": call["call_id"], "digest": call["digest"], "verdict": "deny"}
-        assert (await tab.site.admin.post(f"chats/{chat_id}/decisions", word)).status == 202
+        decision = {"call_id": call["call_id"], "digest": call["digest"], "decision": "deny"}
+        word = {"decisions": [decision]}
+        assert (await tab.site.admin.post(f"chats/{chat_id}/tool-decisions", word)).status == 202
         await route.continue_()
 
     await tab.watch()
-    await tab.page.route("**/decisions", overtaken)
+    await tab.page.route("**/tool-decisions", overtaken)
     await approval(tab).get_by_role("button", name="Approve once").click()
     await assert_over(tab)
     result = await result_of(tab, chat_id)
-    assert result["failed"] or result["synthetic"] is not None, "the first word counts"
+    assert result["is_error"] or result["synthetic_reason"] is not None, "the first word counts"
 
 
 @pytest.mark.ui_item(9)
@@ -121,11 +123,11 @@ async def test_what_nobody_decides_expires(tab: Tab) -> None:
     chat_id = await asked(tab)
     connection = await asyncpg.connect(tab.site.replicas.database_url)
     await connection.execute(
-        "update chats set awaiting_until = clock_timestamp() where id = $1", chat_id
+        "update chats set awaiting_until = clock_timestamp() where id = $1", uuid_of(chat_id)
     )
     await connection.close()
     result = await result_of(tab, chat_id)
-    assert result["synthetic"] == "expired"
+    assert result["synthetic_reason"] == "expired"
     await assert_over(tab)
     await expect(tab.page.locator("[data-key='m2.0']")).to_contain_text("no answer came in time")
 

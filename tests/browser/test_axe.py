@@ -19,14 +19,14 @@ from tests.support.replica import Replicas
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.ui_item(17)]
 
-RULES = {"rules": [{"tool": "clock", "verdict": "ask"}]}
+RULES = {"rules": [{"tool": "clock", "action": "ask"}]}
 RICH = (
     '[[sim: think "Let me see." | say "## Plan\\n\\nSee `tenure.py` and [a page](https://a.example)'
     "\\n\\n1. One\\n2. Two\\n\\n```python\\nprint(1)  # late\\n```\\n\\n"
     "| a | b |\\n| - | - |\\n| 1 | 2 |"
     '\\n\\n- [x] done\\n\\n> quoted\\n\\n![kelp](https://pictures.example/k.png)"]]'
 )
-NOWHERE = "/chats/01890000-0000-7000-8000-000000000000"
+NOWHERE = "/chats/chat_01890000000070008000000000000000"
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ async def stood(template: str) -> AsyncGenerator[tuple[Site, States]]:
         for chat_id, status in ((said, "idle"), (asks, "awaiting"), (failed, "failed")):
             await admin.until(chat_id, status)
             title = {"title": f"A chat that is {status}, under a name that is rather long"}
-            await admin.ask("PUT", f"chats/{chat_id}/title", title)
+            await admin.ask("PATCH", f"chats/{chat_id}", title)
         await admin.until(archived, "idle")
         await admin.post(f"chats/{archived}/archive")
         yield site, States(said, asks, failed, archived)
@@ -131,9 +131,19 @@ async def around(look: Look) -> None:
     await look.at("sign in, refused")
     await tab.enter()
     await look.at("new chat")
-    await tab.go("/settings")
+    await tab.go("/settings/models")
     await page.get_by_role("cell", name="sim").wait_for()
     await look.at("settings")
+    await tab.go("/settings/api-keys")
+    await page.get_by_label("Key name").fill("a program")
+    await page.get_by_role("button", name="Create key").click()
+    await page.get_by_role("button", name="Revoke a program").first.click()
+    await page.get_by_role("alertdialog").wait_for()
+    await look.at("revoking a key")
+    for section in ("users", "organization", "audit-log"):
+        await tab.go(f"/settings/{section}")
+        await page.get_by_role("main").get_by_role("heading", level=2).first.wait_for()
+        await look.at(f"settings, {section}")
     await tab.go("/no/such/page")
     await page.get_by_text("Page not found").wait_for()
     await look.at("no such page")
@@ -234,7 +244,7 @@ async def test_a_screen_reader_is_told_of_a_turn_and_never_of_its_words(
     await expect(page.get_by_role("status").first).to_contain_text("Finished")
     assert await page.evaluate("() => told") == [
         "status: Agent started",
-        "alert: Needs your input: Wants to use clock, needs your input",
+        "alert: Needs your input: Wants to check the time, needs your input",
         "status: Finished, 1 step. It is late, said the clock.",
     ]
     assert await page.get_by_role("log").get_attribute("aria-live") == "off"

@@ -104,5 +104,5 @@ async def test_a_message_is_one_request_and_the_list_is_not_asked_for_again(stag
     asked = await budget.requests_of_a_message(stage)
     assert asked.count("POST chats/messages") == 1, asked
     # What was on the screen for a second is told to have been read; nothing else is asked for.
-    assert set(asked) <= {"POST chats/messages", "PUT chats/read"}, asked
+    assert set(asked) <= {"POST chats/messages", "PUT chats/read-marker"}, asked
     stage.tab.content()

@@ -29,7 +29,7 @@ from tests.support.recording_worker import recording_worker
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-STREAM = re.compile(r"/chats/[0-9a-f-]{36}/stream$")
+STREAM = re.compile(r"/chats/chat_[0-9a-f]{32}/events$")
 LATE_S = 2.0
 """From here on a reader is told that the connection is away."""
 BAR_S = 10.0
@@ -127,7 +127,7 @@ async def test_five_cuts_by_five_means_lose_and_double_nothing_and_are_no_error(
         async def abort(route: Route) -> None:
             await route.abort("connectionreset")
 
-        await tab.page.route("**/stream", abort, times=2)
+        await tab.page.route("**/chats/*/events", abort, times=2)
         wire.cut()
 
     async def refused() -> None:
@@ -139,7 +139,7 @@ async def test_five_cuts_by_five_means_lose_and_double_nothing_and_are_no_error(
         async def fail(route: Route) -> None:
             await route.fulfill(status=503, body="no")
 
-        await tab.page.route("**/stream", fail, times=1)
+        await tab.page.route("**/chats/*/events", fail, times=1)
         wire.cut()
 
     async def reset() -> None:
@@ -221,11 +221,11 @@ async def the_quiet_line_unfolds(tab: Tab, kept: dict[str, Any]) -> None:
     """Between the words of the lost worker and those of its successor."""
     takeover = kept["takeover"]
     assert (takeover["lost_workers"], takeover["kept"], takeover["calls"]) == (1, True, [])
-    assert takeover["after_s"] > 0
+    assert takeover["after_seconds"] > 0
     item = tab.page.locator("[data-key='m2.lost.0']")
     line = item.get_by_role("button", expanded=False)
     await expect(line).to_have_text(
-        f"worker lost, continued after {takeover['after_s']} s, nothing repeated"
+        f"worker lost, continued after {takeover['after_seconds']} s, nothing repeated"
     )
     assert await tab.page.locator("[data-key='m2.0'] ~ [data-key='m2.lost.0']").count() == 1
     await line.click()

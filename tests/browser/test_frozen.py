@@ -64,7 +64,7 @@ async def said_by_now(tab: Tab, chat_id: str, words: int) -> str:
     text = ""
     async with asyncio.timeout(PATIENCE_MS / 1000), tab.site.admin.stream(chat_id) as events:
         async for event in events:
-            if event.get("event") == "part":
+            if event["type"] == "preview.delta":
                 text += "".join(delta.get("text", "") for delta in event["data"]["deltas"])
             if len(text.split()) > words:
                 break

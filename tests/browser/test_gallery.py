@@ -1,18 +1,21 @@
-"""Every state of every part: nothing is cut off, nothing overlaps, and axe finds nothing serious.
+"""Every state of every component: nothing is cut off, nothing overlaps, axe finds nothing grave.
 
 Not by comparing pictures: another Chromium draws letters otherwise, and a picture fails without
 a fault. What a picture would show is asked for instead: is anything outside the window, is any text
 clipped, does anything lie upon something else.
 """
 
+from collections.abc import AsyncGenerator
 from itertools import product
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from playwright.async_api import Browser
 
 from tests.support.axe import cut_off, grave_of
-from tests.support.browser import Site, open_tab
+from tests.support.browser import Site, a_site_of_its_own, open_tab
+from tests.support.built import page_with_gallery
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.ui_item(18)]
 
@@ -28,8 +31,8 @@ LOOKS = [
         (("light", "comfortable"), ("dark", "comfortable"), ("light", "compact")),
     )
 ]
-GROUPS = 5
-STATES_MIN = 40
+GROUPS = 6
+STATES_MIN = 47
 
 OVERLAPS = """() => {
   const found = [];
@@ -43,6 +46,12 @@ OVERLAPS = """() => {
   }
   return found;
 }"""
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def site(template: str) -> AsyncGenerator[Site]:
+    async with page_with_gallery(), a_site_of_its_own(template) as site:
+        yield site
 
 
 @pytest.mark.parametrize(("theme", "density", "width"), LOOKS)

@@ -58,7 +58,7 @@ CORPUS = (
 LOOK_UP: dict[str, Any] = {
     "name": "look_up",
     "description": "Looks up.",
-    "schema": {"type": "object"},
+    "input_schema": {"type": "object"},
 }
 
 WATCH = """
@@ -154,7 +154,7 @@ async def test_nothing_of_what_is_half_said_runs_or_loads(watched: Tab) -> None:
 async def test_nothing_of_what_a_person_writes_runs_or_loads(watched: Tab, site: Site) -> None:
     tab = watched
     chat_id = await site.admin.new_chat("\n\n".join(CORPUS[:-1]))
-    await site.admin.ask("PUT", f"chats/{chat_id}/title", {"title": f"<img src={EVIL}/t>\u202e"})
+    await site.admin.ask("PATCH", f"chats/{chat_id}", {"title": f"<img src={EVIL}/t>\u202e"})
     await tab.go(f"/chats/{chat_id}")
     await expect(tab.page.get_by_role("log")).to_contain_text("auto")
     more = tab.page.get_by_role("button", name="Show all")
@@ -186,7 +186,7 @@ async def test_what_cannot_be_seen_in_an_argument_is_shown_and_a_result_is_text(
     call_id = chat["action_required"]["calls"][0]["call_id"]
     output = "\n\n".join(CORPUS[:-1])
     given = {"results": [{"call_id": call_id, "output": output}]}
-    assert (await site.admin.post(f"chats/{chat_id}/results", given)).status == 202
+    assert (await site.admin.post(f"chats/{chat_id}/tool-results", given)).status == 202
     await tab.settled()
     await page.locator(".tool-card [aria-expanded=false]").click()
     await expect(page.locator(".tool-card")).to_contain_text("<script>")

@@ -16,7 +16,7 @@ from tests.support.web import ADMIN_EMAIL
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.ui_item(16)]
 
-RULES = {"rules": [{"tool": "clock", "verdict": "ask"}]}
+RULES = {"rules": [{"tool": "clock", "action": "ask"}]}
 CALL = '[[sim: call clock {} | then | say "It is late."]]'
 STEPS_MAX = 40
 

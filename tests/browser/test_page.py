@@ -17,7 +17,7 @@ def in_list(tab: Tab, title: str) -> Locator:
 @pytest.mark.essential
 async def test_who_signs_in_is_where_they_wanted_to_go(context: BrowserContext, site: Site) -> None:
     tab = await open_tab(context, site)
-    await tab.go("/settings")
+    await tab.go("/settings/api-keys")
     page = tab.page
     await page.get_by_label("E-mail").fill(ADMIN_EMAIL)
     await page.get_by_label("Password").fill("not the password")
@@ -26,17 +26,73 @@ async def test_who_signs_in_is_where_they_wanted_to_go(context: BrowserContext, 
     await page.get_by_label("Password").fill(PASSWORD)
     await page.get_by_role("button", name="Sign in").click()
     await expect(page.get_by_role("heading", name="Settings", level=1)).to_be_visible()
-    await expect(page.get_by_role("cell", name="sim")).to_be_visible()
-    await expect(page.get_by_role("cell", name=ADMIN_EMAIL)).to_be_visible()
+    assert await page.evaluate("() => document.documentElement.scrollHeight <= innerHeight")
 
     await page.get_by_label("Key name").fill("a program")
     await page.get_by_role("button", name="Create key").click()
     secret = await page.get_by_role("status").locator("code").inner_text()
     assert (await site.admin.as_(secret).get("me")).json["user"]["email"] == ADMIN_EMAIL
 
+    sections = page.get_by_role("navigation", name="Sections of the settings")
+    await sections.get_by_role("link", name="Models").click()
+    await expect(page.get_by_role("cell", name="sim")).to_be_visible()
+    await sections.get_by_role("link", name="Users").click()
+    await expect(page.get_by_role("cell", name=ADMIN_EMAIL)).to_be_visible()
+    await page.go_back()
+    await expect(page.get_by_role("cell", name="sim")).to_be_visible()
+
     await page.get_by_role("button", name="Ada").click()
     await page.get_by_role("menuitem", name="Sign out").click()
     await expect(page.get_by_role("button", name="Sign in")).to_be_visible()
+    tab.content()
+
+
+async def test_revoking_a_key_asks_first(tab: Tab) -> None:
+    page = tab.page
+    made = await tab.site.admin.post("api-keys", {"name": "old program", "scopes": ["read"]})
+    await tab.go("/settings/api-keys")
+    await page.get_by_role("button", name="Revoke old program").click()
+    asked = page.get_by_role("alertdialog", name="Revoke the API key “old program”?")
+    await expect(asked.get_by_role("button", name="Cancel")).to_be_focused()
+    await asked.get_by_role("button", name="Cancel").click()
+    revoke = page.get_by_role("button", name="Revoke old program")
+    await expect(revoke).to_be_focused()
+    assert (await tab.site.admin.as_(made.json["secret"]).get("me")).status == 200
+    await revoke.click()
+    await asked.get_by_role("button", name="Revoke").click()
+    await expect(revoke).to_have_count(0)
+    assert (await tab.site.admin.as_(made.json["secret"]).get("me")).status == 401
+    tab.content()
+
+
+async def test_users_are_searched_and_paged_by_the_server(tab: Tab) -> None:
+    page = tab.page
+    for number in range(60):
+        body = {"name": f"User {number:02}", "email": f"u{number:02}@acme.example"}
+        assert (await tab.site.admin.post("users", body)).status == 201
+    await tab.go("/settings/users")
+    table = page.get_by_role("region", name="Users").get_by_role("table")
+    await expect(table.get_by_role("row")).to_have_count(51)
+    await page.get_by_role("button", name="Next page").click()
+    await expect(table.get_by_role("cell", name="User 59", exact=True)).to_be_visible()
+    await page.reload()
+    await expect(table.get_by_role("cell", name="User 59", exact=True)).to_be_visible()
+    await page.go_back()
+    await expect(table.get_by_role("row")).to_have_count(51)
+    await page.get_by_label("Find users").fill("u57 acme")
+    await expect(table.get_by_role("row")).to_have_count(2)
+    await expect(page.get_by_label("Find users")).to_be_focused()
+    await page.wait_for_url("**/settings/users?q=u57+acme")
+    tab.content()
+
+
+async def test_an_address_that_does_not_exist_leads_back_to_the_chats(tab: Tab) -> None:
+    page = tab.page
+    for path in ("/settings/no-such-section", "/no/such/page"):
+        await tab.go(path)
+        await expect(page.get_by_text("Page not found")).to_be_visible()
+        await page.get_by_role("link", name="Back to chats").click()
+        await expect(page.locator("[data-composer]")).to_be_visible()
     tab.content()
 
 
@@ -57,7 +113,7 @@ async def test_the_list_is_found_renamed_pinned_and_archived_in(tab: Tab) -> Non
     await tab.new_chat('[[sim: say "done"]]')
     await tab.settled()
     page = tab.page
-    await page.get_by_title("Rename this chat").click()
+    await page.locator("h1 button").click()
     field = page.get_by_role("main").get_by_label("Rename this chat")
     await field.fill("Kelp forests")
     await field.press("Enter")
@@ -90,6 +146,6 @@ async def test_everything_has_a_name_in_the_palette(tab: Tab) -> None:
 
 
 async def test_a_chat_that_is_not_there_says_so(tab: Tab) -> None:
-    await tab.go("/chats/01890000-0000-7000-8000-000000000000")
+    await tab.go("/chats/chat_01890000000070008000000000000000")
     await expect(tab.page.get_by_text("Chat not found")).to_be_visible()
     tab.content()

@@ -25,7 +25,7 @@ SEND = """([chat, path, body]) => fetch(`/api/v1/chats/${chat}/${path}`, {
 async def bob_id(site: Site) -> str:
     made = await site.admin.post("users", {"name": "Bob", "email": BOB, "password": PASSWORD})
     assert made.status == 201, made.raw
-    return made.json["user_id"]
+    return made.json["id"]
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -70,10 +70,26 @@ async def test_who_may_only_read_sees_it_said_and_has_nothing_to_send_with(
     bob.content()
 
 
+async def test_a_member_may_not_open_the_sections_of_administrators(bob: Tab) -> None:
+    page = bob.page
+    await bob.go("/settings/users")
+    await expect(page.get_by_text("Only administrators can open this page")).to_be_visible()
+    assert await page.get_by_role("table").count() == 0
+    await bob.go("/settings")
+    await expect(page.get_by_role("link", name="API keys")).to_be_visible()
+    await expect(page.get_by_role("link", name="Users")).to_have_count(0)
+    await expect(page).to_have_url(re.compile("/settings/appearance$"))
+    bob.content()
+
+
 async def test_who_reads_along_sees_a_turn_and_what_is_asked_in_it_but_cannot_decide(
     bob: Tab, site: Site, bob_id: str
 ) -> None:
-    tool: dict[str, Any] = {"name": "look_up", "description": "", "schema": {"type": "object"}}
+    tool: dict[str, Any] = {
+        "name": "look_up",
+        "description": "",
+        "input_schema": {"type": "object"},
+    }
     text = '[[sim: call look_up {"word": "kelp"} | then | say "so"]]'
     begun = await site.admin.post("chats", {"tools": [tool], "message": {"text": text}})
     chat_id = begun.json["chat_id"]
@@ -109,7 +125,7 @@ async def test_the_address_of_a_strangers_chat_tells_no_more_than_one_that_never
 ) -> None:
     chat_id = await site.admin.new_chat('[[sim: say "Secret."]]')
     seen: list[str] = []
-    for path in (f"/chats/{chat_id}", "/chats/01890000-0000-7000-8000-000000000000"):
+    for path in (f"/chats/{chat_id}", "/chats/chat_01890000000070008000000000000000"):
         await bob.go(path)
         await expect(bob.page.get_by_text(AWAY)).to_be_visible(timeout=PATIENCE_MS)
         seen.append(await bob.page.get_by_role("main").inner_text())

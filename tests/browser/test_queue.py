@@ -48,13 +48,20 @@ async def said(tab: Tab, chat_id: str) -> list[str]:
 async def busy(tab: Tab, *queued: str) -> str:
     """A chat that is busy for long, with these in its queue."""
     chat_id = await tab.new_chat(SLOW)
-    # Of an answer that is stopped before its first word nothing is kept: whoever speaks next would
-    # have the model answer both, and be busy for as long again.
+    # An answer that is stopped before its first word is not kept. The model would answer both
+    # messages in the next turn, and the chat would be busy for as long again.
     await expect(tab.page.get_by_role("log")).to_contain_text("Writing", timeout=PATIENCE_MS)
     for text in queued:
-        await tab.say(text)
-        await expect(queue_of(tab)).to_contain_text(text)
+        await queue_up(tab, text)
     return chat_id
+
+
+async def queue_up(tab: Tab, text: str) -> None:
+    """Send a message while the agent is busy, and wait until the server has it in the queue."""
+    await tab.say(text)
+    await expect(queue_of(tab)).to_contain_text(text)
+    # The page shows the message before the server has it, and an interrupt could overtake it.
+    await expect(queue_of(tab)).not_to_contain_text("Sending")
 
 
 async def stop(tab: Tab, chat_id: str) -> None:
@@ -91,7 +98,7 @@ async def test_send_now_ends_the_turn_and_says_that_message_next(tab: Tab) -> No
     await tab.site.admin.until(chat_id, "idle", within_s=60)
     assert await said(tab, chat_id) == [SLOW, '[[sim: say "two"]]', '[[sim: say "one"]]']
     first = (await messages_of(tab.site.admin, chat_id))[1]
-    assert first["ending"] == "interrupted"
+    assert first["finish_reason"] == "interrupted"
     await tab.settled()
     await expect(queue_of(tab)).to_have_count(0)
 
@@ -109,7 +116,7 @@ async def test_an_edit_that_comes_when_the_message_was_just_sent_takes_nothing(t
         await go_on.wait()
         await route.continue_()
 
-    await tab.page.route("**/take", hold)
+    await tab.page.route("**/queue/*", hold)
     await composer(tab).fill("a draft")
     await queue_of(tab).get_by_role("button", name="Edit:").click()
     await asyncio.wait_for(asked.wait(), PATIENCE_MS / 1000)

@@ -68,8 +68,9 @@ async def deadline(tab: Tab, chat_id: str) -> float:
     """Until when the server waits, as it tells another reader."""
     async with asyncio.timeout(PATIENCE_MS / 1000), tab.site.admin.stream(chat_id) as events:
         async for event in events:
-            if event.get("event") == "retry":
-                return datetime.fromisoformat(event["data"]["until"]).timestamp()
+            retry = event["data"]["retry"] if event["type"] == "chat.state" else None
+            if retry is not None:
+                return datetime.fromisoformat(retry["next_attempt_at"]).timestamp()
     raise AssertionError("no retry was told")
 
 

@@ -123,7 +123,7 @@ async def test_older_messages_that_come_above_move_nothing(tab: Tab, long_chat: 
     def hold(route: Route) -> None:
         asked.set_result(route)
 
-    await page.route("**/messages?before=*", hold, times=1)
+    await page.route("**/messages?before_seq=*", hold, times=1)
     await page.get_by_role("log").focus()
     await page.keyboard.press("Home")
     async with asyncio.timeout(PATIENCE_MS / 1000):

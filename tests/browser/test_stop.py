@@ -44,7 +44,7 @@ async def assert_stopped(tab: Tab, chat_id: str, said: Locator) -> None:
     await tab.settled()
     messages = await messages_of(tab.site.admin, chat_id)
     assert chat["last_seq"] == messages[-1]["seq"]
-    assert messages[-1]["ending"] == "interrupted"
+    assert messages[-1]["finish_reason"] == "interrupted"
     kept = messages[-1]["parts"][-1]["text"].split()
     assert 20 <= len(kept) < WORDS
     assert (await said.inner_text()).split() == kept
@@ -67,7 +67,7 @@ async def test_a_turn_is_stopped_and_goes_on_when_asked_to(tab: Tab) -> None:
     chat = await tab.site.admin.until(chat_id, "idle")
     messages = await messages_of(tab.site.admin, chat_id)
     assert [each["role"] for each in messages] == ["user", "assistant", "user", "assistant"]
-    assert (messages[-1]["ending"], chat["last_seq"]) == ("complete", 4)
+    assert (messages[-1]["finish_reason"], chat["last_seq"]) == ("stop", 4)
     await expect(go_on).to_have_count(0)
     await expect(tab.page.get_by_text(DIVIDER)).to_have_count(1)
 
@@ -108,9 +108,9 @@ async def test_a_tool_that_runs_is_stopped(tab: Tab) -> None:
         part
         for message in await messages_of(tab.site.admin, chat_id)
         for part in message["parts"]
-        if part["kind"] == "tool_result"
+        if part["type"] == "tool_result"
     ]
-    assert [each["synthetic"] for each in results] == ["interrupted"]
+    assert [each["synthetic_reason"] for each in results] == ["interrupted"]
 
 
 @requirement("F06")

@@ -42,6 +42,7 @@ from holdfast.domain.ids import (
 )
 from holdfast.domain.messages import Ending, Role
 from holdfast.domain.parts import Need, Text, ToolResult
+from holdfast.domain.public_ids import CHAT_ID
 from holdfast.ports.history import HistoryPage
 from holdfast.ports.store import LoadQuery
 from tests.requirements import requirement
@@ -254,7 +255,8 @@ async def test_a_repeated_request_gets_the_first_answer(world: World) -> None:
     assert again.chat.version == 4
     with pytest.raises(KeyReused):
         await world.do(chat.chat_id, SendMessage(user("something else")), key="k1")
-    assert [q.head for q in (await world.load(chat.chat_id)).queue] == [user("once"), user("other")]
+    heads = [q.head for q in (await world.load(chat.chat_id)).queue]
+    assert heads == [user("once", client_key="k1"), user("other")]
 
 
 async def test_a_chat_is_created_once_per_key(world: World) -> None:
@@ -368,7 +370,7 @@ async def test_strangers_find_nothing(world: World) -> None:
     ):
         with pytest.raises(ChatNotFound) as known:
             await world.ledger.transact(chat.chat_id, ChangeRequest((Interrupt(),), by=stranger))
-        assert str(known.value) == f"chat {chat.chat_id} not found"
+        assert str(known.value) == f"Chat {CHAT_ID.encode(chat.chat_id)} was not found."
 
 
 async def test_hints_follow_commits_and_only_commits(world: World) -> None:

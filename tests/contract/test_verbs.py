@@ -28,7 +28,7 @@ async def test_the_queue_is_the_users_to_change(world: World) -> None:
         await send(world.ledger, ACTOR, chat.chat_id, user(text))
     moved = await queue.move(world.ledger, ACTOR, chat.chat_id, QueuedId(3), before=QueuedId(1))
     assert [q.queued_id for q in moved.chat.queue] == [3, 1, 2]
-    await queue.delete(world.ledger, ACTOR, chat.chat_id, QueuedId(1))
+    await queue.take(world.ledger, world.history, ACTOR, chat.chat_id, QueuedId(1))
     keyed = keyed_by("take", "2")
     taken = await queue.take(
         world.ledger, world.history, ACTOR, chat.chat_id, QueuedId(2), keyed=keyed
@@ -84,8 +84,8 @@ async def test_answering_what_a_turn_waits_for(world: World) -> None:
         chat, CommitStep((asks("c1", needs=Need.APPROVAL),)), Await(Need.APPROVAL, (C1,))
     )
     assert asked.chat.worker_id is None
-    approved = await answer.decide_call(
-        world.ledger, ACTOR, chat.chat_id, Decide(C1, "approve", digest_for(C1))
+    approved = await answer.decide_calls(
+        world.ledger, ACTOR, chat.chat_id, (Decide(C1, "approve", digest_for(C1)),)
     )
     assert approved.chat.status is Status.RUNNING
 

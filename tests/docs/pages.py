@@ -41,8 +41,8 @@ SKIPPED: Final[Mapping[str, str]] = {
 """How a block begins → why it is not run here."""
 PAGE_S: Final = 900
 _BLOCK: Final = re.compile(r"^( *)```sh\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
-_SERVER: Final = re.compile(r"^([A-Z_]+=\S+ )*holdfast (dev|serve|worker|simulate)\b")
-_COMMAND: Final = re.compile(r"\bholdfast ([a-z][a-z-]+(?: create-first)?)")
+_SERVER: Final = re.compile(r"^([A-Z_]+=\S+ )*holdfast (dev|serve|worker|lab simulate)\b")
+_COMMAND: Final = re.compile(r"\bholdfast ([a-z][a-z-]+(?: [a-z][a-z-]+)?)")
 _SHELL: Final = r"""
 set -euo pipefail -m
 servers=()

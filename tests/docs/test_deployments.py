@@ -87,8 +87,10 @@ def test_every_setting_in_them_is_one_of_ours() -> None:
 def test_every_command_in_them_is_one_of_ours() -> None:
     ran = [each["command"][0] for each in compose()["services"].values() if "command" in each]
     ran += [container["args"][0] for _, container in containers()]
-    assert sorted(set(ran)) == ["migrate", "serve", "worker"]
+    assert sorted(set(ran)) == ["db", "serve", "worker"]
     assert set(ran) <= COMMANDS
+    assert compose()["services"]["migrate"]["command"] == ["db", "migrate"]
+    assert [c["args"] for _, c in containers() if c["name"] == "migrate"] == [["db", "migrate"]]
     image = (ROOT / "Dockerfile").read_text()
     assert 'ENTRYPOINT ["holdfast"]' in image
     assert 'CMD ["serve"]' in image

@@ -23,7 +23,7 @@ from tests.support.web import Cell, Client, a_cell
 
 NGINX = shutil.which("nginx") or "/usr/sbin/nginx"
 BUFFERED = "proxy_buffering on; proxy_ignore_headers X-Accel-Buffering;"
-SLOWLY = f'[[sim: say "{" ".join(f"word{number}" for number in range(100))}" | rate=20]]'
+SLOWLY = f'[[sim: say "{" ".join(f"word{number}" for number in range(40))}" | rate=8]]'
 WAIT_S = 60
 ENOUGH = 3
 
@@ -130,7 +130,7 @@ async def parts_seen_before_the_end(cell: Cell, client: Client) -> int:
         nonlocal seen
         async with client.stream(chat_id) as events:
             async for event in events:
-                seen += event["event"] == "part"
+                seen += event["type"] == "preview.delta"
 
     async with asyncio.TaskGroup() as tasks:
         watching = tasks.create_task(watch())
@@ -156,11 +156,11 @@ async def test_a_websocket_is_let_through_and_metrics_are_not(cell: Cell) -> Non
     async with behind_nginx(cell) as client:
         chat_id = await client.new_chat('[[sim: say "hello"]]')
         await client.until(chat_id, "idle", within_s=WAIT_S)
-        path = f"{client.url}/api/v1/chats/{chat_id}/socket"
+        path = f"{client.url}/api/v1/chats/{chat_id}/events"
         async with client.http.ws_connect(path, headers=client.headers) as socket:
             async with asyncio.timeout(WAIT_S):
-                kinds = [(await socket.receive_json())["event"] for _ in range(3)]
-        assert "message" in kinds
+                kinds = [(await socket.receive_json())["type"] for _ in range(3)]
+        assert "message.created" in kinds
         assert (await client.get("/metrics")).status == 404
         assert (await cell.admin.get("/metrics")).status == 200
 

@@ -10,10 +10,10 @@ from scripts import transcript
 
 LIMIT_S = 900
 STORED = {
-    "messages": [
-        {"parts": [{"kind": "text", "text": "question"}]},
-        {"parts": [{"kind": "text", "text": "Let me see."}, {"kind": "tool_call"}]},
-        {"parts": [{"kind": "text", "text": "The tool answered: now. And so on."}]},
+    "data": [
+        {"parts": [{"type": "text", "text": "question"}]},
+        {"parts": [{"type": "text", "text": "Let me see."}, {"type": "tool_call"}]},
+        {"parts": [{"type": "text", "text": "The tool answered: now. And so on."}]},
     ]
 }
 BEFORE = "chat 1\nLet me see.\n· clock ✓ → now\n\nThe tool answered: now."

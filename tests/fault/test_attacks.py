@@ -1,4 +1,4 @@
-"""Three attacks of `holdfast prove`, five times each, and a canary: the chaos of every change.
+"""Three attacks of `holdfast lab prove`, five times each, and a canary: the chaos of every change.
 
 The seed of the run chooses where they strike. Every attack, in greater numbers and with the times
 that are promised, is in `test_prove.py`, which the nightly run makes.
@@ -17,7 +17,7 @@ STRIKES = 5
 STRUCK_MIN = 3
 """Some boundaries lie beyond the end of their turn."""
 PATIENCE = 10.0
-"""A neighbour may keep both cores busy; `holdfast prove` holds the times to their promise."""
+"""A neighbour may keep both cores busy; `holdfast lab prove` holds the times to their promise."""
 
 
 def say(said: str) -> None:

@@ -1,4 +1,4 @@
-"""`holdfast prove --quick`, as an operator would run it: every attack, every protection removed."""
+"""`holdfast lab prove --quick`, as an operator runs it: every attack, every protection removed."""
 
 import asyncio
 import os
@@ -34,7 +34,7 @@ told in the summary of the tests; everything else is tried everywhere."""
 @pytest.mark.timeout(1_200)
 async def test_the_quick_proof_holds(tmp_path: Path) -> None:
     file = tmp_path / "proof.json"
-    command = (sys.executable, "-m", "holdfast", "prove", "--quick")
+    command = (sys.executable, "-m", "holdfast", "lab", "prove", "--quick")
     process = await asyncio.create_subprocess_exec(
         *command, "--seed", SEED, "--json", str(file), stdin=asyncio.subprocess.DEVNULL
     )

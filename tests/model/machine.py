@@ -7,7 +7,6 @@ So `takeover` lapses a lease, lets another worker go on, and leaves the first on
 import asyncio
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import wraps
 from typing import Any, ClassVar
 
@@ -26,12 +25,12 @@ from holdfast.domain.errors import (
     KeyReused,
     Unavailable,
 )
-from holdfast.domain.ids import CallId, ChatId, QueuedId, Seq, Version, WorkerId
+from holdfast.domain.ids import CallId, ChatId, ClientKey, QueuedId, Seq, Version, WorkerId
 from holdfast.domain.messages import Message, Role
-from holdfast.domain.outcome import Answer
-from holdfast.domain.parts import Text, ToolResult
+from holdfast.domain.parts import ToolResult
 from tests.model.faults import Fault, FaultyStore
 from tests.model.runner import REPLIES, Runner
+from tests.model.sent import Asked, Sent
 from tests.support.builders import digest_for, error, result, user
 from tests.support.dispatch import dispatch_on
 from tests.support.world import ACTOR, World, keyed_by
@@ -45,26 +44,6 @@ SMALL = st.integers(0, 20)
 WINDOW_TOKENS = 1  # of the model that reads results: they may have few bytes
 OUTPUT_BYTES_MAX = bytes_max(WINDOW_TOKENS)
 TOO_LONG = "x" * (OUTPUT_BYTES_MAX + 1)
-
-
-@dataclass
-class Sent:
-    """A message that a client sent under a key, and what the client knows of its fate."""
-
-    chat_id: ChatId
-    command: c.SendMessage
-    key: str
-    known: str = "unknown"  # or "accepted", or "refused"
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A command other than a send that was accepted under a key, and what its client was told."""
-
-    chat_id: ChatId
-    command: c.Command
-    key: str
-    answer: Answer
 
 
 def in_loop(method: Rule) -> Callable[..., None]:
@@ -149,8 +128,7 @@ class ChatMachine(RuleBasedStateMachine):
             return
         finally:
             self.store.next_fault = "none"
-        sent.known = "accepted"
-        assert commit.answer.seq or commit.answer.queued_id
+        sent.accepted(commit.answer)
 
     @rule(index=CHATS, seq=st.integers(1, 12))
     @in_loop
@@ -173,8 +151,13 @@ class ChatMachine(RuleBasedStateMachine):
         page = await self.world.history.page(chat.chat_id, limit=500, as_of=version)
         wanted = [m.body.parts for m in page.messages]
         if await self.command(chat.chat_id, c.Restore(version)):
-            now = [m.body.parts for m in await self.history(chat.chat_id)]
+            restored = await self.history(chat.chat_id)
+            now = [m.body.parts for m in restored]
             assert now[: len(wanted)] == wanted, "a restore brings the old history back"
+            began = [m.seq for m in restored if m.body.role is Role.USER]
+            for m in restored:
+                turn_seq = max((seq for seq in began if seq <= m.seq), default=None)
+                assert m.turn_seq == turn_seq, "S3: a restored message names another turn"
 
     @rule(
         index=CHATS,
@@ -196,6 +179,17 @@ class ChatMachine(RuleBasedStateMachine):
             after = await self.load(before.chat_id)
             assert after.status is Status.IDLE, "ADR 0038: Stop ends the turn also while it waits"
 
+    @rule(index=CHATS, back=st.integers(0, 2), retries=st.booleans())
+    @in_loop
+    async def steer_one_turn(self, index: int, back: int, retries: bool) -> None:
+        """A person stops or retries the turn that is shown, which may be over by now."""
+        chat = await self.load(self.chats[index])
+        assert chat.turn_seq is not None, "every chat here begins with a message"
+        shown = Seq(max(1, chat.turn_seq - back))
+        command = c.Retry("m2", shown) if retries else c.Interrupt(shown)
+        if await self.command(chat.chat_id, command):
+            assert shown == chat.turn_seq, "S3: a command for one turn was taken for another"
+
     @rule(index=CHATS)
     @in_loop
     async def put_away_and_back(self, index: int) -> None:
@@ -204,7 +198,7 @@ class ChatMachine(RuleBasedStateMachine):
             assert not await self.command(chat_id, c.SendMessage(user("to an archive")))
             assert await self.command(chat_id, c.Unarchive())
 
-    @rule(index=CHATS, what=st.integers(0, 3), pick=SMALL, place=SMALL)
+    @rule(index=CHATS, what=st.integers(0, 2), pick=SMALL, place=SMALL)
     @in_loop
     async def queue(self, index: int, what: int, pick: int, place: int) -> None:
         chat = await self.load(self.chats[index])
@@ -212,7 +206,6 @@ class ChatMachine(RuleBasedStateMachine):
         queued_id, other = ids[pick % len(ids)], ids[place % len(ids)]
         made = (
             c.TakeQueued(queued_id),
-            c.DeleteQueued(queued_id),
             c.MoveQueued(queued_id, other),
             c.PromoteQueued(queued_id),
         )
@@ -262,7 +255,7 @@ class ChatMachine(RuleBasedStateMachine):
         more: Any = {"window_tokens": WINDOW_TOKENS, "keyed": keyed_by(key, (command,))}
         given: Any = (self.world.ledger, ACTOR, chat_id, command.results)
         commit = await submit_results(*given, **more)
-        for part in commit.messages[0].body.parts:
+        for part in (each for message in commit.messages for each in message.body.parts):
             assert isinstance(part, ToolResult)
             assert len(str(part.output)) <= OUTPUT_BYTES_MAX, "L147: a result is stored uncut"
         return commit
@@ -479,13 +472,14 @@ class ChatMachine(RuleBasedStateMachine):
     async def check_messages(self, chat_id: ChatId) -> None:
         """M1: what was accepted is there once, whatever was repeated; what was refused is not."""
         said, waiting = await self.world.everything(chat_id)
+        keyed = {m.body.client_key: m for m in await self.history(chat_id)}
         for sent in self.sent:
             if sent.chat_id == chat_id:
-                (part,) = sent.command.message.parts
-                assert isinstance(part, Text)
-                there = said.count(part.text) + waiting.count(part.text)
+                there = said.count(sent.text) + waiting.count(sent.text)
                 wanted = 1 if sent.known == "accepted" else 0
-                assert there == wanted, f"M1: {part.text} is there {there} times, not {wanted}"
+                assert there == wanted, f"M1: {sent.text} is there {there} times, not {wanted}"
+                if sent.key in keyed:
+                    sent.check_found(keyed[ClientKey(sent.key)])
 
     async def load(self, chat_id: ChatId) -> Chat:
         return await self.world.load(chat_id)

@@ -212,6 +212,31 @@ def stop_while_awaiting_goes_on(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(people, "interrupt", goes_on)
 
 
+def interrupt_ignores_turn_seq(patch: pytest.MonkeyPatch) -> None:
+    """A stop that comes after its turn stops the next one."""
+    interrupt = people.interrupt
+
+    def stops_any(draft: Draft, command: Any, now: Any) -> None:
+        interrupt(draft, replace(command, turn_seq=None), now)
+
+    patch.setattr(people, "interrupt", stops_any)
+
+
+def retry_ignores_turn_seq(patch: pytest.MonkeyPatch) -> None:
+    """A retry that comes after its turn retries the next one."""
+    retry = people.retry
+
+    def retries_any(draft: Draft, command: Any, now: Any) -> None:
+        retry(draft, replace(command, turn_seq=None), now)
+
+    patch.setattr(people, "retry", retries_any)
+
+
+def queued_id_forgotten(patch: pytest.MonkeyPatch) -> None:
+    """A promoted message does not say where it waited: a receipt leads nowhere."""
+    change_commit(patch, ":p_seq, q.id, q.client_key", ":p_seq, null::bigint, q.client_key")
+
+
 def client_result_stored_uncut(patch: pytest.MonkeyPatch) -> None:
     """A client's result is stored as long as it came (B8)."""
 
@@ -238,6 +263,9 @@ MUTANTS: dict[str, Mutant] = {
         edit_keeps_the_queue,
         results_of_others_accepted,
         stop_while_awaiting_goes_on,
+        interrupt_ignores_turn_seq,
+        retry_ignores_turn_seq,
+        queued_id_forgotten,
         client_result_stored_uncut,
         steals_from_the_living,
         epoch_stands_still,

@@ -14,7 +14,7 @@ from tests.model.mutants import MUTANTS
 from tests.requirements import requirement
 from tests.support.tiers import with_canary
 
-EXAMPLES_MAX = 100
+EXAMPLES_MAX = 200
 """The examples are the same in every run: a mutant is noticed after the same number of them."""
 
 

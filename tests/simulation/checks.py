@@ -127,7 +127,7 @@ class Commits:
         # Nobody is shown what comes after a part that the bus lost.
         told = takewhile(parts.__contains__, count(1))
         deltas = [delta for seq in told for delta in orjson.loads(parts[seq].payload)]
-        return "".join(delta["text"] for delta in deltas if delta["kind"] == "text")
+        return "".join(delta["text"] for delta in deltas if delta["type"] == "text")
 
 
 def state(chat: Chat) -> dict[str, object]:
@@ -230,7 +230,7 @@ def _view_of(world: "World", reader: "Reader") -> list[str]:
             f"{reader.name} sees messages {told}, stored are {[m['seq'] for m in stored]} (R1, R2)"
         )
     chat = world.store.peek(reader.chat_id)
-    status = None if reader.view.status is None else reader.view.status["status"]
+    status = reader.view.status
     if status != chat.status:
         wrong.append(f"{reader.name} sees {status}, stored is {chat.status} (R1)")
     if reader.view.preview is not None:

@@ -10,7 +10,6 @@ from holdfast.domain.chat import Chat, Status
 from holdfast.domain.commands import (
     Command,
     Decide,
-    DeleteQueued,
     EditMessage,
     Interrupt,
     MoveQueued,
@@ -20,13 +19,13 @@ from holdfast.domain.commands import (
     TakeQueued,
 )
 from holdfast.domain.errors import ChatBusy, ChatError, Unavailable
-from holdfast.domain.events import EventKind
+from holdfast.domain.events import EventType
 from holdfast.domain.ids import ChatId, ClientKey
 from holdfast.domain.messages import Role
 from holdfast.ports.store import IdempotencyKey
 from holdfast.stream.cursor import Cursor
 from holdfast.stream.events import StreamEvent
-from holdfast_client.view import EMPTY, ChatView, WireEvent, reduce
+from holdfast_client.view import EMPTY, WireEvent, WireView, reduce
 from tests.support.builders import ORG, OWNER, user
 
 if TYPE_CHECKING:
@@ -83,7 +82,7 @@ class Person:
     def _about_queue(self, chat: Chat) -> Command:
         chance = self.world.chance
         chosen = chance.choice(chat.queue).queued_id
-        kind = chance.choice([TakeQueued, DeleteQueued, PromoteQueued, MoveQueued])
+        kind = chance.choice([TakeQueued, PromoteQueued, MoveQueued])
         return kind(chosen)
 
     async def ask(self, command: Command) -> bool:
@@ -91,7 +90,7 @@ class Person:
         world = self.world
         text = _text(command)
         keyed = IdempotencyKey(ClientKey(f"key{world.next_number()}"), repr(command).encode())
-        self.removes |= isinstance(command, EditMessage | TakeQueued | DeleteQueued)
+        self.removes |= isinstance(command, EditMessage | TakeQueued)
         if text:
             self.doubtful.add(text)
         for _ in range(TRIES_MAX):
@@ -130,7 +129,7 @@ class Reader:
     world: "World"
     name: str
     chat_id: ChatId
-    view: ChatView = EMPTY
+    view: WireView = EMPTY
     cursor: Cursor | None = None
     events: list[StreamEvent] = field(default_factory=list[StreamEvent])
     certain: int = 0
@@ -180,14 +179,15 @@ class Reader:
         return at is not None and at.up and at.polls and now_s - self.since_s > POLLED_S
 
     def take(self, event: StreamEvent) -> None:
-        if event.kind is EventKind.PING:
+        if event.kind is EventType.PING:
             return
         self.events.append(event)
         known, self.cursor = self.cursor, event.cursor or self.cursor
         wire = WireEvent.from_bytes(event.json())
         before = self.view
         self.view = reduce(before, wire)
-        if event.kind is EventKind.MESSAGE and before.preview is not None and known is not None:
+        is_message = event.kind is EventType.MESSAGE_CREATED
+        if is_message and before.preview is not None and known is not None:
             # Who was away when an attempt was given up gets the next thing that was said, and the
             # message takes the place of the preview.
             last = self.world.watch.last_attempt(self.chat_id, known.version)
@@ -206,18 +206,18 @@ class Reader:
         history = self.world.watch.history_at(self.chat_id, cursor.version)
         return chat.status is not Status.INTERRUPTING and chat.history_version == history
 
-    def _check_kept(self, before: ChatView, message: dict[str, Any]) -> None:
+    def _check_kept(self, before: WireView, message: dict[str, Any]) -> None:
         """What was shown before an interrupt was acknowledged is in the message (M4)."""
         shown = shown_text(before)[: self.certain]
-        texts = [part["text"] for part in message["parts"] if part["kind"] == "text"]
+        texts = [part["text"] for part in message["parts"] if part["type"] == "text"]
         if not "".join(texts).startswith(shown) and not self.world.bus.was_emptied:
             self.world.problems.append(
                 f"{self.name} was shown {shown!r}, and message {message['seq']} says {texts} (M4)"
             )
 
 
-def shown_text(view: ChatView) -> str:
+def shown_text(view: WireView) -> str:
     if view.preview is None:
         return ""
     parts = view.preview.parts
-    return "".join(parts[i]["text"] for i in sorted(parts) if parts[i]["kind"] == "text")
+    return "".join(parts[i]["text"] for i in sorted(parts) if parts[i]["type"] == "text")

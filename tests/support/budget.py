@@ -344,9 +344,8 @@ async def requests_of_a_message(stage: Stage) -> list[str]:
 
     def note(request: Request) -> None:
         path = request.url.removeprefix(stage.site.url).split("?")[0]
-        asked.append(
-            f"{request.method} {'/'.join(each for each in path.split('/')[3:] if '-' not in each)}"
-        )
+        words = [each for each in path.split("/")[3:] if not each.startswith("chat_")]
+        asked.append(f"{request.method} {'/'.join(words)}")
 
     stage.tab.page.on("request", note)
     await stage.tab.say('[[sim: say "Second."]]')

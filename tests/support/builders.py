@@ -117,6 +117,7 @@ def a_chat(status: Status = Status.IDLE, *, queue: int = 0, **more: Any) -> Chat
         history_version=Version(6),
         queue_version=Version(5),
         last_seq=Seq(2),
+        turn_seq=Seq(1),
         last_queued_id=QueuedId(queue),
         compactable=True,
         epoch=Epoch(1),

@@ -1,14 +1,21 @@
-"""How large the built page is, as a browser fetches it: scripts and styles, gzipped."""
+"""The built page: its size as a browser fetches it (scripts and styles, gzipped); a test build."""
 
+import asyncio
 import gzip
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import orjson
+import pytest
 
 from holdfast.api.ui_files import STATIC
 
+UI: Final = Path(__file__).parents[2] / "ui"
 INDEX: Final = "index.html"
-CHAT: Final = "src/app/chat.tsx"
+CHAT: Final = "src/app/routes/chat/chat.tsx"
 
 
 def shell_kb() -> float:
@@ -41,3 +48,23 @@ def _files(manifest: dict[str, Any], name: str) -> set[str]:
 
 def _kb(files: set[str]) -> float:
     return sum(len(gzip.compress((STATIC / name).read_bytes(), 9)) for name in files) / 1024
+
+
+@asynccontextmanager
+async def page_with_gallery() -> AsyncGenerator[None]:
+    """Serve a test build, which has `/dev/gallery`, from servers that start meanwhile."""
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        await _build("--mode", "test", "--outDir", folder, "--emptyOutDir")
+        patch.setattr("holdfast.api.app.STATIC", Path(folder))
+        yield
+
+
+async def _build(*options: str) -> None:
+    process = await asyncio.create_subprocess_exec(
+        *("npx", "vite", "build", *options),
+        cwd=UI,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    output, _ = await process.communicate()
+    assert process.returncode == 0, output.decode()

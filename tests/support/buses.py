@@ -13,7 +13,7 @@ from holdfast.adapters.bus.postgres import open_postgres_bus
 from holdfast.adapters.bus.redis import open_redis_bus
 from holdfast.adapters.postgres.migrate import migrate
 from holdfast.domain.chat import Status
-from holdfast.domain.ids import ChatId, Version
+from holdfast.domain.ids import ChatId, Seq, Version
 from holdfast.ports.bus import GAP, Episode, Gap, Hint, LivePart, News
 from holdfast_lab.chaos.harness.private_postgres import PrivatePostgres, private_postgres
 from holdfast_lab.chaos.harness.private_redis import (
@@ -171,7 +171,7 @@ async def stoppable_bus_server(kind: str) -> AsyncGenerator[StoppableBusServer]:
 def part(
     seq: int, payload: bytes = b"", *, chat_id: ChatId = CHAT, at: Episode = EPISODE
 ) -> LivePart:
-    return LivePart(chat_id, at, seq, payload or b'{"text":"w\xc3\xb6rd %d"}' % seq)
+    return LivePart(chat_id, at, seq, payload or b'{"text":"w\xc3\xb6rd %d"}' % seq, Seq(3))
 
 
 def hint(version: int, status: Status = Status.RUNNING, **more: Any) -> Hint:

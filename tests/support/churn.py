@@ -13,7 +13,7 @@ from holdfast.chats.changes import ChangeRequest
 from holdfast.domain.chat import Chat, Status
 from holdfast.domain.commands import EditMessage, Interrupt, SendMessage
 from holdfast.domain.errors import CommandRefused
-from holdfast.domain.events import EventKind
+from holdfast.domain.events import EventType
 from holdfast.domain.ids import ChatId, Seq
 from holdfast.stream.hub import Hub
 from tests.support.builders import user
@@ -67,7 +67,7 @@ class Churn:
         chat = await self._ask()
         async with self.hub.follow(chat.chat_id, None) as events:
             async for event in events:
-                if event.kind is EventKind.STATUS and any(end in event.data for end in AT_REST):
+                if event.kind is EventType.CHAT_STATE and any(end in event.data for end in AT_REST):
                     break
         return await self._rest(chat.chat_id)
 
@@ -125,7 +125,9 @@ class Churn:
             async with asyncio.timeout(PATIENCE_S), self.hub.follow(chat_id, None) as events:
                 async for event in events:
                     count += 1
-                    over = event.kind is EventKind.STATUS and any(e in event.data for e in AT_REST)
+                    over = event.kind is EventType.CHAT_STATE and any(
+                        e in event.data for e in AT_REST
+                    )
                     if count >= events_max or over:
                         break
 

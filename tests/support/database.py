@@ -42,9 +42,12 @@ SHAPE = """
 """Everything in a database but its users' rows: what was changed since has another `xmin`."""
 
 TABLES = """
-    select format('%I.%I', schemaname, tablename) as name from pg_tables
-    where schemaname = 'public' and tablename not like '\\_pogo%'
+    select format('%I.%I', n.nspname, c.relname) as name
+    from pg_class as c inner join pg_namespace as n on n.oid = c.relnamespace
+    where n.nspname = 'public' and c.relkind in ('r', 'p') and not c.relispartition
+        and c.relname not like '\\_pogo%'
 """
+"""Without partitions: their rows are rows of the table that they are parts of."""
 
 
 def database_url(name: str) -> str:

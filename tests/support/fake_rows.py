@@ -1,12 +1,14 @@
 """The rows of a chat in memory, for the fake store."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from holdfast.domain.chat import Chat, Origin, Past, Target
 from holdfast.domain.events import is_shown
+from holdfast.domain.heads import stored_bytes
 from holdfast.domain.ids import NO_STAMP, ClientKey, QueuedId, Seq, Version, VersionStamp
 from holdfast.domain.messages import Message, MessageBody, Role
-from holdfast.ports.store import IdempotencyKey, Receipt, Upto
+from holdfast.ports.store import Receipt, Upto
 
 
 @dataclass
@@ -19,7 +21,7 @@ class Record:
     queued: dict[QueuedId, MessageBody] = field(default_factory=dict[QueuedId, MessageBody])
     receipts: dict[ClientKey, Receipt] = field(default_factory=dict[ClientKey, Receipt])
     promoted: set[QueuedId] = field(default_factory=set[QueuedId])
-    created_by: IdempotencyKey | None = None
+    created_by: tuple[ClientKey, Receipt] | None = None
     set_aside: bool = False
     takeovers: int = 0
     histories: dict[Version, VersionStamp] = field(default_factory=dict[Version, VersionStamp])
@@ -59,6 +61,7 @@ def origin_of(record: Record, wanted: Upto | None) -> Origin | None:
         return None
     path = shown_of(record, version, wanted.at or record.chat.last_seq)
     reply = max((m.seq for m in path if m.body.role is Role.ASSISTANT), default=Seq(0))
+    said = [number for number, m in enumerate(path, start=1) if m.body.role is Role.USER]
     return Origin(
         chat=record.chat,
         version=version,
@@ -66,6 +69,7 @@ def origin_of(record: Record, wanted: Upto | None) -> Origin | None:
         messages=len(path),
         reply_seq=reply,
         before_reply=sum(1 for m in path if m.seq < reply),
+        turn_seq=Seq(said[-1]) if said else None,
         tail=tuple(m.body for m in path if m.seq >= reply),
     )
 
@@ -76,10 +80,29 @@ def past_of(record: Record, version: Version | None) -> Past | None:
     past = record.as_of(version)
     shared = max((m.seq for m in past if m.removed_revision is None), default=Seq(0))
     reply = max((m.seq for m in past if m.body.role is Role.ASSISTANT), default=Seq(0))
+    turn_seq = max((m.seq for m in past if m.body.role is Role.USER), default=None)
     return Past(
         version=version,
         shared_seq=shared,
         copied=sum(1 for m in past if m.seq > shared),
         hidden=sum(1 for m in record.as_of(None) if m.seq > shared),
+        turn_seq=turn_seq,
+        turn_copied=sum(1 for m in past if shared < m.seq <= (turn_seq or 0)),
         tail=tuple(m.body for m in past if m.seq >= reply),
     )
+
+
+def within(messages: Sequence[Message], bytes_max: int) -> list[Message]:
+    """The first of them, as many as have so many bytes together, or one."""
+    kept, size = list[Message](), 0
+    for message in messages:
+        size += stored_bytes(message.body.parts)
+        if kept and size > bytes_max:
+            break
+        kept.append(message)
+    return kept
+
+
+def renumbered(turn_seq: Seq | None, numbers: Mapping[Seq, Seq]) -> Seq | None:
+    """A turn that began before what is copied keeps its name."""
+    return None if turn_seq is None else numbers.get(turn_seq, turn_seq)

@@ -36,7 +36,15 @@ from holdfast.ports.store import (
     Receipt,
     Stamp,
 )
-from tests.support.fake_rows import Record, origin_of, past_of, shown_of, target_of
+from tests.support.fake_rows import (
+    Record,
+    origin_of,
+    past_of,
+    renumbered,
+    shown_of,
+    target_of,
+    within,
+)
 from tests.support.suspects import is_asked_for, is_suspect
 
 INTERRUPTS_MAX = 16
@@ -71,15 +79,15 @@ class FakeStore:
             return None
         if outcome.taker is not None and not self._is_alive(outcome.taker):
             return None
-        record = self._records[chat.chat_id] = Record(outcome.before, created_by=keyed)
+        created_by = None if keyed is None else (keyed.key, Receipt(keyed.digest, outcome.answer))
+        record = self._records[chat.chat_id] = Record(outcome.before, created_by=created_by)
         return self._apply(record, outcome)
 
     async def find_created(self, owner_id: UserId, key: ClientKey) -> Created | None:
         for record in self._records.values():
             made = record.created_by
-            if record.chat.owner_id == owner_id and made is not None and made.key == key:
-                receipt = Receipt(made.digest, Answer(version=Version(1)))
-                return Created(record.chat.chat_id, receipt)
+            if record.chat.owner_id == owner_id and made is not None and made[0] == key:
+                return Created(record.chat.chat_id, made[1])
         return None
 
     async def commit(
@@ -136,6 +144,9 @@ class FakeStore:
                 revision=chat.version,
                 epoch=stamp.epoch,
                 created_at=stamp.at,
+                turn_seq=appended.turn_seq,
+                queued_id=appended.promoted,
+                attempt=appended.attempt,
                 stamp=chat.history_stamp,
             )
             for appended in outcome.appended
@@ -166,11 +177,14 @@ class FakeStore:
 
     def _taken(self, taken: ForkedHistory, chat: Chat, stamp: Stamp) -> list[Message]:
         path = shown_of(self._records[taken.chat_id], taken.version, taken.upto)
+        began = [number for number, m in enumerate(path, start=1) if m.body.role is Role.USER]
         return [
             replace(
                 message,
                 seq=Seq(number),
-                body=replace(message.body, usage=None, cost_micros=None),
+                body=replace(message.body, usage=None, cost_micros=None, client_key=None),
+                turn_seq=max((Seq(n) for n in began if n <= number), default=None),
+                queued_id=None,
                 revision=chat.version,
                 epoch=stamp.epoch,
                 removed_revision=None,
@@ -184,14 +198,18 @@ class FakeStore:
         past = outcome.restored
         assert past is not None
         copies = [m for m in record.as_of(past.version) if m.seq > past.shared_seq]
+        before = outcome.before.last_seq
+        numbers = {m.seq: Seq(before + number) for number, m in enumerate(copies, start=1)}
         for number, original in enumerate(copies, start=1):
             record.messages.append(
                 Message(
-                    seq=Seq(outcome.before.last_seq + number),
-                    body=replace(original.body, usage=None, cost_micros=None),
+                    seq=Seq(before + number),
+                    body=replace(original.body, usage=None, cost_micros=None, client_key=None),
                     revision=outcome.chat.version,
                     epoch=stamp.epoch,
                     created_at=stamp.at,
+                    turn_seq=renumbered(original.turn_seq, numbers),
+                    attempt=original.attempt,
                     copied_from=original.copied_from or original.seq,
                     stamp=outcome.chat.history_stamp,
                 )
@@ -212,7 +230,7 @@ class FakeStore:
         known = [] if record is None else record.as_of(as_of)
         history = [m for m in known if before is None or m.seq < before]
         met = history[-limit:]
-        messages = _within(met[::-1], bytes_max)[::-1]
+        messages = within(met[::-1], bytes_max)[::-1]
         more = len(messages) < len(met) or (len(messages) == limit and messages[0].seq > 1)
         return HistoryPage(tuple(messages), messages[0].seq if more else None)
 
@@ -235,7 +253,7 @@ class FakeStore:
             and (as_of is None or (m.removed_revision or 0) <= as_of)
         ]
         met = [m for m in record.as_of(as_of) if m.revision > version][:limit]
-        written = _within(met, bytes_max)
+        written = within(met, bytes_max)
         return Changes(
             version=record.chat.version if as_of is None else min(record.chat.version, as_of),
             history_version=record.chat.history_version,
@@ -278,7 +296,22 @@ class FakeStore:
             for chat in chats
         ]
 
-    async def older_paths(self, chat_id: ChatId, *, limit: int) -> Sequence[OlderPath]:
+    async def page_after(
+        self,
+        chat_id: ChatId,
+        after: Seq,
+        *,
+        limit: int,
+        as_of: Version | None = None,
+        bytes_max: int = PAGE_BYTES_MAX,
+    ) -> Sequence[Message]:
+        record = self._records.get(chat_id)
+        known = [] if record is None else record.as_of(as_of)
+        return within([m for m in known if m.seq > after][:limit], bytes_max)
+
+    async def older_paths(
+        self, chat_id: ChatId, *, limit: int, before: Version | None = None
+    ) -> Sequence[OlderPath]:
         hidden: dict[Version, list[Seq]] = {}
         for message in self._records[chat_id].messages:
             if message.removed_revision is not None:
@@ -286,6 +319,7 @@ class FakeStore:
         return [
             OlderPath(Version(removed - 1), min(seqs), len(seqs))
             for removed, seqs in sorted(hidden.items(), reverse=True)
+            if before is None or removed - 1 < before
         ][:limit]
 
     async def queued(self, chat_id: ChatId, queued_id: QueuedId) -> MessageBody | None:
@@ -448,17 +482,6 @@ class FakeStore:
     def _is_alive(self, worker_id: WorkerId | None) -> bool:
         until = None if worker_id is None else self._leases.get(worker_id)
         return until is not None and until > self._clock.now()
-
-
-def _within(messages: Sequence[Message], bytes_max: int) -> list[Message]:
-    """The first of them, as many as have so many bytes together, or one."""
-    kept, size = list[Message](), 0
-    for message in messages:
-        size += stored_bytes(message.body.parts)
-        if kept and size > bytes_max:
-            break
-        kept.append(message)
-    return kept
 
 
 def _promoted_id(appended: Appended) -> QueuedId:

@@ -95,7 +95,7 @@ def _as_scripted(fault: Fault, seen: Seen, script: Content) -> bool:
             unknown = ("no_such_tool", {"why": "it was not offered"})
             return (final.ending, said, bad) == (Ending.COMPLETE, [*lead, unknown], 0)
         case F.LENGTH_IN_ARGUMENTS:
-            return (final.ending, said, bad) == (Ending.CUT, lead, 0)
+            return (final.ending, said, bad) == (Ending.LENGTH, lead, 0)
         case _:
             raise AssertionError(fault)
 
@@ -108,7 +108,7 @@ def silent_successes(account: Account) -> list[str]:
     ]
 
 
-# The page, and the same for `holdfast prove`.
+# The page, and the same for `holdfast lab prove`.
 
 PAGE: Final = "docs/reference/provider-faults.md"
 ROWS: Final = "packages/holdfast-lab/src/holdfast_lab/chaos/faults/models/documented.json"

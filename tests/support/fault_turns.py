@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from holdfast.bootstrap import Adapters
-from holdfast.domain.events import EventKind
+from holdfast.domain.events import EventType
 from holdfast.domain.ids import ChatId
 from holdfast.ports.bus import Bus, Hint
 from holdfast.ports.models import Ask, Models, ModelStream
@@ -66,7 +66,7 @@ class Waits:
 
     async def publish(self, hints: Sequence[Hint]) -> None:
         for hint in hints:
-            if b" retry {" in hint.inline:
+            if b'"retry":{' in hint.inline:
                 self._times.waits.setdefault(hint.chat_id, []).append(_now_s())
         await self._bus.publish(hints)
 
@@ -125,16 +125,17 @@ def wait_problems(account: Account) -> Iterator[str]:
     """What is shown is what is slept (L46), and that is what the provider asked for (L45). A wait
     that the reader was not told of is compared with nothing; whether it may be missing, the check
     of the retries says."""
-    retries = [told for told in account.told if told.kind == EventKind.RETRY]
+    states = [told for told in account.told if told.kind == EventType.CHAT_STATE]
+    retries = [(told.data["retry"], told.at_s) for told in states if told.data["retry"]]
     if len(account.waits_s) != retries_of(account):
         yield f"{len(account.waits_s)} waits were published, not {retries_of(account)}"
         return
-    for told in retries:
-        number: int = told.data["attempt"]
+    for retry, at_s in retries:
+        number: int = retry["attempt"]
         if not 0 < number <= len(account.waits_s):
             yield f"a wait after attempt {number}"
             continue
-        delay_s, began_s = told.data["delay_ms"] / 1000, account.waits_s[number - 1]
+        delay_s, began_s = retry["delay_ms"] / 1000, account.waits_s[number - 1]
         hint_s = account.row.hint_s
         slack_s = 2.0 if account.row.fault is Fault.RATE_LIMIT_DATE else 0.0  # whole seconds
         longest_s = account.delay_s_max
@@ -143,11 +144,11 @@ def wait_problems(account: Account) -> Iterator[str]:
         slept_s = account.attempts_s[number] - began_s
         if not delay_s - EARLY_S <= slept_s <= delay_s + LATE_S:
             yield f"slept {slept_s:.3f} s, told {delay_s} s"
-        if not 0 <= told.at_s - began_s <= LATE_S:
-            yield f"told {told.at_s - began_s:.3f} s late"
+        if not 0 <= at_s - began_s <= LATE_S:
+            yield f"told {at_s - began_s:.3f} s late"
     if retries and account.row.hint_s >= LONG_S:
         in_time = LATECOMERS - account.came_after
-        if account.latecomers != [retries[0].data] * in_time:
+        if account.latecomers != [retries[0][0]] * in_time:
             yield f"{in_time} readers that came during the wait were told {account.latecomers}"
 
 

@@ -23,7 +23,7 @@ from holdfast.domain.messages import MessageBody
 from holdfast.domain.policy import EVERY_SCOPE, Credential, OrgRole, Principal, Scope
 from holdfast.identity.accounts import Accounts
 from holdfast.identity.gate import Gate, GateOptions
-from holdfast.identity.keys import ApiKeys, MadeKey
+from holdfast.identity.keys import ApiKeys, CreatedApiKey
 from holdfast.identity.passwords import PasswordOptions, Passwords
 from holdfast.identity.sign_in import OpenedSignIn, PasswordLogin, SignInOptions, SignIns, Visitor
 from holdfast.identity.throttle import Throttle, ThrottleOptions
@@ -114,7 +114,7 @@ class Realm:
     ) -> tuple[User, Principal]:
         """A user, signed in."""
         email = f"{name.lower()}@acme.example"
-        user = await self.accounts.create(
+        user, _ = await self.accounts.create(
             admin, name=name, email=email, role=role, password=PASSWORD
         )
         return user, await self.signed_in(email)
@@ -129,7 +129,7 @@ class Realm:
         assert who is not None
         return who
 
-    async def key(self, who: Principal, *scopes: Scope) -> MadeKey:
+    async def key(self, who: Principal, *scopes: Scope) -> CreatedApiKey:
         return await self.keys.create(who, name="a key", scopes=frozenset(scopes or Scope))
 
     async def chat(self, who: Principal, *messages: MessageBody) -> ChatId:
@@ -152,7 +152,7 @@ def principal(
         user_id=user_id,
         role=role,
         scopes=scopes,
-        credential=Credential("sign_in", SignInId(UUID(int=9))),
+        credential=Credential("session", SignInId(UUID(int=9))),
     )
 
 

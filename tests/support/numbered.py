@@ -40,7 +40,7 @@ async def whole(tab: Tab, chat_id: str) -> None:
 
 
 async def messages_of(client: Client, chat_id: str) -> list[dict[str, Any]]:
-    return (await client.get(f"chats/{chat_id}/messages")).json["messages"]
+    return (await client.get(f"chats/{chat_id}/messages")).json["data"]
 
 
 def words_of(message: dict[str, Any]) -> list[str]:
@@ -54,14 +54,14 @@ async def assert_as_stored(tab: Tab, chat_id: str) -> None:
         part["call_id"]: str(part["output"])
         for message in messages
         for part in message["parts"]
-        if part["kind"] == "tool_result"
+        if part["type"] == "tool_result"
     }
     for message in messages:
         if message["role"] != "assistant":
             continue
         for index, part in enumerate(message["parts"]):
             item = tab.page.locator(f"[data-key='m{message['seq']}.{index}']")
-            match part["kind"]:
+            match part["type"]:
                 case "text":
                     assert (await item.inner_text()).split() == part["text"].split()
                 case "reasoning":
@@ -87,13 +87,13 @@ class Model:
     _told: asyncio.Event = field(default_factory=asyncio.Event)
 
     def hear(self, event: dict[str, Any]) -> None:
-        if event.get("event") == "part":
+        if event["type"] == "preview.delta":
             for delta in event["data"]["deltas"]:
-                if delta["kind"] in ("reasoning", "text", "tool_output"):
-                    self.kind = delta["kind"]
+                if delta["type"] in ("reasoning", "text", "tool_output"):
+                    self.kind = delta["type"]
                     said = len(delta["text"].split())
                     self.words[self.kind] = self.words.get(self.kind, 0) + said
-        if event.get("event") == "status":
+        if event["type"] == "chat.state":
             self.is_over = event["data"]["status"] not in ("running", "interrupting")
         self._told.set()
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from holdfast.domain.events import EventKind
+from holdfast.domain.events import EventType
 from holdfast.stream.cursor import Cursor
 from holdfast.stream.events import StreamEvent
 
@@ -13,21 +13,23 @@ from holdfast.stream.events import StreamEvent
 def check_order(events: Sequence[StreamEvent]) -> None:
     """What every reader is promised, whatever happened to the bus, the store or itself."""
     last_seq, preview, last_key = 0, (0, 0), (0, 0.0, 0, 0)
+    known, is_whole = 0, True
     for event in events:
         data: dict[str, Any] = orjson.loads(event.data)
         match event.kind:
-            case EventKind.HISTORY_RESET:
-                last_seq, preview = min(last_seq, data["from"] - 1), (0, 0)
-                if data["from"] == 1:
-                    last_key = (0, 0.0, 0, 0)
-            case EventKind.MESSAGE:
+            case EventType.HISTORY_RESET:
+                last_seq, preview = min(last_seq, data["from_seq"] - 1), (0, 0)
+                if data["from_seq"] == 1:
+                    known, last_key = 0, (0, 0.0, 0, 0)
+            case EventType.MESSAGE_CREATED:
                 assert data["seq"] > last_seq, f"message {data['seq']} after {last_seq}"
                 last_seq, preview = data["seq"], (0, 0)
-            case EventKind.PREVIEW_RESET:
+            case EventType.PREVIEW_RESET:
                 assert preview[1] > 0, "nothing was shown that could be taken back"
                 preview = (0, 0)
-            case EventKind.PART:
-                part = (data["attempt"], data["seq"])
+            case EventType.PREVIEW_DELTA:
+                assert is_whole, "a part in the middle of a commit"
+                part = (data["attempt"], data["index"])
                 if preview == (0, 0):
                     assert part[1] == 1, f"the first part shown is {part}"
                 else:
@@ -35,6 +37,9 @@ def check_order(events: Sequence[StreamEvent]) -> None:
                 preview = part
             case _:
                 pass
+        assert event.version is not None
+        assert event.version >= known, f"version {event.version} after {known}"
+        known, is_whole = event.version, event.final
         if event.cursor is not None:
             key = order_key(event.cursor)
             assert key > last_key, f"cursor {event.cursor.text} after {last_key}"

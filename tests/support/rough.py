@@ -19,7 +19,7 @@ from holdfast.domain.ids import (
     VersionStamp,
     WorkerId,
 )
-from holdfast.domain.messages import MessageBody
+from holdfast.domain.messages import Message, MessageBody
 from holdfast.domain.outcome import Answer, Outcome
 from holdfast.ports.bus import Bus, BusCounters, Episode, Gap, Hint, LivePart, News
 from holdfast.ports.history import PAGE_BYTES_MAX, Changes, Head, History, HistoryPage, OlderPath
@@ -121,8 +121,23 @@ class WatchedStore:
         self.heads_read += 1
         return await self._history.moved(known)
 
-    async def older_paths(self, chat_id: ChatId, *, limit: int) -> Sequence[OlderPath]:
-        return await self._history.older_paths(chat_id, limit=limit)
+    async def page_after(
+        self,
+        chat_id: ChatId,
+        after: Seq,
+        *,
+        limit: int,
+        as_of: Version | None = None,
+        bytes_max: int = PAGE_BYTES_MAX,
+    ) -> Sequence[Message]:
+        return await self._history.page_after(
+            chat_id, after, limit=limit, as_of=as_of, bytes_max=bytes_max
+        )
+
+    async def older_paths(
+        self, chat_id: ChatId, *, limit: int, before: Version | None = None
+    ) -> Sequence[OlderPath]:
+        return await self._history.older_paths(chat_id, limit=limit, before=before)
 
     async def queued(self, chat_id: ChatId, queued_id: QueuedId) -> MessageBody | None:
         return await self._history.queued(chat_id, queued_id)

@@ -11,22 +11,50 @@ from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Literal, cast
 
-from holdfast_client import AsyncChat, AsyncClient, Chat, Client
-from holdfast_client.aio import chat as aio_chat
+from holdfast_client import (
+    AsyncChat,
+    AsyncClient,
+    AsyncToolApproval,
+    AsyncTurn,
+    Chat,
+    Client,
+    ToolApproval,
+    Turn,
+)
+from holdfast_client.aio import accounts as aio_accounts
+from holdfast_client.aio import chat_core as aio_core
+from holdfast_client.aio import chat_parts as aio_parts
+from holdfast_client.aio import chats as aio_chats
 from holdfast_client.aio import client as aio_client
-from holdfast_client.sync import chat as sync_chat
+from holdfast_client.aio import workspace as aio_workspace
+from holdfast_client.sync import accounts as sync_accounts
+from holdfast_client.sync import chat_core as sync_core
+from holdfast_client.sync import chat_parts as sync_parts
+from holdfast_client.sync import chats as sync_chats
 from holdfast_client.sync import client as sync_client
+from holdfast_client.sync import workspace as sync_workspace
 
 Half = Literal["async", "sync"]
 HALVES: tuple[Half, ...] = ("async", "sync")
 TWINS: dict[type[Any], type[Any]] = {
     Client: AsyncClient,
     Chat: AsyncChat,
-    sync_chat.Queue: aio_chat.AsyncQueue,
-    sync_client.Chats: aio_client.AsyncChats,
-    sync_client.Users: aio_client.AsyncUsers,
-    sync_client.Keys: aio_client.AsyncKeys,
-    sync_client.Audit: aio_client.AsyncAudit,
+    sync_core.ChatCore: aio_core.AsyncChatCore,
+    Turn: AsyncTurn,
+    ToolApproval: AsyncToolApproval,
+    sync_parts.Messages: aio_parts.AsyncMessages,
+    sync_parts.Queue: aio_parts.AsyncQueue,
+    sync_workspace.Workspace: aio_workspace.AsyncWorkspace,
+    sync_chats.Chats: aio_chats.AsyncChats,
+    sync_client.Models: aio_client.AsyncModels,
+    sync_client.WorkspaceTemplates: aio_client.AsyncWorkspaceTemplates,
+    sync_accounts.Users: aio_accounts.AsyncUsers,
+    sync_accounts.ApiKeys: aio_accounts.AsyncApiKeys,
+    sync_accounts.Sessions: aio_accounts.AsyncSessions,
+    sync_accounts.Organization: aio_accounts.AsyncOrganization,
+    sync_accounts.OrganizationSettings: aio_accounts.AsyncOrganizationSettings,
+    sync_accounts.AuditLog: aio_accounts.AsyncAuditLog,
+    sync_accounts.OrganizationChats: aio_accounts.AsyncOrganizationChats,
 }
 _END = object()
 
@@ -105,10 +133,12 @@ def _iterated(call: Callable[..., Generator[Any]]) -> Callable[..., AsyncGenerat
 
 
 @asynccontextmanager
-async def sdk_client(half: Half, url: str, token: str, **more: Any) -> AsyncGenerator[AsyncClient]:
+async def sdk_client(
+    half: Half, url: str, api_key: str, **more: Any
+) -> AsyncGenerator[AsyncClient]:
     if half == "async":
-        async with AsyncClient(url, token, **more) as client:
+        async with AsyncClient(url, api_key=api_key, **more) as client:
             yield client
     else:
-        with Client(url, token, **more) as client:
+        with Client(url, api_key=api_key, **more) as client:
             yield cast(AsyncClient, Awaited(client))

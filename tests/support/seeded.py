@@ -15,9 +15,10 @@ import asyncpg
 
 from holdfast.adapters.postgres.codec import encode_json
 from holdfast.domain.format import FORMAT, parts_to_json
-from holdfast.domain.ids import CallId
+from holdfast.domain.ids import CallId, ChatId
 from holdfast.domain.parts import Part, Text, ToolCall, ToolResult
-from tests.support.web import Client
+from holdfast.domain.public_ids import CHAT_ID
+from tests.support.web import Client, uuid_of
 
 TURN: Final = 20
 BEGAN: Final = datetime(2026, 1, 1, tzinfo=UTC)
@@ -85,7 +86,7 @@ class Seeding:
                 "chats", records=[self._chat(chat_id, marker, messages)], columns=CHATS_COLUMNS
             )
             await pool.copy_records_to_table("messages", records=rows, columns=MESSAGES_COLUMNS)
-        return str(chat_id)
+        return CHAT_ID.encode(ChatId(chat_id))
 
     async def listing(self, chats: int) -> None:
         """So many chats with titles and nothing in them."""
@@ -104,7 +105,7 @@ class Seeding:
 
 async def seeding(database_url: str, owner: Client) -> Seeding:
     me = (await owner.get("me")).json
-    return Seeding(database_url, UUID(me["org_id"]), UUID(me["user"]["user_id"]))
+    return Seeding(database_url, uuid_of(me["org_id"]), uuid_of(me["user"]["id"]))
 
 
 def _chat_id(name: str) -> UUID:

@@ -165,7 +165,7 @@ class Stage:
         episode = Episode.of(chat)._replace(attempt=attempt or chat.attempt)
         parts = self.server.log.get((chat.chat_id, episode), {})
         deltas = [delta for seq in sorted(parts) for delta in orjson.loads(parts[seq].payload)]
-        return "".join(d["text"] for d in deltas if d["kind"] in {"text", "reasoning"})
+        return "".join(d["text"] for d in deltas if d["type"] in {"text", "reasoning"})
 
     async def bus_is_quiet(self) -> None:
         """Until everything that was appended is there for a latecomer."""

@@ -30,7 +30,7 @@ from holdfast.domain.commands import (
     Retry,
     SendMessage,
 )
-from holdfast.domain.events import EventKind
+from holdfast.domain.events import EventType
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId, Seq
 from holdfast.domain.messages import Ending, MessageBody
@@ -39,7 +39,7 @@ from holdfast.stream.cursor import Cursor
 from holdfast.stream.events import StreamEvent
 from holdfast.stream.hub import Hub
 from holdfast.stream.options import HubOptions
-from holdfast_client.view import EMPTY, ChatView, WireEvent, as_json, reduce
+from holdfast_client.view import EMPTY, WireEvent, WireView, as_json, reduce
 from holdfast_lab.chaos.harness.private_redis import private_redis
 from tests.support.builders import ORG, OWNER, asks, backoff, error, reply, results, user
 from tests.support.buses import CALM, BusServer, OnPostgres, OnRedis, until
@@ -63,7 +63,7 @@ class Recorder:
         self._after = after
         self._some = asyncio.Event()
         self.events: list[StreamEvent] = []
-        self.view: ChatView = EMPTY
+        self.view: WireView = EMPTY
         self.ended = False
 
     async def run(self) -> None:
@@ -75,9 +75,9 @@ class Recorder:
         self._some.set()
 
     def take(self, event: StreamEvent) -> None:
-        if event.kind is not EventKind.PING:
+        if event.kind is not EventType.PING:
             self.events.append(event)
-            self.view = reduce(self.view, WireEvent.from_bytes(event.json()))
+        self.view = reduce(self.view, WireEvent.from_bytes(event.json()))
         self._some.set()
 
     async def until(self, true: Callable[["Recorder"], bool], within_s: float = HANG_S) -> None:
@@ -104,9 +104,9 @@ class Recorder:
 
     @property
     def parts(self) -> list[tuple[int, int]]:
-        """Attempt and seq of the live parts, in the order in which they came."""
-        data = [orjson.loads(e.data) for e in self.events if e.kind is EventKind.PART]
-        return [(each["attempt"], each["seq"]) for each in data]
+        """Attempt and index of the live parts, in the order in which they came."""
+        data = [orjson.loads(e.data) for e in self.events if e.kind is EventType.PREVIEW_DELTA]
+        return [(each["attempt"], each["index"]) for each in data]
 
     @property
     def seqs(self) -> list[int]:
@@ -115,21 +115,26 @@ class Recorder:
 
     @property
     def status(self) -> str | None:
-        return None if self.view.status is None else self.view.status["status"]
+        return self.view.status
+
+    @property
+    def version(self) -> int:
+        """Up to which everything was told."""
+        return self.view.version
 
 
 def line(event: StreamEvent) -> str:
     data: dict[str, Any] = orjson.loads(event.data)
     match event.kind:
-        case EventKind.MESSAGE:
+        case EventType.MESSAGE_CREATED:
             return f"message {data['seq']}"
-        case EventKind.PART:
-            return f"part {data['attempt']}.{data['seq']}"
-        case EventKind.STATUS:
+        case EventType.PREVIEW_DELTA:
+            return f"part {data['attempt']}.{data['index']}"
+        case EventType.CHAT_STATE:
             return f"status {data['status']} {data['attempt']}"
-        case EventKind.HISTORY_RESET:
-            return f"history_reset {data['from']}"
-        case EventKind.QUEUE:
+        case EventType.HISTORY_RESET:
+            return f"history.reset {data['from_seq']}"
+        case EventType.QUEUE_UPDATED:
             return f"queue {len(data['messages'])}"
         case _:
             return event.kind.value
@@ -224,9 +229,9 @@ class Stage:
 
 
 def a_part(chat: Chat, seq: int, text: str) -> LivePart:
-    deltas = [{"index": 0, "kind": "text", "text": text}]
+    deltas = [{"index": 0, "type": "text", "text": text}]
     episode = Episode.of(chat)
-    return LivePart(chat.chat_id, episode, seq, orjson.dumps(deltas))
+    return LivePart(chat.chat_id, episode, seq, orjson.dumps(deltas), chat.turn_seq)
 
 
 @asynccontextmanager
@@ -267,6 +272,8 @@ class Hopper:
             hub = self._hubs[hops % len(self._hubs)]
             async with hub.follow(self._chat_id, cursor) as events:
                 event = await anext(events)
+                while event.kind is EventType.PING:  # nothing is new
+                    event = await anext(events)
                 cursor = event.cursor or cursor
                 self._recorder.take(event)
             hops += 1
@@ -283,18 +290,18 @@ async def hopping(hubs: Sequence[Hub], chat_id: ChatId) -> AsyncGenerator[Record
             task.cancel()
 
 
-def shown(view: ChatView) -> dict[str, Any]:
+def shown(view: WireView) -> dict[str, Any]:
     """A view without what depends on how its reader came by it."""
-    return {k: v for k, v in as_json(view).items() if k not in {"cursor", "lagged"}}
+    return {k: v for k, v in as_json(view).items() if k not in {"cursor", "version"}}
 
 
 def said_and_done(events: Sequence[StreamEvent]) -> list[str]:
     """The events that come exactly once each; the others say where the chat stands."""
     once = {
-        EventKind.MESSAGE,
-        EventKind.PART,
-        EventKind.HISTORY_RESET,
-        EventKind.PREVIEW_RESET,
+        EventType.MESSAGE_CREATED,
+        EventType.PREVIEW_DELTA,
+        EventType.HISTORY_RESET,
+        EventType.PREVIEW_RESET,
     }
     return [line(event) for event in events if event.kind in once]
 

@@ -27,8 +27,8 @@ ROWS: Final = 60
 CTRL_C: Final = "\x03"
 CTRL_D: Final = "\x04"
 _MASKS: Final = (
-    (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"), "<id>"),
-    (re.compile(r"\b0[0-9a-f]{7}-[0-9a-f]{4}\b"), "<short-id>"),
+    (re.compile(r"\b[a-z]{3,4}_[0-9a-f]{32}\b"), "<id>"),
+    (re.compile(r"\bchat_0[0-9a-f]{11}\b"), "<short-id>"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(\+00:00|Z)"), "<time>"),
     (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d"), "<minute>"),
     (re.compile(r"retrying in [\d.]+ s"), "retrying in <n> s"),
@@ -138,7 +138,7 @@ class Cli:
             if not name.startswith("HOLDFAST_")
             and name not in ("NO_COLOR", "COLUMNS", "LINES", "TERM")
         }
-        given = {"HOLDFAST_URL": self.url, "HOLDFAST_TOKEN": self.token}
+        given = {"HOLDFAST_URL": self.url, "HOLDFAST_API_KEY": self.token}
         return {
             **kept,
             "HOLDFAST_CONFIG_DIR": str(self.folder),
@@ -180,7 +180,7 @@ class Cli:
     async def call(self, *command: str, stdin: str | None = None) -> Done:
         """On pipes, to its end, without a process of its own: most of one is Python's start."""
         runner = CliRunner()
-        given = {"HOLDFAST_TOKEN": None, "HOLDFAST_URL": None, "HOLDFAST_CONTEXT": None}
+        given = {"HOLDFAST_API_KEY": None, "HOLDFAST_URL": None, "HOLDFAST_CONTEXT": None}
         env = {**given, **self.environment()}
         done = await asyncio.to_thread(runner.invoke, app, list(command), stdin, env)
         if done.exception is not None and not isinstance(done.exception, SystemExit):

@@ -24,7 +24,7 @@ from holdfast.bootstrap import Adapters, Server
 from holdfast.chats.changes import ChangeRequest
 from holdfast.domain.chat import Chat
 from holdfast.domain.commands import SendMessage
-from holdfast.domain.events import EventKind
+from holdfast.domain.events import EventType
 from holdfast.stream.hub import Hub
 from holdfast_lab.chaos.harness.private_redis import private_redis
 from tests.support.builders import user
@@ -181,8 +181,8 @@ class Reading:
         async with hub.follow(chat.chat_id, None) as events:
             async for event in events:
                 self.events += 1
-                self.parts += event.kind is EventKind.PART
-                if event.kind is EventKind.STATUS and b'"idle"' in event.data:
+                self.parts += event.kind is EventType.PREVIEW_DELTA
+                if event.kind is EventType.CHAT_STATE and b'"idle"' in event.data:
                     self.idles += self.caught_up
                     self.caught_up = True
 

@@ -15,6 +15,7 @@ from holdfast_lab.chaos.harness.client import ADMIN_EMAIL as ADMIN_EMAIL
 from holdfast_lab.chaos.harness.client import OUR_ORIGIN as OUR_ORIGIN
 from holdfast_lab.chaos.harness.client import PASSWORD, Client, add_member
 from holdfast_lab.chaos.harness.client import Answer as Answer
+from holdfast_lab.chaos.harness.client import uuid_of as uuid_of
 from tests.support.replica import Replicas
 from tests.support.waits import LIFE_S
 
@@ -79,7 +80,7 @@ async def a_cell(replicas: Replicas, **more: Any) -> AsyncGenerator[Cell]:
         )
         assert first is not None
         http = await stack.enter_async_context(
-            aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
+            aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0, force_close=True))
         )
         admin = Client(http, served.url).as_(first.key.secret)
         yield Cell(replicas, admin, [served], stack)

@@ -28,7 +28,8 @@ from tests.support.dispatch import dispatch_on
 from tests.support.doubles import HandClock, KeptHints, SeededIds
 from tests.support.fake_store import FakeStore
 
-TTL = timedelta(seconds=30)
+TTL = timedelta(hours=1)
+"""No lease ends by itself while a test runs, however slow the machine is: `World.lapse` ends it."""
 RING = UUID(int=7)
 KEYS = (("chats", "id"), ("messages", "chat_id"), ("queued_messages", "chat_id"))
 KEPT = "select coalesce(json_agg(r), '[]')::text from {0} as r where r.{1} = $1"

@@ -1,13 +1,16 @@
 """Settings: what is wrong is said in sentences that name the variable and never the secret."""
 
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from pydantic import ValidationError
 
 from holdfast.settings import ProcessRole, Settings, WrongSettings, read_settings
+from holdfast.settings.oidc import OidcSettings
 
 CANARY = "canary-4711"
+PROVIDER = {"name": "a", "issuer": "https://a.example", "client_id": "c"}
 LOCAL = '{"kind": "local", "name": "a"}'
 COMMAND = (
     '{"kind": "command", "name": "a", "start": ["a"], "stop": ["a"], "status": ["a"],'
@@ -167,3 +170,14 @@ def test_hosts_of_pictures_are_a_list_with_commas_and_none_by_default(
     assert read_settings().image_hosts == ()
     in_environment(monkeypatch, IMAGE_HOSTS="Pictures.example, localhost:8443")
     assert read_settings().image_hosts == ("pictures.example", "localhost:8443")
+
+
+@pytest.mark.parametrize("given", [f"org_{UUID(int=7).hex}", str(UUID(int=7))])
+def test_the_organisation_of_a_provider_is_given_in_either_form(given: str) -> None:
+    provider = OidcSettings.model_validate({**PROVIDER, "org_id": given})
+    assert provider.org_id == UUID(int=7)
+
+
+def test_an_id_of_another_type_is_no_organisation() -> None:
+    with pytest.raises(ValidationError, match="names a user, not an organisation"):
+        OidcSettings.model_validate({**PROVIDER, "org_id": f"user_{UUID(int=7).hex}"})

@@ -66,7 +66,7 @@ async function visit({ theme, density }, width) {
       complain(`${name}: asked ${origin}`);
     }
   });
-  await page.goto(`${address}src/gallery/index.html?theme=${theme}&density=${density}`);
+  await page.goto(`${address}src/dev/gallery/index.html?theme=${theme}&density=${density}`);
   await page.waitForSelector("[data-group=Transcript] article");
   await page.waitForTimeout(1500); // colours of code
   await checkWidth(page, name);

@@ -12,126 +12,281 @@
  */
 import { startVitest } from "vitest/node";
 
-const VIEW = ["src/log/view.test.ts", "src/log/view.property.test.ts"];
-const STORE = ["src/log/store.test.ts"];
-const STREAM = ["src/log/stream.test.ts"];
-const FRAME = ["src/kit/frame.test.ts"];
-const COMPOSER = ["src/parts/composer/composer.test.tsx"];
+const VIEW = ["client/src/reducer.test.ts", "client/src/reducer.property.test.ts"];
+const STORE = ["src/engine/chat-store.test.ts"];
+const STREAM = ["client/src/stream.test.ts"];
+const ASK = ["client/src/ask.test.ts"];
+const COMMANDS = ["src/engine/commands.test.ts"];
+const FRAME = ["src/lib/frame.test.ts"];
+const PANES = ["src/features/chat/panes.test.tsx"];
+const COMPOSER = ["src/features/composer/composer.test.tsx"];
 
 /** Name (what becomes possible), module, text, what stands there instead, tests that may notice. */
 const MUTANTS = [
   [
     "a live part that comes twice is shown twice",
-    "log/view.ts",
-    "data.attempt !== preview.attempt || data.seq !== preview.seq + 1",
+    "client/src/reducer.ts",
+    "data.attempt !== preview.attempt || data.index !== preview.index + 1",
     "data.attempt !== preview.attempt",
     VIEW,
   ],
   [
     "a part of an attempt that is over is shown",
-    "log/view.ts",
+    "client/src/reducer.ts",
     "preview === null || preview.attempt < data.attempt",
     "preview === null || preview.attempt !== data.attempt",
     VIEW,
   ],
   [
     "a message that comes twice is shown twice",
-    "log/view.ts",
+    "client/src/reducer.ts",
     "last !== undefined && data.seq <= last.seq",
     "false",
     VIEW,
   ],
   [
     "what was previewed stays beside the message that it became",
-    "log/view.ts",
+    "client/src/reducer.ts",
     "messages: [...view.messages, data], preview: null",
     "messages: [...view.messages, data]",
     VIEW,
   ],
   [
     "an edit leaves what came after it",
-    "log/view.ts",
-    "view.messages.filter((message) => message.seq < data.from)",
+    "client/src/reducer.ts",
+    "view.messages.filter((message) => message.seq < data.from_seq)",
     "view.messages",
     VIEW,
   ],
   [
-    "an error is swallowed",
-    "log/view.ts",
-    "(view, error: ChatError) => ({ ...view, error })",
-    "(view, _error: ChatError) => view",
+    "a state is swallowed",
+    "client/src/reducer.ts",
+    "(view, state) => ({ ...view, state })",
+    "(view) => view",
     VIEW,
   ],
-  ["the cursor is forgotten", "log/view.ts", "{ ...next, cursor: event.id }", "next", VIEW],
+  [
+    "the cursor is forgotten",
+    "client/src/reducer.ts",
+    "{ ...next, cursor: event.cursor }",
+    "next",
+    VIEW,
+  ],
+  [
+    "a commit counts before its last event",
+    "client/src/reducer.ts",
+    "event.final && event.version !== null",
+    "event.version !== null",
+    VIEW,
+  ],
+  [
+    "an edit before what is loaded forgets that there are older messages",
+    "client/src/reducer.ts",
+    "older === null && view.older !== null",
+    "false && view.older !== null",
+    VIEW,
+  ],
+  [
+    "an event that cannot be applied comes again for ever",
+    "client/src/stream.ts",
+    "followed.beginAnew();",
+    "",
+    STREAM,
+  ],
+  [
+    "a malformed event in a snapshot brings another snapshot",
+    "client/src/stream.ts",
+    "if (isAnew) return;",
+    "",
+    STREAM,
+  ],
   [
     "a stream is resumed without its cursor",
-    "log/stream.ts",
+    "client/src/stream.ts",
     "if (cursor !== null) headers[LAST_EVENT_ID] = cursor;",
     "",
     STREAM,
   ],
   [
     "a server that is away for a moment is taken for a refusal",
-    "log/stream.ts",
+    "client/src/stream.ts",
     "status >= 400 && status < 500",
     "status >= 400",
     STREAM,
   ],
   [
     "a connection that died in silence is kept for ever",
-    "log/stream.ts",
+    "client/src/stream.ts",
     "setTimeout(() => connection.abort(), LAST_WORD_MS)",
     "setTimeout(() => {}, LAST_WORD_MS)",
     STREAM,
   ],
   [
     "the stream does not reconnect when the browser is online again",
-    "log/stream.ts",
-    'window.addEventListener("online", this.again);',
+    "client/src/stream.ts",
+    '[window, "online"],',
     "",
     STREAM,
   ],
   [
+    "the answer to another message is taken for mine",
+    "client/src/ask.ts",
+    "message.turn_seq === turnSeq && message.role",
+    "message.role",
+    ASK,
+  ],
+  [
+    "a replica that is behind ends the wait for an answer",
+    "client/src/ask.ts",
+    "view.version < receipt.version",
+    "false",
+    ASK,
+  ],
+  [
+    "the middle of a commit ends the wait for an answer",
+    "client/src/ask.ts",
+    "if (!final || ",
+    "if (",
+    ASK,
+  ],
+  [
+    "a wrong password ends the session",
+    "client/src/client.ts",
+    '?.code === "unauthenticated"',
+    "?.code !== undefined",
+    ["client/src/client.test.ts"],
+  ],
+  [
+    "a message overtakes the one before it",
+    "src/engine/commands.ts",
+    "delivered = delivered.then(() => deliver(clientKey));",
+    "void deliver(clientKey);",
+    COMMANDS,
+  ],
+  [
+    "Stop stops a later turn than the one that is shown",
+    "src/engine/commands.ts",
+    "log.snapshot().view.state?.turn_seq ?? null",
+    "null",
+    COMMANDS,
+  ],
+  [
     "what was sent is shown beside what arrived",
-    "log/store.ts",
-    "if (ours !== undefined) this.sending",
-    "if (false) this.sending",
+    "src/engine/chat-store.ts",
+    "if (left.length < this.sending.length) this.sending = left;",
+    "",
     STORE,
   ],
   [
-    "what is being sent is taken for an older message that says the same",
-    "log/store.ts",
-    "message.seq > each.afterSeq",
-    "true",
+    "what is being sent is taken for a message of another client",
+    "src/engine/chat-store.ts",
+    "!arrived.has(each.clientKey)",
+    "arrived.size === 0",
     STORE,
   ],
   [
     "after a machine slept, nothing is shown for three times as long",
-    "kit/frame.ts",
+    "src/lib/frame.ts",
     "Math.min(REST * beyond, REST_MS_MAX)",
     "REST * beyond",
     FRAME,
   ],
-  ["drafts of all chats are one", "parts/composer/drafts.ts", "PREFIX + chat", "PREFIX", COMPOSER],
+  [
+    "drafts of all chats are one",
+    "src/features/composer/drafts.ts",
+    "PREFIX + chat",
+    "PREFIX",
+    COMPOSER,
+  ],
   [
     "the draft of a tab without words replaces another's",
-    "parts/composer/use-draft.ts",
+    "src/features/composer/use-draft.ts",
     "if (!isOurs) return;",
     "",
     COMPOSER,
   ],
   [
     "Stop sends no interrupt",
-    "parts/composer/use-stop.ts",
-    'if (standing !== "busy") return;',
+    "src/features/composer/use-stop.ts",
+    'if (mode !== "busy") return;',
     "return;",
     COMPOSER,
   ],
   [
     "a failed removal from the queue is not shown",
-    "parts/composer/composer.tsx",
+    "src/features/composer/composer.tsx",
     ".catch(() => setFailure(",
     ".catch(() => void String(",
+    COMPOSER,
+  ],
+  [
+    "a long turn is taken apart with every commit",
+    "src/features/transcript/items.ts",
+    "if (!isLast || isFinished(row, row.message))",
+    "if (!isLast)",
+    ["src/features/transcript/long-turn.test.ts"],
+  ],
+  [
+    "a delta makes a new list of live parts",
+    "src/engine/live-parts.ts",
+    "return isSame ? before : shapes",
+    "return shapes",
+    ["src/engine/live-parts.test.ts"],
+  ],
+  [
+    "a double click makes two",
+    "src/api/use-api-mutation.ts",
+    "if (isRunning.current && !change.isParallel) return;",
+    "",
+    ["src/api/use-api-mutation.test.tsx"],
+  ],
+  [
+    "a repeat after no answer has another key",
+    "src/api/use-api-mutation.ts",
+    "if (error instanceof ApiError && !error.isRetryable) key.current = null;",
+    "key.current = null;",
+    ["src/api/use-api-mutation.test.tsx"],
+  ],
+  [
+    "two panes: Ctrl-F opens the find bar of both",
+    "src/features/find/use-find-key.ts",
+    "if (!isActivePane(refs)) return;",
+    "",
+    PANES,
+  ],
+  [
+    "two panes of one chat share a session",
+    "src/features/chat/session.ts",
+    "log.chatId === chatId && !isOpen",
+    "log.chatId === chatId",
+    PANES,
+  ],
+  [
+    "two panes: a session with unsent messages is dropped",
+    "src/features/chat/session.ts",
+    "&& !each.log.hasUnsent",
+    "",
+    PANES,
+  ],
+  [
+    "a footnote inside a quote is dropped",
+    "src/markdown/plugins/footnotes.ts",
+    "if ((node.position?.start.offset ?? 0) < prefixLength) return []",
+    "return []",
+    ["src/markdown/markdown.test.tsx"],
+  ],
+  [
+    "a button that approves becomes one that denies",
+    "src/features/tools/approval.tsx",
+    "<div key={stage} ",
+    "<div ",
+    ["src/features/tools/approval.test.tsx"],
+  ],
+  [
+    "a pending message is not in the queue",
+    "src/features/composer/composer.tsx",
+    "isBusy(status) ? sending",
+    "isBusy(undefined) ? sending",
     COMPOSER,
   ],
 ];
@@ -141,7 +296,7 @@ function changed(file, from, to, state) {
     name: "mutant",
     enforce: "pre",
     transform(code, id) {
-      if (!id.endsWith(`/src/${file}`)) return null;
+      if (!id.endsWith(`/ui/${file}`)) return null;
       state.found ||= code.includes(from);
       return code.replaceAll(from, to);
     },

@@ -87,7 +87,7 @@ const stream = (count) =>
   }, count);
 
 try {
-  await page.goto(`${server.resolvedUrls.local[0]}src/gallery/stage.html?messages=1000`);
+  await page.goto(`${server.resolvedUrls.local[0]}src/dev/gallery/stage.html?messages=1000`);
   await page.waitForSelector("article");
   await followed("opened at the end", () => {});
   await followed("a turn begins", () =>
@@ -167,12 +167,12 @@ async function steps(count) {
       const seq = stage.log.now.messages.at(-1).seq + 1;
       const [call, result] = stage.history(10_022, 2);
       const id = `s${seq}`;
-      stage.tell("message", {
+      stage.tell("message.created", {
         ...call,
         seq,
         parts: call.parts.map((part) => ({ ...part, call_id: id })),
       });
-      stage.tell("message", {
+      stage.tell("message.created", {
         ...result,
         seq: seq + 1,
         parts: result.parts.map((part) => ({ ...part, call_id: id })),

@@ -2,8 +2,8 @@ import "./main.css";
 import { setNonce } from "get-nonce";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { App } from "./app/app";
-import { followPreferences } from "./app/preferences";
+import { App } from "@/app/app";
+import { followPreferences } from "@/lib/preferences";
 
 // Styles that primitives make at run time (a scroll lock, say) pass our content security policy by
 // the nonce of this very page.

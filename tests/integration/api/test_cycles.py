@@ -43,9 +43,9 @@ async def watched_turn(cell: Cell, chat_id: str, *, to_its_end: bool) -> None:
         sent = await cell.admin.post(f"chats/{chat_id}/messages", {"text": SAYS})
         assert sent.status == 202
         async for event in events:
-            if event.get("event") == "part" and not to_its_end:
+            if event["type"] == "preview.delta" and not to_its_end:
                 break
-            if event.get("event") == "status" and event["data"]["status"] == "idle":
+            if event["type"] == "chat.state" and event["data"]["status"] == "idle":
                 break
     await cell.admin.until(chat_id, "idle")
 

@@ -26,7 +26,7 @@ SMALL = b"a: b\r\n" * (PIECE // 6)
 LONG = b"x" * PIECE
 ASK = b"GET /api/v1/version HTTP/1.1\r\nhost: x\r\n"
 GET = b"GET /healthz HTTP/1.1\r\nhost: x\r\n"
-CHUNKED = b"POST /api/v1/sign-ins HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n0\r\n"
+CHUNKED = b"POST /api/v1/sessions HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n0\r\n"
 
 ENDLESS: dict[str, tuple[bytes, bytes]] = {
     "small headers": (GET, SMALL),
@@ -203,20 +203,20 @@ async def test_a_drip_of_bytes_does_not_keep_a_connection(empty: Replicas) -> No
 async def test_streams_and_sockets_outlive_the_time_for_a_head(empty: Replicas) -> None:
     async with a_cell(empty, head_s=0.5) as cell:
         chat_id = await cell.admin.new_chat()
-        url = f"{cell.admin.url}/api/v1/watch/socket"
+        url = f"{cell.admin.url}/api/v1/events"
         async with (
             cell.admin.stream(chat_id) as events,
             cell.admin.http.ws_connect(url, headers=cell.admin.headers) as listening,
         ):
             async for event in events:
-                if event["event"] == "status":
+                if event["type"] == "chat.state":
                     break
             # Real time: longer than a client may take for a head.
             await asyncio.sleep(1.5)
             await cell.admin.post(f"chats/{chat_id}/messages", {"text": "hello"})
             async with asyncio.timeout(HANG_S):
                 async for event in events:
-                    if event["event"] == "message":
+                    if event["type"] == "message.created":
                         break
                 told = [await listening.receive() for _ in range(2)]
             assert [each.type for each in told] == [aiohttp.WSMsgType.TEXT] * 2
@@ -280,7 +280,7 @@ async def test_a_process_that_is_full_still_answers_probes(
 
 async def test_a_socket_counts_until_it_is_closed(empty: Replicas) -> None:
     async with a_cell(empty) as cell:
-        url = f"{cell.admin.url}/api/v1/watch/socket"
+        url = f"{cell.admin.url}/api/v1/events"
         async with cell.admin.http.ws_connect(url, headers=cell.admin.headers):
             assert counted(cell, "holdfast_http_connections") >= 1
         await cell.admin.http.close()

@@ -14,7 +14,7 @@ from holdfast.adapters.postgres import shares
 from tests.requirements import requirement
 from tests.support.replica import Replicas
 from tests.support.waits import HANG_S
-from tests.support.web import OUR_ORIGIN, Answer, Cell, Client
+from tests.support.web import OUR_ORIGIN, Answer, Cell, Client, uuid_of
 from tests.support.web import a_cell as any_cell
 
 BLOCKED = """
@@ -22,7 +22,7 @@ BLOCKED = """
     where datname = current_database() and wait_event_type = 'Lock'
 """
 
-ANSWERED = "select last_seq from chats where id = $1::uuid"
+ANSWERED = "select last_seq from chats where id = $1"
 
 
 def a_cell(replicas: Replicas, **bounds: Any) -> AbstractAsyncContextManager[Cell]:
@@ -67,10 +67,10 @@ async def test_slow_statements_of_one_keep_nobody_else_waiting(empty: Replicas) 
             async with asyncio.timeout(HANG_S):
                 while value(cell, "holdfast_statements_waiting") < 37:  # noqa: ASYNC110
                     await asyncio.sleep(0.02)
-            mine = await cell.admin.get("chats?whose=own")
+            mine = await cell.admin.get("chats?owner=me")
             chat_id = await cell.admin.new_chat("hello")
             async with asyncio.timeout(HANG_S):
-                while await watching.fetchval(ANSWERED, chat_id) < 2:
+                while await watching.fetchval(ANSWERED, uuid_of(chat_id)) < 2:
                     assert await watching.fetchval(BLOCKED) <= 3
                     await asyncio.sleep(0.02)
             assert mine.status == 200
@@ -95,7 +95,7 @@ async def test_a_line_that_is_too_long_is_answered_at_once(
             refused = await bob.get("chats")
             is_problem(refused, 429, "too_many_statements")
             assert int(refused.headers["retry-after"]) >= 1
-            assert (await cell.admin.get("chats?whose=own")).status == 200
+            assert (await cell.admin.get("chats?owner=me")).status == 200
         assert {task.result().status for task in waiting} <= {200, 503}
         assert value(cell, "holdfast_statements_refused_total") == 1
 
@@ -105,9 +105,12 @@ async def test_a_list_that_takes_too_long_is_a_problem_that_says_so(empty: Repli
         async with nothing_shared_is_read(cell):
             slow = await cell.admin.get("chats?q=nowhere")
             is_problem(slow, 503, "list_too_slow")
-            assert slow.json["detail"] == "not read within 0.2 s; ask for less, or filter by less"
+            assert (
+                slow.json["detail"]
+                == "The list was not read within 0.2 s. Ask for less, or filter by less."
+            )
         assert value(cell, "holdfast_lists_too_slow_total") == 1
-        assert (await cell.admin.get("chats?q=nowhere")).json == {"chats": [], "after": None}
+        assert (await cell.admin.get("chats?q=nowhere")).json == {"data": [], "next_cursor": None}
 
 
 async def test_a_chat_too_many_is_refused_and_a_repeat_is_not(empty: Replicas) -> None:
@@ -129,7 +132,7 @@ async def test_a_chat_too_many_is_refused_and_a_repeat_is_not(empty: Replicas) -
         assert (again.status, again.json["chat_id"]) == (first.status, chat_id)
         assert (await admin.post(f"chats/{chat_id}/messages", {"text": "more"})).status < 300
         await bob.new_chat()
-        assert len((await admin.get("chats")).json["chats"]) == 2
+        assert len((await admin.get("chats")).json["data"]) == 2
         assert value(cell, "holdfast_chats_refused_total") == 4
         assert value(cell, "holdfast_worker_taken_in_doubt_total") == 0
 
@@ -164,9 +167,10 @@ async def heard(events: AsyncIterator[dict[str, Any]]) -> list[str]:
     kinds: list[str] = []
     async with asyncio.timeout(HANG_S):
         async for event in events:
-            kinds.append(event.get("event", "retry"))
-            if event.get("event") == "ended":
-                assert event["data"] == {"reason": "too_many_streams", "retry_after_s": 60}
+            kinds.append(event["type"])
+            if event["type"] == "closed":
+                data = {"reason": "too_many_streams", "retry_after_seconds": 60}
+                assert event["data"] == data
     return kinds
 
 
@@ -186,11 +190,11 @@ async def test_a_further_stream_ends_the_oldest_of_the_same_person(empty: Replic
         for events in mine:
             await begun(events)
         await stack.enter_async_context(cell.admin.watch())
-        assert (await heard(mine[0]))[-1] == "ended"
+        assert (await heard(mine[0]))[-1] == "closed"
         await cell.admin.post(f"chats/{chats[1]}/messages", {"text": "hello"})
         async with asyncio.timeout(HANG_S):
             async for event in mine[1]:
-                if event["event"] == "message":
+                if event["type"] == "message.created":
                     break
         assert value(cell, "holdfast_streams_ended_total") == 1
         assert value(cell, "holdfast_streams_open") == 4
@@ -198,7 +202,7 @@ async def test_a_further_stream_ends_the_oldest_of_the_same_person(empty: Replic
 
 
 @requirement("L142")
-@pytest.mark.parametrize("followed", ["chats/{}/socket", "watch/socket"])
+@pytest.mark.parametrize("followed", ["chats/{}/events", "events"])
 async def test_a_socket_is_ended_with_a_reason(empty: Replicas, followed: str) -> None:
     async with a_cell(empty, streams_per_chat_max=1) as cell:
         admin = cell.admin
@@ -210,8 +214,8 @@ async def test_a_socket_is_ended_with_a_reason(empty: Replicas, followed: str) -
                 last: dict[str, Any] = {}
                 while (message := await first.receive(HANG_S)).type is aiohttp.WSMsgType.TEXT:
                     last = orjson.loads(message.data)
-                data = {"reason": "too_many_streams", "retry_after_s": 60}
-                assert last == {"event": "ended", "data": data}
+                data = {"reason": "too_many_streams", "retry_after_seconds": 60}
+                assert (last["type"], last["data"]) == ("closed", data)
                 assert first.close_code == 4429
                 assert not second.closed
         assert value(cell, "holdfast_streams_ended_total") == 1
@@ -233,7 +237,7 @@ async def test_streams_that_never_read_are_ended_too(empty: Replicas) -> None:
 
 
 async def unread(who: Client, chat_id: str, stack: AsyncExitStack) -> aiohttp.ClientResponse:
-    url = f"{who.url}/api/v1/chats/{chat_id}/stream"
+    url = f"{who.url}/api/v1/chats/{chat_id}/events"
     return await stack.enter_async_context(who.http.get(url, headers=who.headers))
 
 
@@ -248,7 +252,7 @@ async def test_what_was_refused_ends_nobody(empty: Replicas) -> None:
         chat_id = await cell.admin.new_chat()
         async with cell.admin.stream(chat_id) as events:
             await begun(events)
-            unknown = "00000000-0000-7000-8000-000000000000"
-            assert (await cell.admin.get(f"chats/{unknown}/stream")).status == 404
+            unknown = "chat_00000000000070008000000000000000"
+            assert (await cell.admin.get(f"chats/{unknown}/events")).status == 404
             assert value(cell, "holdfast_streams_ended_total") == 0
         await none_is_open(cell)

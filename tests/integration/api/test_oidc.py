@@ -103,7 +103,7 @@ async def scene(empty: Replicas) -> AsyncGenerator[Scene]:
 
 
 async def test_a_browser_goes_there_and_comes_back_signed_in(scene: Scene) -> None:
-    told = (await scene.cell.nobody.get("oidc")).json["providers"]
+    told = (await scene.cell.nobody.get("oidc")).json["data"]
     assert [each["name"] for each in told] == ["acme", "other"]
     assert told[0] == {"name": "acme", "title": "Acme", "start": "/api/v1/oidc/acme/start"}
 
@@ -121,7 +121,7 @@ async def test_a_browser_goes_there_and_comes_back_signed_in(scene: Scene) -> No
         assert {"httponly", "secure", "path=/", "samesite=lax"} <= set(said.lower().split("; "))
     me = (await browser.get("me")).json
     assert (me["user"]["email"], me["user"]["role"]) == ("grace@acme.example", "member")
-    assert me["credential"] == "sign_in"
+    assert me["credential_type"] == "session"
 
     again = scene.browser()
     await again.whole()
@@ -273,7 +273,7 @@ async def test_an_attack_is_refused_and_opens_nothing(empty: Replicas) -> None:
             opened = attack is replayed_callback  # by the honest one before it
             answer = await attack(scene)
             scene.acme.claims = None
-            assert (answer.status, answer.code) == (401, "login_refused"), (attack, answer.raw)
+            assert (answer.status, answer.code) == (401, "oidc_login_failed"), (attack, answer.raw)
             assert answer.json["reason"] == reason, attack
             assert SIGN_IN not in cookies_of(answer), attack
             assert cookies_of(answer).get(OIDC) == "", "the cookie is good for one way back"
@@ -285,13 +285,13 @@ async def test_an_attack_is_refused_and_opens_nothing(empty: Replicas) -> None:
 async def test_who_is_signed_in_links_a_login_and_uses_it_from_then_on(scene: Scene) -> None:
     browser = scene.browser()
     login = {"email": ADMIN_EMAIL, "password": PASSWORD}
-    browser.jar |= cookies_of(await scene.cell.nobody.post("sign-ins", login, origin=OUR_ORIGIN))
+    browser.jar |= cookies_of(await scene.cell.nobody.post("sessions", login, origin=OUR_ORIGIN))
     cookie = f"{SIGN_IN}={browser.jar[SIGN_IN]}"
-    assert (await scene.cell.admin.post("oidc/acme/link")).code == "not_allowed", "a key"
+    assert (await scene.cell.admin.post("oidc/acme/link")).code == "permission_denied", "a key"
     foreign = await scene.cell.nobody.post(
         "oidc/acme/link", cookie=cookie, origin="https://evil.example"
     )
-    assert foreign.code == "origin_refused"
+    assert foreign.code == "origin_not_allowed"
     begun = await scene.cell.nobody.post("oidc/acme/link", cookie=cookie, origin=OUR_ORIGIN)
     assert begun.status == 200, begun.raw
     browser.jar |= cookies_of(begun)
@@ -306,9 +306,11 @@ async def test_who_is_signed_in_links_a_login_and_uses_it_from_then_on(scene: Sc
 async def test_admins_close_the_door_to_new_accounts(scene: Scene) -> None:
     known = scene.browser()
     await known.whole()
-    put = await scene.cell.admin.ask("PUT", "settings", {"oidc_sign_up": False})
+    put = await scene.cell.admin.ask(
+        "PATCH", "organization/settings", {"oidc_sign_up_enabled": False}
+    )
     assert put.status == 200, put.raw
 
     new = await scene.browser().whole(Identity(subject="2", email="new@acme.example"))
-    assert (new.code, new.json["reason"]) == ("login_refused", "closed")
+    assert (new.code, new.json["reason"]) == ("oidc_login_failed", "closed")
     assert (await scene.browser().whole()).status == 302, "who has an account keeps it"

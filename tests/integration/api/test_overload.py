@@ -26,10 +26,10 @@ async def test_who_shows_no_credential_is_counted_by_address(empty: Replicas) ->
             assert answer.status in (200, 401)
         for path in ("me", "version", "oidc", "oidc/x/start"):
             answer = await nobody.get(path, x_forwarded_for="203.0.113.9")
-            refused(answer, 429, "too_many_requests")
+            refused(answer, 429, "rate_limited")
         login = {"email": "a@acme.example", "password": "x"}
-        answer = await nobody.post("sign-ins", login, x_forwarded_for="203.0.113.9")
-        refused(answer, 429, "too_many_requests")
+        answer = await nobody.post("sessions", login, x_forwarded_for="203.0.113.9")
+        refused(answer, 429, "rate_limited")
 
         # Somebody else, and probes, and who was let in here before, whatever their neighbours do.
         assert (await nobody.get("version", x_forwarded_for="203.0.113.10")).status == 200
@@ -41,8 +41,8 @@ async def test_who_shows_no_credential_is_counted_by_address(empty: Replicas) ->
 async def test_guesses_stop_at_the_edge_and_not_at_the_database(empty: Replicas) -> None:
     async with a_cell(empty, **STRICT) as cell:
         gate = cell.served[0].edge.identity.gate
-        made = (await cell.admin.post("keys", {"name": "k", "scopes": ["read"]})).json
-        assert (await cell.admin.ask("DELETE", f"keys/{made['key_id']}")).status == 204
+        made = (await cell.admin.post("api-keys", {"name": "k", "scopes": ["read"]})).json
+        assert (await cell.admin.ask("DELETE", f"api-keys/{made['id']}")).status == 204
         guess = cell.admin.as_(made["secret"])
         lookups = gate.counters.lookups
         answers = [await guess.get("me") for _ in range(10)]
@@ -88,7 +88,7 @@ async def test_more_at_once_than_it_takes_are_sent_away_and_nothing_else_breaks(
             cell.admin.stream(chat_id) as three,
         ):
             for events in (one, two, three):
-                assert (await anext(events))["event"] == "history_reset"
+                assert (await anext(events))["type"] == "history.reset"
             with monkeypatch.context() as patched:
                 patched.setattr(Gate, "authenticate", held_up)
                 async with asyncio.TaskGroup() as tasks:

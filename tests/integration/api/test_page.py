@@ -139,9 +139,9 @@ async def test_programs_and_missing_files_get_the_answers_of_the_api(served: Cel
         ("/assets/secret.pem", HTML),
     ):
         answer = await served.nobody.get(path, accept=accept)
-        assert answer.code == "no_such_route", path
+        assert answer.code == "route_not_found", path
         assert answer.headers["content-security-policy"].startswith("default-src 'none'")
-    assert (await served.nobody.ask("POST", "/chats/1", {}, accept=HTML)).code == "no_such_route"
+    assert (await served.nobody.ask("POST", "/chats/1", {}, accept=HTML)).code == "route_not_found"
     for path in HOSTILE:
         async with served.nobody.http.get(
             yarl.URL(served.nobody.url + path, encoded=True), headers={"accept": HTML}
@@ -157,4 +157,4 @@ async def test_without_a_page_a_browser_is_told_how_to_build_it(
     async with a_cell(empty) as cell:
         page = await cell.nobody.get("/", accept=HTML)
         assert (page.status, page.raw.decode()) == (404, NOT_BUILT)
-        assert (await cell.nobody.get("/")).code == "no_such_route"
+        assert (await cell.nobody.get("/")).code == "route_not_found"

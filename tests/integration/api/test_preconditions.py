@@ -23,25 +23,25 @@ class Write:
 
 
 CHAT: Final = {
-    "title": Write("PUT", "/title", lambda n: {"title": f"t{n}"}),
-    "labels": Write("PUT", "/labels", lambda n: {"labels": [f"l{n}"]}),
-    "pinned": Write("PUT", "/pinned", lambda n: {"pinned": n % 2 == 0}),
-    "edit": Write("PUT", "/messages/{seq}", lambda n: {"text": f'[[sim: say "{n}"]]'}, 202),
+    "title": Write("PATCH", "", lambda n: {"title": f"t{n}"}),
+    "labels": Write("PATCH", "", lambda n: {"labels": [f"l{n}"]}),
+    "pinned": Write("PATCH", "", lambda n: {"pinned": n % 2 == 0}),
+    "edit": Write("POST", "/messages/{seq}/edit", lambda n: {"text": f'[[sim: say "{n}"]]'}, 202),
     "restore": Write("POST", "/restore", lambda _: {"version": 2}),
 }
 USER: Final = {
-    "role": Write("PUT", "/role", lambda n: {"role": ("admin", "member")[n % 2]}),
+    "role": Write("PATCH", "", lambda n: {"role": ("admin", "member")[n % 2]}),
     "password": Write("PUT", "/password", lambda n: {"password": f"a long password {n}"}),
-    "disable": Write("POST", "/disable", lambda _: None),
-    "enable": Write("POST", "/enable", lambda _: None),
+    "disable": Write("PATCH", "", lambda _: {"disabled": True}),
+    "enable": Write("PATCH", "", lambda _: {"disabled": False}),
 }
-SETTINGS: Final = {"": Write("PUT", "", lambda n: {"instructions": f"i{n}"})}
+SETTINGS: Final = {"": Write("PATCH", "", lambda n: {"instructions": f"i{n}"})}
 
 
 async def written(client: Client, where: str, write: Write, n: int, tag: str) -> Answer:
     path = where + write.path
     if "{seq}" in path:  # an edited message has another number
-        first = (await client.get(f"{where}/messages")).json.get("messages", [{"seq": 1}])[0]
+        first = (await client.get(f"{where}/messages")).json.get("data", [{"seq": 1}])[0]
         path = path.format_map(first)
     return await client.ask(write.method, path, write.body(n), if_match=tag)
 
@@ -81,22 +81,22 @@ async def test_of_those_who_saw_the_same_chat_one_writes(cell: Cell) -> None:
     for name, write in CHAT.items():
         await check(admin, f"chats/{chat_id}", name, write)
         await admin.until(chat_id, "idle")
-    unknown = "chats/01890000-0000-7000-8000-000000000000"
+    unknown = "chats/chat_01890000000070008000000000000000"
     for write in CHAT.values():
         assert (await written(admin, unknown, write, 0, '"1.1.0.0"')).code == "chat_not_found"
 
 
 async def test_of_those_who_saw_the_same_user_or_settings_one_writes(cell: Cell) -> None:
     made = await cell.admin.post("users", {"name": "Bob", "email": "bob@acme.example"})
-    where = f"users/{made.json['user_id']}"
+    where = f"users/{made.json['id']}"
     assert made.headers["etag"] == (await cell.admin.get(where)).headers["etag"]
     for name, write in USER.items():
         await check(cell.admin, where, name, write)
     for name, write in SETTINGS.items():
-        await check(cell.admin, "settings", name, write)
-    me = (await cell.admin.get("me")).json["user"]["user_id"]
+        await check(cell.admin, "organization/settings", name, write)
+    me = (await cell.admin.get("me")).json["user"]["id"]
     tag = (await cell.admin.get(f"users/{me}")).headers["etag"]
-    refused = await cell.admin.post(f"users/{me}/disable", if_match=tag)
+    refused = await cell.admin.ask("PATCH", f"users/{me}", {"disabled": True}, if_match=tag)
     assert refused.code == "last_admin", "the tag was right: that is not the reason"
 
 
@@ -107,12 +107,12 @@ async def test_a_turn_that_goes_on_disturbs_nobody_who_renames(cell: Cell) -> No
     assert (await admin.post(f"chats/{chat_id}/messages", {"text": "hello"})).status == 202
     await admin.until(chat_id, "idle")
     assert (await admin.get(f"chats/{chat_id}")).headers["etag"] != tag
-    named = await admin.ask("PUT", f"chats/{chat_id}/title", {"title": "x"}, if_match=tag)
+    named = await admin.ask("PATCH", f"chats/{chat_id}", {"title": "x"}, if_match=tag)
     assert named.status == 200
     # But who edits must have seen what was said.
     edit = {"text": "hello again"}
-    path = f"chats/{chat_id}/messages/1"
-    assert (await admin.ask("PUT", path, edit, if_match=tag)).code == "precondition_failed"
+    path = f"chats/{chat_id}/messages/1/edit"
+    assert (await admin.post(path, edit, if_match=tag)).code == "precondition_failed"
 
 
 async def test_a_repeat_by_key_is_answered_the_same_although_its_tag_is_old(cell: Cell) -> None:
@@ -120,11 +120,13 @@ async def test_a_repeat_by_key_is_answered_the_same_although_its_tag_is_old(cell
     chat_id = await admin.new_chat('[[sim: say "one"]]')
     await admin.until(chat_id, "idle")
     tag = (await admin.get(f"chats/{chat_id}")).headers["etag"]
-    path, edit = f"chats/{chat_id}/messages/1", {"text": '[[sim: say "two"]]'}
-    first = await admin.ask("PUT", path, edit, if_match=tag, idempotency_key="k")
-    again = await admin.ask("PUT", path, edit, if_match=tag, idempotency_key="k")
+    path, edit = f"chats/{chat_id}/messages/1/edit", {"text": '[[sim: say "two"]]'}
+    first = await admin.post(path, edit, if_match=tag, idempotency_key="k")
+    again = await admin.post(path, edit, if_match=tag, idempotency_key="k")
     assert (first.status, again.status) == (202, 202), again.raw
-    assert again.json == {**first.json, "repeated": True}
+    assert again.json == first.json
+    assert "idempotent-replayed" not in first.headers
+    assert again.headers["idempotent-replayed"] == "true"
 
 
 USERS: Final = {"name": "Bob", "email": "bob@acme.example", "password": "a long password"}
@@ -138,30 +140,33 @@ async def test_accounts_and_keys_are_made_once_per_key(cell: Cell) -> None:
         ]
     answers = [each.result() for each in made]
     assert {(answer.status, answer.raw) for answer in answers} == {(201, answers[0].raw)}
-    assert len((await admin.get("users")).json["users"]) == 2
+    assert len((await admin.get("users")).json["data"]) == 2
     other = {**USERS, "name": "Eve"}
     another = {**USERS, "email": "eve@acme.example"}
     for body in (other, another):
-        assert (await admin.post("users", body, idempotency_key="u")).code == "key_reused"
-    assert len((await admin.get("users")).json["users"]) == 2, "refused, and not made"
+        refused = await admin.post("users", body, idempotency_key="u")
+        assert refused.code == "idempotency_key_reused"
+    assert len((await admin.get("users")).json["data"]) == 2, "refused, and not made"
     assert (await admin.post("users", other)).code == "email_taken"
     for _ in range(2):
         assert (await admin.post("users", other, idempotency_key="v")).code == "email_taken"
 
     key = {"name": "k", "scopes": ["read"]}
     async with asyncio.TaskGroup() as tasks:
-        keys = [tasks.create_task(admin.post("keys", key, idempotency_key="k")) for _ in range(5)]
+        keys = [
+            tasks.create_task(admin.post("api-keys", key, idempotency_key="k")) for _ in range(5)
+        ]
     answers = [each.result() for each in keys]
     first = [answer for answer in answers if answer.status == 201]
     assert len(first) == 1, "one secret, one key"
     for answer in answers:
         if answer is not first[0]:
-            assert (answer.status, answer.code) == (409, "already_made")
-            assert answer.json["made_id"] == first[0].json["key_id"]
-    listed = [each for each in (await admin.get("keys")).json["keys"] if each["name"] == "k"]
+            assert (answer.status, answer.code) == (409, "api_key_already_created")
+            assert answer.json["api_key_id"] == first[0].json["id"]
+    listed = [each for each in (await admin.get("api-keys")).json["data"] if each["name"] == "k"]
     assert len(listed) == 1
-    again = await admin.post("keys", {**key, "scopes": ["write"]}, idempotency_key="k")
-    assert again.code == "key_reused"
+    again = await admin.post("api-keys", {**key, "scopes": ["write"]}, idempotency_key="k")
+    assert again.code == "idempotency_key_reused"
 
 
 async def test_what_is_kept_of_a_request_is_no_help_in_guessing_its_password(cell: Cell) -> None:

@@ -18,7 +18,7 @@ def stall(cell: Cell, chat_id: str) -> socket.socket:
     lazy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
     address = urlsplit(cell.urls[0])
     lazy.connect((address.hostname, address.port))
-    asked = f"GET /api/v1/chats/{chat_id}/stream HTTP/1.1\r\nhost: x\r\n"
+    asked = f"GET /api/v1/chats/{chat_id}/events HTTP/1.1\r\nhost: x\r\n"
     lazy.sendall(f"{asked}authorization: {cell.admin.headers['authorization']}\r\n\r\n".encode())
     return lazy
 
@@ -49,13 +49,13 @@ async def test_a_reader_that_has_nothing_to_read_is_not(empty: Replicas) -> None
         chat_id = await cell.admin.new_chat()
         async with cell.admin.stream(chat_id) as events:
             async for event in events:
-                if event["event"] == "status":
+                if event["type"] == "chat.state":
                     break
             # Real time: nothing is sent for longer than a reader may stall.
             await asyncio.sleep(2.5)
             await cell.admin.post(f"chats/{chat_id}/messages", {"text": "hello"})
             async with asyncio.timeout(HANG_S):
                 async for event in events:
-                    if event["event"] == "message":
+                    if event["type"] == "message.created":
                         return
     raise AssertionError("the stream ended without the message")

@@ -12,6 +12,7 @@ from tests.support.waits import HANG_S
 from tests.support.web import Cell, Client
 
 EVENT: TypeAdapter[Any] = TypeAdapter(StreamEvent)
+LANDED = ("version", "turn_seq", "message_seq", "queued_id")
 
 
 async def read_until_idle(
@@ -24,11 +25,15 @@ async def read_until_idle(
         async for event in events:
             EVENT.validate_python(event)
             seen.append(event)
-            said = said or (event["event"] == "message" and event["data"]["role"] == "assistant")
-            idle = event["event"] == "status" and event["data"]["status"] == "idle"
+            said = said or is_reply(event)
+            idle = event["type"] == "chat.state" and event["data"]["status"] == "idle"
             if (idle and said) or len(seen) == most:
                 break
     return seen
+
+
+def is_reply(event: dict[str, Any]) -> bool:
+    return event["type"] == "message.created" and event["data"]["role"] == "assistant"
 
 
 async def test_a_turn_is_followed_from_its_message_to_its_end(cell: Cell) -> None:
@@ -36,17 +41,17 @@ async def test_a_turn_is_followed_from_its_message_to_its_end(cell: Cell) -> Non
 
     seen = await read_until_idle(cell.admin, chat_id)
 
-    assert seen[0]["event"] == "history_reset"
+    assert seen[0]["type"] == "history.reset"
     texts = [
         part["text"]
         for event in seen
-        if event["event"] == "message" and event["data"]["role"] == "assistant"
+        if event["type"] == "message.created" and event["data"]["role"] == "assistant"
         for part in event["data"]["parts"]
     ]
     assert texts == ["hello world"]
     page = (await cell.admin.get(f"chats/{chat_id}/messages")).json
-    assert [message["role"] for message in page["messages"]] == ["user", "assistant"]
-    assert page["before"] is None
+    assert [message["role"] for message in page["data"]] == ["user", "assistant"]
+    assert page["next_cursor"] is None
 
 
 async def test_a_reader_that_changes_replica_after_every_event_sees_each_word_once(
@@ -63,22 +68,24 @@ async def test_a_reader_that_changes_replica_after_every_event_sees_each_word_on
             client = cell.admin.at(cell.urls[len(seen) % 2])
             async with client.stream(chat_id, last) as events:
                 event = await anext(events)
+                while event["type"] == "ping":  # nothing is new
+                    event = await anext(events)
             seen.append(event)
-            last = event.get("id", last)
+            last = event["cursor"] or last
 
-    messages = [e["data"] for e in seen if e["event"] == "message"]
+    messages = [e["data"] for e in seen if e["type"] == "message.created"]
     assert [message["role"] for message in messages] == ["user", "assistant"]
     assert messages[1]["parts"][0]["text"] == said
-    parts = [(e["data"]["attempt"], e["data"]["seq"]) for e in seen if e["event"] == "part"]
-    assert len(set(parts)) == len(parts)
-    assert [seq for _, seq in parts] == list(range(1, len(parts) + 1))
-    ids = [e["id"] for e in seen if "id" in e]
+    deltas = [e["data"] for e in seen if e["type"] == "preview.delta"]
+    assert len({(each["attempt"], each["index"]) for each in deltas}) == len(deltas)
+    assert [each["index"] for each in deltas] == list(range(1, len(deltas) + 1))
+    ids = [e["cursor"] for e in seen if e["cursor"]]
     assert len(set(ids)) == len(ids)
 
 
 def _at_end(seen: list[dict[str, Any]]) -> bool:
-    said = any(e["event"] == "message" and e["data"]["role"] == "assistant" for e in seen)
-    return said and any(e["event"] == "status" and e["data"]["status"] == "idle" for e in seen[-3:])
+    states = [e["data"] for e in seen[-3:] if e["type"] == "chat.state"]
+    return any(map(is_reply, seen)) and any(state["status"] == "idle" for state in states)
 
 
 async def test_a_socket_tells_the_same_as_a_stream(cell: Cell) -> None:
@@ -86,7 +93,7 @@ async def test_a_socket_tells_the_same_as_a_stream(cell: Cell) -> None:
     await cell.admin.until(chat_id, "idle")
     by_stream = await read_until_idle(cell.admin, chat_id)
 
-    url = f"{cell.admin.url}/api/v1/chats/{chat_id}/socket"
+    url = f"{cell.admin.url}/api/v1/chats/{chat_id}/events"
     by_socket: list[Any] = []
     async with (
         asyncio.timeout(HANG_S),
@@ -113,11 +120,11 @@ async def test_a_stopping_replica_ends_streams_with_a_hint_and_the_turn_goes_on(
                 other.drain()
             seen.append(event)
 
-    assert seen[-1]["retry"] == "1000"
-    last = next(event["id"] for event in reversed(seen) if "id" in event)
+    assert seen[-1]["data"] == {"reason": "restart", "retry_after_seconds": None}
+    last = next(event["cursor"] for event in reversed(seen) if event["cursor"])
     # On a slow machine the turn may have ended before the reader came.
     rest = [] if _at_end(seen[:-1]) else await read_until_idle(cell.admin, chat_id, last)
-    told = [e["data"]["role"] for e in [*seen, *rest] if e.get("event") == "message"]
+    told = [e["data"]["role"] for e in [*seen, *rest] if e["type"] == "message.created"]
     assert told == ["user", "assistant"]
 
 
@@ -139,15 +146,16 @@ async def test_what_is_said_twice_under_one_key_is_said_once(cell: Cell) -> None
     answers = [task.result() for task in asked]
 
     assert {answer.status for answer in answers} == {202}, {a.raw for a in answers}
-    assert len({(a.json["version"], a.json["seq"], a.json["queued_id"]) for a in answers}) == 1
-    assert [answer.json["repeated"] for answer in answers].count(False) <= 1
+    landed = {tuple(a.json[name] for name in LANDED) for a in answers}
+    assert len(landed) == 1
+    assert sum("idempotent-replayed" not in answer.headers for answer in answers) <= 1
     await cell.admin.until(chat_id, "idle")
-    messages = (await cell.admin.get(f"chats/{chat_id}/messages")).json["messages"]
+    messages = (await cell.admin.get(f"chats/{chat_id}/messages")).json["data"]
     assert [message["role"] for message in messages] == ["user", "assistant"]
     other = await cell.admin.post(
         f"chats/{chat_id}/messages", {"text": "other"}, idempotency_key="once"
     )
-    assert (other.status, other.code) == (409, "key_reused")
+    assert (other.status, other.code) == (409, "idempotency_key_reused")
 
 
 async def test_a_chat_begun_twice_under_one_key_is_one_chat(cell: Cell) -> None:
@@ -156,6 +164,9 @@ async def test_a_chat_begun_twice_under_one_key_is_one_chat(cell: Cell) -> None:
     second = await cell.admin.post("chats", body, idempotency_key="begin")
 
     assert first.json["chat_id"] == second.json["chat_id"]
-    assert (first.json["repeated"], second.json["repeated"]) == (False, True)
+    assert (first.json["turn_seq"], first.json["message_seq"]) == (1, 1)
+    assert second.json == first.json
+    assert "idempotent-replayed" not in first.headers
+    assert second.headers["idempotent-replayed"] == "true"
     other = await cell.admin.post("chats", {}, idempotency_key="begin")
-    assert (other.status, other.code) == (409, "key_reused")
+    assert (other.status, other.code) == (409, "idempotency_key_reused")

@@ -35,7 +35,7 @@ async def next_of(events: AsyncIterator[Event], wanted: Callable[[Event], bool])
 def shows(chat_id: str, **facts: Any) -> Callable[[Event], bool]:
     def wanted(event: Event) -> bool:
         data = event["data"]
-        same = event["event"] == "chat" and data["chat_id"] == chat_id
+        same = event["type"] == "chat.updated" and data["id"] == chat_id
         return same and all(data[name] == value for name, value in facts.items())
 
     return wanted
@@ -43,25 +43,25 @@ def shows(chat_id: str, **facts: Any) -> Callable[[Event], bool]:
 
 def lacks(chat_id: str, reason: str) -> Callable[[Event], bool]:
     data = {"chat_id": chat_id, "reason": reason}
-    return lambda event: (event["event"], event["data"]) == ("chat_gone", data)
+    return lambda event: (event["type"], event["data"]) == ("chat.removed", data)
 
 
 def is_snapshot(event: Event) -> bool:
-    return event["event"] == "chats"
+    return event["type"] == "chats.snapshot"
 
 
 def named(events: list[Event]) -> set[str]:
-    told = [e["data"] for e in events if e["event"] in ("chat", "chat_gone")]
-    listed = [chat for e in events if e["event"] == "chats" for chat in e["data"]["chats"]]
-    return {each["chat_id"] for each in [*told, *listed]}
+    told = [e["data"] for e in events if e["type"] in ("chat.updated", "chat.removed")]
+    listed = [chat for e in events if e["type"] == "chats.snapshot" for chat in e["data"]["chats"]]
+    return {each.get("id") or each["chat_id"] for each in [*told, *listed]}
 
 
 def last_id(events: list[Event]) -> str:
-    return next(event["id"] for event in reversed(events) if event.get("id"))
+    return next(event["cursor"] for event in reversed(events) if event["cursor"])
 
 
 async def id_of(client: Client) -> str:
-    return (await client.get("me")).json["user"]["user_id"]
+    return (await client.get("me")).json["user"]["id"]
 
 
 async def test_a_watcher_hears_of_everything_at_another_replica_and_on_return(cell: Cell) -> None:
@@ -73,34 +73,37 @@ async def test_a_watcher_hears_of_everything_at_another_replica_and_on_return(ce
         assert named([snapshot]) == {old}
         chat_id = await here.new_chat('[[sim: say "hello"]]')
         await next_of(events, shows(chat_id, status="idle", last_seq=2, unread=True))
-        await here.ask("PUT", f"chats/{chat_id}/title", {"title": "A name"})
+        await here.ask("PATCH", f"chats/{chat_id}", {"title": "A name"})
         await next_of(events, shows(chat_id, title="A name"))
-        await here.ask("PUT", f"chats/{chat_id}/pinned", {"pinned": True})
+        await here.ask("PATCH", f"chats/{chat_id}", {"pinned": True})
         await next_of(events, shows(chat_id, pinned=True))
-        await here.ask("PUT", f"chats/{chat_id}/labels", {"labels": ["work"]})
+        await here.ask("PATCH", f"chats/{chat_id}", {"labels": ["work"]})
         await next_of(events, shows(chat_id, labels=["work"]))
-        await here.ask("PUT", f"chats/{chat_id}/read", {"seq": 2})
+        await here.ask("PUT", f"chats/{chat_id}/read-marker", {"seq": 2})
         await next_of(events, shows(chat_id, unread=False))
         await here.post(f"chats/{old}/archive")
         seen = await next_of(events, lacks(old, "archived"))
 
     # Away: all of this happens to nobody who watches.
-    await here.ask("PUT", f"chats/{chat_id}/title", {"title": "Another name"})
+    await here.ask("PATCH", f"chats/{chat_id}", {"title": "Another name"})
     await here.post(f"chats/{old}/unarchive")
     call = '[[sim: call look_up {"word": "kelp"}]]'
-    tool = {"name": "look_up", "description": "", "schema": {"type": "object"}}
+    tool = {"name": "look_up", "description": "", "input_schema": {"type": "object"}}
     begun = await here.post("chats", {"tools": [tool], "message": {"text": call}})
     asking = begun.json["chat_id"]
     await here.until(asking, "awaiting")
     for client in (here, there):
         async with client.watch(last_id(seen)) as events:
-            missed = await next_of(events, lambda event: bool(event.get("id")))
-        kinds = {event["event"] for event in missed}
-        assert kinds == {"chat"}, "no snapshot: only what was missed"
+            missed = await next_of(events, lambda event: bool(event["cursor"]))
+        kinds = {event["type"] for event in missed}
+        assert kinds == {"chat.updated"}, "no snapshot: only what was missed"
         assert named(missed) == {chat_id, old, asking}
-        entries = {event["data"]["chat_id"]: event["data"] for event in missed}
+        entries = {event["data"]["id"]: event["data"] for event in missed}
         assert entries[chat_id]["title"] == "Another name"
-        assert (entries[asking]["status"], entries[asking]["needs"]) == ("awaiting", "result")
+        assert (entries[asking]["status"], entries[asking]["action_required"]) == (
+            "awaiting",
+            "result",
+        )
 
 
 async def test_shared_chats_come_and_go_and_others_never_appear(cell: Cell) -> None:
@@ -111,10 +114,10 @@ async def test_shared_chats_come_and_go_and_others_never_appear(cell: Cell) -> N
     seen: list[Event] = []
     async with there.watch() as events:
         seen += await next_of(events, is_snapshot)
-        await admin.ask("PUT", f"chats/{secret}/title", {"title": "secret"})
+        await admin.ask("PATCH", f"chats/{secret}", {"title": "secret"})
         await admin.ask("PUT", f"chats/{mine}/shares/{bobs_id}")
         seen += await next_of(events, shows(mine))
-        await admin.ask("PUT", f"chats/{mine}/title", {"title": "ours"})
+        await admin.ask("PATCH", f"chats/{mine}", {"title": "ours"})
         seen += await next_of(events, shows(mine, title="ours"))
         away = last_id(seen)
         await admin.ask("DELETE", f"chats/{mine}/shares/{bobs_id}")
@@ -124,18 +127,22 @@ async def test_shared_chats_come_and_go_and_others_never_appear(cell: Cell) -> N
         own = await bob.new_chat()
         seen += await next_of(events, shows(own))
     async with bob.watch(away) as events:
-        returned = await next_of(events, lambda event: bool(event.get("id")))
+        returned = await next_of(events, lambda event: bool(event["cursor"]))
     assert named(returned) == {mine, own}
     assert any(lacks(mine, "unshared")(event) for event in returned)
     assert named(seen) == {mine, own}
     assert b"secret" not in orjson.dumps(seen + returned)
 
 
+def shape(event: Event) -> Event:
+    return {**event, "cursor": None}
+
+
 async def test_a_socket_tells_the_same_as_a_stream(cell: Cell) -> None:
     admin = cell.admin
     for _ in range(3):
         await admin.new_chat()
-    url = f"{admin.url}/api/v1/watch/socket"
+    url = f"{admin.url}/api/v1/events"
     async with (
         asyncio.timeout(60),
         admin.watch() as events,
@@ -148,8 +155,8 @@ async def test_a_socket_tells_the_same_as_a_stream(cell: Cell) -> None:
         message = await socket.receive()
         assert message.type is aiohttp.WSMsgType.TEXT
         by_socket.append(orjson.loads(message.data))
-    assert [e["data"] for e in by_socket] == [e["data"] for e in by_stream]
-    assert all(int(event["id"]) > 0 for event in by_socket)
+    assert [shape(e) for e in by_socket] == [shape(e) for e in by_stream]
+    assert all(int(event["cursor"]) > 0 for event in by_socket)
 
 
 async def test_a_stopping_replica_ends_watching_with_a_hint_to_come_again(cell: Cell) -> None:
@@ -158,8 +165,9 @@ async def test_a_stopping_replica_ends_watching_with_a_hint_to_come_again(cell: 
         (snapshot,) = await next_of(events, is_snapshot)
         other.drain()
         rest = [event async for event in events]
-    assert rest == [{"retry": "1000"}]
-    async with cell.admin.watch(snapshot["id"]) as events:
+    data = {"reason": "restart", "retry_after_seconds": None}
+    assert [(event["type"], event["data"]) for event in rest] == [("closed", data)]
+    async with cell.admin.watch(snapshot["cursor"]) as events:
         chat_id = await cell.admin.new_chat()
         await next_of(events, shows(chat_id))
 
@@ -167,7 +175,7 @@ async def test_a_stopping_replica_ends_watching_with_a_hint_to_come_again(cell: 
 async def test_a_cursor_that_nobody_gave_begins_with_a_snapshot(cell: Cell) -> None:
     for after in ("nonsense", "0", "99999999999999999"):
         async with cell.admin.watch(after) as events:
-            assert (await next_of(events, is_snapshot))[0]["event"] == "chats"
+            assert (await next_of(events, is_snapshot))[0]["type"] == "chats.snapshot"
 
 
 class Silent:

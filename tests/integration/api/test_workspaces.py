@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from holdfast_client import AsyncClient
-from holdfast_client.errors import NotFound
+from holdfast_client.errors import NotFoundError
 from holdfast_lab.chaos.harness.folders import running_in, short_folder
 from tests.requirements import requirement
 from tests.support.replica import Replicas
@@ -61,29 +61,36 @@ async def test_one_more_than_one_may_have_is_refused_by_its_code(
 @requirement("L108")
 async def test_a_workspace_from_beginning_to_end(yard: Cell, folder: Path) -> None:
     admin = yard.admin
-    offered = (await admin.get("templates")).json["templates"]
-    assert [(each["name"], each["ttl_s"]) for each in offered] == [("local", 0), ("brief", 600)]
+    offered = (await admin.get("workspace-templates")).json["data"]
+    assert [(each["name"], each["ttl_seconds"]) for each in offered] == [
+        ("local", None),
+        ("brief", 600),
+    ]
     chat = f"chats/{await admin.new_chat()}"
     where = f"{chat}/workspace"
-    assert (await admin.get(where)).json == {"workspace": None}
+    assert (await admin.get(where)).code == "workspace_not_found"
     for verb in ("start", "stop"):
-        assert (await admin.post(f"{where}/{verb}")).code == "no_workspace"
-    assert (await admin.ask("DELETE", where)).code == "no_workspace"
+        assert (await admin.post(f"{where}/{verb}")).code == "workspace_not_found"
+    assert (await admin.ask("DELETE", where)).code == "workspace_not_found"
     refused = await admin.ask("PUT", where, {"template": "other"})
-    assert refused.code == "field_refused"
+    assert refused.code == "invalid_request"
 
     made = await admin.ask("PUT", where, {"template": "brief"})
+    while made.json["status"] == "starting":
+        made = await admin.ask("PUT", where, {})
     assert (made.status, made.json["status"]) == (200, "running"), made.raw
-    assert made.json["stops_at"] is not None
+    assert made.json["auto_stop_at"] is not None
     assert "address" not in made.json, "where agents listen is the server's business"
     assert (await admin.ask("PUT", where, {})).json == made.json
     found = await admin.get(where)
-    assert (found.json["workspace"], found.headers["etag"]) == (made.json, made.headers["etag"])
+    assert (found.json, found.headers["etag"]) == (made.json, made.headers["etag"])
 
     stopped = await admin.post(f"{where}/stop")
     assert (stopped.status, stopped.json["status"]) == (200, "stopped")
     assert running_in(folder) == []
     started = await admin.post(f"{where}/start")
+    while started.json["status"] == "starting":  # an answer waits only for some seconds
+        started = await admin.post(f"{where}/start")
     assert started.json["status"] == "running"
     stale = await admin.ask("DELETE", where, if_match=made.headers["etag"])
     assert (stale.status, stale.code) == (412, "precondition_failed")
@@ -97,13 +104,13 @@ async def test_an_archived_chat_starts_nothing(yard: Cell) -> None:
     chat = f"chats/{await yard.admin.new_chat()}"
     await yard.admin.post(f"{chat}/archive")
     refused = await yard.admin.ask("PUT", f"{chat}/workspace", {})
-    assert refused.code == "not_lawful"
-    assert "unarchive" in refused.json["detail"]
+    assert refused.code == "chat_state_conflict"
+    assert "Unarchive" in refused.json["detail"]
 
 
 async def test_whoever_reads_a_chat_sees_its_workspace_and_changes_nothing(yard: Cell) -> None:
     admin, bob = yard.admin, await yard.member("Bob")
-    bobs_id = (await bob.get("me")).json["user"]["user_id"]
+    bobs_id = (await bob.get("me")).json["user"]["id"]
     chat = f"chats/{await admin.new_chat()}"
     made = await admin.ask("PUT", f"{chat}/workspace", {})
     changes: list[tuple[str, str, Any]] = [
@@ -114,32 +121,36 @@ async def test_whoever_reads_a_chat_sees_its_workspace_and_changes_nothing(yard:
     ]
     assert (await bob.get(f"{chat}/workspace")).code == "chat_not_found"
     await admin.ask("PUT", f"{chat}/shares/{bobs_id}")
-    assert (await bob.get(f"{chat}/workspace")).json["workspace"] == made.json
+    assert (await bob.get(f"{chat}/workspace")).json == made.json
     for method, path, body in changes:
         assert (await bob.ask(method, f"{chat}/{path}", body)).code == "chat_not_found"
-    assert (await admin.get(f"{chat}/workspace")).json["workspace"] == made.json
+    assert (await admin.get(f"{chat}/workspace")).json == made.json
 
 
 async def test_a_server_without_templates_says_so(cell: Cell) -> None:
-    assert (await cell.admin.get("templates")).json == {"templates": []}
+    assert (await cell.admin.get("workspace-templates")).json["data"] == []
     chat = f"chats/{await cell.admin.new_chat()}"
     refused = await cell.admin.ask("PUT", f"{chat}/workspace", {})
     assert refused.code == "workspace_unusable"
     assert "HOLDFAST_TEMPLATES" in refused.json["detail"]
-    assert (await cell.admin.get(f"{chat}/workspace")).json == {"workspace": None}
+    assert (await cell.admin.get(f"{chat}/workspace")).code == "workspace_not_found"
 
 
 async def test_the_sdk_knows_workspaces(yard: Cell) -> None:
     key = yard.admin.headers["authorization"].removeprefix("Bearer ")
-    async with AsyncClient(yard.admin.url, key) as client:
-        assert [each.name for each in await client.templates()] == ["local", "brief"]
+    async with AsyncClient(yard.admin.url, api_key=key) as client:
+        assert [each.name for each in await client.workspace_templates.list()] == ["local", "brief"]
         chat = await client.chats.create()
-        assert await chat.workspace() is None
-        with pytest.raises(NotFound, match="create_workspace"):
-            await chat.start_workspace()
-        made = await chat.create_workspace(ttl_s=60)
-        assert (made.status, made.template, made.ttl_s) == ("running", "local", 60)
-        assert (await chat.stop_workspace()).status == "stopped"
-        assert (await chat.start_workspace()).status == "running"
-        assert (await chat.delete_workspace()).status == "deleted"
-        assert await chat.workspace() is None
+        assert await chat.workspace.retrieve() is None
+        with pytest.raises(NotFoundError, match="create_workspace"):
+            await chat.workspace.start()
+        made = await chat.workspace.create(ttl_seconds=60)
+        while made.status == "starting":
+            made = await chat.workspace.start()
+        assert (made.status, made.template, made.ttl_seconds) == ("running", "local", 60)
+        assert (await chat.workspace.stop()).status == "stopped"
+        while (started := await chat.workspace.start()).status == "starting":
+            pass
+        assert started.status == "running"
+        assert (await chat.workspace.delete()).status == "deleted"
+        assert await chat.workspace.retrieve() is None

@@ -16,7 +16,7 @@ from holdfast_lab.chaos.harness.folders import running_in, short_folder
 async def test_what_is_ended_leaves_no_server_behind(number: signal.Signals) -> None:
     with short_folder() as folder:
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-u", "-m", "holdfast", "prove", "--only", "process trees"),
+            *(sys.executable, "-u", "-m", "holdfast", "lab", "prove", "--only", "process trees"),
             env={**os.environ, "TMPDIR": str(folder)},
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,

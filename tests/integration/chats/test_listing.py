@@ -14,7 +14,8 @@ from holdfast.domain.denials import FieldRefused, NotAllowed, NotFound
 from holdfast.domain.errors import ChangedMeanwhile, ChatNotFound, TooSlow
 from holdfast.domain.ids import ChatId, Seq
 from holdfast.domain.policy import Action, Principal, Scope
-from holdfast.ports.listing import Entry, ListFilter
+from holdfast.domain.public_ids import CHAT_ID
+from holdfast.ports.listing import ChatPatch, Entry, ListFilter
 from tests.requirements import requirement
 from tests.support.builders import reply, user
 from tests.support.doubles import KeptHints
@@ -70,9 +71,9 @@ async def test_a_chat_of_others_answers_like_an_unknown_one(realm: Realm, admin:
     async def answers(who: Principal, chat_id: ChatId, *, reads: bool) -> list[str]:
         asked = [
             listing.find(port, who, chat_id, Action.DRIVE),
-            listing.rename(port, who, chat_id, "mine now"),
-            listing.pin(port, who, chat_id, pinned=True),
-            listing.label(port, who, chat_id, ["mine"]),
+            listing.update(port, who, chat_id, ChatPatch(title="mine now")),
+            listing.update(port, who, chat_id, ChatPatch(pinned=True)),
+            listing.update(port, who, chat_id, ChatPatch(labels=("mine",))),
             listing.share(port, clock, who, chat_id, bob.user_id),
             listing.unshare(port, clock, who, chat_id, cid.user_id),
             listing.shares(port, who, chat_id),
@@ -88,7 +89,7 @@ async def test_a_chat_of_others_answers_like_an_unknown_one(realm: Realm, admin:
         for each in asked:
             with pytest.raises(ChatNotFound) as refused:
                 await each
-            said.append(str(refused.value).replace(str(chat_id), "ID"))
+            said.append(str(refused.value).replace(CHAT_ID.encode(chat_id), "ID"))
         return said
 
     for who in (bob, other):
@@ -106,12 +107,12 @@ async def test_who_saw_an_older_entry_is_told_so_and_changes_nothing(
     seen = (await listing.find(realm.listing, admin, chat_id)).listed
     hints = KeptHints()
     told = PublishingListing(realm.listing, hints)
-    await listing.rename(realm.listing, admin, chat_id, "renamed meanwhile")
+    await listing.update(realm.listing, admin, chat_id, ChatPatch(title="renamed meanwhile"))
 
     for late in (
-        listing.rename(told, admin, chat_id, "late", expected={seen}),
-        listing.pin(told, admin, chat_id, pinned=True, expected={seen}),
-        listing.label(told, admin, chat_id, ["late"], expected={seen}),
+        listing.update(told, admin, chat_id, ChatPatch(title="late"), expected={seen}),
+        listing.update(told, admin, chat_id, ChatPatch(pinned=True), expected={seen}),
+        listing.update(told, admin, chat_id, ChatPatch(labels=("late",)), expected={seen}),
     ):
         with pytest.raises(ChangedMeanwhile):
             await late
@@ -140,9 +141,20 @@ async def test_what_is_about_lists_changes_no_version(realm: Realm, admin: Princ
     chat_id = await realm.chat(admin, user())
     before = await listing.find(realm.listing, admin, chat_id)
     told = len(realm.hints.published)
-    await listing.rename(realm.listing, admin, chat_id, "  A \n title ")
-    await listing.pin(realm.listing, admin, chat_id, pinned=True)
-    await listing.label(realm.listing, admin, chat_id, ["b", "a", "b"])
+    await listing.update(realm.listing, admin, chat_id, ChatPatch(title="  A \n title "))
+    await listing.update(realm.listing, admin, chat_id, ChatPatch(pinned=True))
+    await listing.update(
+        realm.listing,
+        admin,
+        chat_id,
+        ChatPatch(
+            labels=(
+                "b",
+                "a",
+                "b",
+            )
+        ),
+    )
     await listing.mark_read(realm.listing, admin, chat_id, Seq(1))
     after = await listing.find(realm.listing, admin, chat_id)
     assert (after.title, after.title_source) == ("A title", "user")
@@ -162,9 +174,9 @@ async def test_a_title_of_the_servers_never_covers_one_of_a_persons(
     assert await realm.listing.suggest_title(chat_id, "found \x00 by a model")
     entry = await listing.find(realm.listing, admin, chat_id)
     assert (entry.title, entry.title_source) == ("found \x00 by a model", "model")
-    await listing.rename(realm.listing, admin, chat_id, "mine")
+    await listing.update(realm.listing, admin, chat_id, ChatPatch(title="mine"))
     assert not await realm.listing.suggest_title(chat_id, "another")
-    await listing.rename(realm.listing, admin, chat_id, None)
+    await listing.update(realm.listing, admin, chat_id, ChatPatch(title=None))
     assert await realm.listing.suggest_title(chat_id, "another")
 
 
@@ -202,8 +214,18 @@ async def test_wanted_chats_are_found_by_status_label_and_title(
         await realm.chat(admin, user()),
         await realm.chat(admin),
     )
-    await listing.rename(realm.listing, admin, named, "100% of Ärger_s")
-    await listing.label(realm.listing, admin, plain, ["work", "urgent"])
+    await listing.update(realm.listing, admin, named, ChatPatch(title="100% of Ärger_s"))
+    await listing.update(
+        realm.listing,
+        admin,
+        plain,
+        ChatPatch(
+            labels=(
+                "work",
+                "urgent",
+            )
+        ),
+    )
     assert await ids(realm, admin, ListFilter(statuses=frozenset({Status.RUNNING}))) == [running]
     assert await ids(realm, admin, ListFilter(label="urgent")) == [plain]
     assert await ids(realm, admin, ListFilter(label="urg")) == []
@@ -260,9 +282,9 @@ async def test_pins_come_first_and_once(realm: Realm, admin: Principal) -> None:
     chats = [await realm.chat(admin) for _ in range(6)]
     his = await realm.chat(bob)
     await listing.share(realm.listing, realm.clock, bob, his, admin.user_id)
-    await listing.pin(realm.listing, bob, his, pinned=True)
+    await listing.update(realm.listing, bob, his, ChatPatch(pinned=True))
     for chat_id in (chats[0], chats[3]):
-        assert (await listing.pin(realm.listing, admin, chat_id, pinned=True)).pinned
+        assert (await listing.update(realm.listing, admin, chat_id, ChatPatch(pinned=True))).pinned
 
     first = await listing.page(realm.listing, admin, limit=3, pinned="first")
     second = await listing.page(realm.listing, admin, limit=3, pinned="first", after=first.after)
@@ -271,7 +293,7 @@ async def test_pins_come_first_and_once(realm: Realm, admin: Principal) -> None:
     assert [e.pinned for e in first.entries] == [True, True, False, False, False]
     assert second.after is None
 
-    await listing.pin(realm.listing, admin, chats[3], pinned=False)
+    await listing.update(realm.listing, admin, chats[3], ChatPatch(pinned=False))
     assert await ids(realm, admin, ListFilter(pinned=True)) == [chats[0]]
 
 
@@ -280,16 +302,16 @@ async def test_bounds_of_pins_labels_and_titles(
 ) -> None:
     monkeypatch.setattr(listing, "PINS_MAX", 1)
     one, two = await realm.chat(admin), await realm.chat(admin)
-    await listing.pin(realm.listing, admin, one, pinned=True)
-    await listing.pin(realm.listing, admin, one, pinned=True)
+    await listing.update(realm.listing, admin, one, ChatPatch(pinned=True))
+    await listing.update(realm.listing, admin, one, ChatPatch(pinned=True))
     with pytest.raises(FieldRefused):
-        await listing.pin(realm.listing, admin, two, pinned=True)
+        await listing.update(realm.listing, admin, two, ChatPatch(pinned=True))
     for wrong in ([""], ["x" * 61], [str(number) for number in range(21)]):
         with pytest.raises(FieldRefused):
-            await listing.label(realm.listing, admin, one, wrong)
+            await listing.update(realm.listing, admin, one, ChatPatch(labels=tuple(wrong)))
     for title in ("", " \n ", "x" * 201):
         with pytest.raises(FieldRefused):
-            await listing.rename(realm.listing, admin, one, title)
+            await listing.update(realm.listing, admin, one, ChatPatch(title=title))
 
 
 @requirement("A1")
@@ -319,8 +341,8 @@ async def test_an_admin_oversees_chats_but_not_what_they_say(
     _, bob = await realm.add(admin, "Bob")
     his, mine = await realm.chat(bob), await realm.chat(admin)
     await realm.chat(await realm.another_org())
-    await listing.rename(realm.listing, bob, his, "secret plan")
-    await listing.label(realm.listing, bob, his, ["secret"])
+    await listing.update(realm.listing, bob, his, ChatPatch(title="secret plan"))
+    await listing.update(realm.listing, bob, his, ChatPatch(labels=("secret",)))
     page = await listing.oversee(realm.listing, admin, ListFilter(title_has="nothing"), limit=1)
     assert [entry.chat_id for entry in page.entries] == [mine]
     page = await listing.oversee(realm.listing, admin, limit=1, after=page.after)
@@ -339,7 +361,7 @@ async def test_a_key_that_may_only_read_drives_nothing(realm: Realm, admin: Prin
     with pytest.raises(NotAllowed):
         listing.driver(reader)
     with pytest.raises(NotAllowed):
-        await listing.rename(realm.listing, reader, await realm.chat(admin), "x")
+        await listing.update(realm.listing, reader, await realm.chat(admin), ChatPatch(title="x"))
     assert len(await ids(realm, reader)) == 1
 
 
@@ -357,8 +379,8 @@ async def test_a_search_looks_at_so_many_chats_and_goes_on_after_them(
     """A word that is nowhere must not read all of somebody's chats at once; what is further back is
     found by the next page."""
     first = await realm.chat(admin)
-    await listing.rename(realm.listing, admin, first, "the needle")
-    await listing.label(realm.listing, admin, first, ["needle"])
+    await listing.update(realm.listing, admin, first, ChatPatch(title="the needle"))
+    await listing.update(realm.listing, admin, first, ChatPatch(labels=("needle",)))
     hay = [await realm.chat(admin) for _ in range(7)]
     told = PublishingListing(realm.listing, KeptHints())
     found, after, pages = list[ChatId](), None, 0
@@ -377,7 +399,7 @@ async def test_what_is_shared_is_searched_whole_and_a_list_is_no_search(
     _, bob = await realm.add(admin, "Bob")
     chats = [await realm.chat(admin) for _ in range(5)]
     for chat_id in chats:
-        await listing.rename(realm.listing, admin, chat_id, "the needle")
+        await listing.update(realm.listing, admin, chat_id, ChatPatch(title="the needle"))
         await listing.share(realm.listing, realm.clock, admin, chat_id, bob.user_id)
     shared = ListFilter(title_has="needle", whose="shared")
     page = await listing.page(realm.listing, bob, shared, looks_max=2)

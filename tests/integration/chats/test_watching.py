@@ -18,7 +18,8 @@ from holdfast.domain.commands import SendMessage
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.ids import ChatId, Seq
 from holdfast.domain.policy import Action, Filter, Principal, TargetKind, rule_for
-from holdfast.ports.listing import ListChanges, Mark
+from holdfast.domain.public_ids import CHAT_ID
+from holdfast.ports.listing import ChatPatch, ListChanges, Mark
 from holdfast.stream.list_watcher import PING, Watcher, parse_mark
 from holdfast.stream.options import WatchCounters, WatchOptions
 from tests.support.builders import user
@@ -48,8 +49,11 @@ async def heard(watching: Watcher) -> list[tuple[str, Any]]:
     raise AssertionError("it ended")
 
 
+told_of = CHAT_ID.encode
+
+
 def ids(told: list[tuple[str, Any]]) -> list[tuple[str, str]]:
-    return [(kind, data["chat_id"]) for kind, data in told]
+    return [(kind, data.get("id") or data["chat_id"]) for kind, data in told]
 
 
 async def changes(realm: Realm, who: Principal, since: Mark) -> ListChanges:
@@ -75,19 +79,19 @@ async def test_a_snapshot_first_and_then_each_change_as_it_is(
     realm: Realm, admin: Principal
 ) -> None:
     one, two = await realm.chat(admin), await realm.chat(admin)
-    await listing.pin(realm.listing, admin, one, pinned=True)
+    await listing.update(realm.listing, admin, one, ChatPatch(pinned=True))
     watching = watcher(realm, admin, None)
 
     ((kind, snapshot),) = await heard(watching)
-    assert kind == "chats"
-    assert [each["chat_id"] for each in snapshot["chats"]] == [str(one), str(two)], "pins first"
+    assert kind == "chats.snapshot"
+    assert [each["id"] for each in snapshot["chats"]] == [told_of(one), told_of(two)], "pins first"
     assert snapshot["after"] is None
     assert await heard(watching) == [], "nothing changed, and nothing is told twice"
 
-    await listing.rename(realm.listing, admin, two, "A name")
-    await listing.label(realm.listing, admin, two, ["work"])
+    await listing.update(realm.listing, admin, two, ChatPatch(title="A name"))
+    await listing.update(realm.listing, admin, two, ChatPatch(labels=("work",)))
     ((kind, entry),) = await heard(watching)
-    assert (kind, entry["title"], entry["labels"]) == ("chat", "A name", ["work"])
+    assert (kind, entry["title"], entry["labels"]) == ("chat.updated", "A name", ["work"])
     watching.mark = await settled(realm)
     await speak(realm, admin, two)
     ((_, entry),) = await heard(watching)
@@ -100,10 +104,12 @@ async def test_a_snapshot_first_and_then_each_change_as_it_is(
     driver = listing.driver(admin)
     watching.mark = await settled(realm)
     await archive(realm.ledger, driver, one)
-    assert await heard(watching) == [("chat_gone", {"chat_id": str(one), "reason": "archived"})]
+    assert await heard(watching) == [
+        ("chat.removed", {"chat_id": told_of(one), "reason": "archived"})
+    ]
     watching.mark = await settled(realm)
     await unarchive(realm.ledger, driver, one)
-    assert ids(await heard(watching)) == [("chat", str(one))]
+    assert ids(await heard(watching)) == [("chat.updated", told_of(one))]
 
 
 async def test_whoever_was_away_is_told_what_changed_and_nothing_of_others(
@@ -114,21 +120,21 @@ async def test_whoever_was_away_is_told_what_changed_and_nothing_of_others(
     mine, secret = await realm.chat(admin), await realm.chat(admin)
     await realm.chat(other)
     bobs = watcher(realm, bob, None)
-    assert [kind for kind, _ in await heard(bobs)] == ["chats"]
+    assert [kind for kind, _ in await heard(bobs)] == ["chats.snapshot"]
     mark = bobs.mark
 
     await listing.share(realm.listing, realm.clock, admin, mine, bob.user_id)
-    await listing.rename(realm.listing, admin, secret, "secret")
-    assert ids(await heard(watcher(realm, bob, mark))) == [("chat", str(mine))]
-    assert ids(await heard(bobs)) == [("chat", str(mine))]
-    await listing.rename(realm.listing, admin, mine, "ours")
+    await listing.update(realm.listing, admin, secret, ChatPatch(title="secret"))
+    assert ids(await heard(watcher(realm, bob, mark))) == [("chat.updated", told_of(mine))]
+    assert ids(await heard(bobs)) == [("chat.updated", told_of(mine))]
+    await listing.update(realm.listing, admin, mine, ChatPatch(title="ours"))
     ((_, entry),) = await heard(bobs)
     assert (entry["title"], entry["pinned"]) == ("ours", False)
 
     away = bobs.mark
     await listing.unshare(realm.listing, realm.clock, admin, mine, bob.user_id)
-    await listing.rename(realm.listing, admin, mine, "mine again")
-    gone = [("chat_gone", {"chat_id": str(mine), "reason": "unshared"})]
+    await listing.update(realm.listing, admin, mine, ChatPatch(title="mine again"))
+    gone = [("chat.removed", {"chat_id": told_of(mine), "reason": "unshared"})]
     assert await heard(watcher(realm, bob, away)) == gone
     assert await heard(bobs) == gone
     assert (await realm.listing.changed_for({bob.user_id: away or Mark(1)}))[1] == {bob.user_id}
@@ -149,7 +155,7 @@ async def test_a_change_that_commits_late_is_not_left_out(realm: Realm, admin: P
             " changed_in = pg_current_xact_id()::text::bigint where id = $1",
             slow,
         )
-        await listing.rename(realm.listing, admin, quick, "quick")
+        await listing.update(realm.listing, admin, quick, ChatPatch(title="quick"))
         before = await changes(realm, admin, mark)
         titles = {entry.chat_id: entry.title for entry in before.entries}
         assert titles[quick] == "quick"
@@ -169,16 +175,16 @@ async def test_marks_that_nobody_gave_and_too_many_changes_begin_anew(
 ) -> None:
     chats = [await realm.chat(admin) for _ in range(4)]
     beyond = Mark(await realm.listing.reached() + 10**9)
-    assert [kind for kind, _ in await heard(watcher(realm, admin, beyond))] == ["chats"]
+    assert [kind for kind, _ in await heard(watcher(realm, admin, beyond))] == ["chats.snapshot"]
 
     few = WatchOptions(
         read_every_s=0.0, ping_every_s=0.1, retry_s=0.01, snapshot_max=2, changes_max=3
     )
     mark = await realm.listing.reached()
     for chat_id in chats:
-        await listing.rename(realm.listing, admin, chat_id, "new")
+        await listing.update(realm.listing, admin, chat_id, ChatPatch(title="new"))
     ((kind, snapshot),) = await heard(watcher(realm, admin, mark, few))
-    assert (kind, len(snapshot["chats"])) == ("chats", 2)
+    assert (kind, len(snapshot["chats"])) == ("chats.snapshot", 2)
     older = await listing.page(realm.listing, admin, after=snapshot["after"], pinned="first")
     assert [entry.chat_id for entry in older.entries] == [chats[1], chats[0]]
 
@@ -194,7 +200,7 @@ async def test_numbers_of_another_server_are_not_news(realm: Realm, admin: Princ
     mark = await realm.listing.reached()
     assert (await changes(realm, admin, mark)).entries == ()
     assert (await realm.listing.changed_for({admin.user_id: mark}))[1] == frozenset()
-    await listing.rename(realm.listing, admin, chat_id, "now")
+    await listing.update(realm.listing, admin, chat_id, ChatPatch(title="now"))
     assert [e.chat_id for e in (await changes(realm, admin, mark)).entries] == [chat_id]
 
 
@@ -215,7 +221,7 @@ async def test_a_database_that_is_away_is_asked_again(realm: Realm, admin: Princ
     chat_id = await realm.chat(admin)
     faltering = Faltering(realm.pool)
     watching = Watcher(admin, faltering, mark, PROMPT, WatchCounters())
-    assert ids(await heard(watching)) == [("chat", str(chat_id))]
+    assert ids(await heard(watching)) == [("chat.updated", told_of(chat_id))]
     assert faltering.asked == 2
 
 
@@ -228,9 +234,9 @@ async def test_verbs_about_lists_tell_whose_list_they_changed(
     told = PublishingListing(realm.listing, hints)
     clock = realm.clock
 
-    await listing.rename(told, admin, chat_id, "A name")
-    await listing.pin(told, admin, chat_id, pinned=True)
-    await listing.label(told, admin, chat_id, ["work"])
+    await listing.update(told, admin, chat_id, ChatPatch(title="A name"))
+    await listing.update(told, admin, chat_id, ChatPatch(pinned=True))
+    await listing.update(told, admin, chat_id, ChatPatch(labels=("work",)))
     await listing.mark_read(told, admin, chat_id, Seq(1))
     await listing.share(told, clock, admin, chat_id, bob.user_id)
     await listing.share(told, clock, admin, chat_id, bob.user_id)  # nothing to do
@@ -298,4 +304,4 @@ async def test_without_the_filter_what_was_taken_back_is_still_shown(
     if isinstance(store, Unfiltered):
         store.owner = admin
     told = ids(await heard(Watcher(bob, store, mark, PROMPT, WatchCounters())))
-    assert told == [("chat" if mutant else "chat_gone", str(chat_id))]
+    assert told == [("chat.updated" if mutant else "chat.removed", told_of(chat_id))]

@@ -15,9 +15,10 @@ from holdfast.chats.publishing_listing import PublishingListing
 from holdfast.domain.commands import SendMessage
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.policy import Principal
+from holdfast.domain.public_ids import CHAT_ID
 from holdfast.ports.bus import Bus
-from holdfast.ports.listing import Mark
-from holdfast.stream.list_watcher import Watcher, WatchKind
+from holdfast.ports.listing import ChatPatch, Mark
+from holdfast.stream.list_watcher import Watcher, WatchEventType
 from holdfast.stream.list_watchers import ListWatchers
 from holdfast.stream.options import WatchOptions
 from tests.support.builders import user
@@ -64,10 +65,10 @@ async def test_a_hint_wakes_those_whose_list_it_is_about(realm: Realm, admin: Pr
     _, bob = await realm.add(admin, "Bob")
     chat_id = await realm.chat(admin)
     async with wired(realm) as here, here.watching.follow(admin, None) as mine:
-        assert (await anext(mine)).kind is WatchKind.CHATS
+        assert (await anext(mine)).kind is WatchEventType.CHATS_SNAPSHOT
         async with here.watching.follow(bob, None) as his:
-            assert (await anext(his)).kind is WatchKind.CHATS
-            await listing.rename(here.told, admin, chat_id, "renamed")
+            assert (await anext(his)).kind is WatchEventType.CHATS_SNAPSHOT
+            await listing.update(here.told, admin, chat_id, ChatPatch(title="renamed"))
             await said(mine, b"renamed")
             ledger = Ledger(PostgresStore(realm.pool), here.bus, realm.clock)
             request = ChangeRequest((SendMessage(user()),), by=listing.driver(admin))
@@ -88,12 +89,12 @@ async def test_after_a_gap_one_poll_finds_what_was_lost(realm: Realm, admin: Pri
         here.watching.follow(admin, None) as two,
     ):
         for watcher in (one, two):
-            assert (await anext(watcher)).kind is WatchKind.CHATS
+            assert (await anext(watcher)).kind is WatchEventType.CHATS_SNAPSHOT
         await here.server.stop()
         chat_id = await realm.chat(admin)  # of which nobody tells
         await here.server.start()
         for watcher in (one, two):
-            await said(watcher, str(chat_id).encode())
+            await said(watcher, CHAT_ID.encode(chat_id).encode())
         assert here.watching.counters.polls >= 1
 
 

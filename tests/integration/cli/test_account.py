@@ -21,11 +21,11 @@ async def test_a_key_from_stdin_is_kept_used_and_revoked(
 ) -> None:
     assert cli.url is not None
     scopes = ("--scope", "read", "--scope", "write", "--scope", "admin")
-    secret = await cli.told("admin", "keys", "create", "for login", *scopes)
+    secret = await cli.told("api-keys", "create", "for login", *scopes)
     mine = Cli(tmp_path / "config")
     assert (await mine.call("whoami")).code == 4
 
-    wrong = await mine.call("login", "--url", cli.url, "--token-stdin", stdin="hf_wrong\n")
+    wrong = await mine.call("login", "--url", cli.url, "--token-stdin", stdin="hfst_wrong\n")
     assert (wrong.code, (tmp_path / "config").exists()) == (4, False)
     kept = await mine.call("login", "--url", cli.url, "--token-stdin", stdin=f"{secret}\n")
     assert kept.code == 0, kept
@@ -36,14 +36,17 @@ async def test_a_key_from_stdin_is_kept_used_and_revoked(
 
     again = ("login", "--url", cli.url, "--name", "two", "--token-stdin")
     assert (await mine.call(*again, stdin=f"{secret}\n")).code == 0
-    assert masked(await mine.told("context", "ls")) == "\t<host>\t<url>\n*\ttwo\t<url>"
+    assert masked(await mine.told("context", "list")) == "\t<host>\t<url>\n*\ttwo\t<url>"
+    assert await mine.told("context", "current") == "two"
     await mine.told("context", "use", cli.url.removeprefix("http://"))
+    current = orjson.loads(await mine.told("context", "current", "--json"))
+    assert (current["url"], current["current"]) == (cli.url, True)
     assert (await mine.call("context", "use", "three")).code == 2
     assert (await mine.told("whoami", "--context", "two")).startswith("Ada ")
 
     out = await mine.call("logout")
     assert "its key is revoked" in out.err
-    assert masked(await mine.told("context", "ls")) == "*\ttwo\t<url>"
+    assert masked(await mine.told("context", "list")) == "*\ttwo\t<url>"
     assert (await mine.call("whoami")).code == 4, "the key of both contexts is revoked"
 
 
@@ -51,11 +54,11 @@ async def test_flags_win_over_the_environment_and_that_over_the_file(
     cli: Cli, tmp_path: Path
 ) -> None:
     (tmp_path / "config.toml").write_text(
-        f'current = "a"\n[contexts.a]\nurl = "http://127.0.0.1:9"\ntoken = "hf_x"\n'
-        f'[contexts.b]\nurl = "{cli.url}"\ntoken = "{cli.token}"\n'
+        f'current = "a"\n[contexts.a]\nurl = "http://127.0.0.1:9"\napi_key = "hfst_x"\n'
+        f'[contexts.b]\nurl = "{cli.url}"\napi_key = "{cli.token}"\n'
     )
     assert (await cli.told("whoami")).startswith("Ada "), "the environment, not the file"
-    astray = Cli(tmp_path, "http://127.0.0.1:9", "hf_x")
+    astray = Cli(tmp_path, "http://127.0.0.1:9", "hfst_x")
     assert (await astray.told("whoami", "--context", "b")).startswith("Ada "), "the flag"
     (tmp_path / "config.toml").write_text("current = [")
     broken = await Cli(tmp_path).call("whoami")
@@ -70,7 +73,7 @@ async def test_a_doctor_finds_nothing_wrong(cli: Cli, server: Cell) -> None:
             "server", "version", "clock", "credential", "stream",
         ]  # fmt: skip
         assert {each["verdict"] for each in findings} == {"ok"}, findings
-    archived = (await server.admin.get("chats?archived=true")).json["chats"]
+    archived = (await server.admin.get("chats?archived=true")).json["data"]
     assert [each["title"] for each in archived].count(doctor.TITLE) == 1, "litter"
 
 
@@ -87,7 +90,7 @@ async def test_a_doctor_sees_a_proxy_that_holds_events_back(
 
 
 async def test_a_doctor_says_what_is_wrong_with_the_key(cli: Cli) -> None:
-    done = await Cli(cli.folder, cli.url, "hf_wrong").call("doctor")
+    done = await Cli(cli.folder, cli.url, "hfst_wrong").call("doctor")
     assert done.code == 1
     assert "holdfast login" in done.out.splitlines()[-1]
 
@@ -103,7 +106,7 @@ async def holding_proxy(port: int) -> AsyncGenerator[str]:
         async def there() -> None:
             nonlocal holding
             while data := await reader.read(65536):
-                holding = holding or b"/stream" in data.partition(b"\r\n")[0]
+                holding = holding or b"/events" in data.partition(b"\r\n")[0]
                 to_writer.write(data)
             to_writer.close()
 

@@ -1,4 +1,4 @@
-"""`holdfast bench`: a run that is right is green, and one that is not says which chat and why."""
+"""`holdfast lab bench`: a correct run is green; another one says which chat is wrong, and why."""
 
 import re
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -39,7 +39,7 @@ class ToldOtherwise:
     def _changed(self, part: LivePart) -> bytes:
         deltas = orjson.loads(part.payload)
         for delta in deltas:
-            if delta["kind"] == "text":
+            if delta["type"] == "text":
                 delta["text"] = self._change(delta["text"])
         return orjson.dumps(deltas)
 
@@ -75,7 +75,7 @@ async def test_a_run_on_servers_of_its_own_is_green_and_told_three_times(tmp_pat
     options = ("--tools", "1", "--baseline", "1", "--json", str(figures), "--html", str(page))
     cli = Cli(tmp_path)
 
-    async with cli.started("bench", *SMALL, *options) as process:
+    async with cli.started("lab", "bench", *SMALL, *options) as process:
         out, err = await process.communicate()
 
     assert process.returncode == 0, err.decode()
@@ -99,7 +99,9 @@ async def test_a_server_that_runs_is_measured_in_a_storm(template: str, tmp_path
     figures = tmp_path / "bench.json"
     options = ("--storm", "--payload", "300", "--words", "30", "--json", str(figures))
     async with a_server(template) as cell:
-        done = await cli_of(cell, tmp_path).call("bench", *SMALL, *options, "--url", cell.admin.url)
+        done = await cli_of(cell, tmp_path).call(
+            "lab", "bench", *SMALL, *options, "--url", cell.admin.url
+        )
 
     assert done.code == 0, done
     assert "every stream complete" in done.out
@@ -124,12 +126,12 @@ async def test_a_server_that_doubles_or_loses_a_word_fails_the_run(
     async with a_server(template, saying(change)) as cell:
         # Slowly, so that every answer is told live.
         done = await cli_of(cell, tmp_path).call(
-            "bench", *SMALL, "--rate", "40", "--url", cell.admin.url
+            "lab", "bench", *SMALL, "--rate", "40", "--url", cell.admin.url
         )
 
     assert done.code == 1, done
     assert "FAILED: 5 of 5 chats" in done.out
-    assert re.search(r"chat [0-9a-f-]{36}: what was told live: word [23] is", done.out)
+    assert re.search(r"chat chat_[0-9a-f]{32}: what was told live: word [23] is", done.out)
 
 
 async def test_a_server_that_tells_a_message_twice_fails_the_run(
@@ -147,7 +149,7 @@ async def test_a_server_that_tells_a_message_twice_fails_the_run(
 
     monkeypatch.setattr(EventStream, "_write", twice)
     async with a_server(template) as cell:
-        done = await cli_of(cell, tmp_path).call("bench", *SMALL, "--url", cell.admin.url)
+        done = await cli_of(cell, tmp_path).call("lab", "bench", *SMALL, "--url", cell.admin.url)
 
     assert done.code == 1, done
     assert "message 1 came where 2 was due" in done.out
@@ -155,14 +157,14 @@ async def test_a_server_that_tells_a_message_twice_fails_the_run(
 
 async def test_a_server_that_refuses_us_is_a_sentence(template: str, tmp_path: Path) -> None:
     async with a_server(template) as cell:
-        cli = Cli(tmp_path, cell.admin.url, "hf_nobody")
-        done = await cli.call("bench", *SMALL, "--url", cell.admin.url)
-        without = await Cli(tmp_path).call("bench", "--url", cell.admin.url)
+        cli = Cli(tmp_path, cell.admin.url, "hfst_nobody")
+        done = await cli.call("lab", "bench", *SMALL, "--url", cell.admin.url)
+        without = await Cli(tmp_path).call("lab", "bench", "--url", cell.admin.url)
 
     assert (done.code, done.out) == (1, "")
     assert done.err.startswith("No chat can be begun: 401")
     assert without.code == 2
     assert "--key" in without.err
-    gone = await cli.call("bench", *SMALL, "--url", cell.admin.url)
+    gone = await cli.call("lab", "bench", *SMALL, "--url", cell.admin.url)
     assert gone.code == 1
     assert "cannot be reached" in gone.err

@@ -1,4 +1,4 @@
-"""What else `holdfast bench` measures: added latency, idle readers, growth, a soak."""
+"""What else `holdfast lab bench` measures: added latency, idle readers, growth, a soak."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -20,7 +20,7 @@ from tests.support.database import temporary_database
 from tests.support.replica import Replicas
 from tests.support.terminal import Cli
 from tests.support.waits import HANG_S
-from tests.support.web import OUR_ORIGIN, a_cell
+from tests.support.web import OUR_ORIGIN, a_cell, uuid_of
 from tests.support.workers import until
 
 MINUTES = pytest.mark.timeout(240)
@@ -30,7 +30,7 @@ async def figures_of(folder: Path, *command: str) -> tuple[dict[str, Any], str]:
     """The figures of a run that ended well, and its page."""
     figures, page = folder / "bench.json", folder / "bench.html"
     options = ("--json", str(figures), "--html", str(page))
-    async with Cli(folder).started("bench", *command, *options) as process:
+    async with Cli(folder).started("lab", "bench", *command, *options) as process:
         out, err = await process.communicate()
     assert process.returncode == 0, out.decode() + err.decode()
     return orjson.loads(figures.read_bytes()), page.read_text()
@@ -109,8 +109,8 @@ async def test_half_of_the_readers_vanish_and_every_history_is_right(
 
 
 async def test_options_of_bench_are_refused_before_its_modes(tmp_path: Path) -> None:
-    done = await Cli(tmp_path).call("bench", "--chats", "3", "idle")
-    sizes = await Cli(tmp_path).call("bench", "growth", "--size", "10", "--size", "1000")
+    done = await Cli(tmp_path).call("lab", "bench", "--chats", "3", "idle")
+    sizes = await Cli(tmp_path).call("lab", "bench", "growth", "--size", "10", "--size", "1000")
 
     assert done.code == 2
     assert "--chats belongs behind `idle`" in done.err
@@ -158,7 +158,7 @@ async def test_a_turn_that_is_lost_behind_a_vanished_reader_is_found(
             async with asyncio.timeout(60):  # those who vanished did so in mid-answer
                 while await database.fetchval(ANSWERS) < load.chats:  # noqa: ASYNC110
                     await asyncio.sleep(0.1)
-            done = await database.execute(statement, run.chat_ids[1])
+            done = await database.execute(statement, uuid_of(run.chat_ids[1]))
             await database.close()
             assert done.endswith(" 1"), done
             await run.check_histories()

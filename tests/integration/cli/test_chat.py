@@ -25,7 +25,7 @@ async def test_a_talk_by_hand(cli: Cli, server: Cell) -> None:
         terminal.press(CTRL_D)
         assert await terminal.ended() == 0
         assert "half a line" not in terminal.text.partition("— interrupted")[2]
-    chat = (await server.admin.get("chats")).json["chats"][0]
+    chat = (await server.admin.get("chats")).json["data"][0]
     assert chat["last_seq"] == 4
 
 
@@ -38,5 +38,5 @@ async def test_a_talk_from_a_pipe(cli: Cli, server: Cell) -> None:
     failing = await cli.run("chat", "--last", stdin="be refused\nnever said\n")
     assert failing.code == 7
     assert failing.out == "Hello there.\n\nNow I can.\n", "what was said before"
-    chat = (await server.admin.get("chats")).json["chats"][0]
+    chat = (await server.admin.get("chats")).json["data"][0]
     assert chat["last_seq"] == 5

@@ -7,24 +7,24 @@ import orjson
 import pytest
 
 from tests.support.terminal import Cli, golden, masked
-from tests.support.web import Cell
+from tests.support.web import Cell, uuid_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-NOBODYS = "01890000-0000-7000-8000-000000000000"
+NOBODYS = "chat_01890000000070008000000000000000"
 
 
 async def test_the_table_of_exit_codes(cli: Cli, server: Cell, tmp_path: Path) -> None:
     chat_id = await server.admin.new_chat("hi")
     await server.admin.until(chat_id, "idle")
-    stranger = Cli(tmp_path, cli.url, "hf_wrong")
+    stranger = Cli(tmp_path, cli.url, "hfst_wrong")
     nobody = Cli(tmp_path / "nobody")
-    nowhere = Cli(tmp_path, "http://127.0.0.1:9", "hf_any")
+    nowhere = Cli(tmp_path, "http://127.0.0.1:9", "hfst_any")
     table: list[tuple[Cli, int, tuple[str, ...]]] = [
         (cli, 0, ("wait", chat_id)),
         (cli, 1, ("retry", chat_id)),
         (cli, 2, ("run", "--json", "--jsonl", "hi")),
         (cli, 2, ("run", "")),
-        (cli, 2, ("ls", "--color", "pink")),
+        (cli, 2, ("list", "--color", "pink")),
         (cli, 2, ("no-such-command",)),
         (cli, 5, ("show", NOBODYS)),
         (cli, 5, ("show", "no such title")),
@@ -33,9 +33,9 @@ async def test_the_table_of_exit_codes(cli: Cli, server: Cell, tmp_path: Path) -
         (cli, 7, ("wait", "@last")),
         (cli, 124, ("run", "--timeout", "0.2", "speak slowly")),
         (cli, 124, ("wait", "--timeout", "0.2", "@last")),
-        (stranger, 4, ("ls",)),
-        (nobody, 4, ("ls",)),
-        (nowhere, 1, ("ls",)),
+        (stranger, 4, ("list",)),
+        (nobody, 4, ("list",)),
+        (nowhere, 1, ("list",)),
     ]
     for who, code, command in table:
         done = await who.call(*command)
@@ -52,20 +52,20 @@ async def test_lists_and_shows(cli: Cli, server: Cell) -> None:
         ("rename", chat_id, "The time of the day, as told by the clock of the server itself"),
         ("pin", chat_id),
         ("label", chat_id, "night", "clock"),
-        ("label", chat_id, "--add", "bed"),
+        ("label", chat_id, "bed"),
     ):
         await cli.told(*command)
     for columns in (60, 120):
-        async with cli.on_terminal("ls", "-n", "1", columns=columns) as terminal:
+        async with cli.on_terminal("list", "-n", "1", columns=columns) as terminal:
             assert await terminal.ended() == 0
-            golden(f"ls-terminal-{columns}", masked(terminal.text))
+            golden(f"list-terminal-{columns}", masked(terminal.text))
         async with cli.on_terminal("show", chat_id, columns=columns) as terminal:
             assert await terminal.ended() == 0
             golden(f"show-terminal-{columns}", masked(terminal.text))
-    golden("ls-pipe", masked(await cli.told("ls", "-n", "1")))
+    golden("list-pipe", masked(await cli.told("list", "-n", "1")))
     golden("show-pipe", masked(await cli.told("show", chat_id, "-n", "1")))
     golden("export", masked(await cli.told("export", chat_id)))
-    assert await cli.told("ls", "--label", "bed", "--ids") == chat_id
+    assert await cli.told("list", "--label", "bed", "--ids") == chat_id
 
 
 async def test_a_title_is_matched_on_a_terminal_and_several_are_offered(
@@ -74,7 +74,7 @@ async def test_a_title_is_matched_on_a_terminal_and_several_are_offered(
     made = [await server.admin.new_chat() for _ in range(2)]
     for number, chat_id in enumerate(made):
         body = {"title": f"Quarterly report {number}"}
-        assert (await server.admin.ask("PUT", f"chats/{chat_id}/title", body)).status == 200
+        assert (await server.admin.ask("PATCH", f"chats/{chat_id}", body)).status == 200
 
     async with cli.on_terminal("show", "report 1") as terminal:
         assert await terminal.ended() == 0
@@ -92,18 +92,18 @@ async def test_the_queue_is_seen_and_rearranged(cli: Cli, server: Cell) -> None:
     chat_id = await server.admin.new_chat("speak slowly")
     for word in ("one", "two", "three"):
         assert (await cli.told("send", chat_id, word)).startswith("queued ")
-    waiting = orjson.loads(await cli.told("queue", "ls", chat_id, "--json"))
+    waiting = orjson.loads(await cli.told("queue", "list", chat_id, "--json"))
     first, second, third = (str(each["queued_id"]) for each in waiting)
 
-    await cli.told("queue", "mv", chat_id, third, "--before", first)
-    assert await cli.told("queue", "take", chat_id, second) == "two"
-    listed = (await cli.told("queue", "ls", chat_id)).splitlines()
+    await cli.told("queue", "move", chat_id, third, "--before", first)
+    assert await cli.told("queue", "delete", chat_id, second) == "two"
+    listed = (await cli.told("queue", "list", chat_id)).splitlines()
     assert [line.split("\t")[2] for line in listed] == ["three", "one"]
     await cli.told("queue", "edit", chat_id, first, "uno")
-    await cli.told("queue", "rm", chat_id, third)
-    left = await cli.told("queue", "ls", chat_id)
+    assert await cli.told("queue", "rm", chat_id, third) == "three"
+    left = await cli.told("queue", "list", chat_id)
     assert left.split("\t")[2] == "uno"
-    await cli.told("queue", "promote", chat_id, left.split("\t")[0])
+    await cli.told("queue", "send-now", chat_id, left.split("\t")[0])
 
     assert await cli.told("wait", chat_id) == "Hello there."
 
@@ -113,14 +113,23 @@ async def test_chats_are_put_away_and_shared(cli: Cli, server: Cell) -> None:
     friend = await server.member("Bob")
     await cli.told("archive", chat_id)
     await cli.told("share", chat_id, "BOB@acme.example")
-    assert chat_id in await cli.told("ls", "--archived", "--ids")
-    assert chat_id not in await cli.told("ls", "--ids")
+    assert chat_id in await cli.told("list", "--archived", "--ids")
+    assert chat_id not in await cli.told("list", "--ids")
     assert "bob@acme.example" in await cli.told("share", chat_id)
     assert (await friend.get(f"chats/{chat_id}")).status == 200
 
     await cli.told("unarchive", chat_id[:18])
-    await cli.told("share", chat_id, "bob@acme.example", "--off")
+    await cli.told("unshare", chat_id, "bob@acme.example")
     assert (await friend.get(f"chats/{chat_id}")).status == 404
+
+
+async def test_an_id_is_taken_in_every_form(cli: Cli, server: Cell) -> None:
+    chat_id = await server.admin.new_chat()
+    as_uuid = str(uuid_of(chat_id))
+    for given in (chat_id, chat_id[:17], chat_id[5:17], as_uuid, as_uuid[:13], as_uuid.upper()):
+        assert orjson.loads(await cli.told("show", given, "--json"))["chat"]["id"] == chat_id
+    other_type = await cli.call("show", chat_id.replace("chat_", "user_"))
+    assert other_type.code == 5
 
 
 async def test_people_and_keys_are_administered(cli: Cli, server: Cell) -> None:
@@ -128,21 +137,75 @@ async def test_people_and_keys_are_administered(cli: Cli, server: Cell) -> None:
         "admin", "users", "create", "cy@acme.example", "Cy", "--password-stdin",
         stdin="a long enough passphrase\n",
     )  # fmt: skip
-    await cli.told("admin", "users", "role", "cy@acme.example", "admin")
+    await cli.told("admin", "users", "set-role", "cy@acme.example", "admin")
     await cli.told("admin", "users", "disable", user_id)
-    listed = await cli.told("admin", "users", "ls")
+    listed = await cli.told("admin", "users", "list")
     assert f"{user_id}\tdisabled\tcy@acme.example\tCy" in listed.splitlines()
-    await cli.told("admin", "users", "enable", user_id)
-    await cli.told("admin", "users", "reset", user_id, stdin="another long passphrase\n")
+    await cli.told("admin", "users", "enable", str(uuid_of(user_id)))
+    await cli.told("admin", "users", "reset-password", user_id, stdin="another long passphrase\n")
 
-    secret = await cli.told("admin", "keys", "create", "for a test", "--scope", "read")
+    secret = await cli.told("api-keys", "create", "for a test", "--scope", "read")
     reader = Cli(cli.folder, cli.url, secret)
     assert await reader.told("whoami") == "Ada <ada@acme.example>: admin, read"
     assert (await reader.call("run", "hi")).code == 5, "the key may only read"
-    keys = (await cli.told("admin", "keys", "ls")).splitlines()
+    keys = (await cli.told("api-keys", "list")).splitlines()
     key_id = next(line.split("\t")[0] for line in keys if line.endswith("for a test"))
-    await cli.told("admin", "keys", "revoke", key_id)
+    await cli.told("api-keys", "revoke", key_id)
     assert key_id in await cli.told("admin", "audit")
+
+
+async def test_labels_are_added_removed_and_set(cli: Cli, server: Cell) -> None:
+    chat_id = await server.admin.new_chat()
+
+    async def labels() -> list[str]:
+        return (await cli.told("label", chat_id)).split()
+
+    await cli.told("label", chat_id, "kelp", "sea")
+    await cli.told("label", chat_id, "tide", "sea")
+    assert await labels() == ["kelp", "sea", "tide"]
+    await cli.told("label", chat_id, "--remove", "sea", "unknown")
+    assert await labels() == ["kelp", "tide"]
+    entry = orjson.loads(await cli.told("label", chat_id, "--set", "reef", "--json"))
+    assert entry["labels"] == ["reef"]
+    await cli.told("label", chat_id, "--set")
+    assert await labels() == []
+
+
+def comparable(text: str | bytes) -> str:
+    """JSON with sorted keys and without the digits of times."""
+    document = orjson.loads(text)
+    return masked(orjson.dumps(document, option=orjson.OPT_SORT_KEYS).decode())
+
+
+async def test_json_is_that_of_the_api(cli: Cli, server: Cell) -> None:
+    chat_id = await server.admin.new_chat("hi")
+    await server.admin.until(chat_id, "idle")
+    for command, path in (
+        (("whoami", "--json"), "me"),
+        (("models", "list", "--json"), "models"),
+        (("label", chat_id, "--json"), f"chats/{chat_id}"),
+        (("api", "get", f"/chats/{chat_id}"), f"chats/{chat_id}"),
+    ):
+        answer = (await server.admin.get(path)).json
+        told = orjson.dumps(answer.get("data", answer))  # a list: its items
+        assert comparable(await cli.told(*command)) == comparable(told), command
+    for verb, state in (("pin", True), ("unpin", False)):
+        assert orjson.loads(await cli.told(verb, chat_id, "--json"))["pinned"] is state
+    archived = orjson.loads(await cli.told("archive", chat_id, "--json"))
+    assert archived["chat_id"] == chat_id
+    back = orjson.loads(await cli.told("unarchive", chat_id, "--json"))
+    assert back["version"] > archived["version"]
+
+
+async def test_a_script_sends_any_request(cli: Cli, server: Cell) -> None:
+    body = '{"message": {"text": "hi"}}'
+    once = ("api", "POST", "/chats", "--data", "-", "--idempotency-key", "script-1")
+    made, again = [orjson.loads(await cli.told(*once, stdin=body)) for _ in range(2)]
+    assert made["chat_id"] == again["chat_id"]
+    found = await cli.told("api", "get", f"/api/v1/chats/{made['chat_id']}")
+    assert orjson.loads(found)["id"] == made["chat_id"]
+    missing = await cli.call("api", "GET", f"/chats/{NOBODYS}")
+    assert (missing.code, missing.out) == (5, "")
 
 
 async def test_a_closed_pipe_is_no_error(cli: Cli, server: Cell) -> None:
@@ -158,7 +221,7 @@ async def test_a_closed_pipe_is_no_error(cli: Cli, server: Cell) -> None:
 
 
 async def test_models_and_versions(cli: Cli) -> None:
-    assert await cli.told("models", "ls") == "sim *"
+    assert await cli.told("models", "list") == "sim *"
     said = (await cli.told("status")).splitlines()
     assert [line.split()[0] for line in said] == [
         "url", "server", "client", "user", "running", "awaiting", "failed",

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Generator
 
 import asyncpg
+import orjson
 import pytest
 from typer.testing import CliRunner
 
@@ -29,12 +30,12 @@ async def execute(url: str, statement: str) -> None:
 
 def test_migrate_verify_and_back(url: str) -> None:
     cli = CliRunner()
-    assert "up to date" in cli.invoke(app, ["migrate"]).output
-    healthy = cli.invoke(app, ["verify"])
+    assert "up to date" in cli.invoke(app, ["db", "migrate"]).output
+    healthy = cli.invoke(app, ["db", "verify"])
     assert (healthy.exit_code, healthy.output) == (0, "0 violations.\n")
-    undone = cli.invoke(app, ["migrate", "--down", str(MIGRATIONS)])
+    undone = cli.invoke(app, ["db", "migrate", "--down", str(MIGRATIONS)])
     assert (undone.exit_code, undone.output) == (0, f"Undone: {MIGRATIONS}.\n")
-    assert cli.invoke(app, ["verify"]).exit_code == 1, "there are no tables to verify"
+    assert cli.invoke(app, ["db", "verify"]).exit_code == 1, "there are no tables to verify"
 
 
 def test_migrate_sets_the_timeouts_of_the_role_and_is_not_bound_by_them(
@@ -44,7 +45,7 @@ def test_migrate_sets_the_timeouts_of_the_role_and_is_not_bound_by_them(
     monkeypatch.setenv("HOLDFAST_DATABASE_DIRECT_URL", url)
     monkeypatch.setenv("HOLDFAST_DATABASE_URL", "postgresql://127.0.0.1:1/no-pooler")
     cli = CliRunner()
-    assert "up to date" in cli.invoke(app, ["migrate", "--role-settings"]).output
+    assert "up to date" in cli.invoke(app, ["db", "migrate", "--role-settings"]).output
 
     async def timeouts(settings: dict[str, str]) -> list[str]:
         connection = await asyncpg.connect(url, server_settings=settings)
@@ -57,13 +58,13 @@ def test_migrate_sets_the_timeouts_of_the_role_and_is_not_bound_by_them(
     name = url.rsplit("/", 1)[1]
     impatient = f'alter role current_user in database "{name}" set statement_timeout = 1'
     asyncio.run(execute(url, impatient))
-    undone = cli.invoke(app, ["migrate", "--down", str(MIGRATIONS)])
+    undone = cli.invoke(app, ["db", "migrate", "--down", str(MIGRATIONS)])
     assert (undone.exit_code, undone.output) == (0, f"Undone: {MIGRATIONS}.\n")
 
 
 def test_verify_names_what_is_broken(url: str) -> None:
     cli = CliRunner()
-    cli.invoke(app, ["migrate"])
+    cli.invoke(app, ["db", "migrate"])
     ids = "'00000000-0000-0000-0000-000000000001'"
     asyncio.run(
         execute(
@@ -77,11 +78,14 @@ def test_verify_names_what_is_broken(url: str) -> None:
                 0, 0, 0)""",
         )
     )
-    broken = cli.invoke(app, ["verify"])
+    as_json = cli.invoke(app, ["db", "verify", "--json"])
+    assert as_json.exit_code == 1
+    assert orjson.loads(as_json.output)[0]["chat_id"] == "chat_" + ids.strip("'").replace("-", "")
+    broken = cli.invoke(app, ["db", "verify"])
     assert broken.exit_code == 1
     assert "S3: last_seq is not the last message" in broken.output
 
 
 def test_the_version_is_told() -> None:
     assert CliRunner().invoke(app, ["--version"]).output.startswith("holdfast ")
-    assert "migrate" in CliRunner().invoke(app, []).output
+    assert "workspace-agent" in CliRunner().invoke(app, []).output

@@ -49,10 +49,10 @@ async def said(running: Dev, chat_id: str) -> str:
     page = (await running.client.get(f"chats/{chat_id}/messages")).json
     return "".join(
         part["text"]
-        for message in page["messages"]
+        for message in page["data"]
         if message["role"] == "assistant"
         for part in message["parts"]
-        if part["kind"] == "text"
+        if part["type"] == "text"
     )
 
 
@@ -91,7 +91,7 @@ async def test_after_kill_9_the_turn_goes_on_to_its_end(folder: Path) -> None:
         chat_id = await first.client.new_chat(f'[[sim: say "{WORDS}" | rate=30]]')
         async with first.client.stream(chat_id) as events:
             async for event in events:
-                if event["event"] == "part":
+                if event["type"] == "preview.delta":
                     break
         first.process.kill()
         await first.process.wait()
@@ -189,14 +189,14 @@ async def test_with_a_database_that_is_given_none_is_started(folder: Path, url: 
         orjson.dumps([{"name": "mine", "vendor": "ollama", "base_url": "http://127.0.0.1:9"}])
     )
     async with dev(data, database_url=url, models_file=models) as first:
-        assert (await first.client.get("models")).json["models"] == ["mine"]
+        assert (await first.client.get("models")).json["data"][0]["id"] == "mine"
         key = first.key
         await first.end(signal.SIGTERM)
     assert not (data / "postgres").exists()
 
-    (data / "key").write_text("hf_lost\n")  # or restored from elsewhere
+    (data / "key").write_text("hfst_lost\n")  # or restored from elsewhere
     async with dev(data, database_url=url, models_file=models) as second:
-        assert second.key not in (key, "hf_lost")
+        assert second.key not in (key, "hfst_lost")
         assert (await second.client.get("me")).status == 200
         await second.end(signal.SIGTERM)
 

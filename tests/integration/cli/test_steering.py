@@ -13,7 +13,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 LOOK_UP: dict[str, Any] = {
     "name": "look_up",
     "description": "Looks a word up.",
-    "schema": {"type": "object", "properties": {"word": {"type": "string"}}},
+    "input_schema": {"type": "object", "properties": {"word": {"type": "string"}}},
 }
 
 
@@ -33,32 +33,32 @@ async def test_a_call_that_waits_is_shown_and_answered(cli: Cli, server: Cell) -
 
     waiting = await cli.call("wait", chat_id)
     assert waiting.code == 3
-    assert f"holdfast answer {chat_id}" in waiting.err
+    assert f"holdfast respond {chat_id}" in waiting.err
     attached = await cli.call("attach", chat_id)
     assert attached.code == 3
     golden("attach-awaiting-err", masked(attached.err))
-    listed = await cli.call("answer", chat_id)
+    listed = await cli.call("respond", chat_id)
     assert listed.code == 3
     assert listed.out.split("\t")[1:] == ["result", "look_up\n"]
 
-    assert (await cli.call("answer", chat_id, "no-such-call", "x")).code == 1
-    assert (await cli.call("answer", chat_id, "{", "--json")).code == 2
-    await cli.told("answer", chat_id, "a brown alga")
+    assert (await cli.call("respond", chat_id, "no-such-call", "x")).code == 1
+    assert (await cli.call("respond", chat_id, "{", "--text-is-json")).code == 2
+    await cli.told("respond", chat_id, "a brown alga")
     assert await cli.told("wait", chat_id) == "So it is."
     exported = orjson.loads(await cli.told("export", chat_id, "--format", "json"))
     assert exported["messages"][2]["parts"][0]["output"] == "a brown alga"
-    assert (await cli.call("answer", chat_id)).code == 5, "it waits for nobody"
+    assert (await cli.call("respond", chat_id)).code == 5, "it waits for nobody"
 
 
 @pytest.mark.parametrize(
-    ("flags", "failed", "told"),
+    ("verb", "flags", "failed", "told"),
     [
-        (("--yes",), False, "paid"),
-        (("--deny", "--reason", "Too dear."), True, "They said: Too dear."),
+        ("approve", ("--yes",), False, "paid"),
+        ("deny", ("--reason", "Too dear."), True, "They said: Too dear."),
     ],
 )
 async def test_a_call_is_approved_or_denied(
-    cli: Cli, server: Cell, flags: tuple[str, ...], failed: bool, told: str
+    cli: Cli, server: Cell, verb: str, flags: tuple[str, ...], failed: bool, told: str
 ) -> None:
     done = await cli.call("run", "pay")
     assert done.code == 3
@@ -67,15 +67,15 @@ async def test_a_call_is_approved_or_denied(
     piped = await cli.call("approve", "@last")
     assert piped.code == 2, "nobody is there to ask"
     golden("approve-pipe-err", masked(piped.err))
-    assert (await cli.call("approve", "@last", "no-such-call", *flags)).code == 2
-    assert (await cli.call("approve", "@last", "--yes", "--deny")).code == 2
+    assert (await cli.call(verb, "@last", "no-such-call", *flags)).code == 2
     assert (await cli.call("approve", "@last", "--yes", "--reason", "x")).code == 2
     assert (await cli.call("wait", "@last")).code == 3, "all that decided nothing"
-    await cli.told("approve", "@last", *flags)
+    receipt = orjson.loads(await cli.told(verb, "@last", *flags, "--json"))
+    assert receipt["version"] > 0
     assert await cli.told("wait", "@last") == "That is settled."
     exported = orjson.loads(await cli.told("export", "@last", "--format", "json"))
     result = exported["messages"][2]["parts"][0]
-    assert result["failed"] is failed
+    assert result["is_error"] is failed
     assert result["output"].endswith(told)
     assert (await cli.call("approve", "@last")).code == 5
 
@@ -114,8 +114,9 @@ async def test_a_fork_is_a_chat_of_its_own(cli: Cli, server: Cell) -> None:
     await server.admin.until(chat_id, "idle")
 
     forked = await cli.told("fork", chat_id)
+    again = orjson.loads(await cli.told("fork", chat_id, "--json"))
 
-    assert forked != chat_id
+    assert len({chat_id, forked, again["id"]}) == 3
     assert (await cli.told("show", forked)).endswith("› hi\nHello there.")
 
 
@@ -130,10 +131,10 @@ async def test_watching_tells_of_changes_line_by_line(cli: Cli, server: Cell) ->
         assert lines.stdout is not None
         assert events.stdout is not None
         first = (await lines.stdout.readline()).decode()
-        assert first.split() in ([chat_id[:13], "idle"], [chat_id[:13], "*", "idle"])
-        assert orjson.loads(await events.stdout.readline())["event"] == "chats"
+        assert first.split() in ([chat_id[:17], "idle"], [chat_id[:17], "*", "idle"])
+        assert orjson.loads(await events.stdout.readline())["type"] == "chats.snapshot"
         await cli.told("rename", chat_id, "A new title")
         while b"A new title" not in (line := await lines.stdout.readline()):
             assert line, "it ended before the change"
         told = orjson.loads(await events.stdout.readline())
-        assert (told["event"], told["data"]["chat_id"]) == ("chat", chat_id)
+        assert (told["type"], told["data"]["id"]) == ("chat.updated", chat_id)

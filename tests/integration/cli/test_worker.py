@@ -187,7 +187,7 @@ async def test_a_model_that_cannot_be_asked_is_a_wrong_setting() -> None:
     ("url", "sentence"),
     [
         ("postgresql://u:canary-db@127.0.0.1:1/x", "The database cannot be used"),
-        ("postgresql://127.0.0.1:5432/template1", "Run `holdfast migrate` first."),
+        ("postgresql://127.0.0.1:5432/template1", "Run `holdfast db migrate` first."),
     ],
 )
 async def test_a_database_that_will_not_do_is_said_in_a_line(url: str, sentence: str) -> None:

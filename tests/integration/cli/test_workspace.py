@@ -1,4 +1,4 @@
-"""`holdfast workspace` and `holdfast templates`, as somebody types them."""
+"""`holdfast workspace` and `holdfast workspace-templates`, as somebody types them."""
 
 import os
 import signal
@@ -50,9 +50,9 @@ async def cli(template: str, tmp_path: Path) -> AsyncGenerator[Cli]:
 
 
 async def test_a_workspace_by_hand(cli: Cli) -> None:
-    golden("templates-ls", await cli.told("templates", "ls"))
+    golden("templates-list", await cli.told("workspace-templates", "list"))
     chat_id = (await cli.told("run", "--detach", "hello")).split()[-1]
-    none = await cli.call("workspace", "show", chat_id)
+    none = await cli.call("workspace", "get", chat_id)
     assert (none.code, none.out, none.err) == (0, "", "The chat has no workspace.\n")
     missing = await cli.call("workspace", "start", chat_id)
     assert missing.code != 0
@@ -61,7 +61,7 @@ async def test_a_workspace_by_hand(cli: Cli) -> None:
     golden("workspace-create", masked(await cli.told("workspace", "create", chat_id)))
     assert (await cli.told("workspace", "stop", chat_id)).startswith("stopped ")
     assert (await cli.told("workspace", "start", chat_id)).startswith("running ")
-    shown = orjson.loads(await cli.told("workspace", "show", chat_id, "--json"))
+    shown = orjson.loads(await cli.told("workspace", "get", chat_id, "--json"))
     assert (shown["status"], shown["template"]) == ("running", "local")
     assert (await cli.told("workspace", "delete", chat_id)).startswith("deleted ")
-    assert await cli.told("workspace", "show", chat_id, "--json") == "null"
+    assert await cli.told("workspace", "get", chat_id, "--json") == "null"

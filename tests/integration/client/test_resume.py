@@ -9,7 +9,7 @@ import pytest
 
 from holdfast_client import AsyncChat
 from holdfast_client.aio.follow import Transport
-from holdfast_client.errors import ApiError
+from holdfast_client.errors import APIStatusError
 from holdfast_client.events import Event
 from holdfast_client.view import EMPTY, WireEvent, reduce
 from tests.support.buses import until
@@ -39,7 +39,7 @@ async def collect(chat: AsyncChat, transport: Transport) -> tuple[list[Event], i
         nonlocal reconnects
         reconnects += 1
 
-    following = chat.stream(until="settled", transport=transport, on_reconnect=count)
+    following = chat.events(until="settled", transport=transport, on_reconnect=count)
     async with asyncio.timeout(90):
         events = [event async for event in following]
     return events, reconnects
@@ -61,18 +61,18 @@ async def test_cut_at_every_event_and_moved_between_replicas_nothing_is_lost_or_
     async with a_proxy(cell.urls, cuts) as proxy, sdk_client(half, proxy.url, token) as client:
         chat = await client.chats.create(f'[[sim: say "{SAID}" | rate=10]]')
         events, reconnects = await collect(chat, transport)
-        view = chat.view
+        view = chat.view.raw
 
-    ids = Counter(event.id for event in events if event.id is not None)
-    assert set(ids.values()) == {1}, [e.raw for e in events if e.id is not None and ids[e.id] > 1]
-    parts = [e.data.seq for e in events if e.kind == "part"]
+    ids = Counter(event.cursor for event in events if event.cursor is not None)
+    assert set(ids.values()) == {1}, [e.raw for e in events if e.cursor and ids[e.cursor] > 1]
+    parts = [e.data.index for e in events if e.type == "preview.delta"]
     assert parts == list(range(1, len(parts) + 1))
     assert len(parts) >= 3, "the turn was over before anything was seen of it"
-    assert [e.data.role for e in events if e.kind == "message"] == ["user", "assistant"]
+    assert [e.data.role for e in events if e.type == "message.created"] == ["user", "assistant"]
 
     page = (await cell.admin.get(f"chats/{chat.id}/messages")).json
-    assert orjson.dumps(list(view.messages)) == orjson.dumps(page["messages"])
-    assert page["messages"][1]["parts"][0]["text"] == SAID
+    assert orjson.dumps(list(view.messages)) == orjson.dumps(page["data"])
+    assert page["data"][1]["parts"][0]["text"] == SAID
     again = EMPTY
     for event in events:
         again = reduce(again, WireEvent.from_json(event.raw))
@@ -91,13 +91,13 @@ async def test_a_silent_stream_is_left_for_another(cell: Cell, half: Half, token
 
     async with (
         a_proxy(cell.urls, freeze_the_first) as proxy,
-        sdk_client(half, proxy.url, token, silence_s=0.5) as client,
+        sdk_client(half, proxy.url, token, silence_timeout=0.5) as client,
     ):
         chat = await client.chats.create('[[sim: say "hello"]]')
         events, reconnects = await collect(chat, "sse")
 
     assert reconnects >= 1
-    assert [e.data.text for e in events if e.kind == "message"][-1] == "hello"
+    assert [e.data.text for e in events if e.type == "message.created"][-1] == "hello"
 
 
 @pytest.mark.parametrize("transport", ["sse", "websocket"])
@@ -113,16 +113,16 @@ async def test_an_edit_reaches_who_follows_and_the_view_forgets_what_is_hidden(
         edited = False
         kinds: list[str] = []
         async with asyncio.timeout(60):
-            async for event in chat.stream(transport=transport):
-                kinds.append(event.kind)
-                if event.kind == "status" and event.data.status == "idle" and not edited:
+            async for event in chat.events(transport=transport):
+                kinds.append(event.type)
+                if event.type == "chat.state" and event.data.status == "idle" and not edited:
                     edited = True
                     await chat.edit(1, '[[sim: say "second"]]')
-                if event.kind == "message" and event.data.text == "second":
+                if event.type == "message.created" and event.data.text == "second":
                     break
 
-    assert kinds.count("history_reset") == 2
-    assert [message["parts"][0]["text"] for message in chat.view.messages][1:] == ["second"]
+    assert kinds.count("history.reset") == 2
+    assert [message.text for message in chat.view.messages][1:] == ["second"]
 
 
 @pytest.mark.parametrize("transport", ["sse", "websocket"])
@@ -131,12 +131,12 @@ async def test_what_no_trying_again_can_mend_is_raised(
 ) -> None:
     chat_id = await cell.admin.new_chat()
     for given, wanted, expected in [
-        (token, "00000000-0000-0000-0000-000000000000", 404),
-        ("hf_wrong", chat_id, 401),
+        (token, "chat_00000000000000000000000000000000", 404),
+        ("hfst_wrong", chat_id, 401),
     ]:
         async with sdk_client(half, cell.urls[0], given) as client:
-            events = client.chats.handle(wanted).stream(transport=transport)
-            with pytest.raises(ApiError) as raised:
+            events = client.chat(wanted).events(transport=transport)
+            with pytest.raises(APIStatusError) as raised:
                 await asyncio.wait_for(anext(events), 30)
         assert raised.value.status == expected
 
@@ -147,14 +147,14 @@ async def test_a_server_that_stops_and_comes_back_is_waited_for(
     """The proxy has nobody behind it for a while: connections are refused there."""
     async with (
         a_proxy(["http://127.0.0.1:9"]) as proxy,
-        sdk_client(half, proxy.url, token, timeout_s=0.5) as client,
+        sdk_client(half, proxy.url, token, timeout=0.5) as client,
     ):
         chat_id = await cell.admin.new_chat('[[sim: say "hello"]]')
-        chat = client.chats.handle(chat_id)
+        chat = client.chat(chat_id)
         async with asyncio.TaskGroup() as tasks:
             following = tasks.create_task(collect(chat, "sse"))
             await until(lambda: len(proxy.requests) >= 4)
             proxy.urls = cell.urls
 
     events, _ = following.result()
-    assert [e.data.role for e in events if e.kind == "message"] == ["user", "assistant"]
+    assert [e.data.role for e in events if e.type == "message.created"] == ["user", "assistant"]

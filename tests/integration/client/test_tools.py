@@ -24,10 +24,10 @@ def _forget() -> None:
 
 
 async def results(client: AsyncClient, chat_id: str) -> list[ToolResultPart]:
-    page = await client.chats.handle(chat_id).messages()
+    messages = client.chat(chat_id).messages.list(order="asc")
     return [
         part
-        for message in page.messages
+        async for message in messages
         for part in message.parts
         if isinstance(part, ToolResultPart)
     ]
@@ -39,12 +39,12 @@ async def test_a_call_is_run_here_and_the_turn_goes_on_with_its_result(
     reply = await client.chats.run(
         '[[sim: call add {"a": 3, "b": 4} | then | call add {"a": 5} | then | say "done"]]',
         tools=[add],
-        timeout_s=90,
+        timeout=90,
     )
 
     assert (reply.status, reply.text) == ("idle", "done")
     assert ran == [(3, 4), (5, 2)]
-    assert [(each.output, each.failed) for each in await results(client, reply.chat_id)] == [
+    assert [(each.output, each.is_error) for each in await results(client, reply.chat_id)] == [
         (7, False),
         (7, False),
     ]
@@ -56,12 +56,12 @@ async def test_what_a_function_raises_and_arguments_that_do_not_fit_are_told_to_
     reply = await client.chats.run(
         '[[sim: call add {"a": 1, "b": 13} | then | call add {"a": "x"} | then | say "sorry"]]',
         tools=[add],
-        timeout_s=90,
+        timeout=90,
     )
 
     assert reply.text == "sorry"
     told = await results(client, reply.chat_id)
-    assert [each.failed for each in told] == [True, True]
+    assert [each.is_error for each in told] == [True, True]
     assert told[0].output == "ValueError: not 13"
     assert "valid integer" in str(told[1].output)
     assert ran == [(1, 13)]
@@ -70,15 +70,15 @@ async def test_what_a_function_raises_and_arguments_that_do_not_fit_are_told_to_
 async def test_a_call_that_is_not_ours_is_left_to_others(client: AsyncClient) -> None:
     chat = await client.chats.create('[[sim: call add {"a": 1} | then | say "so"]]', tools=[add])
 
-    reply = await chat.wait(timeout_s=60)
+    reply = await chat.wait(timeout=60)
     assert reply.status == "awaiting"
-    assert reply.awaiting is not None
-    (call,) = reply.awaiting.calls
-    assert (call.tool, ran) == ("add", [])
-    with pytest.raises(errors.Conflict):
-        await chat.answer({"no-such-call": 1})
-    await chat.answer({call.call_id: "three"})
-    assert (await chat.wait("idle", timeout_s=60)).text == "so"
+    assert reply.action_required is not None
+    (call,) = reply.action_required.calls
+    assert (call.tool_name, ran) == ("add", [])
+    with pytest.raises(errors.ConflictError):
+        await chat.submit_results({"no-such-call": 1})
+    await chat.submit_results({call.call_id: "three"})
+    assert (await chat.wait("idle", timeout=60)).text == "so"
 
 
 async def test_an_async_function_needs_a_loop(client: AsyncClient, half: Half) -> None:
@@ -87,9 +87,9 @@ async def test_an_async_function_needs_a_loop(client: AsyncClient, half: Half) -
         return "waited"
 
     reply = await client.chats.run(
-        '[[sim: call wait_a_little {} | then | say "done"]]', tools=[function], timeout_s=90
+        '[[sim: call wait_a_little {} | then | say "done"]]', tools=[function], timeout=90
     )
 
     (told,) = await results(client, reply.chat_id)
-    assert told.failed == (half == "sync")
+    assert told.is_error == (half == "sync")
     assert ("waited" in str(told.output)) == (half == "async")

@@ -1,6 +1,7 @@
 """Accounts: the first admin, users, roles, passwords."""
 
 import asyncio
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -18,6 +19,7 @@ from holdfast.domain.denials import (
 )
 from holdfast.domain.ids import UserId
 from holdfast.domain.policy import OrgRole, Principal, Scope
+from holdfast.domain.public_ids import USER_ID
 from tests.requirements import requirement
 from tests.support.identity import HERE, PASSWORD, Realm, principal
 
@@ -99,6 +101,27 @@ async def test_a_page_of_users_goes_on_where_the_last_one_ended(
     assert names == ["Ada", "Bob", "Cid", "Dan", "Eve"]
 
 
+async def test_a_search_for_users_finds_all_words_in_name_or_email(
+    realm: Realm, admin: Principal
+) -> None:
+    for name, host in (("Grace Hopper", "navy"), ("Grace Kelly", "film"), ("50%", "film")):
+        email = f"{name.split()[0].lower().replace('%', '')}.{host}@{host}.example"
+        await realm.accounts.create(admin, name=name, email=email)
+
+    async def found(search: str, **place: Any) -> list[str]:
+        return [user.name for user in await realm.accounts.page(admin, search=search, **place)]
+
+    assert await found("GRACE") == ["Grace Hopper", "Grace Kelly"]
+    assert await found(" kelly  film ") == ["Grace Kelly"]
+    assert await found("hopper film") == []
+    assert await found("0%") == ["50%"], "no wildcards"
+    assert await found("g%e") == []
+    assert await found("nul\x00") == []
+    assert await found(" ") == ["50%", "Ada", "Grace Hopper", "Grace Kelly"]
+    first = (await realm.accounts.page(admin, search="grace", limit=1))[0]
+    assert await found("grace", after=(first.name, first.user_id)) == ["Grace Kelly"]
+
+
 @pytest.mark.parametrize("email", ["ADA@acme.example", " ada@ACME.example ", "ａda@acme.example"])
 async def test_an_address_is_taken_whatever_its_case(
     realm: Realm, admin: Principal, email: str
@@ -146,9 +169,9 @@ async def test_a_member_administers_nobody(realm: Realm, admin: Principal) -> No
     accounts = realm.accounts
     for refused in (
         accounts.create(who, name="X", email="x@acme.example"),
-        accounts.set_role(who, user.user_id, OrgRole.ADMIN),
-        accounts.disable(who, admin.user_id),
-        accounts.enable(who, admin.user_id),
+        accounts.update(who, user.user_id, role=OrgRole.ADMIN),
+        accounts.update(who, admin.user_id, disabled=True),
+        accounts.update(who, admin.user_id, disabled=False),
         accounts.reset_password(who, admin.user_id, PASSWORD),
     ):
         with pytest.raises(NotAllowed):
@@ -164,14 +187,14 @@ async def test_users_of_others_answer_like_unknown_ones(realm: Realm, admin: Pri
         said: list[str] = []
         for ask in (
             accounts.find(admin, user_id),
-            accounts.set_role(admin, user_id, OrgRole.MEMBER),
-            accounts.disable(admin, user_id),
-            accounts.enable(admin, user_id),
+            accounts.update(admin, user_id, role=OrgRole.MEMBER),
+            accounts.update(admin, user_id, disabled=True),
+            accounts.update(admin, user_id, disabled=False),
             accounts.reset_password(admin, user_id, PASSWORD),
         ):
             with pytest.raises(NotFound) as refused:
                 await ask
-            said.append(str(refused.value).replace(str(user_id), "ID"))
+            said.append(str(refused.value).replace(USER_ID.encode(user_id), "ID"))
         return said
 
     assert await answers(foreign) == await answers(NOBODY)
@@ -188,14 +211,14 @@ async def test_who_is_disabled_is_out_at_once_and_back_when_enabled(
     made = await realm.key(who)
     assert await realm.gate.still_valid(who)
 
-    assert (await realm.accounts.disable(admin, user.user_id)).disabled_at is not None
+    assert (await realm.accounts.update(admin, user.user_id, disabled=True)).disabled_at is not None
     assert await realm.gate.authenticate_cookie(opened.token) is None
     assert await realm.gate.authenticate(made.secret) is None
     assert not await realm.gate.still_valid(who)
     with pytest.raises(WrongCredentials):
         await realm.opened("bob@acme.example")
 
-    assert (await realm.accounts.enable(admin, user.user_id)).disabled_at is None
+    assert (await realm.accounts.update(admin, user.user_id, disabled=False)).disabled_at is None
     assert await realm.gate.authenticate(made.secret) is not None
     await realm.opened("bob@acme.example")
 
@@ -203,9 +226,9 @@ async def test_who_is_disabled_is_out_at_once_and_back_when_enabled(
 async def test_the_last_admin_stays(realm: Realm, admin: Principal) -> None:
     await realm.add(admin, "Bob")
     with pytest.raises(LastAdmin):
-        await realm.accounts.disable(admin, admin.user_id)
+        await realm.accounts.update(admin, admin.user_id, disabled=True)
     with pytest.raises(LastAdmin):
-        await realm.accounts.set_role(admin, admin.user_id, OrgRole.MEMBER)
+        await realm.accounts.update(admin, admin.user_id, role=OrgRole.MEMBER)
     assert (await realm.accounts.find(admin, admin.user_id)).role is OrgRole.ADMIN
 
 
@@ -213,8 +236,8 @@ async def test_two_admins_that_demote_each_other_leave_one(realm: Realm, admin: 
     for number in range(10):
         user, other = await realm.add(admin, f"Bob{number}", OrgRole.ADMIN)
         done = await asyncio.gather(
-            realm.accounts.set_role(admin, user.user_id, OrgRole.MEMBER),
-            realm.accounts.set_role(other, admin.user_id, OrgRole.MEMBER),
+            realm.accounts.update(admin, user.user_id, role=OrgRole.MEMBER),
+            realm.accounts.update(other, admin.user_id, role=OrgRole.MEMBER),
             return_exceptions=True,
         )
         assert sorted(type(each).__name__ for each in done) == ["LastAdmin", "User"]
@@ -228,7 +251,7 @@ async def test_two_admins_that_demote_each_other_leave_one(realm: Realm, admin: 
 async def test_a_role_that_was_lost_is_lost_at_once(realm: Realm, admin: Principal) -> None:
     user, who = await realm.add(admin, "Bob", OrgRole.ADMIN)
     assert await realm.gate.still_valid(who)
-    await realm.accounts.set_role(admin, user.user_id, OrgRole.MEMBER)
+    await realm.accounts.update(admin, user.user_id, role=OrgRole.MEMBER)
     assert not await realm.gate.still_valid(who), "an open stream begins again, as what one is now"
 
 

@@ -22,9 +22,9 @@ async def test_every_action_leaves_one_entry(realm: Realm, admin: Principal) -> 
     made = await realm.key(who, Scope.READ)
     assert await realm.actions(org) == [
         "org.founded",
-        "sign_in.opened",
+        "session.opened",
         "user.created",
-        "sign_in.opened",
+        "session.opened",
         "api_key.created",
     ]
 
@@ -39,16 +39,16 @@ async def test_every_action_leaves_one_entry(realm: Realm, admin: Principal) -> 
     await adds("chat.unshared", unshare)
     await adds("api_key.revoked", realm.keys.revoke(who, made.key.key_id))
     accounts = realm.accounts
-    await adds("user.role_set", accounts.set_role(admin, bob.user_id, OrgRole.ADMIN))
+    await adds("user.role_set", accounts.update(admin, bob.user_id, role=OrgRole.ADMIN))
     new = "an entirely new password"
     await adds("password.changed", accounts.change_password(who, current=PASSWORD, new=new))
-    await adds("sign_in.closed", realm.sign_ins.close(who))
+    await adds("session.closed", realm.sign_ins.close(who))
     await adds("password.reset", accounts.reset_password(admin, bob.user_id, PASSWORD))
-    await adds("user.disabled", accounts.disable(admin, bob.user_id))
-    await adds("user.enabled", accounts.enable(admin, bob.user_id))
+    await adds("user.disabled", accounts.update(admin, bob.user_id, disabled=True))
+    await adds("user.enabled", accounts.update(admin, bob.user_id, disabled=False))
     with pytest.raises(WrongCredentials):
         await realm.opened("bob@acme.example", "wrong password")
-    assert (await realm.actions(org))[-1] == "sign_in.failed"
+    assert (await realm.actions(org))[-1] == "session.failed"
     assert isinstance(await audit.verify(realm.log, org), AuditHead)
 
 
@@ -173,11 +173,11 @@ async def test_an_admin_reads_the_log_of_their_own_organisation(
     assert [each.seq for each in page] == [9, 8, 7]
     assert page[1].action == "user.created"
     assert page[1].detail == {"role": "member"}
-    assert page[1].credential == f"sign_in:{admin.credential.id}"
+    assert page[1].credential == f"session:{admin.credential.id}"
     older = await audit.page(realm.log, admin, limit=3, before_seq=7)
     assert [each.seq for each in older] == [6, 5, 4]
     of_bob = await audit.page(realm.log, admin, actor_id=bob.user_id)
-    assert [each.action for each in of_bob] == ["sign_in.opened"]
+    assert [each.action for each in of_bob] == ["session.opened"]
     assert of_bob[0].address == "203.0.113.7"
     with pytest.raises(NotAllowed):
         await audit.page(realm.log, bob)

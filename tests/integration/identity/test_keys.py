@@ -24,9 +24,9 @@ CACHED = GateOptions(cache_s=10.0, recheck_s=10.0)
 
 async def test_a_key_is_shown_once_and_kept_as_a_hash(realm: Realm, admin: Principal) -> None:
     made = await realm.key(admin, Scope.READ)
-    assert made.secret.startswith("hf_")
+    assert made.secret.startswith("hfst_")
     assert made.secret not in repr(made)
-    assert made.key.prefix == made.secret[:9]
+    assert made.key.prefix == made.secret[:11]
     row = await realm.pool.fetchrow("select * from api_keys")
     assert row is not None
     assert made.secret not in str(dict(row))
@@ -40,7 +40,15 @@ async def test_a_key_is_shown_once_and_kept_as_a_hash(realm: Realm, admin: Princ
 
 async def test_what_is_no_key_is_nobody(realm: Realm, admin: Principal) -> None:
     secret = (await realm.key(admin)).secret
-    for presented in ("", "hf_", secret[:-1], secret + "0", secret.swapcase(), "\ud800", "x" * 52):
+    for presented in (
+        "",
+        "hfst_",
+        secret[:-1],
+        secret + "0",
+        secret.swapcase(),
+        "\ud800",
+        "x" * 54,
+    ):
         assert await realm.gate.authenticate(presented) is None
         assert await realm.gate.authenticate_cookie(presented) is None
     assert realm.gate.counters.lookups == 1, "the admin's cookie: what is no key costs nothing"
@@ -115,7 +123,7 @@ async def test_a_key_is_revoked_by_its_owner_or_an_admin_and_nobody_else(
 
 async def test_a_disabled_user_gets_no_key(realm: Realm, admin: Principal) -> None:
     user, bob = await realm.add(admin, "Bob")
-    await realm.accounts.disable(admin, user.user_id)
+    await realm.accounts.update(admin, user.user_id, disabled=True)
     with pytest.raises(NotFound):
         await realm.key(bob)
 

@@ -109,8 +109,8 @@ async def test_a_first_login_makes_an_account_and_the_next_one_finds_it(login: L
     assert again.opened.user.user_id == user.user_id
     assert (await login.realm.actions(login.admin.org_id))[-3:] == [
         "user.created",
-        "sign_in.opened",
-        "sign_in.opened",
+        "session.opened",
+        "session.opened",
     ]
     assert login.provider.requests.count("discovery") == 1, "kept"
 
@@ -340,7 +340,7 @@ async def test_a_link_is_made_only_by_whoever_began_it(login: Login) -> None:
 async def test_a_disabled_account_stays_out(login: Login) -> None:
     opened = (await login.whole()).opened
     assert opened is not None
-    await login.realm.accounts.disable(login.admin, opened.user.user_id)
+    await login.realm.accounts.update(login.admin, opened.user.user_id, disabled=True)
     assert await login.refused() == "disabled"
 
 

@@ -31,7 +31,7 @@ async def test_a_sign_in_gives_a_token_that_is_not_kept(realm: Realm, admin: Pri
 
 async def test_whatever_is_wrong_is_said_in_the_same_words(realm: Realm, admin: Principal) -> None:
     user, _ = await realm.add(admin, "Bob")
-    await realm.accounts.disable(admin, user.user_id)
+    await realm.accounts.update(admin, user.user_id, disabled=True)
     await realm.accounts.create(admin, name="Cid", email="cid@acme.example")
     said: set[str] = set()
     for email, password in (
@@ -48,7 +48,7 @@ async def test_whatever_is_wrong_is_said_in_the_same_words(realm: Realm, admin: 
             await realm.opened(email, password)
         said.add(str(refused.value))
     assert len(said) == 1
-    assert (await realm.actions(admin.org_id)).count("sign_in.failed") == 6
+    assert (await realm.actions(admin.org_id)).count("session.failed") == 6
 
 
 async def test_an_unknown_account_costs_a_hash_like_a_known_one(
@@ -186,8 +186,8 @@ async def test_signing_out_and_revoking_end_a_sign_in(realm: Realm, admin: Princ
     assert len(await realm.sign_ins.list(admin, bob.user_id)) == 1
     await realm.sign_ins.revoke(admin, SignInId(bob.credential.id))
     actions = await realm.actions(admin.org_id)
-    assert actions.count("sign_in.closed") == 1
-    assert actions.count("sign_in.revoked") == 2
+    assert actions.count("session.closed") == 1
+    assert actions.count("session.revoked") == 2
 
 
 @requirement("A1")

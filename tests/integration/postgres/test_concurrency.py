@@ -16,7 +16,6 @@ from holdfast.domain.chat import QUEUE_LENGTH_MAX, Chat
 from holdfast.domain.commands import (
     Command,
     CommitStep,
-    DeleteQueued,
     FinishTurn,
     PromoteQueued,
     SendMessage,
@@ -98,7 +97,7 @@ async def test_one_queued_message_has_one_fate(world: World) -> None:
         chat = await world.running(user())
         await world.do(chat.chat_id, SendMessage(user("wanted by all")))
         runner = world.drive(chat, CommitStep((reply(),)), FinishTurn())
-        wishes = (TakeQueued, DeleteQueued, TakeQueued, PromoteQueued)
+        wishes = (TakeQueued, TakeQueued, TakeQueued, PromoteQueued)
         done = await all_of(runner, *(world.do(chat.chat_id, w(QueuedId(1))) for w in wishes))
         said, _ = await world.everything(chat.chat_id)
         took = [c for c in done[1:4] if isinstance(c, Commit)]

@@ -46,6 +46,8 @@ async def test_the_database_refuses(pool: Pool, change: str) -> None:
 
 BREAKAGES = {
     "S3: last_seq": "update chats set last_seq = last_seq + 1",
+    "S3: turn_seq": "update chats set turn_seq = 2",
+    "S3: a message names": "update messages set turn_seq = 2 where seq = 3",
     "M2: a gap": "update messages set seq = seq + 1 where seq = (select max(seq) from messages)",
     "S2: revision falls": "update messages set revision = revision + 3 where seq = 1",
     "S6: epoch falls": "update messages set epoch = 9 where seq = 1",

@@ -3,17 +3,21 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import asyncpg
 import pytest
 
 from holdfast.adapters.postgres.migrate import MigrateOptions, MigrationBlocked, migrate, roll_back
+from holdfast_lab.chaos.harness.later_schema import LATER, later_migrations
 from tests.requirements import requirement
 from tests.support.database import MIGRATIONS, temporary_database
 from tests.support.waits import HANG_S
 
-BEFORE_A_CHANGE_OF_CHATS = 4
 QUICK = MigrateOptions(lock_s=0.5, pause_s=0.2, look_every_s=0.05)
+HASTY = MigrateOptions(lock_s=0.5, pause_s=0.01, give_up_s=0.5, look_every_s=0.05)
+SILENT = MigrateOptions(tells_each=False)
 WAITS = "select exists (select from pg_locks where not granted and locktype = $1)"
 HEAD = "select id from chats where title = 'dump'"
 
@@ -27,12 +31,29 @@ async def connected(url: str, **settings: str) -> AsyncGenerator["asyncpg.Connec
         await connection.close()
 
 
+@dataclass(frozen=True)
+class Upgrade:
+    """A database of this version, and the migrations of a later one, which changes `chats`."""
+
+    url: str
+    folder: Path
+
+    async def up(self, options: MigrateOptions) -> None:
+        await migrate(self.url, replace(options, folder=self.folder))
+
+    async def down(self, options: MigrateOptions) -> None:
+        await roll_back(self.url, count=1, options=replace(options, folder=self.folder))
+
+    async def applied(self) -> int:
+        async with connected(self.url) as looking:
+            return await looking.fetchval("select count(*) from _pogo_migration")
+
+
 @asynccontextmanager
-async def old_schema(template: str) -> AsyncGenerator[str]:
-    """A database of a version before, whose next migrations change `chats`."""
+async def upgrade(template: str) -> AsyncGenerator[Upgrade]:
     async with temporary_database(template) as url:
-        await roll_back(url, count=MIGRATIONS - BEFORE_A_CHANGE_OF_CHATS)
-        yield url
+        with later_migrations() as folder:
+            yield Upgrade(url, folder)
 
 
 @asynccontextmanager
@@ -58,20 +79,16 @@ async def until_logged(caplog: pytest.LogCaptureFixture, *words: str) -> str:
             await asyncio.sleep(0.01)
 
 
-async def applied(url: str) -> int:
-    async with connected(url) as looking:
-        return await looking.fetchval("select count(*) from _pogo_migration")
-
-
 @requirement("L152")
 async def test_statements_are_answered_while_a_migration_waits_for_a_reader(
     template: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with old_schema(template) as url, asyncio.TaskGroup() as tasks:
+    async with upgrade(template) as database, asyncio.TaskGroup() as tasks:
+        url = database.url
         # Far longer than one wait for a lock, far shorter than the reader stays.
         async with connected(url, lock_timeout="20s") as app:
             async with dump(url):
-                migrating = tasks.create_task(migrate(url, QUICK))
+                migrating = tasks.create_task(database.up(QUICK))
                 for _ in range(3):
                     await until_waiting(url, "relation")
                     await app.fetch("select id from chats")
@@ -81,30 +98,27 @@ async def test_statements_are_answered_while_a_migration_waits_for_a_reader(
                 assert HEAD in line
                 assert not migrating.done()
             await asyncio.wait_for(migrating, HANG_S)
-        assert await applied(url) == MIGRATIONS
+        assert await database.applied() == MIGRATIONS + 1
 
 
 @requirement("L152")
 async def test_a_migration_that_gets_no_lock_gives_up_and_names_the_session(template: str) -> None:
-    async with old_schema(template) as url:
-        before = await applied(url)
-        async with dump(url):
-            hasty = MigrateOptions(lock_s=0.5, pause_s=0.01, give_up_s=0.5, look_every_s=0.05)
+    async with upgrade(template) as database:
+        async with dump(database.url):
             with pytest.raises(MigrationBlocked, match="nightly dump"):
-                await asyncio.wait_for(migrate(url, hasty), HANG_S)
-        assert await applied(url) == before
-        await migrate(url, QUICK)
-        assert await applied(url) == MIGRATIONS
+                await asyncio.wait_for(database.up(HASTY), HANG_S)
+        assert await database.applied() == MIGRATIONS
+        await database.up(QUICK)
+        assert await database.applied() == MIGRATIONS + 1
 
 
 @requirement("L152")
 @pytest.mark.parametrize("down", [False, True])
 async def test_a_migration_waits_for_another_one_and_gives_up(template: str, down: bool) -> None:
-    hasty = MigrateOptions(lock_s=0.5, pause_s=0.01, give_up_s=0.5, look_every_s=0.05)
-    async with old_schema(template) as url, dump(url), asyncio.TaskGroup() as tasks:
-        first = tasks.create_task(migrate(url, QUICK))
-        await until_waiting(url, "relation")
-        second = roll_back(url, count=1, options=hasty) if down else migrate(url, hasty)
+    async with upgrade(template) as database, dump(database.url), asyncio.TaskGroup() as tasks:
+        first = tasks.create_task(database.up(QUICK))
+        await until_waiting(database.url, "relation")
+        second = database.down(HASTY) if down else database.up(HASTY)
         with pytest.raises(MigrationBlocked):
             await asyncio.wait_for(second, HANG_S)
         assert not first.done()
@@ -114,12 +128,11 @@ async def test_a_migration_waits_for_another_one_and_gives_up(template: str, dow
 async def test_each_migration_is_logged_unless_the_caller_wants_silence(
     template: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with old_schema(template) as url:
+    async with upgrade(template) as database:
         caplog.clear()
-        await migrate(url, MigrateOptions(tells_each=False))
-        await roll_back(url, count=1, options=MigrateOptions(tells_each=False))
+        await database.up(SILENT)
+        await database.down(SILENT)
         assert caplog.messages == []
-    async with old_schema(template) as url:
-        caplog.clear()
-        await migrate(url)
-        assert any("0008" in line for line in caplog.messages)
+        assert await database.applied() == MIGRATIONS
+        await database.up(QUICK)
+        assert any(LATER in line for line in caplog.messages)

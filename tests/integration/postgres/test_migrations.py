@@ -9,7 +9,7 @@ import pytest
 from holdfast.adapters.postgres.commits import CommitForm, every_commit
 from holdfast.adapters.postgres.migrate import migrate, roll_back
 from holdfast.adapters.postgres.queries import Query, block_names, load_query
-from holdfast.adapters.postgres.store import LOAD, LOAD_MANY
+from holdfast.adapters.postgres.store import LOAD, LOAD_MANY, LOAD_TARGET
 from tests.support.database import MIGRATIONS, temporary_database
 
 CATALOGUE = """
@@ -73,7 +73,7 @@ async def test_every_statement_fits_the_schema(pool: asyncpg.Pool, name: str) ->
         await connection.prepare(load_query(name).text)
 
 
-@pytest.mark.parametrize("query", [LOAD, LOAD_MANY], ids=["one", "many"])
+@pytest.mark.parametrize("query", [LOAD, LOAD_MANY, LOAD_TARGET], ids=["one", "many", "target"])
 async def test_a_load_fits_the_schema(pool: asyncpg.Pool, query: Query) -> None:
     async with pool.acquire() as connection:
         await connection.prepare(query.text)

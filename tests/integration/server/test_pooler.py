@@ -20,7 +20,7 @@ from holdfast.adapters.postgres.verify import verify
 from holdfast.chats.changes import ChangeRequest
 from holdfast.domain.chat import Status
 from holdfast.domain.commands import Interrupt
-from holdfast.domain.events import EventKind
+from holdfast.domain.events import EventType
 from holdfast.domain.messages import Role
 from holdfast.domain.parts import Text
 from tests.support.builders import user
@@ -79,13 +79,13 @@ async def test_a_turn_behind_a_pooler_streams_live_and_ends_whole(pooled: Pooled
     ):
         assert api.hub is not None
         chat = await ask(api, user(f'[[sim: say "{WORDS}" | rate=20]]'))
-        kinds: list[EventKind] = []
+        kinds: list[EventType] = []
         async with asyncio.timeout(HANG_S), api.hub.follow(chat.chat_id, None) as events:
             async for event in events:
                 kinds.append(event.kind)
-                if event.kind is EventKind.MESSAGE and b"assistant" in event.data:
+                if event.kind is EventType.MESSAGE_CREATED and b"assistant" in event.data:
                     break
-        assert EventKind.PART in kinds  # before the message: it came over the bus
+        assert EventType.PREVIEW_DELTA in kinds  # before the message: it came over the bus
         assert (await at_rest(api, chat.chat_id)).status is Status.IDLE
         assert await said(api, chat.chat_id) == WORDS
         assert worker.metrics.value("holdfast_worker_acquired_total") == 1

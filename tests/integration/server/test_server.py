@@ -11,11 +11,16 @@ from typing import Any
 import asyncpg
 import pytest
 
-from holdfast.adapters.postgres.migrate import SchemaBehind, migrate, roll_back
+from holdfast.adapters.postgres.migrate import (
+    MigrateOptions,
+    SchemaBehind,
+    migrate,
+    newest_migration,
+)
 from holdfast.adapters.postgres.pool import NoDatabase, UnsafeDatabase
 from holdfast.bootstrap import Adapters, open_server
 from holdfast.domain.chat import Status
-from holdfast.domain.events import EventKind
+from holdfast.domain.events import EventType
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId, ClientKey, UserId, VersionStamp
 from holdfast.domain.messages import Role
@@ -31,6 +36,7 @@ from holdfast.ports.store import (
     Store,
 )
 from holdfast.settings import WrongSettings, read_settings
+from holdfast_lab.chaos.harness.later_schema import LATER, later_migrations
 from holdfast_lab.chaos.harness.private_redis import private_redis
 from tests.support.builders import user
 from tests.support.buses import until
@@ -65,7 +71,7 @@ async def test_a_message_on_one_replica_is_answered_by_another(cell: Replicas, b
             chat = await ask(api, user('[[sim: say "well met"]]'))
             async with asyncio.timeout(HANG_S), api.hub.follow(chat.chat_id, None) as events:
                 async for event in events:
-                    if event.kind is EventKind.MESSAGE and b"assistant" in event.data:
+                    if event.kind is EventType.MESSAGE_CREATED and b"assistant" in event.data:
                         break
             assert (await at_rest(api, chat.chat_id)).status is Status.IDLE
             assert (await texts(api.adapters, chat.chat_id))[1:] == [(Role.ASSISTANT, "well met")]
@@ -201,17 +207,30 @@ async def test_a_server_leaves_nothing_behind(cell: Replicas, how: str) -> None:
 
 async def test_an_unmigrated_database_is_refused(cell: Replicas) -> None:
     async with temporary_database() as url:
-        with pytest.raises(
-            SchemaBehind, match=r"lacks the migrations 0001-ground, 0002.*holdfast mig"
-        ):
+        with pytest.raises(SchemaBehind, match=r"lacks the migrations 0001-base.*holdfast db mig"):
             async with open_server(cell.settings(database_url=url)):
                 raise AssertionError("opened")
         await migrate(url)
-        await roll_back(url, count=1)
-        with pytest.raises(SchemaBehind) as behind:
-            async with open_server(cell.settings(database_url=url)):
-                raise AssertionError("opened")
-        assert len(behind.value.missing) == 1
+        async with open_server(cell.settings(database_url=url)):
+            pass
+
+
+async def test_a_database_of_the_version_before_is_refused(
+    cell: Replicas, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = newest_migration()
+    monkeypatch.setattr(f"{migrate.__module__}._migrations", lambda: {ours, LATER})
+    with pytest.raises(SchemaBehind) as behind:
+        async with open_server(cell.settings()):
+            raise AssertionError("opened")
+    assert behind.value.missing == (LATER,)
+
+
+async def test_a_database_of_the_version_after_is_served(cell: Replicas) -> None:
+    with later_migrations() as folder:
+        await migrate(cell.database_url, MigrateOptions(folder=folder))
+    async with open_server(cell.settings()):
+        pass
 
 
 async def test_an_unsafe_database_is_refused(cell: Replicas) -> None:

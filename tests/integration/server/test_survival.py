@@ -64,7 +64,9 @@ async def serve(cell: Replicas, log: Path, **more: object) -> AsyncGenerator[Ser
         try:
             line = await ready(process)
             assert line, "it did not start: see its log"
-            async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as http:
+            async with aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0, force_close=True)
+            ) as http:
                 yield Served(process, log, await _admin(Client(http, line.split()[-1])))
         finally:
             if process.returncode is None:
@@ -73,11 +75,11 @@ async def serve(cell: Replicas, log: Path, **more: object) -> AsyncGenerator[Ser
 
 
 async def _admin(nobody: Client) -> Client:
-    login = await nobody.post("sign-ins", {"email": ADMIN_EMAIL, "password": PASSWORD})
+    login = await nobody.post("sessions", {"email": ADMIN_EMAIL, "password": PASSWORD})
     assert login.status == 201, login.raw
     cookie = login.headers["set-cookie"].split(";")[0]
     asked = {"name": "key", "scopes": ["read", "write", "admin"]}
-    key = await nobody.post("keys", asked, cookie=cookie, origin=OUR_ORIGIN)
+    key = await nobody.post("api-keys", asked, cookie=cookie, origin=OUR_ORIGIN)
     assert key.status == 201, key.raw
     return nobody.as_(key.json["secret"])
 

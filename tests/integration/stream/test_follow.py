@@ -31,7 +31,7 @@ async def test_a_turn_is_told_part_by_part_then_as_a_message(stage: Stage) -> No
         for reader in (first, second):
             await reader.until(lambda r: r.seqs == [1, 2] and r.status == "idle")
             assert reader.story == [
-                *("history_reset 1", "status idle 0", "queue 0"),
+                *("history.reset 1", "status idle 0", "queue 0"),
                 *("message 1", "status running 0", "status running 1"),
                 *("part 1.1", "part 1.2", "part 1.3"),
                 *("message 2", "status idle 0"),
@@ -129,14 +129,14 @@ async def test_an_edit_resets_the_history_and_tells_what_is_visible_from_there(
         cursor = reader.cursor
         await stage.do(chat.chat_id, EditMessage(Seq(3), user("c")))
         await reader.until(lambda r: r.status == "running")
-        assert reader.story[before:] == ["history_reset 3", "message 5", "status running 0"]
+        assert reader.story[before:] == ["history.reset 3", "message 5", "status running 0"]
         assert reader.seqs == [1, 2, 5]
         async with (
             stage.replica() as two,
             recording(two.hub, chat.chat_id, cursor) as back,
         ):
             await back.until(lambda r: r.status == "running")
-            assert back.story[:2] == ["history_reset 3", "message 5"]
+            assert back.story[:2] == ["history.reset 3", "message 5"]
 
 
 @requirement("R8")
@@ -157,7 +157,7 @@ async def test_an_unknown_cursor_gives_a_reset_and_a_snapshot(
             )
     async with stage.replica() as one, recording(one.hub, chat.chat_id, cursor) as reader:
         await reader.until(lambda r: r.status == "running")
-        assert reader.story[0] == "history_reset 1"
+        assert reader.story[0] == "history.reset 1"
         last = 3 if len(reader.seqs) == 3 else 523
         assert reader.seqs == list(range(max(1, last - 199), last + 1))
         assert reader.view.older == (None if last == 3 else 324)

@@ -11,10 +11,10 @@ import pytest
 from holdfast.chats.changes import ChangeRequest
 from holdfast.domain.chat import Chat
 from holdfast.domain.commands import CommitStep, FinishTurn, SendMessage
-from holdfast.domain.events import EventKind
+from holdfast.domain.events import EventType
 from holdfast.domain.ids import ChatId, Version
 from holdfast.stream.hub import Hub
-from holdfast_client.view import ChatView
+from holdfast_client.view import WireView
 from tests.requirements import requirement
 from tests.support.builders import reply, user
 from tests.support.order import check_order
@@ -51,7 +51,7 @@ async def a_chat(stage: Stage) -> Chat:
     return await answered(stage, await stage.acquire(chat.chat_id), FIRST[1])
 
 
-def texts(view: ChatView) -> list[str]:
+def texts(view: WireView) -> list[str]:
     return [message["parts"][0]["text"] for message in view.messages]
 
 
@@ -62,7 +62,7 @@ def says(expected: list[str]) -> Callable[[Recorder], bool]:
 async def seen(hub: Hub, chat_id: ChatId) -> Recorder:
     """A reader that was told everything, and left."""
     async with recording(hub, chat_id) as reader:
-        await reader.until(lambda r: r.status == "idle" and "queue" in r.kinds)
+        await reader.until(lambda r: r.status == "idle" and "queue.updated" in r.kinds)
     return reader
 
 
@@ -92,7 +92,7 @@ async def test_reader_of_lost_commits_begins_anew_when_it_comes_back(
             async with recording(two.hub, chat_id, cursor) as back:
                 back.view = reader.view if cursor.version > kept.version else back.view
                 await back.until(lambda r: texts(r.view)[-1:] == expected[-1:])
-                begun_anew = back.story[0] == "history_reset 1"
+                begun_anew = back.story[0] == "history.reset 1"
                 assert begun_anew is (cursor.version > kept.version), cursor.text
                 if begun_anew:
                     await back.until(says(expected))
@@ -116,7 +116,7 @@ async def test_reader_of_what_is_stored_goes_on_from_every_event(stage: Stage) -
             assert cursor.stamp, "every cursor of this version holds a stamp"
             async with recording(two.hub, chat_id, cursor) as back:
                 await back.until(lambda r: texts(r.view)[-1:] == PASSED[-1:])
-                assert "history_reset" not in back.kinds, cursor.text
+                assert "history.reset" not in back.kinds, cursor.text
 
 
 async def test_cursor_of_an_older_version_is_resumed_without_a_stamp(stage: Stage) -> None:
@@ -127,7 +127,7 @@ async def test_cursor_of_an_older_version_is_resumed_without_a_stamp(stage: Stag
         await a_turn(stage, chat_id, *AGAIN[2:])
         async with recording(one.hub, chat_id, replace(reader.cursor, stamp=0)) as back:
             await back.until(lambda r: texts(r.view) == AGAIN[2:])
-            assert "history_reset" not in back.kinds
+            assert "history.reset" not in back.kinds
 
 
 @requirement("L146")
@@ -149,7 +149,7 @@ async def test_connected_reader_begins_anew_after_an_outage_that_lost_commits(
         one.store.away = False
 
         await reader.until(says(PASSED if passed else AGAIN))
-        assert reader.story.count("history_reset 1") == 2
+        assert reader.story.count("history.reset 1") == 2
         check_order(reader.events)
 
 
@@ -172,7 +172,7 @@ async def test_hint_tells_a_connected_reader_that_commits_were_lost(
             await a_turn(stage, chat_id, *AGAIN[2:])
 
         await reader.until(says(PASSED if passed else AGAIN))
-        assert reader.story.count("history_reset 1") == 2
+        assert reader.story.count("history.reset 1") == 2
         check_order(reader.events)
         async with recording(one.hub, chat_id) as fresh:
             await fresh.until(lambda r: shown(r.view) == shown(reader.view))
@@ -188,7 +188,7 @@ async def test_hint_of_a_lost_commit_is_not_told(stage: Stage) -> None:
     late = world.hints.published[-1]
     await set_back()
     async with stage.replica(NEVER_POLLS) as one, recording(one.hub, chat_id) as reader:
-        await reader.until(lambda r: "queue" in r.kinds)
+        await reader.until(lambda r: "queue.updated" in r.kinds)
         await stage.do(chat_id, SendMessage(user("one")))
         await reader.until(lambda r: len(r.view.queue) == 1)
         assert late.version == Version(chat.version + 2)
@@ -216,7 +216,7 @@ async def test_part_of_a_lost_attempt_is_not_shown(stage: Stage) -> None:
     assert (lost.history_version, lost.attempt) == (stored.history_version, stored.attempt)
 
     async with stage.replica(NEVER_POLLS) as one, recording(one.hub, chat_id) as reader:
-        await reader.until(lambda r: "queue" in r.kinds)
+        await reader.until(lambda r: "queue.updated" in r.kinds)
         await stage.bus.append([a_part(lost, 1, "ALICE1 ")])
         await stage.say(stored, 1, "BOB")
         await stage.bus.append([a_part(lost, 2, "ALICE2 ")])
@@ -225,11 +225,15 @@ async def test_part_of_a_lost_attempt_is_not_shown(stage: Stage) -> None:
     assert words(reader) == ["BOB1 ", "BOB2 "]
 
 
+def data_of(reader: Recorder, kind: EventType) -> list[Any]:
+    return [orjson.loads(event.data) for event in reader.events if event.kind is kind]
+
+
 def words(reader: Recorder) -> list[str]:
-    told: list[Any] = [orjson.loads(e.data) for e in reader.events if e.kind is EventKind.PART]
+    told = data_of(reader, EventType.PREVIEW_DELTA)
     return [delta["text"] for data in told for delta in data["deltas"]]
 
 
 def queues(reader: Recorder) -> list[list[str]]:
-    told: list[Any] = [orjson.loads(e.data) for e in reader.events if e.kind is EventKind.QUEUE]
+    told = data_of(reader, EventType.QUEUE_UPDATED)
     return [[each["parts"][0]["text"] for each in data["messages"]] for data in told]

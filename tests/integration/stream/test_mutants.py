@@ -6,16 +6,18 @@ from typing import Any, cast
 import pytest
 
 from holdfast.chats.changes import ChangeRequest
-from holdfast.domain.commands import CommitStep, FinishTurn, SendMessage
-from holdfast.domain.events import EventKind
+from holdfast.domain.commands import CommitStep, DeclareTools, FinishTurn, SendMessage
+from holdfast.domain.events import EventType
 from holdfast.ports.bus import Bus
+from holdfast.stream import follower
 from holdfast.stream.catch_up import CatchUp
 from holdfast.stream.cursor import Cursor
+from holdfast.stream.events import StreamEvent, ping
 from holdfast.stream.feed import Feed
 from holdfast.stream.follower import Follower
 from holdfast.stream.progress import FeedProgress
 from tests.requirements import requirement
-from tests.support.builders import reply, user
+from tests.support.builders import a_tool, reply, user
 from tests.support.buses import until
 from tests.support.order import check_order
 from tests.support.rough import RoughBus, Weather
@@ -80,7 +82,7 @@ async def doubles_are_dropped_by_their_numbers(stage: Stage, within_s: float) ->
         stage.replica(NEVER_POLLS, lambda bus: RoughBus(bus, Weather(twice=1.0))) as one,
         recording(one.hub, chat.chat_id) as reader,
     ):
-        await reader.until(lambda r: "queue" in r.kinds, within_s)
+        await reader.until(lambda r: "queue.updated" in r.kinds, within_s)
         await stage.say(running, 3)
         await stage.bus.append([a_part(running, 2, "again")])
         await stage.drive(running, CommitStep((reply(),)), FinishTurn())
@@ -98,14 +100,14 @@ async def lost_commits_are_noticed_by_a_cursor(stage: Stage, within_s: float) ->
         stage.replica(NEVER_POLLS) as one,
         recording(one.hub, chat_id) as reader,
     ):
-        await reader.until(lambda r: r.seqs == [1] and "queue" in r.kinds, within_s)
+        await reader.until(lambda r: r.seqs == [1] and "queue.updated" in r.kinds, within_s)
     await set_back()
     await stage.do(chat_id, SendMessage(user("again")))
     async with (
         stage.replica(NEVER_POLLS) as two,
         recording(two.hub, chat_id, reader.cursor) as back,
     ):
-        await back.until(lambda r: r.kinds[:1] == ["history_reset"], within_s)
+        await back.until(lambda r: r.kinds[:1] == ["history.reset"], within_s)
 
 
 async def lost_commits_are_noticed_by_the_poll(stage: Stage, within_s: float) -> None:
@@ -126,6 +128,37 @@ async def lost_commits_are_noticed_by_the_poll(stage: Stage, within_s: float) ->
         await reader.until(lambda r: "again" in str(r.view.messages), within_s)
 
 
+async def a_commit_ends_with_its_only_final_event(stage: Stage, within_s: float) -> None:
+    """And all of a snapshot is one unit: its end is the first consistent view."""
+    chat = await stage.create(user())
+    async with stage.replica(NEVER_POLLS) as one, recording(one.hub, chat.chat_id) as reader:
+        await reader.until(lambda r: r.version == chat.version, within_s)
+        assert [event.final for event in reader.events] == [False, False, False, True]
+        running = await stage.acquire(chat.chat_id)
+        await stage.say(running, 1)
+        ended = await stage.drive(running, CommitStep((reply(),)), FinishTurn())
+        await reader.until(lambda r: r.version == ended.version, within_s)
+        told = {event.kind: event.final for event in reader.events[4:]}
+        assert told[EventType.PREVIEW_DELTA]
+        assert (told[EventType.MESSAGE_CREATED], told[EventType.CHAT_STATE]) == (False, True)
+
+
+async def every_version_is_told_even_if_nothing_else_is(stage: Stage, within_s: float) -> None:
+    """A commit without events, and a resume without news."""
+    chat = await stage.create(user())
+    async with stage.replica(NEVER_POLLS) as one:
+        async with recording(one.hub, chat.chat_id) as reader:
+            await reader.until(lambda r: r.version == chat.version, within_s)
+            before = len(reader.events)
+            silent = (await stage.do(chat.chat_id, DeclareTools((a_tool(),)))).chat
+            await reader.until(lambda r: r.version == silent.version, within_s)
+            assert len(reader.events) == before, "only a ping has told of it"
+        at_head = Cursor.of(silent.version, silent.history_stamp)
+        async with recording(one.hub, chat.chat_id, at_head) as back:
+            await back.until(lambda r: r.version == silent.version, within_s)
+            assert back.events == []
+
+
 Scenario = Callable[[Stage, float], Awaitable[None]]
 SCENARIOS: dict[str, Scenario] = {
     "subscribe after the snapshot": nothing_falls_between_reading_and_following,
@@ -133,6 +166,8 @@ SCENARIOS: dict[str, Scenario] = {
     "no dropping by number": doubles_are_dropped_by_their_numbers,
     "cursors without a stamp": lost_commits_are_noticed_by_a_cursor,
     "feeds without a stamp": lost_commits_are_noticed_by_the_poll,
+    "every event is final": a_commit_ends_with_its_only_final_event,
+    "pings without a version": every_version_is_told_even_if_nothing_else_is,
 }
 
 
@@ -160,6 +195,14 @@ async def test_lost_commits_are_noticed_by_the_poll(stage: Stage) -> None:
     await lost_commits_are_noticed_by_the_poll(stage, HANG_S)
 
 
+async def test_a_commit_ends_with_its_only_final_event(stage: Stage) -> None:
+    await a_commit_ends_with_its_only_final_event(stage, HANG_S)
+
+
+async def test_every_version_is_told_even_if_nothing_else_is(stage: Stage) -> None:
+    await every_version_is_told_even_if_nothing_else_is(stage, HANG_S)
+
+
 async def late_run(self: Any) -> None:
     """Read, then subscribe, then tail."""
     try:
@@ -185,9 +228,7 @@ def any_part(self: Any, said: Any) -> Any:
     if said.episode != self._episode or self._spent:
         return None
     self._seq = said.seq
-    return self._tell(
-        type("Event", (), {"kind": EventKind.PART, "data": said.data})(), self._cursor
-    )
+    return StreamEvent(EventType.PREVIEW_DELTA, self._cursor, said.data, self._cursor.version)
 
 
 async def any_number(self: Any, part: Any) -> None:
@@ -195,6 +236,14 @@ async def any_number(self: Any, part: Any) -> None:
     if part.episode == known.episode and not known.spent:
         known.add_part(part)
         known.waiters.wake()
+
+
+def always_final(*told: Any, **_: Any) -> StreamEvent:
+    return StreamEvent(*told)
+
+
+def without_version(_version: Any) -> StreamEvent:
+    return ping(None)
 
 
 def any_history(self: Any, history_stamp: Any) -> bool:
@@ -205,12 +254,14 @@ def another_version(self: Any, chat: Any) -> bool:
     return chat.version != self.version
 
 
-MUTANTS: dict[str, list[tuple[type, str, Any]]] = {
+MUTANTS: dict[str, list[tuple[Any, str, Any]]] = {
     "subscribe after the snapshot": [(Feed, "run", late_run)],
     "no gap filling": [(CatchUp, "fill", no_fill), (Follower, "_listen_again", no_listening)],
     "no dropping by number": [(Feed, "_hear_part", any_number), (Follower, "_part", any_part)],
     "cursors without a stamp": [(Cursor, "may_be_of", any_history)],
     "feeds without a stamp": [(FeedProgress, "stands_elsewhere", another_version)],
+    "every event is final": [(follower, "StreamEvent", always_final)],
+    "pings without a version": [(follower, "ping", without_version)],
 }
 
 

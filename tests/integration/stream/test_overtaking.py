@@ -65,7 +65,7 @@ async def test_hints_that_overtake_each_other_are_told_in_order_without_a_read(
 
     assert reads == 0
     assert reader.story == [
-        *("history_reset 1", "status idle 0", "queue 0"),
+        *("history.reset 1", "status idle 0", "queue 0"),
         *("message 1", "status running 0", "status running 1"),
         *("part 1.1", "part 1.2", "part 1.3"),
         *("message 2", "status idle 0"),

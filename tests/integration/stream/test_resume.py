@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from holdfast.domain.commands import CommitStep, Fail, FinishTurn
 from holdfast.domain.ids import ChatId
 from holdfast.stream.hub import Hub
-from holdfast_client.view import EMPTY, ChatView, WireEvent, reduce
+from holdfast_client.view import EMPTY, WireEvent, WireView, reduce
 from tests.requirements import requirement
 from tests.support.builders import error, reply, user
 from tests.support.buses import until
@@ -26,7 +26,7 @@ from tests.support.streams import (
 async def same(readers: Sequence[Recorder], hub: Hub, chat_id: ChatId) -> None:
     """Until all show what a new reader is shown."""
     async with recording(hub, chat_id) as fresh:
-        await fresh.until(lambda r: "queue" in r.kinds)
+        await fresh.until(lambda r: "queue.updated" in r.kinds)
         try:
             await until(lambda: all(shown(r.view) == shown(fresh.view) for r in readers))
         except TimeoutError:
@@ -57,8 +57,8 @@ async def test_a_reader_that_reconnects_after_every_event_sees_each_of_them_once
             check_order(reader.events)
         assert said_and_done(steady.events) == said_and_done(hopper.events)
         assert steady.view.preview is None
-        assert steady.kinds.count("part") == 14
-        assert steady.kinds.count("preview_reset") == 3
+        assert steady.kinds.count("preview.delta") == 14
+        assert steady.kinds.count("preview.reset") == 3
         assert any(e.cursor is not None and e.cursor.place is not None for e in hopper.events)
 
         await _resume_at_every_event(steady, two.hub, chat.chat_id)
@@ -66,7 +66,7 @@ async def test_a_reader_that_reconnects_after_every_event_sees_each_of_them_once
 
 async def _resume_at_every_event(steady: Recorder, hub: Hub, chat_id: ChatId) -> None:
     """After the turn, from each of its events: the rest, and the view that all have."""
-    view: ChatView = EMPTY
+    view: WireView = EMPTY
     for index, event in enumerate(steady.events):
         view = reduce(view, WireEvent.from_bytes(event.json()))
         if event.cursor is None:
@@ -105,13 +105,13 @@ async def test_a_takeover_resets_the_preview_for_those_who_saw_one(stage: Stage)
                 for reader in (watching, fresh):
                     await reader.until(lambda r: len(r.parts) == 2)
                 assert watching.story == [
-                    *("status running 2", "preview_reset", "part 2.1", "part 2.2"),
+                    *("status running 2", "preview.reset", "part 2.1", "part 2.2"),
                 ]
-                assert "preview_reset" not in fresh.kinds
+                assert "preview.reset" not in fresh.kinds
         async with recording(two.hub, chat.chat_id, cursor) as back:
             await back.until(lambda r: len(r.parts) == 2)
             assert back.story == [
-                *("status running 2", "preview_reset", "part 2.1", "part 2.2"),
+                *("status running 2", "preview.reset", "part 2.1", "part 2.2"),
             ]
 
 
@@ -127,7 +127,7 @@ async def test_who_was_away_while_the_turn_failed_is_told_that_the_preview_is_vo
         await stage.drive(running, Fail(error()))
         async with recording(one.hub, chat.chat_id, reader.cursor) as back:
             await back.until(lambda r: r.view.error is not None)
-            assert back.story == ["preview_reset", "status failed 1", "error"]
+            assert back.story == ["preview.reset", "status failed 1"]
         async with recording(one.hub, chat.chat_id) as fresh:
             await fresh.until(lambda r: r.view.error is not None)
             assert fresh.parts == []
@@ -138,7 +138,7 @@ async def test_a_reader_that_knows_it_all_is_told_nothing_and_reads_nothing(stag
     running = await stage.acquire(chat.chat_id)
     await stage.drive(running, CommitStep((reply(),)), FinishTurn())
     async with stage.replica() as one, recording(one.hub, chat.chat_id) as reader:
-        await reader.until(lambda r: r.status == "idle" and "queue" in r.kinds)
+        await reader.until(lambda r: r.status == "idle" and "queue.updated" in r.kinds)
         reads = one.store.reads
         async with recording(one.hub, chat.chat_id, reader.cursor) as back:
             polls = one.hub.counters.polls
@@ -157,14 +157,14 @@ async def test_who_knows_of_an_attempt_before_the_replica_does_is_not_begun_anew
         stage.replica(NEVER_POLLS, lambda bus: RoughBus(bus, Weather(lost=1.0))) as deaf,
         recording(deaf.hub, chat.chat_id) as there,
     ):
-        await there.until(lambda r: "queue" in r.kinds)
+        await there.until(lambda r: "queue.updated" in r.kinds)
         await stage.acquire(chat.chat_id)
         async with recording(one.hub, chat.chat_id) as here:
-            await here.until(lambda r: "queue" in r.kinds)
+            await here.until(lambda r: "queue.updated" in r.kinds)
         first = here.events[0].cursor
         assert first is not None
         async with recording(deaf.hub, chat.chat_id, first) as back:
             await back.until(lambda r: r.status == "running")
 
         assert back.seqs == [1]
-        assert "history_reset" not in back.kinds
+        assert "history.reset" not in back.kinds

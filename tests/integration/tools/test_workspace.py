@@ -51,6 +51,24 @@ async def test_a_command_tells_how_it_ended_and_all_that_it_said(at_work: Hands)
     assert flood.endswith("\n200000\nthe end\n")
 
 
+async def test_a_command_result_has_fields_for_programs(at_work: Hands) -> None:
+    ended = await at_work.call("execute", command="echo out; exit 3")
+    assert (ended.exit_code, ended.signal, ended.process_id) == (3, None, None)
+    assert ended.duration_ms is not None
+    assert (ended.summary_lines, ended.truncated, ended.failed) == (1, False, False)
+
+    flood = await at_work.call("execute", command="seq 1 200000")
+    assert (flood.exit_code, flood.truncated) == (0, True)
+
+    started = await at_work.call("execute", command="sleep 60", background=True)
+    assert (started.exit_code, started.process_id) == (None, "p3")
+    assert started.duration_ms is None
+    await at_work.call("process_signal", process="p3", signal="KILL")
+    looked = await at_work.call("process_output", process="p3", wait_s=30)
+    assert looked.process_id is None
+    assert looked.signal == "KILL" or looked.exit_code == 137
+
+
 @requirement("L100", "L101")
 async def test_a_command_that_takes_longer_goes_on_and_can_be_asked_for(at_work: Hands) -> None:
     # Real time: the call waits for as long as it was told to, and then tells what there is.
@@ -247,8 +265,9 @@ async def test_files_are_written_read_edited_and_found(at_work: Hands) -> None:
     assert (await at_work.says("write_file", path="src/a.py", text=text)).startswith("created src")
     read = await at_work.says("read_file", path="src/a.py")
     assert read == f"src/a.py: lines 1 to 2 of 2\n{text}"
-    part = await at_work.says("read_file", path="src/a.py", lines_max=1)
-    assert part.endswith("[more: read_file with first_line=2]")
+    part = await at_work.call("read_file", path="src/a.py", lines_max=1)
+    assert part.value == "src/a.py: lines 1 to 1 of 2; read on with first_line=2\ndef f():\n"
+    assert (part.truncated, part.summary_lines) == (True, 1)
 
     changes = [{"old": "return 1", "new": "return 2"}]
     edited = await at_work.says("edit_files", files=[{"path": "src/a.py", "changes": changes}])

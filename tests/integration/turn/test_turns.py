@@ -123,7 +123,7 @@ async def test_an_interrupt_of_a_real_stream_keeps_what_was_shown(turns: Turns, 
     (_, partial) = await turns.world.read(chat.chat_id)
     assert partial.body.ending is Ending.INTERRUPTED
     texts = "".join(part.text for part in partial.body.parts if isinstance(part, Text))
-    for piece in re.findall(rb'"kind":"text","text":"([^"]*)"', shown):
+    for piece in re.findall(rb'"type":"text","text":"([^"]*)"', shown):
         assert piece.decode() in texts
     for part in partial.body.parts:
         if isinstance(part, Reasoning):

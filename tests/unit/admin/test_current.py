@@ -13,7 +13,7 @@ from holdfast.adapters.bus.lossy import LossyBus
 from holdfast.admin import changes
 from holdfast.admin.current import NothingSet, OrgSettings, SettingsCache
 from holdfast.admin.registry import SettingValues
-from holdfast.admin.settings import ALLOWED_MODELS, DEFAULT_MODEL, INSTRUCTIONS, STEPS_MAX
+from holdfast.admin.settings import ALLOWED_MODELS, DEFAULT_MODEL, INSTRUCTIONS, MAX_STEPS_PER_TURN
 from holdfast.domain.audit import AuditEntry
 from holdfast.domain.denials import FieldRefused, NotAllowed
 from holdfast.domain.errors import ChangedMeanwhile, Unavailable
@@ -195,7 +195,7 @@ async def test_models_must_be_those_of_the_server(given: dict[str, Any], field: 
 
 def test_without_admins_every_setting_has_its_default() -> None:
     nothing = NothingSet()
-    assert nothing.current(STEPS_MAX).of(ORG) is None
+    assert nothing.current(MAX_STEPS_PER_TURN).of(ORG) is None
     assert nothing.current(INSTRUCTIONS).of(ORG) == ""
     assert nothing.current(ALLOWED_MODELS).of(ORG) is None
     assert nothing.current(DEFAULT_MODEL).of(ORG) is None

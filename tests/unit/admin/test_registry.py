@@ -12,17 +12,17 @@ from holdfast.admin.settings import (
     APPROVALS,
     DEFAULT_MODEL,
     INSTRUCTIONS,
-    OIDC_SIGN_UP,
+    MAX_STEPS_PER_TURN,
+    OIDC_SIGN_UP_ENABLED,
     SETTINGS,
-    STEPS_MAX,
 )
-from holdfast.api.requests import SettingsIn, settings_body
-from holdfast.api.responses import Settings, settings_shape
-from holdfast.domain.approvals import ALLOW_ALL, Policy, Rule, Verdict, policy_to_json
+from holdfast.api.account_responses import Settings, settings_shape
+from holdfast.api.requests import WholeSettings, settings_body
+from holdfast.domain.approvals import ALLOW_ALL, Policy, Rule, RuleAction, policy_to_json
 from scripts.generate_docs import run_time_settings
 
 ORG = SettingScope.ORGANISATION
-RULES = Policy(rules=(Rule(tool="a", verdict=Verdict.DENY),), default=Verdict.ASK)
+RULES = Policy(rules=(Rule(tool="a", action=RuleAction.DENY),), default=RuleAction.ASK)
 
 Colour: TypeAlias = Annotated[str, Field(max_length=9)]
 
@@ -59,7 +59,7 @@ def decoded(stored: dict[str, Any]) -> SettingValues:
 
 
 def test_new_declaration_is_in_body_response_audit_row_and_reference() -> None:
-    given = settings_body(MORE).model_validate({"colour": "blue", "steps_max": 3})
+    given = settings_body(MORE).model_validate({"colour": "blue", "max_steps_per_turn": 3})
     values = SettingValues({name: getattr(given, name) for name in type(given).model_fields})
 
     stored = MORE.encode(ORG, values)
@@ -76,16 +76,16 @@ def test_new_declaration_is_in_body_response_audit_row_and_reference() -> None:
     with pytest.raises(ValidationError):
         settings_body(MORE).model_validate({"colour": "ultramarine"})
     with pytest.raises(ValidationError):
-        SettingsIn.model_validate({"colour": "blue"})
+        WholeSettings.model_validate({"colour": "blue"})
 
 
 def test_name_that_is_not_declared_stays_unread() -> None:
-    assert decoded({"colour": "blue", "steps_max": 5}).values == {"steps_max": 5}
+    assert decoded({"colour": "blue", "max_steps_per_turn": 5}).values == {"max_steps_per_turn": 5}
 
 
 def test_setting_is_declared_once() -> None:
     with pytest.raises(AssertionError):
-        Registry((*SETTINGS, STEPS_MAX))
+        Registry((*SETTINGS, MAX_STEPS_PER_TURN))
 
 
 @pytest.mark.parametrize(
@@ -106,9 +106,9 @@ def test_user_counts_before_organisation_before_deployment(
 
 
 def test_row_of_a_scope_sets_only_what_may_be_set_there() -> None:
-    given = {"colour": "c", "steps_max": 5, "region": "there"}
+    given = {"colour": "c", "max_steps_per_turn": 5, "region": "there"}
     assert MORE.decode(SettingScope.DEPLOYMENT, given).values.keys() == given.keys()
-    assert MORE.decode(ORG, given).values.keys() == {"colour", "steps_max"}
+    assert MORE.decode(ORG, given).values.keys() == {"colour", "max_steps_per_turn"}
     assert MORE.decode(SettingScope.USER, given).values.keys() == {"colour"}
     assert "region" not in settings_body(MORE).model_fields
 
@@ -132,9 +132,9 @@ def test_secret_is_accepted_and_not_shown(caplog: pytest.LogCaptureFixture) -> N
 
 
 def test_row_of_an_older_version_gives_defaults() -> None:
-    values = decoded({"steps_max": 5})
+    values = decoded({"max_steps_per_turn": 5})
     assert values.of(APPROVALS) == ALLOW_ALL
-    assert values.of(OIDC_SIGN_UP) is True
+    assert values.of(OIDC_SIGN_UP_ENABLED) is True
 
 
 def test_values_are_decoded_as_they_were_encoded() -> None:
@@ -143,9 +143,9 @@ def test_values_are_decoded_as_they_were_encoded() -> None:
             "default_model": "sim",
             "allowed_models": ("sim", "other"),
             "instructions": "Be \0 brief.",
-            "steps_max": 7,
+            "max_steps_per_turn": 7,
             "approvals": RULES,
-            "oidc_sign_up": False,
+            "oidc_sign_up_enabled": False,
         }
     )
     stored = SETTINGS.encode(ORG, values)
@@ -159,13 +159,13 @@ def test_unreadable_approval_rules_mean_that_every_call_needs_approval(
 ) -> None:
     caplog.set_level(logging.WARNING)
     newer = {"rules": [{"tool": "a", "verdict": "perhaps"}], "default": "allow"}
-    values = decoded({"approvals": newer, "steps_max": 5})
-    assert values.of(APPROVALS) == Policy(default=Verdict.ASK)
-    assert values.of(STEPS_MAX) == 5
+    values = decoded({"approvals": newer, "max_steps_per_turn": 5})
+    assert values.of(APPROVALS) == Policy(default=RuleAction.ASK)
+    assert values.of(MAX_STEPS_PER_TURN) == 5
     assert "stored approvals cannot be read" in caplog.text
-    others: list[Any] = [None, [], {"rules": [{"tool": "a", "verdict": "ask", "arguments": []}]}]
+    others: list[Any] = [None, [], {"rules": [{"tool": "a", "action": "ask", "arguments": []}]}]
     for unreadable in others:
-        assert decoded({"approvals": unreadable}).of(APPROVALS) == Policy(default=Verdict.ASK)
+        assert decoded({"approvals": unreadable}).of(APPROVALS) == Policy(default=RuleAction.ASK)
 
 
 def test_other_unreadable_values_permit_nothing_more() -> None:
@@ -174,18 +174,18 @@ def test_other_unreadable_values_permit_nothing_more() -> None:
             "default_model": {},
             "allowed_models": {"any": True},
             "instructions": 5,
-            "steps_max": "many",
-            "oidc_sign_up": None,
+            "max_steps_per_turn": "many",
+            "oidc_sign_up_enabled": None,
         }
     )
     assert values.of(ALLOWED_MODELS) == ()
-    assert values.of(OIDC_SIGN_UP) is False
-    assert (values.of(DEFAULT_MODEL), values.of(STEPS_MAX)) == (None, None)
+    assert values.of(OIDC_SIGN_UP_ENABLED) is False
+    assert (values.of(DEFAULT_MODEL), values.of(MAX_STEPS_PER_TURN)) == (None, None)
     assert values.of(INSTRUCTIONS) == ""
 
 
 def test_bounds_are_for_requests_and_not_for_rows() -> None:
-    assert decoded({"steps_max": 1_000_000}).of(STEPS_MAX) == 1_000_000
+    assert decoded({"max_steps_per_turn": 1_000_000}).of(MAX_STEPS_PER_TURN) == 1_000_000
 
 
 def test_audit_detail_holds_no_instructions_and_no_rules() -> None:
@@ -194,17 +194,17 @@ def test_audit_detail_holds_no_instructions_and_no_rules() -> None:
         "default_model": None,
         "allowed_models": ("m",),
         "instructions_chars": 3,
-        "steps_max": None,
+        "max_steps_per_turn": None,
         "approval_rules": 1,
         "approval_default": "ask",
-        "oidc_sign_up": True,
+        "oidc_sign_up_enabled": True,
     }
 
 
 def test_response_says_what_is_set() -> None:
     shown = SETTINGS.show(ORG, SettingValues({"approvals": RULES}))
     assert shown["approvals"] == policy_to_json(RULES)
-    assert shown.keys() == Settings.model_fields.keys() == SettingsIn.model_fields.keys()
+    assert shown.keys() == Settings.model_fields.keys() == WholeSettings.model_fields.keys()
 
 
 def test_every_setting_has_a_sentence_of_help() -> None:

@@ -45,7 +45,7 @@ async def read_through(
         except BadRequest as error:
             refused.append(error)
 
-    guard = Guard(catching, body_bytes_max=10, body_s_max=s_max, requests_max=1)
+    guard = Guard(catching, body_bytes_max=10, body_s_max=s_max, requests_max=1, version="1")
     await guard({"type": "http", "path": "/", "headers": list(headers)}, receive, send)
     if refused:
         raise refused[0]
@@ -66,8 +66,8 @@ async def test_a_body_within_the_bounds_passes() -> None:
         ([body(b"12345678901")], [], "body_too_large"),
         ([body(b"123456", more=True), body(b"78901", more=True)], [], "body_too_large"),
         ([], [(b"content-length", b"11")], "body_too_large"),
-        ([body(b"1", more=True)], [(b"content-length", b"2")], "body_too_slow"),
-        ([], [(b"content-length", b"-1")], "body_too_slow"),
+        ([body(b"1", more=True)], [(b"content-length", b"2")], "request_timeout"),
+        ([], [(b"content-length", b"-1")], "request_timeout"),
     ],
 )
 async def test_a_body_past_a_bound_is_refused(
@@ -117,7 +117,7 @@ async def test_places_are_given_back_once(media_type: bytes) -> None:
         within.append(guard.under_way)
         await send({"type": "http.response.body", "body": b""})
 
-    guard = Guard(app, body_bytes_max=10, body_s_max=1, requests_max=1)
+    guard = Guard(app, body_bytes_max=10, body_s_max=1, requests_max=1, version="1")
     for _ in range(3):
         assert (await ask(guard))[0]["status"] == 200
         assert guard.under_way == 0
@@ -128,7 +128,7 @@ async def test_a_request_that_fails_gives_its_place_back() -> None:
     async def app(_scope: Scope, _receive: Receive, _send: Send) -> None:
         raise RuntimeError("unforeseen")
 
-    guard = Guard(app, body_bytes_max=10, body_s_max=1, requests_max=1)
+    guard = Guard(app, body_bytes_max=10, body_s_max=1, requests_max=1, version="1")
     for _ in range(3):
         assert (await ask(guard))[0]["status"] == 500
     assert guard.under_way == 0
@@ -142,7 +142,7 @@ async def test_one_too_many_is_sent_away_unless_it_is_a_probe() -> None:
             inner.extend([await ask(guard, "/other"), await ask(guard, "/healthz")])
         await send({"type": "http.response.start", "status": 200, "headers": []})
 
-    guard = Guard(app, body_bytes_max=10, body_s_max=1, requests_max=1)
+    guard = Guard(app, body_bytes_max=10, body_s_max=1, requests_max=1, version="1")
     assert (await ask(guard))[0]["status"] == 200
     assert [sent[0]["status"] for sent in inner] == [503, 200]
     assert (b"retry-after", b"1") in inner[0][0]["headers"]
@@ -192,7 +192,7 @@ async def test_what_goes_on_does_so_without_the_layers_and_lets_go_on_every_way(
         finally:
             noted.append("layers are gone")
 
-    guard = Guard(app, body_bytes_max=10, body_s_max=1, requests_max=1)
+    guard = Guard(app, body_bytes_max=10, body_s_max=1, requests_max=1, version="1")
     with pytest.raises(RuntimeError) if layer_fails or fails else nullcontext():
         await ask(guard)
     assert noted == seen
@@ -207,7 +207,7 @@ async def test_who_hangs_up_before_it_goes_on_is_let_go() -> None:
         scope[AFTER].append(Noted(noted))
         await asyncio.Event().wait()
 
-    guard = Guard(app, body_bytes_max=10, body_s_max=1, requests_max=1)
+    guard = Guard(app, body_bytes_max=10, body_s_max=1, requests_max=1, version="1")
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.05):
             await ask(guard)

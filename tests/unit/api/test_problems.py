@@ -11,10 +11,11 @@ from starlette.exceptions import HTTPException
 
 from holdfast.api import app
 from holdfast.api import errors as edge
-from holdfast.api.problems import ERRORS_SHOWN_MAX, KINDS, problem_of, translated
+from holdfast.api.field_errors import ERRORS_SHOWN_MAX
+from holdfast.api.problems import KINDS, problem_of, translated
 from holdfast.domain import denials, errors
 from holdfast.domain.errors import HoldfastError
-from holdfast.domain.ids import ChatId
+from holdfast.domain.ids import ApiKeyId, ChatId
 from holdfast.ports.models import ModelFailed
 from holdfast.ports.workspaces import NoWorkspace, TooManyWorkspaces, WorkspaceUnusable
 
@@ -26,6 +27,7 @@ FAMILIES = {
 OF_WORKERS = {errors.FenceStale, ModelFailed}
 """No request raises them: if one did, it would be our mistake."""
 ID = UUID(int=7)
+REQUEST = "req_1"
 
 
 def tree(family: type[HoldfastError] = HoldfastError) -> set[type[HoldfastError]]:
@@ -51,22 +53,22 @@ def test_an_error_without_a_code_is_a_family_or_of_a_worker() -> None:
 
 
 def body_of(error: HoldfastError) -> Mapping[str, Any]:
-    return orjson.loads(bytes(problem_of(error).body))
+    return orjson.loads(bytes(problem_of(error, REQUEST).body))
 
 
 def refused(error: type[errors.CommandRefused]) -> errors.CommandRefused:
-    return error(ChatId(ID), "idle", "Retry", "nothing failed")
+    return error(ChatId(ID), "idle", "SendMessage", "nothing failed")
 
 
-REFUSED = f"Retry refused for chat {ID} (idle): nothing failed"
-STANDING = {"standing": "idle", "command": "Retry"}
+REFUSED = "Nothing failed."
+STANDING = {"chat_status": "idle", "command": "send_message"}
 UNSEEN = "The database cannot be written at the moment. Try again later."
 
 
 @pytest.mark.parametrize(
     ("error", "code", "more"),
     [
-        (refused(errors.NotLawful), "not_lawful", {"detail": REFUSED, **STANDING}),
+        (refused(errors.NotLawful), "chat_state_conflict", {"detail": REFUSED, **STANDING}),
         (refused(errors.ReplyOwed), "command_refused", {"detail": REFUSED, **STANDING}),
         (errors.Unavailable("of a host"), "unavailable", {}),
         (errors.Contended("of a host"), "unavailable", {}),
@@ -76,44 +78,52 @@ UNSEEN = "The database cannot be written at the moment. Try again later."
         (
             errors.TooManyStatements(4),
             "too_many_statements",
-            {"detail": "4 statements of the same user wait already"},
+            {"detail": "4 requests of this user are waiting for the database."},
         ),
         (
             errors.ChangedMeanwhile(),
             "precondition_failed",
-            {"detail": "changed meanwhile; look again"},
+            {"detail": "The resource has changed. Read it again."},
         ),
         (
             edge.PreconditionFailed('"1"'),
             "precondition_failed",
-            {"detail": "what was seen is no longer what is there", "etag": '"1"'},
+            {"detail": "The resource has changed. Read it again.", "etag": '"1"'},
         ),
         (
             denials.FieldRefused("email", "no address"),
-            "field_refused",
+            "invalid_request",
             {
-                "detail": "email: no address",
-                "errors": [{"where": "email", "what": "email: no address"}],
+                "detail": "email: No address.",
+                "errors": [
+                    {
+                        "in": "body",
+                        "pointer": "/email",
+                        "code": "invalid_value",
+                        "detail": "No address.",
+                    }
+                ],
             },
         ),
         (
             denials.OidcRefused("state", "for the log"),
-            "login_refused",
-            {"detail": "login refused: state", "reason": "state"},
+            "oidc_login_failed",
+            {"detail": "The login failed: state.", "reason": "state"},
         ),
         (
-            denials.AlreadyMade(ID),
-            "already_made",
+            denials.AlreadyMade(ApiKeyId(ID)),
+            "api_key_already_created",
             {
-                "detail": "made before, under this key; revoke it and ask under another one",
-                "made_id": str(ID),
+                "detail": "The secret is shown once and not stored. Revoke this API key and create"
+                " another one.",
+                "api_key_id": f"key_{ID.hex}",
             },
         ),
-        (NoWorkspace("There is none."), "no_workspace", {"detail": "There is none."}),
-        (edge.NotAuthenticated(), "not_authenticated", {}),
+        (NoWorkspace("There is none."), "workspace_not_found", {"detail": "There is none."}),
+        (edge.NotAuthenticated(), "unauthenticated", {}),
         (edge.NoSuchProvider(), "not_found", {}),
         (edge.Overloaded(), "overloaded", {}),
-        (edge.InternalError("a1"), "internal", {"id": "a1"}),
+        (edge.InternalError(), "internal", {}),
         (edge.MalformedJson("no JSON"), "malformed_json", {"detail": "no JSON"}),
     ],
 )
@@ -122,8 +132,18 @@ def test_a_problem_says_what_the_error_says(
 ) -> None:
     kind = KINDS[code]
     head = {"type": f"urn:holdfast:problem:{code}", "title": kind.title, "status": kind.status}
-    assert body_of(error) == {**head, "code": code, **more}
-    assert problem_of(error).status_code == kind.status
+    fixed = {"code": code, "detail": None, "retryable": kind.retryable, "request_id": REQUEST}
+    assert body_of(error) == {**head, **fixed, **more}
+    assert problem_of(error, REQUEST).status_code == kind.status
+    assert problem_of(error, REQUEST).headers["x-request-id"] == REQUEST
+
+
+def test_what_passes_by_itself_is_retryable_and_says_when() -> None:
+    for error in tree() - FAMILIES:
+        kind = KINDS[error.code]
+        assert kind.retryable == (kind.status in {408, 429, 503}), error
+    sent = problem_of(errors.Unavailable("away", retry_after_s=None), REQUEST).headers
+    assert sent["retry-after"] == "1"
 
 
 @pytest.mark.parametrize(
@@ -132,7 +152,6 @@ def test_a_problem_says_what_the_error_says(
         (edge.NotAuthenticated(), {"www-authenticate": "Bearer"}),
         (edge.PreconditionFailed('"1"'), {"etag": '"1"'}),
         (edge.MethodNotAllowed("no", "GET, PUT"), {"allow": "GET, PUT"}),
-        (edge.MethodNotAllowed("no", None), {}),
         (errors.ChatBusy(ChatId(ID), 5), {"retry-after": "1"}),
         (errors.Unavailable("away", retry_after_s=6.5), {"retry-after": "7"}),
         (edge.NotReady(errors.Unavailable("away", retry_after_s=6.5)), {"retry-after": "7"}),
@@ -145,34 +164,44 @@ def test_a_problem_says_what_the_error_says(
     ],
 )
 def test_headers_follow_the_error(error: HoldfastError, headers: Mapping[str, str]) -> None:
-    always = {"content-type", "content-length"}
-    sent = problem_of(error).headers
+    always = {"content-type", "content-length", "x-request-id"}
+    sent = problem_of(error, REQUEST).headers
     assert {name: sent[name] for name in sent if name not in always} == headers
 
 
 @pytest.mark.parametrize(
     ("raised", "error"),
     [
-        (HTTPException(404), edge.NoSuchRoute("Not Found")),
-        (HTTPException(405), edge.MethodNotAllowed("Method Not Allowed", None)),
+        (HTTPException(404), edge.NoSuchRoute("There is no such route.")),
         (
-            HTTPException(405, headers={"Allow": "GET"}),
-            edge.MethodNotAllowed("Method Not Allowed", "GET"),
+            HTTPException(405),
+            edge.MethodNotAllowed("Use one of the methods that `Allow` names.", "GET, PUT"),
         ),
         (HTTPException(418, "teapot"), edge.RequestNotAnswered("teapot")),
         (
-            RequestValidationError([{"loc": ("body", 1), "msg": "too long", "input": "secret"}]),
-            edge.InvalidRequest([{"where": "body.1", "what": "too long"}]),
+            RequestValidationError(
+                [{"type": "string_type", "loc": ("body", 1), "msg": "no", "input": "secret"}]
+            ),
+            edge.InvalidRequest(
+                [
+                    {
+                        "in": "body",
+                        "pointer": "/1",
+                        "code": "wrong_type",
+                        "detail": "Must be a string.",
+                    }
+                ]
+            ),
         ),
     ],
 )
 def test_an_error_of_the_framework_becomes_one_of_ours(
     raised: Exception, error: HoldfastError
 ) -> None:
-    found = translated(raised)
+    found = translated(raised, "GET, PUT")
     assert type(found) is type(error)
     assert body_of(found) == body_of(error)
-    assert dict(problem_of(found).headers) == dict(problem_of(error).headers)
+    assert dict(problem_of(found, REQUEST).headers) == dict(problem_of(error, REQUEST).headers)
 
 
 def test_an_error_of_ours_is_translated_to_itself() -> None:
@@ -186,5 +215,5 @@ def test_an_error_outside_the_tree_has_no_problem() -> None:
 
 
 def test_wrong_fields_are_bounded() -> None:
-    wrong = [{"loc": ("body",), "msg": "no"}] * (ERRORS_SHOWN_MAX + 5)
+    wrong = [{"type": "missing", "loc": ("body",)}] * (ERRORS_SHOWN_MAX + 5)
     assert len(body_of(translated(RequestValidationError(wrong)))["errors"]) == ERRORS_SHOWN_MAX

@@ -4,8 +4,10 @@ from uuid import UUID
 
 import orjson
 
-from holdfast.api.streams import Ended, StreamPlace, StreamPlaces
+from holdfast.api.streaming import CLOSE_CODES
+from holdfast.api.streams import REPLACED, StreamPlace, StreamPlaces
 from holdfast.domain.ids import ChatId, UserId
+from holdfast.stream.events import Closed, CloseReason
 from tests.requirements import requirement
 
 ANN, BOB = UserId(UUID(int=1)), UserId(UUID(int=2))
@@ -63,9 +65,21 @@ def test_nobody_is_ended_without_a_bound_and_nothing_is_kept() -> None:
     assert places.counters.open == 0
 
 
-def test_whoever_is_ended_is_told_on_both_wires_why_and_when_to_come_again() -> None:
-    said = {"reason": "too_many_streams", "retry_after_s": 60}
-    assert orjson.loads(Ended().json()) == {"event": "ended", "data": said}
-    retry, event, data = Ended().sse().decode().strip().split("\n")
-    assert (retry, event) == ("retry: 60000", "event: ended")
-    assert orjson.loads(data.removeprefix("data: ")) == said
+def test_closed_says_why_and_when_to_reconnect_on_both_wires() -> None:
+    head = {"type": "closed", "cursor": None, "version": None, "final": True}
+    data = {"reason": "too_many_streams", "retry_after_seconds": 60}
+    assert orjson.loads(REPLACED.json()) == {**head, "data": data}
+    retry, event, line = REPLACED.sse().decode().strip().split("\n")
+    assert (retry, event) == ("retry: 60000", "event: closed")
+    assert orjson.loads(line.removeprefix("data: ")) == {**head, "data": data}
+
+
+def test_closed_for_good_has_no_reconnect_delay() -> None:
+    assert Closed(CloseReason.DELETED).sse().startswith(b"event: closed\ndata: ")
+    said = orjson.loads(Closed(CloseReason.DELETED).json())["data"]
+    assert said == {"reason": "deleted", "retry_after_seconds": None}
+
+
+def test_every_reason_has_a_close_code_of_its_own() -> None:
+    assert CLOSE_CODES.keys() == set(CloseReason)
+    assert len(set(CLOSE_CODES.values())) == len(CloseReason)

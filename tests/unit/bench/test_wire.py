@@ -8,7 +8,7 @@ from tests.support.buses import until
 from tests.support.waits import HANG_S
 
 ANSWER = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
-EVENT = b'event: status\nid: 1\ndata: {"status":"idle"}\n\n'
+EVENT = b'event: chat.state\nid: 1\ndata: {"status":"idle"}\n\n'
 REQUEST = b"GET / HTTP/1.1\r\n\r\n"
 PROBE = b"GET /probe HTTP/1.1\r\n\r\n"
 
@@ -98,5 +98,5 @@ async def test_who_leaves_in_the_middle_hears_no_more_of_what_came_with_it() -> 
     stream = EventStream(b"", leaving)
     stream.data_received(ANSWER + b"%x\r\n%b\r\n" % (3 * len(EVENT), 3 * EVENT))
 
-    assert leaving.kinds == [b"status"]
+    assert leaving.kinds == [b"chat.state"]
     assert leaving.reason == ""

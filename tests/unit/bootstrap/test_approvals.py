@@ -6,7 +6,7 @@ import pytest
 
 from holdfast.bootstrap.approvals import approval_policy
 from holdfast.bootstrap.options import server_options
-from holdfast.domain.approvals import ALLOW_ALL, Pattern, Policy, Rule, Verdict
+from holdfast.domain.approvals import ALLOW_ALL, Pattern, Policy, Rule, RuleAction
 from holdfast.domain.parts import Need
 from holdfast.settings import WrongSettings, read_settings
 from tests.docs.pages import ROOT
@@ -15,24 +15,24 @@ TOML = """
 default = "ask"
 [[rules]]
 tool = "execute"
-verdict = "allow"
-because = "It only looks."
+action = "allow"
+reason = "It only looks."
 arguments.command = { words = "git status **" }
 """
 JSON = (
-    '{"default": "ask", "rules": [{"tool": "execute", "verdict": "allow",'
-    ' "because": "It only looks.", "arguments": {"command": {"words": "git status **"}}}]}'
+    '{"default": "ask", "rules": [{"tool": "execute", "action": "allow",'
+    ' "reason": "It only looks.", "arguments": {"command": {"words": "git status **"}}}]}'
 )
 POLICY = Policy(
     rules=(
         Rule(
             tool="execute",
-            verdict=Verdict.ALLOW,
-            because="It only looks.",
+            action=RuleAction.ALLOW,
+            reason="It only looks.",
             arguments={"command": Pattern(words="git status **")},
         ),
     ),
-    default=Verdict.ASK,
+    default=RuleAction.ASK,
 )
 
 
@@ -63,14 +63,14 @@ def test_the_rules_of_the_how_to_page_are_rules(tmp_path: Path) -> None:
     (tmp_path / "rules.toml").write_text(page.split("```toml\n")[1].split("```")[0])
     policy = read(str(tmp_path / "rules.toml"))
 
-    def verdict(command: str) -> Verdict:
+    def verdict(command: str) -> RuleAction:
         return policy.judge("execute", {"command": command}, whose="the page").verdict
 
-    assert verdict("cd /work && git  push --force") is Verdict.DENY
-    assert verdict("git status -s") is Verdict.ALLOW
-    assert verdict("git status; make") is Verdict.ASK
-    assert policy.judge("stop_workspace", {}, whose="the page").verdict is Verdict.ASK
-    assert policy.judge("read_file", {}, whose="the page").verdict is Verdict.ALLOW
+    assert verdict("cd /work && git  push --force") is RuleAction.DENY
+    assert verdict("git status -s") is RuleAction.ALLOW
+    assert verdict("git status; make") is RuleAction.ASK
+    assert policy.judge("stop_workspace", {}, whose="the page").verdict is RuleAction.ASK
+    assert policy.judge("read_file", {}, whose="the page").verdict is RuleAction.ALLOW
 
 
 @pytest.mark.parametrize(
@@ -78,11 +78,11 @@ def test_the_rules_of_the_how_to_page_are_rules(tmp_path: Path) -> None:
     [
         ('{"rules": [}', "neither JSON nor TOML"),
         ("/no/such/file.toml", "cannot be read"),
-        ('{"rules": [{"tool": "a"}]}', ".rules[0].verdict"),
-        ('{"rules": [{"tool": "a", "verdict": "perhaps"}]}', ".rules[0].verdict"),
-        ('{"rules": [{"tool": "a", "verdict": "ask", "argument": {}}]}', ".rules[0].argument"),
+        ('{"rules": [{"tool": "a"}]}', ".rules[0].action"),
+        ('{"rules": [{"tool": "a", "action": "perhaps"}]}', ".rules[0].action"),
+        ('{"rules": [{"tool": "a", "action": "ask", "argument": {}}]}', ".rules[0].argument"),
         (
-            '{"rules": [{"tool": "a", "verdict": "ask", "arguments": {"x": {"regex": "("}}}]}',
+            '{"rules": [{"tool": "a", "action": "ask", "arguments": {"x": {"regex": "("}}}]}',
             "not a regular expression",
         ),
         ('{"rule": []}', ".rule"),

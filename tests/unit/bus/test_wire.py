@@ -6,7 +6,7 @@ import pytest
 
 from holdfast.adapters.bus.postgres import NOTE_BYTES_MAX
 from holdfast.adapters.bus.wire import RUNNABLE, SETTINGS, decode, encode_hint, encode_part
-from holdfast.domain.ids import NO_STAMP, OrgId, VersionStamp
+from holdfast.domain.ids import OrgId, VersionStamp
 from holdfast.ports.bus import GAP, SettingsHint
 from tests.support.builders import CHAT
 from tests.support.buses import EPISODE, hint, part
@@ -20,8 +20,9 @@ from tests.support.buses import EPISODE, hint, part
         b"x 1 2 3\n",
         b"p 1 2\n",
         b"p 1 2 x\n",
-        b"p 1 2 3 x\n",
-        b"p 1 2 3 4 5\n",
+        b"p 1 2 3 4\n",
+        b"p 1 2 3 4 x\n",
+        b"p 1 2 3 4 5 6\n",
         b"h\n",
         b"h zz 1 idle 0\n",
         encode_hint(hint(1)).replace(b"running", b"dancing"),
@@ -46,11 +47,6 @@ def test_hint_about_settings_is_read_on_its_own_topic_only() -> None:
     assert decode(CHAT, encode_hint(said)) is GAP
     assert decode(RUNNABLE, encode_hint(said)) is GAP
     assert decode(SETTINGS, encode_hint(said).replace(b"\n", b" more\n")) is GAP
-
-
-def test_part_of_an_older_version_is_read_without_a_stamp() -> None:
-    assert decode(CHAT, b"p 7 1 3\nabc") == part(3, b"abc")
-    assert EPISODE.history_stamp == NO_STAMP
 
 
 def test_a_part_without_a_chat_is_a_gap() -> None:

@@ -43,5 +43,5 @@ def test_what_is_open_is_counted_and_told() -> None:
     assert defects.counted(table) == counts
     first, second = defects.rows(table).splitlines()
     assert first == "| B1: one | `a.py` | `x.py::y` | mended |"
-    assert second == "| B2: two | `b.py` | `holdfast prove --only 'kills'` | **shown** |"
+    assert second == "| B2: two | `b.py` | `holdfast lab prove --only 'kills'` | **shown** |"
     assert defects.open_parts(table) == "- B2: still"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from holdfast.domain.chat import ErrorKind
-from holdfast.domain.events import EventKind
+from holdfast.domain.events import EventType
 from holdfast.domain.ids import Version
 from holdfast.stream.cursor import Cursor
 from holdfast_lab.chaos.faults.models.documented import Documented
@@ -17,46 +17,51 @@ from holdfast_simulator.faults import Fault
 from tests.support.fault_turns import wait_problems
 
 ERROR = {
-    "kind": ErrorKind.OVERLOADED,
+    "type": ErrorKind.OVERLOADED,
     "status_code": 500,
     "retryable": True,
     "provider": "simulator-chat",
-    "sentence": "The provider failed.",
+    "message": "The provider failed.",
 }
 
 
-def event(kind: EventKind, version: int, **data: Any) -> Told:
+def event(kind: EventType, version: int, **data: Any) -> Told:
     return Told(kind, data, float(version), Cursor(Version(version), 0, 0))
 
 
 def status(version: int, attempt: int, now: str = "running") -> Told:
-    return event(EventKind.STATUS, version, attempt=attempt, status=now)
+    return state(version, attempt, status=now)
+
+
+def state(version: int, attempt: int, **facts: Any) -> Told:
+    nothing = {"status": "running", "retry": None, "error": None}
+    return event(EventType.CHAT_STATE, version, attempt=attempt, **{**nothing, **facts})
 
 
 def retry(version: int, attempt: int, delay_ms: int = 400) -> list[Told]:
-    wait = event(EventKind.RETRY, version, attempt=attempt, delay_ms=delay_ms, error=ERROR)
-    return [status(version, attempt), wait]
+    wait = {"attempt": attempt, "delay_ms": delay_ms, "error": ERROR}
+    return [state(version, attempt, retry=wait)]
 
 
 def part(version: int, attempt: int, seq: int = 1) -> Told:
-    return event(EventKind.PART, version, attempt=attempt, seq=seq)
+    return event(EventType.PREVIEW_DELTA, version, attempt=attempt, index=seq)
 
 
 def reset(version: int, attempt: int) -> Told:
-    return event(EventKind.PREVIEW_RESET, version, attempt=attempt)
+    return event(EventType.PREVIEW_RESET, version, attempt=attempt)
 
 
 def reply(version: int) -> Told:
-    return event(EventKind.MESSAGE, version, role="assistant")
+    return event(EventType.MESSAGE_CREATED, version, role="assistant")
 
 
 def failure(version: int, attempt: int = 3) -> list[Told]:
-    return [status(version, attempt, "failed"), event(EventKind.ERROR, version)]
+    return [state(version, attempt, status="failed", error=ERROR)]
 
 
 BEGUN = [
     status(1, 0, "idle"),
-    event(EventKind.MESSAGE, 2, role="user"),
+    event(EventType.MESSAGE_CREATED, 2, role="user"),
     status(2, 0),
     status(3, 1),
 ]
@@ -128,7 +133,7 @@ def test_skips_after_the_first_reply_are_not_skips_of_its_retries() -> None:
 
 
 def test_event_without_a_cursor_shows_no_version() -> None:
-    unplaced = Told(EventKind.MESSAGE, {"role": "assistant"}, 0.0)
+    unplaced = Told(EventType.MESSAGE_CREATED, {"role": "assistant"}, 0.0)
 
     assert skipped_retries(turn(unplaced).told, 1) == set()
     assert skipped_retries(turn(unplaced, status(5, 2)).told, 1) == {1}
@@ -187,7 +192,7 @@ def test_readers_that_came_during_a_wait_are_told_of_it(came_after: int) -> None
     account.came_after = came_after
 
     for told in range(4):
-        account.latecomers = [wait[-1].data] * told
+        account.latecomers = [wait[-1].data["retry"]] * told
         assert (list(wait_problems(account)) == []) == (told == 2 - came_after)
     account.latecomers = [{}] * (2 - came_after)
     assert (list(wait_problems(account)) == []) == (came_after == 2)

@@ -33,13 +33,13 @@ def test_what_is_within_the_bounds_is_taken() -> None:
 @pytest.mark.parametrize(
     ("tools", "reason"),
     [
-        ([a_tool(f"t{number}") for number in range(TOOLS_MAX + 1)], "at most 64"),
+        ([a_tool(f"t{number}") for number in range(TOOLS_MAX + 1)], "At most 64"),
         ([a_tool("")], "1 to 64"),
         ([a_tool("x" * 65)], "1 to 64"),
         ([a_tool("look\n")], "1 to 64"),
         ([a_tool("löök")], "1 to 64"),
         ([a_tool("clock")], "itself"),
-        ([a_tool(), a_tool()], "two are called"),
+        ([a_tool(), a_tool()], "Two are called"),
         ([ClientTool(name="t", description="", schema={})], "type object"),
         ([with_schema(nested(SCHEMA_DEPTH_MAX + 1, in_lists=False))], "deeper"),
         ([with_schema(nested(SCHEMA_DEPTH_MAX + 1, in_lists=True))], "deeper"),

@@ -126,7 +126,7 @@ async def test_who_saw_another_history_changes_nothing() -> None:
     door = Door()
     chat = await door.chat()
     request = ChangeRequest((SendMessage(user()),), by=ACTOR, expected={Version(99)})
-    with pytest.raises(ChangedMeanwhile, match="look again"):
+    with pytest.raises(ChangedMeanwhile, match="Read it again"):
         await door.ledger.transact(chat.chat_id, request)
     assert door.store.committed == []
 

@@ -17,7 +17,7 @@ def message(seq: int, role: str, *parts: dict[str, Any], **more: Any) -> dict[st
     return {
         "seq": seq,
         "role": role,
-        "ending": "complete",
+        "finish_reason": "stop",
         "parts": list(parts),
         "created_at": AT,
         **more,
@@ -25,33 +25,34 @@ def message(seq: int, role: str, *parts: dict[str, Any], **more: Any) -> dict[st
 
 
 def text(said: str) -> dict[str, Any]:
-    return {"kind": "text", "text": said}
+    return {"type": "text", "text": said}
 
 
 def call(call_id: str, **arguments: Any) -> dict[str, Any]:
-    return {"kind": "tool_call", "call_id": call_id, "tool": "clock", "arguments": arguments}
+    return {"type": "tool_call", "call_id": call_id, "tool_name": "clock", "arguments": arguments}
 
 
 def result(call_id: str, output: Any, *, failed: bool = False) -> dict[str, Any]:
     return {
-        "kind": "tool_result",
+        "type": "tool_result",
         "call_id": call_id,
-        "tool": "clock",
+        "tool_name": "clock",
         "output": output,
-        "failed": failed,
+        "is_error": failed,
     }
 
 
 def part(seq: int, *deltas: dict[str, Any], attempt: int = 1) -> dict[str, Any]:
-    return {"attempt": attempt, "seq": seq, "deltas": list(deltas)}
+    return {"attempt": attempt, "index": seq, "deltas": list(deltas)}
 
 
 def delta(said: str, index: int = 0, kind: str = "text") -> dict[str, Any]:
-    return {"index": index, "kind": kind, "text": said}
+    return {"index": index, "type": kind, "text": said}
 
 
-def status(name: str) -> dict[str, Any]:
-    return {"status": name, "archived": False, "attempt": 1, "model": None, "effort": None}
+def status(name: str, **facts: Any) -> dict[str, Any]:
+    nothing = dict.fromkeys(("model", "effort", "retry", "error", "action_required"))
+    return {"status": name, "archived": False, "attempt": 1, **nothing, **facts}
 
 
 def written(inks: list[Ink], to: str | None = None) -> str:
@@ -65,9 +66,9 @@ def fed(live: LiveRenderer, *events: tuple[str, dict[str, Any]]) -> list[Ink]:
 def test_text_is_written_as_it_comes_and_not_again_when_it_is_committed() -> None:
     live = LiveRenderer()
 
-    assert live.feed("part", part(1, delta("Hel"))) == [Ink("answer", "Hel")]
-    assert live.feed("part", part(2, delta("lo"))) == [Ink("answer", "lo")]
-    rest = live.feed("message", message(2, "assistant", text("Hello")))
+    assert live.feed("preview.delta", part(1, delta("Hel"))) == [Ink("answer", "Hel")]
+    assert live.feed("preview.delta", part(2, delta("lo"))) == [Ink("answer", "lo")]
+    rest = live.feed("message.created", message(2, "assistant", text("Hello")))
 
     assert rest == [Ink("answer", "\n")]
 
@@ -75,8 +76,8 @@ def test_text_is_written_as_it_comes_and_not_again_when_it_is_committed() -> Non
 def test_what_was_not_told_live_is_written_with_the_commit() -> None:
     inks = fed(
         LiveRenderer(),
-        ("part", part(1, delta("Hel"))),
-        ("message", message(2, "assistant", text("Hello there"))),
+        ("preview.delta", part(1, delta("Hel"))),
+        ("message.created", message(2, "assistant", text("Hello there"))),
     )
 
     assert written(inks) == "Hello there\n"
@@ -85,8 +86,8 @@ def test_what_was_not_told_live_is_written_with_the_commit() -> None:
 def test_a_commit_that_says_something_else_is_written_whole() -> None:
     inks = fed(
         LiveRenderer(),
-        ("part", part(1, delta("Hullo"))),
-        ("message", message(2, "assistant", text("Hello"))),
+        ("preview.delta", part(1, delta("Hullo"))),
+        ("message.created", message(2, "assistant", text("Hello"))),
     )
 
     assert written(inks, "answer") == "Hullo\nHello\n"
@@ -97,10 +98,10 @@ def test_without_a_terminal_only_what_is_committed_is_written() -> None:
 
     inks = fed(
         live,
-        ("part", part(1, delta("void"))),
-        ("preview_reset", {"attempt": 2}),
-        ("part", part(1, delta("Hello"), attempt=2)),
-        ("message", message(2, "assistant", text("Hello"))),
+        ("preview.delta", part(1, delta("void"))),
+        ("preview.reset", {"attempt": 2}),
+        ("preview.delta", part(1, delta("Hello"), attempt=2)),
+        ("message.created", message(2, "assistant", text("Hello"))),
     )
 
     assert written(inks) == "Hello\n"
@@ -109,10 +110,10 @@ def test_without_a_terminal_only_what_is_committed_is_written() -> None:
 def test_an_abandoned_attempt_is_said_to_be_void() -> None:
     inks = fed(
         LiveRenderer(),
-        ("part", part(1, delta("Hel"))),
-        ("preview_reset", {"attempt": 2}),
-        ("part", part(1, delta("Hello"), attempt=2)),
-        ("message", message(2, "assistant", text("Hello"))),
+        ("preview.delta", part(1, delta("Hel"))),
+        ("preview.reset", {"attempt": 2}),
+        ("preview.delta", part(1, delta("Hello"), attempt=2)),
+        ("message.created", message(2, "assistant", text("Hello"))),
     )
 
     assert written(inks, "answer") == "Hel\nHello\n"
@@ -123,8 +124,8 @@ def test_a_call_and_its_result_stand_on_one_line() -> None:
     live = LiveRenderer()
     asked = message(2, "assistant", call("c1", zone="Oslo"))
 
-    first = live.feed("message", asked)
-    second = live.feed("message", message(3, "tool", result("c1", "12:00")))
+    first = live.feed("message.created", asked)
+    second = live.feed("message.created", message(3, "tool", result("c1", "12:00")))
 
     assert written(first) == '· clock {"zone":"Oslo"}'
     assert written(second) == " ✓ → 12:00\n"
@@ -133,8 +134,8 @@ def test_a_call_and_its_result_stand_on_one_line() -> None:
 def test_parallel_calls_have_a_line_each_and_so_have_their_results() -> None:
     inks = fed(
         LiveRenderer(),
-        ("message", message(2, "assistant", call("c1"), call("c2"))),
-        ("message", message(3, "tool", result("c1", 1), result("c2", "no", failed=True))),
+        ("message.created", message(2, "assistant", call("c1"), call("c2"))),
+        ("message.created", message(3, "tool", result("c1", 1), result("c2", "no", failed=True))),
     )
 
     assert written(inks) == "· clock\n· clock\n· clock ✓ → 1\n· clock ✗ → no\n"
@@ -143,8 +144,8 @@ def test_parallel_calls_have_a_line_each_and_so_have_their_results() -> None:
 def test_a_slow_call_tells_how_long_it_took() -> None:
     inks = fed(
         LiveRenderer(),
-        ("message", message(2, "assistant", call("c1"))),
-        ("message", message(3, "tool", result("c1", 1), created_at=LATER)),
+        ("message.created", message(2, "assistant", call("c1"))),
+        ("message.created", message(3, "tool", result("c1", 1), created_at=LATER)),
     )
 
     assert written(inks) == "· clock ✓ · 7.0 s → 1\n"
@@ -155,9 +156,12 @@ def test_lines_of_calls_and_reasoning_fit_the_width(width: int) -> None:
     live = LiveRenderer(LiveRendererOptions(width=width))
     inks = fed(
         live,
-        *(("part", part(n, delta("thinking on and on ", kind="reasoning"))) for n in range(1, 20)),
-        ("message", message(2, "assistant", call("c1", word="x" * 100))),
-        ("message", message(3, "tool", result("c1", "y" * 300))),
+        *(
+            ("preview.delta", part(n, delta("thinking on and on ", kind="reasoning")))
+            for n in range(1, 20)
+        ),
+        ("message.created", message(2, "assistant", call("c1", word="x" * 100))),
+        ("message.created", message(3, "tool", result("c1", "y" * 300))),
     )
 
     lines = written(inks).splitlines()
@@ -170,7 +174,7 @@ def test_reasoning_is_written_as_it_comes_on_one_line_and_no_further() -> None:
     live = LiveRenderer(LiveRendererOptions(width=20))
 
     seen = [
-        written(live.feed("part", part(n, delta(said, kind="reasoning"))))
+        written(live.feed("preview.delta", part(n, delta(said, kind="reasoning"))))
         for n, said in enumerate(("let ", "me\n", "see ", "whether this fits", " or not"), 1)
     ]
 
@@ -178,11 +182,11 @@ def test_reasoning_is_written_as_it_comes_on_one_line_and_no_further() -> None:
 
 
 def test_reasoning_that_was_shown_live_is_not_shown_again() -> None:
-    thought = {"kind": "reasoning", "text": "hm", "finished_at": None}
+    thought = {"type": "reasoning", "text": "hm", "finished_at": None}
     inks = fed(
         LiveRenderer(),
-        ("part", part(1, delta("hm", kind="reasoning"), delta("Yes", index=1))),
-        ("message", message(2, "assistant", thought, text("Yes"))),
+        ("preview.delta", part(1, delta("hm", kind="reasoning"), delta("Yes", index=1))),
+        ("message.created", message(2, "assistant", thought, text("Yes"))),
     )
 
     assert written(inks) == "hm\nYes\n"
@@ -192,10 +196,10 @@ def test_of_a_snapshot_only_the_tail_is_shown() -> None:
     live = LiveRenderer(LiveRendererOptions(tail=2))
     inks = fed(
         live,
-        ("history_reset", {"from": 1, "older": 7}),
-        *(("message", message(seq, "assistant", text(f"m{seq}"))) for seq in (7, 8, 9)),
-        ("status", status("running")),
-        ("message", message(10, "assistant", text("m10"))),
+        ("history.reset", {"from_seq": 1, "older_before_seq": 7}),
+        *(("message.created", message(seq, "assistant", text(f"m{seq}"))) for seq in (7, 8, 9)),
+        ("chat.state", status("running")),
+        ("message.created", message(10, "assistant", text("m10"))),
     )
 
     assert written(inks) == "m8\n\nm9\n\nm10\n"
@@ -204,10 +208,10 @@ def test_of_a_snapshot_only_the_tail_is_shown() -> None:
 def test_a_second_snapshot_repeats_no_message() -> None:
     live = LiveRenderer()
     snapshot = [
-        ("history_reset", {"from": 1, "older": None}),
-        ("message", message(1, "user", text("hi"))),
-        ("message", message(2, "assistant", text("hello"))),
-        ("status", status("idle")),
+        ("history.reset", {"from_seq": 1, "older_before_seq": None}),
+        ("message.created", message(1, "user", text("hi"))),
+        ("message.created", message(2, "assistant", text("hello"))),
+        ("chat.state", status("idle")),
     ]
 
     first, second = fed(live, *snapshot), fed(live, *snapshot)
@@ -222,18 +226,18 @@ def test_snapshot_with_other_messages_of_the_same_number_is_written() -> None:
     live = LiveRenderer(LiveRendererOptions(marks=ASCII))
     fed(
         live,
-        ("message", message(1, "user", text("hi"))),
-        ("message", message(2, "user", text("pay ALICE"))),
-        ("message", message(3, "assistant", text("paid ALICE"))),
+        ("message.created", message(1, "user", text("hi"))),
+        ("message.created", message(2, "user", text("pay ALICE"))),
+        ("message.created", message(3, "assistant", text("paid ALICE"))),
     )
 
     inks = fed(
         live,
-        ("history_reset", {"from": 1, "older": None}),
-        ("message", message(1, "user", text("hi"))),
-        ("message", message(2, "user", text("pay BOB"), created_at=LATER)),
-        ("message", message(3, "assistant", text("paid BOB"), created_at=LATER)),
-        ("status", status("idle")),
+        ("history.reset", {"from_seq": 1, "older_before_seq": None}),
+        ("message.created", message(1, "user", text("hi"))),
+        ("message.created", message(2, "user", text("pay BOB"), created_at=LATER)),
+        ("message.created", message(3, "assistant", text("paid BOB"), created_at=LATER)),
+        ("chat.state", status("idle")),
     )
 
     assert written(inks) == "-- rewritten from message 2\n> pay BOB\n\npaid BOB\n"
@@ -241,13 +245,13 @@ def test_snapshot_with_other_messages_of_the_same_number_is_written() -> None:
 
 def test_an_edit_shows_what_is_said_instead() -> None:
     live = LiveRenderer()
-    fed(live, ("message", message(1, "user", text("hi"))))
+    fed(live, ("message.created", message(1, "user", text("hi"))))
 
     inks = fed(
         live,
-        ("history_reset", {"from": 1, "older": None}),
-        ("message", message(2, "user", text("hello"))),
-        ("status", status("running")),
+        ("history.reset", {"from_seq": 1, "older_before_seq": None}),
+        ("message.created", message(2, "user", text("hello"))),
+        ("chat.state", status("running")),
     )
 
     assert written(inks) == "› hello\n"
@@ -257,7 +261,7 @@ def test_ones_own_words_are_not_echoed() -> None:
     live = LiveRenderer()
     live.own(1)
 
-    assert fed(live, ("message", message(1, "user", text("hi")))) == []
+    assert fed(live, ("message.created", message(1, "user", text("hi")))) == []
 
 
 def test_nothing_that_a_model_says_can_move_the_cursor() -> None:
@@ -265,11 +269,11 @@ def test_nothing_that_a_model_says_can_move_the_cursor() -> None:
     live = LiveRenderer()
     inks = fed(
         live,
-        ("part", part(1, delta(evil))),
-        ("message", message(2, "assistant", text(evil), call("c1", **{"\x1b[1m": evil}))),
-        ("message", message(3, "tool", result("c1", evil))),
-        ("error", {"sentence": evil}),
-        ("message", message(4, "user", text(evil))),
+        ("preview.delta", part(1, delta(evil))),
+        ("message.created", message(2, "assistant", text(evil), call("c1", **{"\x1b[1m": evil}))),
+        ("message.created", message(3, "tool", result("c1", evil))),
+        ("chat.state", status("failed", error={"message": evil})),
+        ("message.created", message(4, "user", text(evil))),
     )
 
     assert not set(written(inks)) & {"\x1b", "\x07", "\x9b", "\r"}
@@ -279,26 +283,26 @@ def test_nothing_that_a_model_says_can_move_the_cursor() -> None:
 def test_a_pipe_gets_every_byte_of_an_answer() -> None:
     live = LiveRenderer(LiveRendererOptions(live=False))
 
-    inks = fed(live, ("message", message(2, "assistant", text("a\x1b[1m\r\nb"))))
+    inks = fed(live, ("message.created", message(2, "assistant", text("a\x1b[1m\r\nb"))))
 
     assert written(inks) == "a\x1b[1m\r\nb\n"
 
 
 def test_troubles_are_told_in_a_line_each() -> None:
     live = LiveRenderer(LiveRendererOptions(marks=ASCII, chat="0197"))
-    error = {"sentence": "The provider is busy."}
-    action = {"kind": "approval", "calls": [{"call_id": "c1", "tool": "rm", "seq": 2}]}
-    asked = {"kind": "answer", "calls": [{"call_id": "c2", "tool": "ask", "seq": 2}]}
+    error = {"message": "The provider is busy."}
+    action = {"type": "approval", "calls": [{"call_id": "c1", "tool_name": "rm", "seq": 2}]}
+    asked = {"type": "answer", "calls": [{"call_id": "c2", "tool_name": "ask", "seq": 2}]}
 
     inks = fed(
         live,
-        ("retry", {"delay_ms": 1500, "error": error}),
-        ("error", error),
-        ("action_required", action),
-        ("action_required", asked),
-        ("queue", {"messages": [{}, {}]}),
-        ("queue", {"messages": [{}]}),
-        ("lagged", {}),
+        ("chat.state", status("running", retry={"delay_ms": 1500, "error": error})),
+        ("chat.state", status("failed", error=error)),
+        ("chat.state", status("awaiting", action_required=action)),
+        ("chat.state", status("awaiting", action_required=asked)),
+        ("queue.updated", {"messages": [{}, {}]}),
+        ("queue.updated", {"messages": [{}]}),
+        ("ping", {}),
         ("something_new", {"x": 1}),
     )
 
@@ -307,23 +311,23 @@ def test_troubles_are_told_in_a_line_each() -> None:
         "retrying in 1.5 s: The provider is busy.",
         "error: The provider is busy.",
         "rm waits for approval: holdfast approve 0197 c1",
-        "ask waits for an answer: holdfast answer 0197 c2 TEXT",
+        "ask waits for an answer: holdfast respond 0197 c2 TEXT",
         "2 waiting in the queue",
     ]
 
 
 def test_an_answer_that_was_interrupted_says_so() -> None:
-    cut = message(2, "assistant", text("Hel"), ending="interrupted")
+    cut = message(2, "assistant", text("Hel"), finish_reason="interrupted")
 
-    assert written(fed(LiveRenderer(), ("message", cut))) == "Hel\n— interrupted\n"
+    assert written(fed(LiveRenderer(), ("message.created", cut))) == "Hel\n— interrupted\n"
 
 
 # A worker was lost.
 
 
 def takeover(*fates: str, **more: Any) -> dict[str, Any]:
-    calls = [{"call_id": f"c{n}", "tool": f"tool{n}", "fate": f} for n, f in enumerate(fates)]
-    told = {"attempt": 2, "lost_workers": 1, "after_s": 8, "kept": False, "calls": calls}
+    calls = [{"call_id": f"c{n}", "tool_name": f"tool{n}", "fate": f} for n, f in enumerate(fates)]
+    told = {"attempt": 2, "lost_workers": 1, "after_seconds": 8, "kept": False, "calls": calls}
     return told | more
 
 
@@ -331,7 +335,7 @@ def takeover(*fates: str, **more: Any) -> dict[str, Any]:
     ("told", "line"),
     [
         (takeover(), "worker lost, continued after 8 s, nothing repeated"),
-        (takeover(after_s=None), "worker lost, continued, nothing repeated"),
+        (takeover(after_seconds=None), "worker lost, continued, nothing repeated"),
         (takeover(lost_workers=2), "2 workers lost, continued after 8 s, nothing repeated"),
         (takeover("joined"), "worker lost, continued after 8 s, nothing repeated"),
         (takeover("not_started"), "worker lost, continued after 8 s, nothing repeated"),
@@ -353,11 +357,16 @@ QUIET = "— worker lost, continued after 8 s, nothing repeated\n"
 
 
 def test_the_quiet_line_stands_between_what_is_kept_and_what_is_continued() -> None:
-    kept = message(2, "assistant", text("so far"), ending="cut", takeover=takeover(kept=True))
+    kept = message(
+        2, "assistant", text("so far"), finish_reason="provider_error", takeover=takeover(kept=True)
+    )
     rest = message(3, "assistant", text("and on"))
 
     inks = fed(
-        LiveRenderer(), ("part", part(1, delta("so "))), ("message", kept), ("message", rest)
+        LiveRenderer(),
+        ("preview.delta", part(1, delta("so "))),
+        ("message.created", kept),
+        ("message.created", rest),
     )
 
     assert written(inks) == f"so far\n{QUIET}\nand on\n"
@@ -367,8 +376,8 @@ def test_the_quiet_line_stands_between_what_is_kept_and_what_is_continued() -> N
 def test_the_quiet_line_stands_before_an_answer_that_was_begun_anew() -> None:
     anew = message(2, "assistant", text("anew"), takeover=takeover())
 
-    assert written(fed(LiveRenderer(), ("message", anew))) == f"{QUIET}anew\n"
-    live = fed(LiveRenderer(), ("part", part(1, delta("an"))), ("message", anew))
+    assert written(fed(LiveRenderer(), ("message.created", anew))) == f"{QUIET}anew\n"
+    live = fed(LiveRenderer(), ("preview.delta", part(1, delta("an"))), ("message.created", anew))
     assert written(live) == f"anew\n{QUIET}", "what was written is not taken back"
 
 
@@ -378,8 +387,8 @@ def test_the_quiet_line_stands_behind_the_results_of_tools(is_live: bool) -> Non
 
     inks = fed(
         live,
-        ("message", message(2, "assistant", call("c1"))),
-        ("message", message(3, "tool", result("c1", "ok"), takeover=takeover("repeated"))),
+        ("message.created", message(2, "assistant", call("c1"))),
+        ("message.created", message(3, "tool", result("c1", "ok"), takeover=takeover("repeated"))),
     )
 
     assert written(inks).splitlines() == [

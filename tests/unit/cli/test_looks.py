@@ -71,26 +71,32 @@ def test_a_server_without_a_date_is_a_warning() -> None:
 
 def test_a_document_keeps_what_was_said_and_what_tools_did() -> None:
     messages = [
-        {"role": "user", "ending": "complete", "parts": [{"kind": "text", "text": "Hi\n\n# you"}]},
+        {
+            "role": "user",
+            "finish_reason": "stop",
+            "parts": [{"type": "text", "text": "Hi\n\n# you"}],
+        },
         {
             "role": "assistant",
-            "ending": "interrupted",
+            "finish_reason": "interrupted",
             "model": "sim",
             "parts": [
-                {"kind": "reasoning", "text": "hm\nhm"},
-                {"kind": "tool_call", "tool": "sh", "arguments": {"run": "echo `date`"}},
-                {"kind": "source", "url": "https://a.example", "title": "A\nB"},
-                {"kind": "skill", "name": "s"},
+                {"type": "reasoning", "text": "hm\nhm"},
+                {"type": "tool_call", "tool_name": "sh", "arguments": {"run": "echo `date`"}},
+                {"type": "source", "url": "https://a.example", "title": "A\nB"},
+                {"type": "skill", "name": "s"},
             ],
         },
         {
             "role": "tool",
-            "ending": "complete",
-            "parts": [{"kind": "tool_result", "tool": "sh", "output": "`x`", "failed": True}],
+            "finish_reason": "stop",
+            "parts": [
+                {"type": "tool_result", "tool_name": "sh", "output": "`x`", "is_error": True}
+            ],
         },
     ]
 
-    assert markdown({"chat_id": "c", "title": None}, messages).splitlines() == [
+    assert markdown({"id": "c", "title": None}, messages).splitlines() == [
         "# Chat", "", "`c`", "",
         "## You", "", "Hi", "", "# you", "",
         "## Agent · sim · interrupted", "",
@@ -105,10 +111,10 @@ def test_a_document_keeps_what_was_said_and_what_tools_did() -> None:
 
 def test_what_a_tool_wrote_in_lines_is_exported_in_lines() -> None:
     output = "exit code 0 after 0.1 s\n-a ``` b\n\n+a\n"
-    result = {"kind": "tool_result", "tool": "execute", "failed": False, "output": output}
-    said = {"role": "tool", "ending": "complete", "parts": [result]}
+    result = {"type": "tool_result", "tool_name": "execute", "is_error": False, "output": output}
+    said = {"role": "tool", "finish_reason": "stop", "parts": [result]}
 
-    assert markdown({"chat_id": "c", "title": None}, [said]).splitlines()[6:] == [
+    assert markdown({"id": "c", "title": None}, [said]).splitlines()[6:] == [
         "- `execute` gave:", "",
         "  ````", "  exit code 0 after 0.1 s", "  -a ``` b", "", "  +a", "  ````",
     ]  # fmt: skip
@@ -117,11 +123,16 @@ def test_what_a_tool_wrote_in_lines_is_exported_in_lines() -> None:
 @pytest.mark.parametrize("kept", [True, False])
 def test_a_document_says_that_a_worker_was_lost(kept: bool) -> None:
     takeover: dict[str, Any]
-    takeover = {"attempt": 2, "lost_workers": 1, "after_s": 8, "kept": kept, "calls": []}
-    parts = [{"kind": "text", "text": "so far"}]
+    takeover = {"attempt": 2, "lost_workers": 1, "after_seconds": 8, "kept": kept, "calls": []}
+    parts = [{"type": "text", "text": "so far"}]
     said: dict[str, Any]
-    said = {"role": "assistant", "ending": "cut", "parts": parts, "takeover": takeover}
-    chat = {"title": "t", "chat_id": "c"}
+    said = {
+        "role": "assistant",
+        "finish_reason": "provider_error",
+        "parts": parts,
+        "takeover": takeover,
+    }
+    chat = {"title": "t", "id": "c"}
 
     lines = [line for line in markdown(chat, [said]).splitlines() if line][3:]
 

@@ -7,19 +7,22 @@ import httpx2
 import pytest
 from typing_extensions import override
 
-from holdfast.api.streams import Ended
+from holdfast.api.streams import REPLACED
+from holdfast.domain.events import EventType
+from holdfast.domain.ids import Version
+from holdfast.stream.events import StreamEvent
 from holdfast_client.aio import follow as aio
 from holdfast_client.aio.http import AsyncHttp
 from holdfast_client.config import Target
-from holdfast_client.errors import WaitTimeout
+from holdfast_client.errors import WaitTimeoutError
 from holdfast_client.events import event_of
 from holdfast_client.patience import Patience
 from holdfast_client.sync import follow as sync
 from holdfast_client.sync.http import Http
 from tests.requirements import requirement
 
-TARGET = Target(url="http://server.example", token="hf_key")
-BEGUN = b"event: lagged\ndata: {}\n\n"
+TARGET = Target(url="http://server.example", api_key="hfst_key")
+BEGUN = StreamEvent(EventType.QUEUE_UPDATED, None, b'{"messages":[]}', Version(1)).sse()
 SHORT_S = 30.0
 """Less than what the server says to wait."""
 
@@ -29,11 +32,11 @@ class Said(httpx2.SyncByteStream, httpx2.AsyncByteStream):
 
     @override
     def __iter__(self) -> Iterator[bytes]:
-        yield BEGUN + Ended().sse()
+        yield BEGUN + REPLACED.sse()
 
     @override
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        yield BEGUN + Ended().sse()
+        yield BEGUN + REPLACED.sse()
 
 
 def ending(asked: list[str]) -> httpx2.MockTransport:
@@ -50,13 +53,13 @@ async def test_it_waits_as_long_as_it_is_told() -> None:
     http = AsyncHttp(TARGET, 1)
     await http.client.aclose()
     http.client = httpx2.AsyncClient(transport=ending(asked))
-    route: Any = aio.Route("stream", "socket", event_of)
+    route: Any = aio.Route("events", event_of)
     events = aio.follow(http, route, None, Patience(SHORT_S))
-    assert (await anext(events)).kind == "lagged"
-    with pytest.raises(WaitTimeout):
+    assert (await anext(events)).type == "queue.updated"
+    with pytest.raises(WaitTimeoutError):
         await anext(events)
     await http.aclose()
-    assert asked == ["/api/v1/stream"]
+    assert asked == ["/api/v1/events"]
 
 
 @requirement("L142")
@@ -65,10 +68,10 @@ def test_the_blocking_one_waits_as_well() -> None:
     http = Http(TARGET, 1)
     http.client.close()
     http.client = httpx2.Client(transport=ending(asked))
-    route: Any = sync.Route("stream", "socket", event_of)
+    route: Any = sync.Route("events", event_of)
     events = sync.follow(http, route, None, Patience(SHORT_S))
-    assert next(events).kind == "lagged"
-    with pytest.raises(WaitTimeout):
+    assert next(events).type == "queue.updated"
+    with pytest.raises(WaitTimeoutError):
         next(events)
     http.close()
-    assert asked == ["/api/v1/stream"]
+    assert asked == ["/api/v1/events"]

@@ -8,13 +8,14 @@ import pytest
 from holdfast_client.events import event_of
 from holdfast_client.goal import Goal
 from holdfast_client.models import ChatInfo
+from holdfast_client.view import EMPTY, WireView
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def info(status: str, version: int) -> ChatInfo:
     return ChatInfo(
-        chat_id="c",
+        id="c",
         owner_id="o",
         status=status,
         version=version,
@@ -22,41 +23,40 @@ def info(status: str, version: int) -> ChatInfo:
         read_seq=0,
         unread=True,
         queue_length=0,
-        touched_at=AT,
+        updated_at=AT,
         created_at=AT,
     )
 
 
-def told(kind: str, cursor: str | None, /, **data: Any) -> Any:
-    return event_of({"event": kind, "id": cursor, "data": data})
+def told(kind: str, version: int | None, /, *, final: bool = True, **data: Any) -> Any:
+    head = {"cursor": f"cursor of {version}", "version": version, "final": final}
+    return event_of({"type": kind, **head, "data": data})
 
 
 def test_a_replica_that_is_behind_does_not_end_it() -> None:
-    goal = Goal("settled", info("running", 6), None)
-    goal.see(told("status", "5.0.0.2", status="idle"))
-    goal.see(told("queue", "5.0.0", messages=[]))
+    goal = Goal("settled", info("running", 6), EMPTY)
+    goal.see(told("chat.state", 5, status="idle", final=False))
+    goal.see(told("queue.updated", 5, messages=[]))
     assert not goal.is_reached
 
-    goal.see(told("status", "6.1.0", status="running"))
+    goal.see(told("chat.state", 6, status="running"))
     assert not goal.is_reached
-    goal.see(told("status", "7.0.0", status="idle"))
+    goal.see(told("chat.state", 7, status="idle"))
     assert goal.is_reached
 
 
 def test_the_rest_of_a_commit_is_waited_for() -> None:
-    goal = Goal("settled", info("running", 3), None)
-    goal.see(told("status", "4.1.0.1", status="failed"))
+    goal = Goal("settled", info("running", 3), EMPTY)
+    goal.see(told("chat.state", 4, status="failed", final=False))
     assert not goal.is_reached
-    goal.see(told("error", "4.1.0", kind="auth", sentence="No."))
+    goal.see(told("queue.updated", 4, messages=[]))
     assert goal.is_reached
 
 
-def test_who_knows_it_all_needs_no_event() -> None:
-    assert Goal("settled", info("idle", 6), "6.0.0").is_reached
-    assert not Goal("settled", info("idle", 6), "6.0.0.1").is_reached
-    assert not Goal("settled", info("idle", 6), "5.0.0").is_reached
-    assert not Goal("settled", info("idle", 6), None).is_reached
-    assert not Goal("settled", info("idle", 6), "of another kind").is_reached
+def test_a_view_of_that_version_needs_no_event() -> None:
+    assert Goal("settled", info("idle", 6), WireView(version=6)).is_reached
+    assert not Goal("settled", info("idle", 6), WireView(version=5)).is_reached
+    assert not Goal("settled", info("idle", 6), EMPTY).is_reached
 
 
 @pytest.mark.parametrize(
@@ -69,15 +69,15 @@ def test_who_knows_it_all_needs_no_event() -> None:
 )
 def test_what_each_goal_means(goal: Any, statuses: set[str]) -> None:
     every = ("idle", "running", "interrupting", "awaiting", "failed")
-    assert {each for each in every if Goal(goal, info(each, 1), "1.0.0").is_reached} == statuses
+    seen = WireView(version=1)
+    assert {each for each in every if Goal(goal, info(each, 1), seen).is_reached} == statuses
 
 
-def test_a_stream_with_nothing_to_tell_ends_after_two_looks_in_silence() -> None:
-    goal = Goal("settled", info("idle", 6), "5.0.0")
-    goal.look(info("idle", 6))
+def test_a_commit_with_nothing_to_tell_is_known_by_a_ping() -> None:
+    goal = Goal("settled", info("idle", 6), WireView(version=5))
+    goal.see(told("ping", None))
+    assert not goal.is_reached, "a ping without a version says nothing"
+    goal.see(told("ping", 5))
     assert not goal.is_reached
-    goal.see(told("queue", "5.0.1", messages=[]))
-    goal.look(info("idle", 6))
-    assert not goal.is_reached, "something was told between the looks"
-    goal.look(info("idle", 6))
+    goal.see(told("ping", 6))
     assert goal.is_reached

@@ -7,9 +7,15 @@ import pytest
 from pydantic import Field
 
 from holdfast_client import tool
-from holdfast_client.errors import ApiError, Refused, TooMany, api_error
-from holdfast_client.events import MessageEvent, OtherEvent, StatusEvent, event_of
-from holdfast_client.models import Message, OtherPart, TextPart
+from holdfast_client.errors import (
+    APIStatusError,
+    BadRequestError,
+    InternalServerError,
+    RateLimitError,
+    api_error,
+)
+from holdfast_client.events import ChatState, MessageCreated, UnknownEvent, event_of
+from holdfast_client.models import Me, Message, OtherPart, TextPart, User
 from holdfast_client.patience import PAUSE_MAX_S, PAUSE_MIN_S, Patience
 from holdfast_client.tools import toolbox
 from scripts.generate_sync import rewritten
@@ -70,41 +76,57 @@ def test_what_a_newer_server_says_is_passed_on_and_breaks_nothing() -> None:
     data: dict[str, Any] = {
         "seq": 1,
         "role": "oracle",
-        "ending": "complete",
-        "parts": [{"kind": "text", "text": "a", "new": 1}, {"kind": "hologram", "depth": 3}],
+        "finish_reason": "stop",
+        "parts": [{"type": "text", "text": "a", "new": 1}, {"type": "hologram", "depth": 3}],
         "created_at": "2026-01-01T00:00:00Z",
-        "revision": 1,
+        "version": 1,
         "more": True,
     }
-    event = event_of({"event": "message", "id": "1.0.0", "data": data})
-    assert isinstance(event, MessageEvent)
+    head = {"cursor": "c", "version": 1, "final": True}
+    event = event_of({"type": "message.created", **head, "data": data})
+    assert isinstance(event, MessageCreated)
     text, other = event.data.parts
     assert isinstance(text, TextPart)
     assert isinstance(other, OtherPart)
-    assert (other.kind, other.model_extra) == ("hologram", {"depth": 3})
+    assert (other.type, other.model_extra) == ("hologram", {"depth": 3})
     assert Message.model_validate(event.data) == event.data
 
-    known = event_of({"event": "status", "id": "1.0.0", "data": {"status": "dreaming"}})
-    assert isinstance(known, StatusEvent)
+    known = event_of({"type": "chat.state", **head, "data": {"status": "dreaming"}})
+    assert isinstance(known, ChatState)
     for envelope in (
-        {"event": "new", "id": "1.0.0", "data": {"x": 1}},
-        {"event": "status", "id": "1.0.0", "data": {"state": "renamed"}},
+        {"type": "new", **head, "data": {"x": 1}},
+        {"type": "chat.state", **head, "data": {"state": "renamed"}},
     ):
         strange = event_of(envelope)
-        assert isinstance(strange, OtherEvent)
-        assert (strange.id, strange.raw) == ("1.0.0", envelope)
+        assert isinstance(strange, UnknownEvent)
+        assert (strange.cursor, strange.raw) == ("c", envelope)
+
+
+def test_times_are_dumped_as_the_api_writes_them() -> None:
+    given = {"id": "u", "name": "n", "role": "member"}
+    user = User.model_validate({**given, "created_at": "2026-01-02T03:04:05+02:00"})
+    assert user.model_dump(mode="json")["created_at"] == "2026-01-02T01:04:05.000000Z"
+    again = Me.model_validate(
+        {"org_id": "o", "user": user.model_dump(), "scopes": [], "credential_type": "session"}
+    )
+    assert again.model_dump(mode="json")["user"]["created_at"] == "2026-01-02T01:04:05.000000Z"
 
 
 def test_a_problem_becomes_its_class_with_what_it_said() -> None:
-    said = {"type": "t", "title": "T", "status": 422, "code": "field_refused", "detail": "D"}
+    said = {"type": "t", "title": "T", "status": 422, "code": "invalid_request", "detail": "D"}
     error = api_error(422, {**said, "errors": [1]}, None)
-    assert isinstance(error, Refused)
-    assert (error.code, str(error), error.extra) == ("field_refused", "D", {"errors": [1]})
+    assert isinstance(error, BadRequestError)
+    assert (error.code, str(error), error.extra) == ("invalid_request", "D", {"errors": [1]})
+    assert (error.retryable, error.request_id) == (False, None)
+    away = api_error(503, {"code": "unavailable", "retryable": True, "request_id": "req_1"}, "1")
+    assert (away.retryable, away.request_id, away.extra) == (True, "req_1", {})
     busy = api_error(429, None, "7")
-    assert isinstance(busy, TooMany)
+    assert isinstance(busy, RateLimitError)
     assert busy.retry_after_s == 7
     assert api_error(503, ["not", "ours"], "Wed, 21 Oct 2026 07:28:00 GMT").retry_after_s is None
-    assert type(api_error(500, {}, None)) is ApiError
+    assert type(api_error(500, {}, None, "req_2")) is InternalServerError
+    assert api_error(500, {}, None, "req_2").request_id == "req_2"
+    assert type(api_error(418, {}, None)) is APIStatusError
 
 
 ASYNC = '''class AsyncThing:

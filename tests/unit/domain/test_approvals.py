@@ -18,7 +18,7 @@ from holdfast.domain.approvals import (
     Pattern,
     Policy,
     Rule,
-    Verdict,
+    RuleAction,
     digest_of,
     policy_from_json,
     policy_to_json,
@@ -70,7 +70,7 @@ def words(text: str) -> Pattern:
     return Pattern(words=text)
 
 
-def verdict(policy: Policy, tool: str, **arguments: Any) -> Verdict:
+def verdict(policy: Policy, tool: str, **arguments: Any) -> RuleAction:
     return policy.judge(tool, arguments, whose="these rules").verdict
 
 
@@ -80,26 +80,28 @@ def verdict(policy: Policy, tool: str, **arguments: Any) -> Verdict:
 def test_the_first_rule_that_fits_decides() -> None:
     policy = Policy(
         rules=(
-            Rule(tool="execute", arguments={"command": words("git **")}, verdict=Verdict.ALLOW),
-            Rule(tool="execute", verdict=Verdict.ASK),
-            Rule(tool="*_workspace", verdict=Verdict.DENY, because="by hand only"),
+            Rule(tool="execute", arguments={"command": words("git **")}, action=RuleAction.ALLOW),
+            Rule(tool="execute", action=RuleAction.ASK),
+            Rule(tool="*_workspace", action=RuleAction.DENY, reason="by hand only"),
         )
     )
-    assert verdict(policy, "execute", command="git log") is Verdict.ALLOW
-    assert verdict(policy, "execute", command="make") is Verdict.ASK
-    assert verdict(policy, "stop_workspace") is Verdict.DENY
-    assert verdict(policy, "read_file", path="a") is Verdict.ALLOW
+    assert verdict(policy, "execute", command="git log") is RuleAction.ALLOW
+    assert verdict(policy, "execute", command="make") is RuleAction.ASK
+    assert verdict(policy, "stop_workspace") is RuleAction.DENY
+    assert verdict(policy, "read_file", path="a") is RuleAction.ALLOW
     assert (
         policy.judge("stop_workspace", {}, whose="yours").words == "rule 3 of yours: by hand only"
     )
     none = policy.judge("read_file", {}, whose="yours")
     assert none.words == "the default of yours"
-    assert verdict(Policy(default=Verdict.DENY), "read_file") is Verdict.DENY
+    assert verdict(Policy(default=RuleAction.DENY), "read_file") is RuleAction.DENY
 
 
 def test_every_named_argument_must_fit() -> None:
     rule = Rule(
-        tool="copy", arguments={"from": glob("/tmp/*"), "to": glob("/tmp/*")}, verdict=Verdict.ALLOW
+        tool="copy",
+        arguments={"from": glob("/tmp/*"), "to": glob("/tmp/*")},
+        action=RuleAction.ALLOW,
     )
     assert rule.fits("copy", {"from": "/tmp/a", "to": "/tmp/b", "more": 1})
     assert not rule.fits("copy", {"from": "/tmp/a", "to": "/etc/b"})
@@ -110,18 +112,20 @@ def test_every_named_argument_must_fit() -> None:
 @pytest.mark.parametrize("value", [["rm", "-rf"], 5, True, {"a": "rm"}, "rm \ud800"])
 def test_an_argument_that_cannot_be_read_counts_against_the_call(value: Any) -> None:
     named = {"command": glob("rm*")}
-    fits = {each: Rule(tool="*", arguments=named, verdict=each).fits for each in Verdict}
-    assert not fits[Verdict.ALLOW]("execute", {"command": value})
-    assert fits[Verdict.ASK]("execute", {"command": value})
-    assert fits[Verdict.DENY]("execute", {"command": value})
-    assert not fits[Verdict.DENY]("execute", {"command": None}), "nothing is not there"
+    fits = {each: Rule(tool="*", arguments=named, action=each).fits for each in RuleAction}
+    assert not fits[RuleAction.ALLOW]("execute", {"command": value})
+    assert fits[RuleAction.ASK]("execute", {"command": value})
+    assert fits[RuleAction.DENY]("execute", {"command": value})
+    assert not fits[RuleAction.DENY]("execute", {"command": None}), "nothing is not there"
 
 
 def test_of_several_verdicts_the_strictest_counts() -> None:
-    said = [Judgement(each, each.value) for each in (Verdict.ASK, Verdict.DENY, Verdict.ALLOW)]
-    assert strictest(said).verdict is Verdict.DENY
-    assert strictest([said[2], said[0]]).verdict is Verdict.ASK
-    assert strictest([Judgement(Verdict.ASK, "a"), Judgement(Verdict.ASK, "b")]).words == "a"
+    said = [
+        Judgement(each, each.value) for each in (RuleAction.ASK, RuleAction.DENY, RuleAction.ALLOW)
+    ]
+    assert strictest(said).verdict is RuleAction.DENY
+    assert strictest([said[2], said[0]]).verdict is RuleAction.ASK
+    assert strictest([Judgement(RuleAction.ASK, "a"), Judgement(RuleAction.ASK, "b")]).words == "a"
 
 
 @pytest.mark.parametrize(
@@ -142,22 +146,26 @@ def test_a_pattern_that_means_nothing_is_refused(wrong: dict[str, str]) -> None:
 
 
 def test_rules_have_bounds() -> None:
-    rule = Rule(tool="*", verdict=Verdict.ASK)
+    rule = Rule(tool="*", action=RuleAction.ASK)
     with pytest.raises(ValueError, match="at most"):
         Policy(rules=(rule,) * (RULES_MAX + 1))
     with pytest.raises(ValueError, match="tool"):
-        Rule(tool="", verdict=Verdict.ASK)
-    with pytest.raises(ValueError, match="because"):
-        Rule(tool="*", verdict=Verdict.ASK, because="x" * 501)
+        Rule(tool="", action=RuleAction.ASK)
+    with pytest.raises(ValueError, match="reason"):
+        Rule(tool="*", action=RuleAction.ASK, reason="x" * 501)
 
 
 def test_rules_are_kept_and_read_again() -> None:
     policy = Policy(
         rules=(
-            Rule(tool="a*", arguments={"x": glob("*"), "y": words("git **")}, verdict=Verdict.DENY),
-            Rule(tool="b", arguments={"z": Pattern(regex="a+")}, verdict=Verdict.ASK, because="so"),
+            Rule(
+                tool="a*", arguments={"x": glob("*"), "y": words("git **")}, action=RuleAction.DENY
+            ),
+            Rule(
+                tool="b", arguments={"z": Pattern(regex="a+")}, action=RuleAction.ASK, reason="so"
+            ),
         ),
-        default=Verdict.ASK,
+        default=RuleAction.ASK,
     )
     assert policy_from_json(decode_json(encode_json(policy_to_json(policy)))) == policy
 

@@ -15,6 +15,7 @@ from holdfast.domain.denials import (
     Throttled,
     WrongCredentials,
 )
+from holdfast.domain.ids import ApiKeyId
 
 ID = UUID(int=7)
 
@@ -22,12 +23,15 @@ ID = UUID(int=7)
 @pytest.mark.parametrize(
     ("denial", "said"),
     [
-        (NotFound("user", ID), f"user {ID} not found"),
-        (WrongCredentials(), "e-mail or password is wrong"),
-        (Throttled(2.5), "too many attempts to sign in"),
-        (EmailTaken(), "another account has this e-mail address"),
-        (LastAdmin(), "an organisation keeps at least one admin"),
-        (AlreadyMade(ID), "made before, under this key; revoke it and ask under another one"),
+        (NotFound("user", ID), f"User user_{ID.hex} was not found."),
+        (WrongCredentials(), "The e-mail address or the password is wrong."),
+        (Throttled(2.5), "Too many attempts to sign in. Wait before the next one."),
+        (EmailTaken(), "Another account has this e-mail address."),
+        (LastAdmin(), "An organisation keeps at least one admin."),
+        (
+            AlreadyMade(ApiKeyId(ID)),
+            "The secret is shown once and not stored. Revoke this API key and create another one.",
+        ),
     ],
 )
 def test_each_says_why(denial: IdentityError, said: str) -> None:
@@ -36,7 +40,7 @@ def test_each_says_why(denial: IdentityError, said: str) -> None:
 
 def test_what_a_caller_needs_is_no_part_of_a_sentence() -> None:
     assert Throttled(2.5).retry_after_s == 2.5
-    assert AlreadyMade(ID).made_id == ID
+    assert AlreadyMade(ApiKeyId(ID)).api_key_id == ID
 
 
 @pytest.mark.parametrize("reason", sorted(OIDC_REASONS))

@@ -10,11 +10,12 @@ import pytest
 from holdfast.api import responses as shapes
 from holdfast.chats.hints import Stamps, decode_inline, encode_data, encode_inline
 from holdfast.domain import events
-from holdfast.domain.chat import Chat, Status
-from holdfast.domain.events import EventKind, message_json, of_commit, of_state
+from holdfast.domain.chat import Awaiting, Chat, Status
+from holdfast.domain.events import EventType, message_json, of_commit, of_state
 from holdfast.domain.ids import CallId, Epoch, Seq, Version, VersionStamp
 from holdfast.domain.messages import (
     CallFate,
+    Ending,
     InheritedCall,
     Message,
     MessageBody,
@@ -22,10 +23,10 @@ from holdfast.domain.messages import (
     Takeover,
     Visibility,
 )
-from holdfast.domain.parts import Context, Native, Text, ToolCall
+from holdfast.domain.parts import Context, Native, Need, Text, ToolCall, ToolResult
 from holdfast_client import models
 from tests.requirements import requirement
-from tests.support.builders import CHAT, NOW, ORG, OWNER, backoff, error, reply, user
+from tests.support.builders import CHAT, NOW, ORG, OWNER, backoff, error, open_call, reply, user
 
 SECRET = Native("anthropic", {"signature": "secret"})
 
@@ -43,6 +44,10 @@ def kinds(told: list[events.ReaderEvent]) -> list[tuple[str, int]]:
     return [(event.kind.value, event.place) for event in told]
 
 
+def fact(event: events.ReaderEvent, name: str) -> Any:
+    return event.data[name]
+
+
 @requirement("R6", "L63")
 def test_nothing_internal_is_told() -> None:
     body = MessageBody(
@@ -56,9 +61,9 @@ def test_nothing_internal_is_told() -> None:
         a_chat(), a_chat(version=Version(6)), [*map(a_message, hidden), a_message(body)]
     )
 
-    assert kinds(told) == [("message", 1)]
+    assert kinds(told) == [("message.created", 1)]
     assert b"secret" not in encode_inline(1, told)
-    assert told[0].data["parts"] == [{"text": "hello", "kind": "text"}]
+    assert told[0].data["parts"] == [{"text": "hello", "citations": [], "type": "text"}]
 
 
 def test_a_step_is_told_as_messages_then_state() -> None:
@@ -67,8 +72,11 @@ def test_a_step_is_told_as_messages_then_state() -> None:
 
     told = of_commit(before, after, [a_message(reply("one")), a_message(reply("two"), 2)], Seq(1))
 
-    assert kinds(told) == [("history_reset", 0), ("message", 1), ("message", 2), ("status", 4)]
-    assert kinds(of_state(after, 2)) == [("status", 4), ("queue", 8)]
+    assert kinds(told) == [
+        *(("history.reset", 0), ("message.created", 1), ("message.created", 2)),
+        ("chat.state", 4),
+    ]
+    assert kinds(of_state(after, 2)) == [("chat.state", 4), ("queue.updated", 5)]
 
 
 @requirement("L53")
@@ -81,7 +89,7 @@ def test_a_step_is_told_as_messages_then_state() -> None:
     ids=["another attempt", "failed without a message"],
 )
 def test_what_was_said_live_and_became_no_message_is_taken_back(before: Chat, after: Chat) -> None:
-    assert kinds(of_commit(before, after, ()))[:2] == [("preview_reset", 1), ("status", 2)]
+    assert kinds(of_commit(before, after, ()))[:2] == [("preview.reset", 1), ("chat.state", 2)]
 
 
 def test_a_wait_is_told_with_its_delay_and_taken_back_by_the_next_status() -> None:
@@ -89,10 +97,10 @@ def test_a_wait_is_told_with_its_delay_and_taken_back_by_the_next_status() -> No
 
     told = of_commit(a_chat(attempt=1), waits, ())
 
-    assert kinds(told) == [("status", 2), ("retry", 3)]
-    assert told[1].data["delay_ms"] == backoff().delay_ms
+    assert kinds(told) == [("chat.state", 2)]
+    assert fact(told[0], "retry")["delay_ms"] == backoff().delay_ms
     begun = of_commit(waits, a_chat(version=Version(7), attempt=2), ())
-    assert kinds(begun) == [("preview_reset", 1), ("status", 2)]
+    assert kinds(begun) == [("preview.reset", 1), ("chat.state", 2)]
 
 
 def test_a_failure_is_told_as_a_sentence() -> None:
@@ -100,8 +108,8 @@ def test_a_failure_is_told_as_a_sentence() -> None:
 
     told = of_commit(a_chat(), failed, ())
 
-    assert kinds(told) == [("status", 2), ("error", 4)]
-    assert told[1].data["sentence"] == error().sentence
+    assert kinds(told) == [("chat.state", 2)]
+    assert fact(told[0], "error")["message"] == error().sentence
 
 
 def test_an_inline_commit_survives_the_journey() -> None:
@@ -158,10 +166,10 @@ def test_what_is_kept_for_readers_holds_no_more_than_it_says() -> None:
 
 
 def test_every_kind_has_a_place_or_is_no_part_of_a_commit() -> None:
-    outside = {EventKind.PART, EventKind.LAGGED, EventKind.PING}
-    assert set(EventKind) - outside == {
-        EventKind.HISTORY_RESET,
-        EventKind.MESSAGE,
+    outside = {EventType.PREVIEW_DELTA, EventType.PING, EventType.CLOSED}
+    assert set(EventType) - outside == {
+        EventType.HISTORY_RESET,
+        EventType.MESSAGE_CREATED,
         *events.STATE,
     }
 
@@ -205,12 +213,12 @@ def test_a_takeover_is_told_in_the_shape_of_the_contract(after_s: int | None) ->
 
     told = message_json(a_message(reply(takeover=takeover)))
 
-    expected = {"attempt": 2, "lost_workers": 1, "after_s": after_s, "kept": True}
+    expected = {"attempt": 2, "lost_workers": 1, "after_seconds": after_s, "kept": True}
     assert isinstance(told["takeover"], dict)
     assert told["takeover"] | expected == told["takeover"]
     shown = shapes.Message.model_validate(told).takeover
     assert shown is not None
-    assert [(call.call_id, call.tool, call.fate) for call in shown.calls] == [
+    assert [(call.call_id, call.tool_name, call.fate) for call in shown.calls] == [
         (call.call_id, call.tool, call.fate) for call in calls
     ]
     read = models.Message.model_validate(told).takeover
@@ -220,3 +228,104 @@ def test_a_takeover_is_told_in_the_shape_of_the_contract(after_s: int | None) ->
 
 def test_a_message_without_a_takeover_is_told_without_the_field() -> None:
     assert "takeover" not in message_json(a_message(reply()))
+
+
+@pytest.mark.parametrize(
+    ("ending", "reason"),
+    [
+        (Ending.COMPLETE, "stop"),
+        (Ending.INTERRUPTED, "interrupted"),
+        (Ending.LENGTH, "length"),
+        (Ending.CUT, "provider_error"),
+        (Ending.PAUSED, "paused"),
+    ],
+)
+def test_finish_reason_of_a_message_names_the_cause(ending: Ending, reason: str) -> None:
+    assert message_json(a_message(reply(ending=ending)))["finish_reason"] == reason
+
+
+def test_role_of_a_compaction_summary_is_summary() -> None:
+    body = MessageBody(role=Role.BOUNDARY, parts=(Text("so far"),))
+
+    assert message_json(a_message(body))["role"] == "summary"
+
+
+def test_usage_of_a_message_has_five_counts_in_terms_of_no_provider() -> None:
+    stored = {"input": 9, "cache_write_5m": 2, "cache_write_1h": 3, "output": 4, "searches": 1}
+
+    assert message_json(a_message(reply(usage=stored)))["usage"] == {
+        "input_tokens": 9,
+        "output_tokens": 4,
+        "reasoning_tokens": None,
+        "cache_read_tokens": None,
+        "cache_write_tokens": 5,
+    }
+    plain = events.usage_json({"input": 1})
+    assert plain["cache_write_tokens"] is None
+
+
+@pytest.mark.parametrize(
+    ("more", "executed_by"),
+    [
+        ({}, "server"),
+        ({"needs": Need.APPROVAL}, "server"),
+        ({"needs": Need.RESULT}, "client"),
+        ({"needs": Need.ANSWER}, "client"),
+        ({"needs": Need.APPROVAL, "then": Need.RESULT}, "client"),
+        ({"runs_at": "provider"}, "provider"),
+    ],
+)
+def test_executed_by_of_a_call_names_what_runs_it(more: dict[str, Any], executed_by: str) -> None:
+    call = ToolCall(CallId("c1"), "look_up", {}, **more)
+    (told,) = events.parts_json(MessageBody(role=Role.ASSISTANT, parts=(call,)))
+
+    assert isinstance(told, dict)
+    assert told["executed_by"] == executed_by
+    needs = more.get("needs")
+    assert told["action_required"] == (None if needs is None else needs.value)
+
+
+@pytest.mark.parametrize(
+    ("runs_at", "executed_by"), [("here", "server"), ("client", "client"), ("provider", "provider")]
+)
+def test_executed_by_of_a_result_names_what_ran_it(runs_at: Any, executed_by: str) -> None:
+    result = ToolResult(CallId("c1"), "look_up", "x", runs_at=runs_at)
+    (told,) = events.parts_json(MessageBody(role=Role.TOOL, parts=(result,)))
+
+    assert isinstance(told, dict)
+    assert (told["executed_by"], told["is_error"]) == (executed_by, False)
+
+
+def calls_of(chat: Chat) -> list[dict[str, Any]]:
+    return orjson.loads(encode_data(events.state_json(chat)))["action_required"]["calls"]
+
+
+def test_awaited_call_is_told_with_its_arguments_and_their_exact_text() -> None:
+    call = replace(open_call("c1", Need.APPROVAL), arguments={"account": 2**53 + 1})
+    waits = Awaiting(kind=Need.APPROVAL, calls=(call.call_id,))
+    chat = a_chat(status=Status.AWAITING, open_calls=(call,), awaiting=waits)
+
+    (told,) = calls_of(chat)
+
+    assert told == {
+        "call_id": "c1",
+        "tool_name": "tool",
+        "seq": 2,
+        "arguments": {"account": 2**53 + 1},
+        "digest": call.digest,
+        "exact_arguments": {"account": "9007199254740993"},
+    }
+    chat = replace(chat, open_calls=(replace(call, arguments=None),))
+    (told,) = calls_of(chat)
+    assert told["arguments"] is None
+    assert "exact_arguments" not in told
+
+
+@pytest.mark.parametrize(
+    ("attempt", "status", "reason"),
+    [(2, Status.RUNNING, "retry"), (1, Status.FAILED, "ended"), (1, Status.IDLE, "ended")],
+)
+def test_preview_reset_says_why(attempt: int, status: Status, reason: str) -> None:
+    after = a_chat(version=Version(6), attempt=attempt, status=status)
+    reset = of_commit(a_chat(attempt=1), after, ())[0]
+    assert reset.data == {"attempt": attempt, "reason": reason}

@@ -29,6 +29,25 @@ EVERY_PART: tuple[p.Part, ...] = (
     p.Skill("review", text="look twice"),
     p.Context("workspace", "there is one"),
     p.ToolCall(CallId("c3"), "look_up", {}, needs=p.Need.APPROVAL, digest="d1", then=p.Need.RESULT),
+    p.ToolResult(
+        CallId("c4"),
+        "execute",
+        "exit code 2\nx",
+        exit_code=2,
+        duration_ms=1400,
+        truncated=True,
+        summary_lines=1,
+    ),
+    p.ToolResult(
+        CallId("c5"),
+        "execute",
+        "late",
+        failed=True,
+        timed_out=True,
+        signal="KILL",
+        process_id="p1",
+    ),
+    p.Text("It will rain.", citations=(p.Citation(0, 13, "https://example.org"),)),
 )
 GOLDEN = Path(__file__).parents[2] / "golden" / "parts-v1.json"
 

@@ -7,19 +7,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.chats.hints import INLINE_BYTES_MAX, encode_data
-from holdfast.domain.chat import QUEUE_LENGTH_MAX
-from holdfast.domain.events import EventKind, of_state
+from holdfast.domain.chat import AWAITED_BYTES_MAX, QUEUE_LENGTH_MAX
+from holdfast.domain.events import EventType, of_state
 from holdfast.domain.format import parts_to_json
-from holdfast.domain.heads import HEAD_BYTES_MAX, head_of, stored_bytes
+from holdfast.domain.heads import HEAD_BYTES_MAX, awaited_arguments, head_of, stored_bytes
 from holdfast.domain.ids import CallId
 from holdfast.domain.parts import (
     Context,
     File,
     FileReference,
     JsonObject,
+    Need,
     Part,
     Skill,
     Text,
+    ToolCall,
     ToolResult,
 )
 from tests.requirements import requirement
@@ -98,6 +100,16 @@ def test_the_event_of_a_full_queue_of_long_messages_fits_a_hint() -> None:
     (told,) = [
         event
         for event in of_state(replace(a_chat(), queue=entries), 0)
-        if event.kind is EventKind.QUEUE
+        if event.kind is EventType.QUEUE_UPDATED
     ]
     assert len(encode_data(told.data)) < INLINE_BYTES_MAX
+
+
+def test_awaited_arguments_are_kept_as_far_as_they_fit() -> None:
+    def call(call_id: str, size: int, needs: Need = Need.APPROVAL) -> ToolCall:
+        return ToolCall(CallId(call_id), "tool", {"text": "x" * size}, needs=needs)
+
+    own = call("own", 10, Need.NOTHING)
+    kept = awaited_arguments([own, call("a", 10), call("long", AWAITED_BYTES_MAX), call("b", 10)])
+    assert list(kept) == ["a"], "none of a call that waits for nobody, and none after a long one"
+    assert kept[CallId("a")] == {"text": "x" * 10}

@@ -44,8 +44,8 @@ def test_a_credential_is_good_for_its_scopes_only() -> None:
 
 def test_what_no_rule_allows_nobody_may() -> None:
     assert not allows(ADMIN, Action.DRIVE, Resource(kind=TargetKind.AUDIT, org_id=ORG))
-    with pytest.raises(NotAllowed, match="no role may drive a audit"):
+    with pytest.raises(NotAllowed, match="No role may drive a audit"):
         rule_for(ADMIN, Action.DRIVE, TargetKind.AUDIT)
-    with pytest.raises(NotAllowed, match="only an admin"):
+    with pytest.raises(NotAllowed, match="Only an admin"):
         rule_for(OWN, Action.READ, TargetKind.AUDIT)
     assert rule_for(ADMIN, Action.READ, TargetKind.AUDIT)[0] is ADMIN

@@ -15,9 +15,9 @@ def test_a_secret_makes_a_key_and_a_token_that_are_known_as_such(secret: bytes) 
     assert is_token(token)
     assert not is_api_key(token)
     assert not is_token(key)
-    assert (len(key), len(token)) == (52, 43)
-    assert key.startswith("hf_")
-    assert key[3:].isalnum()
+    assert (len(key), len(token)) == (54, 43)
+    assert key.startswith("hfst_")
+    assert key[5:].isalnum()
 
 
 @given(SECRETS, SECRETS)
@@ -26,7 +26,7 @@ def test_different_secrets_make_different_keys(one: bytes, other: bytes) -> None
     assert (hashed(api_key_of(one)) == hashed(api_key_of(other))) == (one == other)
 
 
-@given(SECRETS, st.integers(3, 51), st.sampled_from("0aZ_-é"))
+@given(SECRETS, st.integers(5, 53), st.sampled_from("0aZ_-é"))
 def test_a_key_with_a_slip_in_it_is_none(secret: bytes, at: int, letter: str) -> None:
     key = api_key_of(secret)
     slipped = key[:at] + letter + key[at + 1 :]

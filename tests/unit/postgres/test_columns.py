@@ -8,12 +8,12 @@ from holdfast.adapters.postgres.columns import BY_HAND, COLUMNS, NAMES
 from holdfast.adapters.postgres.leases import ACQUIRE
 from holdfast.adapters.postgres.queries import Query, load_query
 from holdfast.adapters.postgres.rows import facts_parameters
-from holdfast.adapters.postgres.store import CREATE, FORK, LOAD, LOAD_MANY
+from holdfast.adapters.postgres.store import CREATE, FORK, LOAD, LOAD_MANY, LOAD_TARGET
 from holdfast.adapters.statements import Statements
 from holdfast.domain.chat import Chat
 from tests.support.builders import a_chat
 
-READING = {"load": LOAD, "load many": LOAD_MANY, "acquire": ACQUIRE}
+READING = {"load": LOAD, "load many": LOAD_MANY, "load target": LOAD_TARGET, "acquire": ACQUIRE}
 WRITING = {"create": CREATE, "fork": FORK, "commit": load_query("commit_begin")}
 
 

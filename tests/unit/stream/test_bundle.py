@@ -1,5 +1,6 @@
 """Bundles made from rows: the places of the commit, and a cursor for each event or none."""
 
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -7,7 +8,7 @@ import pytest
 
 from holdfast.chats.hints import EncodedEvent, Inline, Stamps
 from holdfast.domain.chat import Chat, Status
-from holdfast.domain.events import EventKind
+from holdfast.domain.events import EventType
 from holdfast.domain.ids import Epoch, Seq, Version, VersionStamp
 from holdfast.domain.messages import Message, MessageBody, Visibility
 from holdfast.ports.bus import Episode, Hint
@@ -56,8 +57,8 @@ def test_messages_of_several_commits_keep_their_places() -> None:
     bundle = bundles.of_changes(at(9), Version(6), None, missed)
 
     assert places(bundle) == [
-        *(("message", 7, 1), ("message", 8, 1), ("message", 8, 2), ("message", 9, 1)),
-        ("status", 9, 3),
+        *(("message.created", *at) for at in ((7, 1), (8, 1), (8, 2), (9, 1))),
+        ("chat.state", 9, 3),
     ]
 
 
@@ -66,17 +67,17 @@ def test_in_the_middle_of_a_commit_only_its_rest_is_told() -> None:
 
     bundle = bundles.of_changes(at(9), Version(9), 1, missed)
 
-    assert places(bundle) == [("message", 9, 2), ("status", 9, 4)]
+    assert places(bundle) == [("message.created", 9, 2), ("chat.state", 9, 4)]
     after_status = bundles.of_changes(at(9), Version(9), 4, missed)
-    assert [kind for kind, *_ in places(after_status)] == ["preview_reset"]
+    assert [kind for kind, *_ in places(after_status)] == ["preview.reset"]
 
 
 def test_what_was_hidden_is_forgotten_before_what_replaced_it() -> None:
     bundle = bundles.of_changes(at(9), Version(6), None, changes(message(5, 8), hidden_from=2))
-    assert places(bundle)[:2] == [("history_reset", 8, 0), ("message", 8, 1)]
+    assert places(bundle)[:2] == [("history.reset", 8, 0), ("message.created", 8, 1)]
 
     only_hidden = bundles.of_changes(at(9), Version(6), None, changes(hidden_from=2))
-    assert places(only_hidden)[0] == ("history_reset", 9, 0)
+    assert places(only_hidden)[0] == ("history.reset", 9, 0)
 
 
 @requirement("L146")
@@ -99,14 +100,14 @@ def test_every_event_names_the_stamp_of_the_history_as_of_its_version() -> None:
 
 @requirement("L146")
 def test_commit_of_a_hint_names_its_stamps() -> None:
-    status = EncodedEvent(EventKind.STATUS, 2, b"{}")
+    status = EncodedEvent(EventType.CHAT_STATE, 2, b"{}")
     stamps = Stamps(VersionStamp(91), VersionStamp(81), VersionStamp(71))
     hint = Hint(CHAT, Version(9), Status.IDLE, history_version=Version(8))
 
     inline, before = Inline(1, (status,), stamps), Episode(Version(8), 1)
     bundle = bundles.of_hint(hint, inline, before, spent=False)
 
-    assert [kind for kind, *_ in places(bundle)] == ["preview_reset", "status"]
+    assert [kind for kind, *_ in places(bundle)] == ["preview.reset", "chat.state"]
     assert histories(bundle) == [(9, 81), (9, 81)]
     assert (bundle.stamp, bundle.history_stamp) == (91, 81)
 
@@ -123,7 +124,7 @@ def test_the_queue_is_told_to_who_has_not_seen_it(
 ) -> None:
     chat = a_chat(Status.RUNNING, queue_version=Version(5), queue=1)
     bundle = bundles.of_changes(chat, Version(since), place, None)
-    assert (EventKind.QUEUE in {event.kind for event in bundle.events}) is told
+    assert (EventType.QUEUE_UPDATED in {event.kind for event in bundle.events}) is told
 
 
 @requirement("R8")
@@ -133,8 +134,8 @@ def test_a_snapshot_resets_and_tells_the_end_of_the_history() -> None:
     snapshot = bundles.of_snapshot(at(9), page, BIG)
 
     assert places(snapshot) == [
-        *(("history_reset", 7, 0), ("message", 7, 1), ("message", 9, 1)),
-        *(("status", 9, 3), ("queue", 9, 7)),
+        *(("history.reset", 7, 0), ("message.created", 7, 1), ("message.created", 9, 1)),
+        *(("chat.state", 9, 3), ("queue.updated", 9, 4)),
     ]
 
 
@@ -144,10 +145,14 @@ def test_a_snapshot_that_may_begin_inside_a_commit_names_no_places_there() -> No
     snapshot = bundles.of_snapshot(at(8), page, BIG)
 
     assert places(snapshot)[:4] == [
-        ("history_reset", 7, None),
-        *(("message", 7, None), ("message", 7, None), ("message", 8, 1)),
+        ("history.reset", 7, None),
+        *(("message.created", 7, None), ("message.created", 7, None), ("message.created", 8, 1)),
     ]
-    assert orjson.loads(snapshot.events[0].data) == {"from": 1, "older": 5}
+    assert orjson.loads(snapshot.events[0].data) == {
+        "from_seq": 1,
+        "older_before_seq": 5,
+        "reason": "snapshot",
+    }
     all_in_one = bundles.of_snapshot(at(7), HistoryPage(page.messages[:2], Seq(5)), BIG)
     assert {place for *_, place in places(all_in_one)} == {None}
 
@@ -158,9 +163,9 @@ def test_a_snapshot_is_bounded_in_bytes_but_holds_the_newest_message() -> None:
     some = bundles.of_snapshot(at(9), page, 3_000)
     one = bundles.of_snapshot(at(9), page, 10)
 
-    assert [v for kind, v, _ in places(some) if kind == "message"] == [4, 5]
-    assert orjson.loads(some.events[0].data)["older"] == 4
-    assert [v for kind, v, _ in places(one) if kind == "message"] == [5]
+    assert [v for kind, v, _ in places(some) if kind == "message.created"] == [4, 5]
+    assert orjson.loads(some.events[0].data)["older_before_seq"] == 4
+    assert [v for kind, v, _ in places(one) if kind == "message.created"] == [5]
 
 
 def test_nothing_is_said_any_more_once_a_person_asked_to_try_again() -> None:
@@ -168,3 +173,17 @@ def test_nothing_is_said_any_more_once_a_person_asked_to_try_again() -> None:
     assert bundles.is_spent(a_chat(Status.RUNNING, attempt=2, attempts_forgiven=2))
     assert not bundles.is_spent(a_chat(Status.RUNNING, attempt=3, attempts_forgiven=2))
     assert not bundles.is_spent(a_chat(Status.RUNNING, attempt=0))
+
+
+def test_reset_says_whether_an_edit_or_a_restore_hid_messages() -> None:
+    edited = message(5, 8)
+    restored = replace(edited, copied_from=Seq(1))
+    told = {
+        name: orjson.loads(
+            bundles.of_changes(at(9), Version(6), None, changes(*written, hidden_from=2))
+            .events[0]
+            .data
+        )["reason"]
+        for name, written in {"edit": [edited], "copies": [restored], "none": []}.items()
+    }
+    assert told == {"edit": "edit", "copies": "restore", "none": "restore"}

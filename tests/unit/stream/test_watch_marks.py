@@ -14,7 +14,7 @@ from holdfast.domain.ids import ApiKeyId, ChatId, OrgId, UserId
 from holdfast.domain.policy import EVERY_SCOPE, Credential, OrgRole, Principal
 from holdfast.ports.bus import Gap, Hint
 from holdfast.ports.listing import ListChanges, Mark
-from holdfast.stream.list_watcher import WatchKind
+from holdfast.stream.list_watcher import WatchEventType
 from holdfast.stream.list_watchers import ListWatchers
 from holdfast.stream.options import WatchOptions
 from tests.requirements import requirement
@@ -64,7 +64,7 @@ class Listing:
         if since == OLD and self.failures:
             raise self.failures.pop()
         entries: Any = [
-            SimpleNamespace(chat_id=chat_id, touched_at=number, archived=False)
+            SimpleNamespace(chat_id=chat_id, touched_at=number, archived=False, version=1)
             for number, chat_id in enumerate(self.changed)
         ]
         complete = since != self.too_much_since
@@ -107,9 +107,9 @@ class Scene:
         self.watching = ListWatchers(cast("Any", self.listing), cast("Any", self.bus), OPTIONS)
         self.running: list[asyncio.Task[None]] = []
 
-    def tab(self, after: Mark | None) -> list[WatchKind]:
+    def tab(self, after: Mark | None) -> list[WatchEventType]:
         """A watcher in a task of its own, and what it is told."""
-        told: list[WatchKind] = []
+        told: list[WatchEventType] = []
 
         async def watch() -> None:
             async with self.watching.follow(WHO, after) as events:
@@ -197,7 +197,7 @@ def test_snapshot_whose_page_fails_is_read_again(after: Mark | None) -> None:
             scene.listing.page_failures = [Unavailable("away for a moment")]
             told = scene.tab(after)
             await until(lambda: scene.watching.counters.failed_reads == 1)
-            await until(lambda: WatchKind.CHATS in told)
+            await until(lambda: WatchEventType.CHATS_SNAPSHOT in told)
 
     run_virtually(story())
 
@@ -216,7 +216,7 @@ def test_changes_that_cannot_be_encoded_are_read_again(monkeypatch: pytest.Monke
         async with a_scene() as scene:
             scene.listing.changed = [FIRST, SECOND]
             told = scene.tab(OLD)
-            await until(lambda: told == [WatchKind.CHAT] * 2)
+            await until(lambda: told == [WatchEventType.CHAT_UPDATED] * 2)
             assert scene.listing.asked == [OLD, OLD]
 
     run_virtually(story())

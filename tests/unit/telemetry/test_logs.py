@@ -122,6 +122,7 @@ LEAKS: list[Callable[[], object]] = [
     lambda: LOG.info("GET https://user:unknown-canary@host/path"),
     lambda: LOG.info("authorization: Bearer unknown-canary-token"),
     lambda: LOG.info("sk-ant-unknown-canary-0123456789"),
+    lambda: LOG.info("hfst_unknowncanary0123456789"),
     lambda: LOG.info("x", extra={"db_password": b"unknown-canary"}),
 ]
 

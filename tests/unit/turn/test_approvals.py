@@ -12,7 +12,7 @@ import pytest
 from holdfast.admin.registry import Setting, SettingValues
 from holdfast.chats.answer import expire
 from holdfast.domain import people
-from holdfast.domain.approvals import Pattern, Policy, Rule, Verdict, digest_of
+from holdfast.domain.approvals import Pattern, Policy, Rule, RuleAction, digest_of
 from holdfast.domain.chat import Chat, OpenCall, Status
 from holdfast.domain.commands import Decide, DeclareTools, SubmitResults
 from holdfast.domain.errors import ApprovalMismatch, CallNotOpen, NotLawful
@@ -33,8 +33,8 @@ from tests.support.scripted import End, Item, ScriptedModels, call, calls, says
 from tests.support.stage import QUICK, Effects, Stage, driving, staged, until, valid
 
 T = TypeVar("T")
-ASK_A = Rule(tool="a", verdict=Verdict.ASK)
-DENY_B = Rule(tool="b", verdict=Verdict.DENY, because="b is not for models")
+ASK_A = Rule(tool="a", action=RuleAction.ASK)
+DENY_B = Rule(tool="b", action=RuleAction.DENY, reason="b is not for models")
 
 
 def policy(*rules: Rule) -> Any:
@@ -165,7 +165,7 @@ async def a_rule_that_came_meanwhile_denies() -> None:
     ) as stage:
         chat = await stage.turn()
         await stage.world.do(chat.chat_id, yes(chat, "a"))
-        stage.options = policy(Rule(tool="a", verdict=Verdict.DENY))
+        stage.options = policy(Rule(tool="a", action=RuleAction.DENY))
         stage.models = ScriptedModels(says("ok"))
         chat = await go_on(stage, chat)
 
@@ -237,9 +237,9 @@ async def test_an_approved_call_is_run_at_most_once_whoever_dies() -> None:
 async def test_arguments_decide_which_rule_fits() -> None:
     effects = Effects()
     allowed = Rule(
-        tool="sh", arguments={"command": Pattern(words="git status **")}, verdict=Verdict.ALLOW
+        tool="sh", arguments={"command": Pattern(words="git status **")}, action=RuleAction.ALLOW
     )
-    rules = policy(allowed, Rule(tool="sh", verdict=Verdict.ASK))
+    rules = policy(allowed, Rule(tool="sh", action=RuleAction.ASK))
     script = of_one(
         call(1, "sh", "1", '{"command": "git status -s"}'),
         call(2, "sh", "2", '{"command": "git status; rm -rf /"}'),
@@ -263,14 +263,14 @@ class OneOrganisation:
 @pytest.mark.parametrize(
     ("server", "organisation", "verdict", "whose"),
     [
-        (Verdict.ALLOW, Verdict.ASK, Verdict.ASK, "organisation"),
-        (Verdict.ASK, Verdict.ALLOW, Verdict.ASK, "server"),
-        (Verdict.DENY, Verdict.ASK, Verdict.DENY, "server"),
-        (Verdict.ALLOW, Verdict.DENY, Verdict.DENY, "organisation"),
+        (RuleAction.ALLOW, RuleAction.ASK, RuleAction.ASK, "organisation"),
+        (RuleAction.ASK, RuleAction.ALLOW, RuleAction.ASK, "server"),
+        (RuleAction.DENY, RuleAction.ASK, RuleAction.DENY, "server"),
+        (RuleAction.ALLOW, RuleAction.DENY, RuleAction.DENY, "organisation"),
     ],
 )
 def test_server_and_organisation_both_have_a_say(
-    server: Verdict, organisation: Verdict, verdict: Verdict, whose: str
+    server: RuleAction, organisation: RuleAction, verdict: RuleAction, whose: str
 ) -> None:
     current = OneOrganisation(approvals=Policy(default=organisation))
     rules = StepPolicy(replace(QUICK, approvals=Policy(default=server)), current)
@@ -283,7 +283,7 @@ def test_server_and_organisation_both_have_a_say(
 async def test_a_tool_that_asks_by_itself_is_not_let_through_by_a_rule() -> None:
     effects = Effects()
     tools = Functions(effects.tool("a", needs=Need.APPROVAL))
-    allow = policy(Rule(tool="a", verdict=Verdict.ALLOW))
+    allow = policy(Rule(tool="a", action=RuleAction.ALLOW))
     async with staged(calls("a"), tools=tools, options=allow) as stage:
         chat = await stage.turn()
 
@@ -293,7 +293,7 @@ async def test_a_tool_that_asks_by_itself_is_not_let_through_by_a_rule() -> None
 
 
 async def test_a_tool_of_the_client_is_approved_first_and_then_run_there() -> None:
-    rules = policy(Rule(tool="look_up", verdict=Verdict.ASK))
+    rules = policy(Rule(tool="look_up", action=RuleAction.ASK))
     tools = Combined(Functions(), ClientTools())
     async with staged(calls("look_up"), tools=tools, options=rules) as stage:
         chat = await stage.world.running(user())
@@ -336,7 +336,7 @@ async def test_nobody_decides_in_time_and_the_turn_goes_on() -> None:
 async def test_broken_arguments_and_unknown_tools_are_nobodys_to_approve() -> None:
     effects = Effects()
     script = of_one(call(1, "a", "1", '{"n": '), call(2, "nowhere", "2"))
-    ask_all = replace(QUICK, approvals=Policy(default=Verdict.ASK))
+    ask_all = replace(QUICK, approvals=Policy(default=RuleAction.ASK))
     tools = Functions(effects.tool("a"))
     async with staged(script, says("ok"), tools=tools, options=ask_all) as stage:
         chat = await stage.turn()
@@ -381,7 +381,11 @@ def _deny_ignored(patch: pytest.MonkeyPatch) -> None:
 
     def lenient(self: StepPolicy, chat: Chat, call: ToolCall) -> Any:
         judged = strict(self, chat, call)
-        return replace(judged, verdict=Verdict.ALLOW) if judged.verdict is Verdict.DENY else judged
+        return (
+            replace(judged, verdict=RuleAction.ALLOW)
+            if judged.verdict is RuleAction.DENY
+            else judged
+        )
 
     patch.setattr(StepPolicy, "judge", lenient)
 

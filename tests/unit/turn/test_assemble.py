@@ -22,10 +22,10 @@ def live(*batches: list[dict[str, Any]], first: int = 1) -> list[LivePart]:
 
 
 def text(index: int, said: str, kind: str = "text") -> dict[str, Any]:
-    return {"index": index, "kind": kind, "text": said}
+    return {"index": index, "type": kind, "text": said}
 
 
-CALL = {"index": 2, "kind": "tool_call", "call_id": "c", "tool": "clock"}
+CALL = {"index": 2, "type": "tool_call", "call_id": "c", "tool_name": "clock"}
 
 
 @requirement("L10", "L11")
@@ -54,8 +54,8 @@ def test_a_call_is_kept_only_with_whole_arguments() -> None:
 
 
 def test_what_providers_run_and_what_tools_write_is_left_out() -> None:
-    theirs = CALL | {"runs_at": "provider"}
-    output = {"kind": "tool_output", "call_id": "c", "text": "x"}
+    theirs = CALL | {"executed_by": "provider"}
+    output = {"type": "tool_output", "call_id": "c", "text": "x"}
     parts = assemble(live([text(0, "a"), theirs, text(2, "{}", "arguments"), output]), NOW)
 
     assert parts == (Text("a"),)

@@ -65,7 +65,7 @@ async def test_the_first_delta_is_sent_at_once_and_the_next_wait(
         await until(lambda: len(payloads(server)) == 2)
         running.cancel()
         live.close()
-    assert payloads(server)[1] == b'[{"index":0,"kind":"text","text":"bc"}]'
+    assert payloads(server)[1] == b'[{"index":0,"type":"text","text":"bc"}]'
 
 
 async def test_much_text_does_not_wait_for_the_tick(server: FakeBusServer, bus: LossyBus) -> None:
@@ -120,12 +120,24 @@ async def test_neighbours_are_merged_and_kinds_are_spelt_as_promised(
     await until(lambda: len(payloads(server)) == 1)
 
     assert orjson.loads(payloads(server)[0]) == [
-        {"index": 0, "kind": "reasoning", "text": "hm"},
-        {"index": 1, "kind": "text", "text": "w\u00f6 "},
-        {"index": 2, "kind": "tool_call", "call_id": "c", "tool": "clock"},
-        {"index": 2, "kind": "arguments", "text": "{}"},
-        {"index": 3, "kind": "tool_call", "call_id": "s", "tool": "search", "runs_at": "provider"},
-        {"index": 1, "kind": "text", "text": "again"},
-        {"kind": "tool_output", "call_id": "c", "text": "out"},
-        {"kind": "tool_output", "call_id": "d", "text": "other"},
+        {"index": 0, "type": "reasoning", "text": "hm"},
+        {"index": 1, "type": "text", "text": "w\u00f6 "},
+        {
+            "index": 2,
+            "type": "tool_call",
+            "call_id": "c",
+            "tool_name": "clock",
+            "executed_by": None,
+        },
+        {"index": 2, "type": "arguments", "text": "{}"},
+        {
+            "index": 3,
+            "type": "tool_call",
+            "call_id": "s",
+            "tool_name": "search",
+            "executed_by": "provider",
+        },
+        {"index": 1, "type": "text", "text": "again"},
+        {"type": "tool_output", "call_id": "c", "text": "out"},
+        {"type": "tool_output", "call_id": "d", "text": "other"},
     ]

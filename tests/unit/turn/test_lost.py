@@ -76,7 +76,8 @@ async def test_words_that_are_kept_say_that_a_worker_was_lost() -> None:
         ended = await stage.with_models(ScriptedModels(says("and on"))).drive(found)
 
         history = await stage.history(ended)
-        assert told(history) == {2: replace(FOUND, kept=True)}
+        assert told(history) == {2: replace(FOUND, attempt=1, kept=True)}
+        assert history[1].attempt == 1, "readers were shown these words under the lost attempt"
         assert history[1].body.ending is Ending.CUT
         assert ended.lost is None
         assert await stage.world.load(ended.chat_id) == ended
@@ -89,6 +90,7 @@ async def test_a_reply_that_was_made_anew_says_so_too() -> None:
 
         assert await stage.said(ended) == ["user: hello", "assistant: hi"]
         assert told(await stage.history(ended)) == {2: FOUND}
+        assert [m.attempt for m in await stage.history(ended)] == [None, 2]
 
 
 async def test_only_the_first_message_of_a_successor_says_it() -> None:

@@ -178,6 +178,8 @@ async def test_a_tool_past_its_deadline_is_stopped_and_answered() -> None:
         found = answers(await stage.history(chat))
         assert found["slow"].failed
         assert "0.02 seconds" in str(found["slow"].output)
+        assert found["slow"].timed_out
+        assert not found["quick"].timed_out
         assert found["quick"].output == "did quick"
         assert effects.running == 0
         assert stage.counters.tool_deadlines == 1
@@ -232,7 +234,9 @@ async def test_a_flood_is_cut_to_a_share_of_the_window_and_counted() -> None:
     async with staged(calls("a"), says("ok"), tools=tool("a", run), window=10_000) as stage:
         chat = await stage.turn()
 
-        output = answers(await stage.history(chat))["a"].output
+        result = answers(await stage.history(chat))["a"]
+        output = result.output
+        assert result.truncated
         assert isinstance(output, str)
         assert len(output.encode()) <= 4_000  # a tenth of the window, at 4 bytes a token
         assert "left out here" in output
@@ -259,7 +263,7 @@ async def test_what_a_running_tool_writes_is_shown_in_the_episode_of_its_step() 
             for (_, episode), parts in stage.server.log.items()
         }
         (at,) = [at for at, payload in episodes.items() if b"tool_output" in payload]
-        assert episodes[at] == b'[{"kind":"tool_output","call_id":"a","text":"a runs\\n"}]'
+        assert episodes[at] == b'[{"type":"tool_output","call_id":"a","text":"a runs\\n"}]'
         assert at.attempt == 1
         assert at.history_version > chat.history_version
 

@@ -9,7 +9,7 @@ import pytest
 from holdfast.chats.hints import decode_inline
 from holdfast.domain.chat import ATTEMPTS_MAX, Chat, Status
 from holdfast.domain.commands import EditMessage, Interrupt, Retry, SendMessage
-from holdfast.domain.events import EventKind
+from holdfast.domain.events import EventType
 from holdfast.domain.ids import CallId, Seq
 from holdfast.domain.messages import Ending, Role
 from holdfast.ports.bus import Gap, Hint, LivePart
@@ -97,7 +97,12 @@ async def test_readers_are_told_the_message_and_no_reset() -> None:
                 while not told or not told[-1].startswith("idle"):
                     told.append(_told(await anext(news)))
         assert told == [
-            *("part 1", "running message status", "part 1", "idle message status"),
+            *(
+                "part 1",
+                "running message.created chat.state",
+                "part 1",
+                "idle message.created chat.state",
+            ),
         ]
 
 
@@ -107,7 +112,7 @@ def _told(news: Hint | LivePart | Gap) -> str:
         return f"part {news.episode.attempt}"
     inline = decode_inline(news.inline)
     assert inline is not None
-    assert EventKind.PREVIEW_RESET not in {event.kind for event in inline.events}
+    assert EventType.PREVIEW_RESET not in {event.kind for event in inline.events}
     return " ".join([news.status, *(event.kind for event in inline.events)])
 
 

@@ -1,23 +1,24 @@
 /** The page: who is it, then the router. */
+
+import { ApiError, errorMessage } from "@holdfast/client";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
-import { Problem, sentenceOf } from "@/api/client";
-import { Button } from "@/kit/button";
-import { Blank } from "@/kit/state";
-import { Toasts } from "@/kit/toast";
-import { TooltipProvider } from "@/kit/tooltip";
-import { words } from "@/words";
-import { queries, useMe } from "./me";
+import { useMe } from "@/api/queries/me";
+import { queryClient } from "@/api/query-client";
+import { SignIn } from "@/features/auth/sign-in";
+import { commonStrings } from "@/i18n/en/common";
+import { Button } from "@/ui/button";
+import { EmptyState } from "@/ui/empty-state";
+import { Toasts } from "@/ui/toast";
+import { TooltipLayer } from "@/ui/tooltip";
 import { router } from "./router";
-import { SignIn } from "./sign-in";
 
 export function App() {
   return (
-    <QueryClientProvider client={queries}>
-      <TooltipProvider delayDuration={400}>
-        <Gate />
-        <Toasts />
-      </TooltipProvider>
+    <QueryClientProvider client={queryClient}>
+      <Gate />
+      <Toasts />
+      <TooltipLayer />
     </QueryClientProvider>
   );
 }
@@ -25,13 +26,13 @@ export function App() {
 function Gate() {
   const me = useMe();
   if (me.data !== undefined) return <RouterProvider router={router} />;
-  if (me.error instanceof Problem && me.error.status === 401) return <SignIn />;
+  if (me.error instanceof ApiError && me.error.status === 401) return <SignIn />;
   if (me.error !== null) {
     return (
       <main className="flex h-full items-center justify-center">
-        <Blank title={sentenceOf(me.error)}>
-          <Button onClick={() => me.refetch()}>{words.retry}</Button>
-        </Blank>
+        <EmptyState title={errorMessage(me.error)}>
+          <Button onClick={() => me.refetch()}>{commonStrings.retry}</Button>
+        </EmptyState>
       </main>
     );
   }

@@ -1,60 +1,95 @@
-/** The addresses of the page. What is heavy comes when it is first gone to. */
+/** Routes. Heavy pages are loaded lazily. */
 import {
   createRootRoute,
   createRoute,
   createRouter,
-  Link,
   lazyRouteComponent,
+  notFound,
+  redirect,
 } from "@tanstack/react-router";
 import { BASE } from "@/api/client";
-import { part } from "@/kit/part";
-import { Blank } from "@/kit/state";
-import { words } from "@/words";
-import { Broken } from "./broken";
-import { Layout } from "./layout";
-
-function NotFound() {
-  return (
-    <Blank title={words.notFound}>
-      <Link to="/" className="text-accent underline">
-        {words.backToChats}
-      </Link>
-    </Blank>
-  );
-}
+import { meQuery } from "@/api/queries/me";
+import { queryClient } from "@/api/query-client";
+import {
+  FIRST_SECTION,
+  isAdminSection,
+  isSection,
+  validateSectionSearch,
+} from "@/features/settings/sections";
+import { part } from "@/lib/lazy-import";
+import { ADMIN_ONLY, ErrorPage, NotFound } from "./error-page";
+import { Layout } from "./layout/layout";
 
 const root = createRootRoute({ component: Layout, notFoundComponent: NotFound });
 
-export const newChatRoute = createRoute({
+const newChatRoute = createRoute({
   getParentRoute: () => root,
   path: "/",
-  component: lazyRouteComponent(() => part(() => import("./chat")), "NewChat"),
+  component: lazyRouteComponent(() => part(() => import("./routes/chat/chat")), "NewChat"),
 });
 
-export const chatRoute = createRoute({
+const chatRoute = createRoute({
   getParentRoute: () => root,
   path: "/chats/$chatId",
-  component: lazyRouteComponent(() => part(() => import("./chat")), "ChatPage"),
+  component: lazyRouteComponent(() => part(() => import("./routes/chat/chat")), "ChatPage"),
 });
 
-export const settingsRoute = createRoute({
+const settingsRoute = createRoute({
   getParentRoute: () => root,
   path: "/settings",
-  component: lazyRouteComponent(() => part(() => import("./settings")), "Settings"),
+  component: lazyRouteComponent(() => part(() => import("@/features/settings")), "Settings"),
 });
 
-/** Every state of every part, for those who change them. */
-const galleryRoute = createRoute({
-  getParentRoute: () => root,
-  path: "/dev/gallery",
-  component: lazyRouteComponent(() => part(() => import("@/gallery/gallery")), "Gallery"),
+const settingsIndexRoute = createRoute({
+  getParentRoute: () => settingsRoute,
+  path: "/",
+  beforeLoad: () => {
+    throw redirect({
+      to: "/settings/$section",
+      params: { section: FIRST_SECTION },
+      replace: true,
+    });
+  },
 });
+
+const settingsSectionRoute = createRoute({
+  getParentRoute: () => settingsRoute,
+  path: "$section",
+  validateSearch: validateSectionSearch,
+  beforeLoad: async ({ params }) => {
+    if (!isSection(params.section)) throw notFound();
+    if (!isAdminSection(params.section)) return;
+    const me = await queryClient.ensureQueryData(meQuery);
+    if (me.user.role !== "admin") throw notFound({ data: ADMIN_ONLY });
+  },
+  component: lazyRouteComponent(() => part(() => import("@/features/settings")), "SettingsSection"),
+});
+
+/** Every state of every component, in development builds and test builds only. */
+const galleryRoutes =
+  import.meta.env.DEV || import.meta.env.MODE === "test"
+    ? [
+        createRoute({
+          getParentRoute: () => root,
+          path: "/dev/gallery",
+          component: lazyRouteComponent(
+            () => part(() => import("@/dev/gallery/gallery")),
+            "Gallery",
+          ),
+        }),
+      ]
+    : [];
 
 export const router = createRouter({
-  routeTree: root.addChildren([newChatRoute, chatRoute, settingsRoute, galleryRoute]),
+  routeTree: root.addChildren([
+    newChatRoute,
+    chatRoute,
+    settingsRoute.addChildren([settingsIndexRoute, settingsSectionRoute]),
+    ...galleryRoutes,
+  ]),
   basepath: BASE,
   defaultPreload: false,
-  defaultErrorComponent: Broken,
+  defaultErrorComponent: ErrorPage,
 });
 
 declare module "@tanstack/react-router" {

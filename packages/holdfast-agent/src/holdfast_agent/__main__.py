@@ -1,4 +1,4 @@
-"""`python -m holdfast_agent` is `holdfast agent`."""
+"""`python -m holdfast_agent` is `holdfast workspace-agent`."""
 
 from holdfast_agent.command import main
 

@@ -1,4 +1,4 @@
-"""`holdfast agent`: the workspace agent as a process, and `python -m holdfast_agent` the same."""
+"""`holdfast workspace-agent` and `python -m holdfast_agent`: the workspace agent as a process."""
 
 import asyncio
 import logging

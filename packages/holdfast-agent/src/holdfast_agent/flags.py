@@ -1,4 +1,4 @@
-"""The flags of `holdfast agent`, each of which can be given in the environment, too."""
+"""The flags of `holdfast workspace-agent`, each of which can be given in the environment, too."""
 
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias

@@ -1,4 +1,4 @@
-"""Which server, and with which token: arguments, else the environment, else a file of contexts.
+"""Which server, and with which API key: arguments, else the environment, else a file of contexts.
 
 The file is `config.toml` in the user's folder for configuration (`HOLDFAST_CONFIG_DIR` names
 another), readable by its owner only:
@@ -7,13 +7,14 @@ another), readable by its owner only:
 
     [contexts.work]
     url = "https://holdfast.example"
-    token = "hf_…"
+    api_key = "hfst_…"
 
 The only module of this package that reads the environment.
 """
 
 import json
 import os
+import sys
 import tempfile
 import tomllib
 from collections.abc import Mapping
@@ -22,13 +23,11 @@ from pathlib import Path
 from typing import Any, Final, cast
 from urllib.parse import urlsplit
 
-import platformdirs
-
-from holdfast_client.errors import NotConfigured
+from holdfast_client.errors import ConfigurationError
 
 URL_NAME: Final = "HOLDFAST_URL"
 CONTEXT_NAME: Final = "HOLDFAST_CONTEXT"
-TOKEN_NAME: Final = "HOLDFAST_TOKEN"  # noqa: S105 - the name of one
+API_KEY_NAME: Final = "HOLDFAST_API_KEY"
 FOLDER_NAME: Final = "HOLDFAST_CONFIG_DIR"
 FILE_NAME: Final = "config.toml"
 
@@ -36,7 +35,7 @@ FILE_NAME: Final = "config.toml"
 @dataclass(frozen=True, slots=True)
 class Target:
     url: str
-    token: str | None = field(default=None, repr=False)
+    api_key: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +48,37 @@ class Config:
 
 def config_path() -> Path:
     folder = os.environ.get(FOLDER_NAME)
-    return Path(folder or platformdirs.user_config_path("holdfast", appauthor=False)) / FILE_NAME
+    return Path(folder or _user_folder()) / FILE_NAME
+
+
+def _user_folder() -> Path:
+    """Where this system keeps the configuration of a user's programs."""
+    match sys.platform:
+        case "win32":
+            local = os.environ.get("LOCALAPPDATA")
+            return Path(local or Path.home() / "AppData/Local") / "holdfast"
+        case "darwin":
+            return Path.home() / "Library/Application Support/holdfast"
+        case _:
+            given = os.environ.get("XDG_CONFIG_HOME", "").strip()
+            return Path(given or Path.home() / ".config") / "holdfast"
+
+
+def environment_without_ours(**more: str) -> dict[str, str]:
+    """For a program that must not find the server and the settings of this one."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
+    return {**kept, **more}
 
 
 def read_config(path: Path | None = None) -> Config:
-    """No file is an empty one. A file that makes no sense is `NotConfigured`."""
+    """No file is an empty one. A file that makes no sense is `ConfigurationError`."""
     path = path or config_path()
     try:
         said = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return Config()
     except (OSError, ValueError) as error:
-        raise NotConfigured(f"{path} cannot be read: {error}") from error
+        raise ConfigurationError(f"{path} cannot be read: {error}") from error
     contexts = {name: _target(path, name, each) for name, each in said.get("contexts", {}).items()}
     return Config(contexts, said.get("current"))
 
@@ -72,7 +90,7 @@ def write_config(config: Config, path: Path | None = None) -> None:
     lines = [] if config.current is None else [f"current = {_quoted(config.current)}", ""]
     for name, target in config.contexts.items():
         lines += [f"[contexts.{_quoted(name)}]", f"url = {_quoted(target.url)}"]
-        lines += [] if target.token is None else [f"token = {_quoted(target.token)}"]
+        lines += [] if target.api_key is None else [f"api_key = {_quoted(target.api_key)}"]
         lines += [""]
     handle, made = tempfile.mkstemp(dir=path.parent, prefix=FILE_NAME)  # mode 0600
     try:
@@ -84,48 +102,50 @@ def write_config(config: Config, path: Path | None = None) -> None:
         raise
 
 
-def resolve(url: str | None = None, token: str | None = None, context: str | None = None) -> Target:
-    """Where to go. A token of the file goes only to the server that it stands with."""
+def resolve(
+    url: str | None = None, api_key: str | None = None, context: str | None = None
+) -> Target:
+    """Where to go. An API key of the file goes only to the server that it stands with."""
     if context is not None:
         named = _named(read_config(), context)
-        return Target(_checked(url or named.url), token or named.token)
+        return Target(_checked(url or named.url), api_key or named.api_key)
     url = url or os.environ.get(URL_NAME)
-    token = token or os.environ.get(TOKEN_NAME)
-    if url and token:
-        return Target(_checked(url), token)
+    api_key = api_key or os.environ.get(API_KEY_NAME)
+    if url and api_key:
+        return Target(_checked(url), api_key)
     config = read_config()
     if url:
         url = _checked(url)
-        known = (each.token for each in config.contexts.values() if _checked(each.url) == url)
+        known = (each.api_key for each in config.contexts.values() if _checked(each.url) == url)
         return Target(url, next((each for each in known if each), None))
     name = os.environ.get(CONTEXT_NAME) or config.current
     if name is None:
-        raise NotConfigured(f"Which server? Give a url, or set {URL_NAME}, or log in.")
+        raise ConfigurationError(f"Which server? Give a url, or set {URL_NAME}, or log in.")
     found = _named(config, name)
-    return Target(_checked(found.url), token or found.token)
+    return Target(_checked(found.url), api_key or found.api_key)
 
 
 def _named(config: Config, name: str) -> Target:
     found = config.contexts.get(name)
     if found is None:
-        raise NotConfigured(f"There is no context {name!r} in {config_path()}.")
+        raise ConfigurationError(f"There is no context {name!r} in {config_path()}.")
     return found
 
 
 def _checked(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise NotConfigured(f"{url!r} is not the URL of a server.")
+        raise ConfigurationError(f"{url!r} is not the URL of a server.")
     return url.rstrip("/")
 
 
 def _target(path: Path, name: str, said: object) -> Target:
     if isinstance(said, dict):
         fields = cast("dict[str, Any]", said)
-        url, token = fields.get("url"), fields.get("token")
-        if isinstance(url, str) and isinstance(token, str | None):
-            return Target(url, token)
-    raise NotConfigured(f"{path}: the context {name!r} needs a url, and may have a token.")
+        url, api_key = fields.get("url"), fields.get("api_key")
+        if isinstance(url, str) and isinstance(api_key, str | None):
+            return Target(url, api_key)
+    raise ConfigurationError(f"{path}: the context {name!r} needs a url, and may have an api_key.")
 
 
 def _quoted(text: str) -> str:

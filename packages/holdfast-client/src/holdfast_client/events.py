@@ -1,10 +1,10 @@
-"""What a stream tells, typed: one class per kind. What the kinds mean: docs/reference/events.md."""
+"""What a stream tells, typed: one class per type. What they mean: docs/reference/events.md."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, cast, get_args, get_type_hints
 
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
 from holdfast_client import models
 from holdfast_client.models import Model
@@ -12,213 +12,208 @@ from holdfast_client.models import Model
 Data: TypeAlias = dict[str, Any]
 
 
-class HistoryReset(Model):
-    from_: int = Field(alias="from")
-    older: int | None = None
+class HistoryResetData(Model):
+    """`reason`: snapshot, edit, restore."""
+
+    from_seq: int
+    older_before_seq: int | None = None
+    reason: str
 
 
-class PreviewReset(Model):
+class PreviewResetData(Model):
+    """`reason`: retry, ended, unknown."""
+
     attempt: int
+    reason: str
 
 
-class StatusNow(Model):
+class ChatStateData(Model):
+    """`status`: idle, running, interrupting, awaiting, failed. None: there is none."""
+
     status: str
-    archived: bool = False
+    turn_seq: int | None = None
     attempt: int = 0
     model: str | None = None
     effort: str | None = None
+    archived: bool = False
+    retry: models.Retry | None = None
+    error: models.TurnError | None = None
+    action_required: models.ActionRequired | None = None
 
 
-class QueueNow(Model):
+class QueueData(Model):
     messages: list[models.QueuedMessage]
 
 
 class Delta(Model):
-    kind: str
+    """`type`: text, reasoning, tool_call, arguments, tool_output. Each type has some of these."""
+
+    type: str
     index: int | None = None
     text: str | None = None
     call_id: str | None = None
-    tool: str | None = None
+    tool_name: str | None = None
 
 
-class LivePart(Model):
+class PreviewDeltaData(Model):
+    """`turn_seq`: the user message that began the turn."""
+
+    turn_seq: int | None = None
     attempt: int
-    seq: int
+    index: int
     deltas: list[Delta]
 
 
-class ChatList(Model):
-    chats: list[models.ChatEntry]
+class ChatsSnapshotData(Model):
+    chats: list[models.ChatSummary]
     after: str | None = None
 
 
-class ChatGone(Model):
-    """`reason`: archived, unshared."""
+class ChatRemovedData(Model):
+    """`reason`: archived, unshared, deleted."""
 
     chat_id: str
     reason: str
 
 
-class Nothing(Model):
+class EmptyData(Model):
     pass
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """`id`: the cursor after this event; None leaves the reader where it was.
+class _Envelope:
+    """`cursor`: where the reader is after this event; None leaves it where it was. `version`: the
+    commit that it tells of. `final`: the last event of that commit, or of a snapshot.
 
-    `raw`: the envelope as the server sent it, `{"event", "id", "data"}`.
+    `raw`: the envelope as the server sent it.
     """
 
-    id: str | None
+    cursor: str | None
+    version: int | None
+    final: bool
     raw: Data
 
 
 @dataclass(frozen=True, slots=True)
-class HistoryResetEvent(_Told):
-    data: HistoryReset
-    kind: Literal["history_reset"] = "history_reset"
+class HistoryReset(_Envelope):
+    data: HistoryResetData
+    type: Literal["history.reset"] = "history.reset"
 
 
 @dataclass(frozen=True, slots=True)
-class MessageEvent(_Told):
+class MessageCreated(_Envelope):
     data: models.Message
-    kind: Literal["message"] = "message"
+    type: Literal["message.created"] = "message.created"
 
 
 @dataclass(frozen=True, slots=True)
-class PreviewResetEvent(_Told):
-    data: PreviewReset
-    kind: Literal["preview_reset"] = "preview_reset"
+class PreviewReset(_Envelope):
+    data: PreviewResetData
+    type: Literal["preview.reset"] = "preview.reset"
 
 
 @dataclass(frozen=True, slots=True)
-class StatusEvent(_Told):
-    data: StatusNow
-    kind: Literal["status"] = "status"
+class ChatState(_Envelope):
+    data: ChatStateData
+    type: Literal["chat.state"] = "chat.state"
 
 
 @dataclass(frozen=True, slots=True)
-class RetryEvent(_Told):
-    data: models.Retry
-    kind: Literal["retry"] = "retry"
+class QueueUpdated(_Envelope):
+    data: QueueData
+    type: Literal["queue.updated"] = "queue.updated"
 
 
 @dataclass(frozen=True, slots=True)
-class ErrorEvent(_Told):
-    data: models.TurnError
-    kind: Literal["error"] = "error"
-
-
-@dataclass(frozen=True, slots=True)
-class ActionRequiredEvent(_Told):
-    data: models.ActionRequired
-    kind: Literal["action_required"] = "action_required"
-
-
-@dataclass(frozen=True, slots=True)
-class QueueEvent(_Told):
-    data: QueueNow
-    kind: Literal["queue"] = "queue"
-
-
-@dataclass(frozen=True, slots=True)
-class PartEvent(_Told):
-    data: LivePart
-    kind: Literal["part"] = "part"
+class PreviewDelta(_Envelope):
+    data: PreviewDeltaData
+    type: Literal["preview.delta"] = "preview.delta"
 
     @property
     def text(self) -> str:
         """What this adds to the answer itself; not reasoning, not arguments."""
-        return "".join(delta.text or "" for delta in self.data.deltas if delta.kind == "text")
+        return "".join(delta.text or "" for delta in self.data.deltas if delta.type == "text")
 
 
 @dataclass(frozen=True, slots=True)
-class LaggedEvent(_Told):
-    data: Nothing
-    kind: Literal["lagged"] = "lagged"
+class Ping(_Envelope):
+    """`version`: every commit up to this one was told; None: not known."""
+
+    data: EmptyData
+    type: Literal["ping"] = "ping"
 
 
 @dataclass(frozen=True, slots=True)
-class PingEvent(_Told):
-    data: Nothing
-    kind: Literal["ping"] = "ping"
-
-
-@dataclass(frozen=True, slots=True)
-class ChatsEvent(_Told):
+class ChatsSnapshot(_Envelope):
     """Of `watch`: the newest chats, to begin with."""
 
-    data: ChatList
-    kind: Literal["chats"] = "chats"
+    data: ChatsSnapshotData
+    type: Literal["chats.snapshot"] = "chats.snapshot"
 
 
 @dataclass(frozen=True, slots=True)
-class ChatEvent(_Told):
-    data: models.ChatEntry
-    kind: Literal["chat"] = "chat"
+class ChatUpdated(_Envelope):
+    data: models.ChatSummary
+    type: Literal["chat.updated"] = "chat.updated"
 
 
 @dataclass(frozen=True, slots=True)
-class ChatGoneEvent(_Told):
-    data: ChatGone
-    kind: Literal["chat_gone"] = "chat_gone"
+class ChatRemoved(_Envelope):
+    data: ChatRemovedData
+    type: Literal["chat.removed"] = "chat.removed"
 
 
 @dataclass(frozen=True, slots=True)
-class OtherEvent(_Told):
-    """Of a kind, or in a form, that this version does not know: see `raw["event"]`."""
+class UnknownEvent(_Envelope):
+    """Of a type, or in a form, that this version does not know: see `raw["type"]`."""
 
     data: Data
-    kind: Literal["other"] = "other"
+    type: Literal["unknown"] = "unknown"
 
 
 Event: TypeAlias = (
-    HistoryResetEvent
-    | MessageEvent
-    | PreviewResetEvent
-    | StatusEvent
-    | RetryEvent
-    | ErrorEvent
-    | ActionRequiredEvent
-    | QueueEvent
-    | PartEvent
-    | LaggedEvent
-    | PingEvent
-    | OtherEvent
+    HistoryReset
+    | MessageCreated
+    | PreviewReset
+    | ChatState
+    | QueueUpdated
+    | PreviewDelta
+    | Ping
+    | UnknownEvent
 )
 
-WatchEvent: TypeAlias = ChatsEvent | ChatEvent | ChatGoneEvent | PingEvent | OtherEvent
+WatchEvent: TypeAlias = ChatsSnapshot | ChatUpdated | ChatRemoved | Ping | UnknownEvent
 
-_Kinds: TypeAlias = Mapping[str, tuple[Callable[..., Event | WatchEvent], type[Model]]]
-
-
-def _by_kind(*events: type[Event | WatchEvent]) -> _Kinds:
-    """The class of each kind, and that of its data, as its annotations have them."""
-    hints = {event: get_type_hints(event) for event in events if event is not OtherEvent}
-    return {get_args(each["kind"])[0]: (event, each["data"]) for event, each in hints.items()}
+_Types: TypeAlias = Mapping[str, tuple[Callable[..., Event | WatchEvent], type[Model]]]
 
 
-_KINDS: Final = _by_kind(*get_args(Event))
-_WATCH_KINDS: Final = _by_kind(*get_args(WatchEvent))
+def _by_type(*events: type[Event | WatchEvent]) -> _Types:
+    """The class of each type, and that of its data, as its annotations have them."""
+    hints = {event: get_type_hints(event) for event in events if event is not UnknownEvent}
+    return {get_args(each["type"])[0]: (event, each["data"]) for event, each in hints.items()}
+
+
+_TYPES: Final = _by_type(*get_args(Event))
+_WATCH_TYPES: Final = _by_type(*get_args(WatchEvent))
 
 
 def event_of(envelope: Data) -> Event:
     """Of a chat."""
-    return cast("Event", _typed(envelope, _KINDS))
+    return cast("Event", _typed(envelope, _TYPES))
 
 
 def watch_event_of(envelope: Data) -> WatchEvent:
     """Of one's list of chats."""
-    return cast("WatchEvent", _typed(envelope, _WATCH_KINDS))
+    return cast("WatchEvent", _typed(envelope, _WATCH_TYPES))
 
 
-def _typed(envelope: Data, kinds: _Kinds) -> Event | WatchEvent:
-    kind, cursor, data = envelope["event"], envelope.get("id"), envelope["data"]
-    if kind not in kinds:
-        return OtherEvent(cursor, envelope, data)
-    made, shape = kinds[kind]
+def _typed(envelope: Data, types: _Types) -> Event | WatchEvent:
+    head = (envelope["cursor"], envelope["version"], envelope["final"], envelope)
+    data = envelope["data"]
+    if envelope["type"] not in types:
+        return UnknownEvent(*head, data)
+    made, shape = types[envelope["type"]]
     try:
-        return made(cursor, envelope, shape.model_validate(data))
+        return made(*head, shape.model_validate(data))
     except ValidationError:
-        return OtherEvent(cursor, envelope, data)
+        return UnknownEvent(*head, data)

@@ -4,67 +4,96 @@ Words that a newer server may have more of (a status, a role, the kind of an err
 """
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import BaseModel, ConfigDict, Discriminator, PlainSerializer, Tag
 
 Json: TypeAlias = Any
 """Whatever JSON can say."""
+
+
+def wire_time(at: datetime) -> str:
+    """As the API writes it: RFC 3339 in UTC, with `Z` and six digits."""
+    return f"{at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
+
+
+Time: TypeAlias = Annotated[datetime, PlainSerializer(wire_time, return_type=str, when_used="json")]
 
 
 class Model(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
+class Citation(Model):
+    """`text[start:end]`, in code points as Python counts, rests on the source with this URL."""
+
+    start: int
+    end: int
+    source_url: str
+
+
 class TextPart(Model):
-    kind: Literal["text"]
+    type: Literal["text"] = "text"
     text: str
+    citations: list[Citation] = []
 
 
 class ReasoningPart(Model):
-    kind: Literal["reasoning"]
+    type: Literal["reasoning"]
     text: str
-    finished_at: datetime | None = None
+    finished_at: Time | None = None
 
 
 class ToolCallPart(Model):
-    kind: Literal["tool_call"]
+    type: Literal["tool_call"]
     call_id: str
-    tool: str
+    tool_name: str
     arguments: dict[str, Any]
-    needs: str = "nothing"
-    runs_at: str = "here"
+    action_required: str | None = None
+    executed_by: str = "server"
     digest: str | None = None
     exact_arguments: dict[str, str] | None = None
     """The JSON text of arguments that a 64-bit float cannot hold. `arguments` is as exact."""
 
 
 class ToolResultPart(Model):
-    kind: Literal["tool_result"]
+    """`signal`: what ended a command, without `SIG`. `process_id`: the command goes on in the
+    workspace as this process. `timed_out`: the server stopped the tool at its deadline.
+    `truncated`: there was more output. `summary_lines`: so many lines at the beginning of a text
+    `output` are the tool's own summary for the model; the other fields say the same."""
+
+    type: Literal["tool_result"]
     call_id: str
-    tool: str
+    tool_name: str
     output: Any
-    failed: bool = False
-    synthetic: str | None = None
-    runs_at: str = "here"
+    is_error: bool = False
+    synthetic_reason: str | None = None
+    executed_by: str = "server"
+    exit_code: int | None = None
+    signal: str | None = None
+    duration_ms: int | None = None
+    process_id: str | None = None
+    timed_out: bool = False
+    truncated: bool = False
+    summary_lines: int = 0
 
 
 class SourcePart(Model):
-    kind: Literal["source"]
+    type: Literal["source"]
     url: str
     title: str
 
 
 class FilePart(Model):
-    kind: Literal["file"]
+    type: Literal["file"]
     file_id: str
     media_type: str
     name: str
 
 
 class FileReferencePart(Model):
-    kind: Literal["file_reference"]
+    type: Literal["file_reference"] = "file_reference"
     path: str
     first_line: int | None = None
     last_line: int | None = None
@@ -72,27 +101,27 @@ class FileReferencePart(Model):
 
 
 class SkillPart(Model):
-    kind: Literal["skill"]
+    type: Literal["skill"] = "skill"
     name: str
     text: str = ""
 
 
 class OtherPart(Model):
-    """Of a kind that this version does not know; its fields are in `model_extra`."""
+    """Of a type that this version does not know; its fields are in `model_extra`."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
-    kind: str
+    type: str
 
 
-_PART_KINDS: Final = frozenset(
+_PART_TYPES: Final = frozenset(
     {"text", "reasoning", "tool_call", "tool_result", "source", "file", "file_reference", "skill"}
 )
 
 
-def _part_kind(part: Json) -> str:
-    kind = part.get("kind") if isinstance(part, Mapping) else part.kind  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
-    return str(kind) if kind in _PART_KINDS else "other"  # pyright: ignore[reportUnknownArgumentType]
+def _part_type(part: Json) -> str:
+    found = part.get("type") if isinstance(part, Mapping) else part.type  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+    return str(found) if found in _PART_TYPES else "other"  # pyright: ignore[reportUnknownArgumentType]
 
 
 Part: TypeAlias = Annotated[
@@ -105,7 +134,7 @@ Part: TypeAlias = Annotated[
     | Annotated[FileReferencePart, Tag("file_reference")]
     | Annotated[SkillPart, Tag("skill")]
     | Annotated[OtherPart, Tag("other")],
-    Discriminator(_part_kind),
+    Discriminator(_part_type),
 ]
 
 
@@ -113,38 +142,59 @@ class InheritedCall(Model):
     """`fate`: joined, repeated, unknown, not_started."""
 
     call_id: str
-    tool: str
+    tool_name: str
     fate: str
 
 
 class Takeover(Model):
     """Workers were lost before a message, and another one went on.
 
-    `attempt`: the attempt at the step that made the message. `after_s`: None if it is not known.
-    `kept`: the message is what the lost worker's model had said. `calls`: those that were open.
+    `attempt`: the attempt at the step that made the message. `after_seconds`: None if it is not
+    known. `kept`: the message is what the lost worker's model had said. `calls`: those that were
+    open.
     """
 
     attempt: int
     lost_workers: int = 1
-    after_s: int | None = None
+    after_seconds: int | None = None
     kept: bool = False
     calls: list[InheritedCall] = []
 
 
+class Usage(Model):
+    """Tokens of the request that made a message. None: the provider reported none."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    cache_write_tokens: int | None = None
+
+
 class Message(Model):
-    """`role`: user, assistant, tool, boundary. `ending`: complete, interrupted, cut, paused."""
+    """`role`: user, assistant, tool, summary. `finish_reason`: stop, interrupted, length,
+    provider_error, paused.
+
+    `turn_seq`: the user message that began its turn. `queued_id`: the number that it had in the
+    queue. `attempt`: the attempt at its step that made it, as in live parts. `client_key`: the key
+    of the request that sent it.
+    """
 
     seq: int
     role: str
-    ending: str
+    finish_reason: str
     parts: list[Part]
     model: str | None = None
     effort: str | None = None
     author_id: str | None = None
-    usage: dict[str, int] | None = None
-    cost_micros: int | None = None
-    created_at: datetime
-    revision: int
+    usage: Usage | None = None
+    cost_micro_usd: int | None = None
+    created_at: Time
+    version: int
+    turn_seq: int | None = None
+    queued_id: int | None = None
+    attempt: int | None = None
+    client_key: str | None = None
     takeover: Takeover | None = None
 
     @property
@@ -153,17 +203,18 @@ class Message(Model):
 
 
 class QueuedMessage(Model):
-    """`parts`: the whole message, or its beginning if it is `cut`; `queue.take` gives the whole.
-    `bytes`: the size of the whole."""
+    """`parts`: the whole message, or its beginning if it is `truncated`; `queue.delete` returns
+    the whole. `bytes`: the size of the whole. `client_key`: the key of the request that sent it."""
 
     queued_id: int
-    urgent: bool
+    send_now: bool
     parts: list[Part]
     bytes: int = 0
-    cut: bool = False
+    truncated: bool = False
     model: str | None = None
     effort: str | None = None
     author_id: str | None = None
+    client_key: str | None = None
 
     @property
     def text(self) -> str:
@@ -171,10 +222,10 @@ class QueuedMessage(Model):
 
 
 class TurnError(Model):
-    """Why a turn failed, or an attempt did. `sentence` is for people."""
+    """Why a turn failed, or an attempt did. `message` is for people."""
 
-    kind: str
-    sentence: str
+    type: str
+    message: str
     provider: str | None = None
     status_code: int | None = None
     retryable: bool = False
@@ -183,32 +234,35 @@ class TurnError(Model):
 class Retry(Model):
     attempt: int
     delay_ms: int
-    until: datetime
+    next_attempt_at: Time
     error: TurnError
 
 
 class AwaitedCall(Model):
-    """`digest`: what a decision about it names."""
+    """`arguments`: None if they are long; `chat.call` reads them. `digest`: what a decision about
+    it names."""
 
     call_id: str
-    tool: str
+    tool_name: str
     seq: int
+    arguments: dict[str, Any] | None = None
     digest: str | None = None
+    exact_arguments: dict[str, str] | None = None
 
 
 class ActionRequired(Model):
-    """`kind`: approval, login, result, answer."""
+    """`type`: approval, login, result, answer."""
 
-    kind: str
+    type: str
     calls: list[AwaitedCall]
-    deadline: datetime | None = None
+    expires_at: Time | None = None
 
 
-class ChatEntry(Model):
-    """A chat in a list. `status`: idle, running, interrupting, awaiting, failed. `needs`: what it
-    waits for from outside."""
+class ChatFields(Model):
+    """What a chat in a list and a single chat share. `status`: idle, running, interrupting,
+    awaiting, failed."""
 
-    chat_id: str
+    id: str
     owner_id: str
     title: str | None = None
     title_source: str | None = None
@@ -216,14 +270,20 @@ class ChatEntry(Model):
     archived: bool = False
     pinned: bool = False
     labels: list[str] = []
+    metadata: dict[str, str] = {}
     version: int
     last_seq: int
     read_seq: int
     unread: bool
     queue_length: int
-    needs: str | None = None
-    touched_at: datetime
-    created_at: datetime
+    updated_at: Time
+    created_at: Time
+
+
+class ChatSummary(ChatFields):
+    """A chat in a list. `action_required`: the type of what it waits for."""
+
+    action_required: str | None = None
 
 
 class DeclaredTool(Model):
@@ -231,14 +291,15 @@ class DeclaredTool(Model):
 
     name: str
     description: str
-    schema_: dict[str, Any] = Field(alias="schema")
+    input_schema: dict[str, Any]
 
 
-class ChatInfo(ChatEntry):
-    """A chat, and what of it is happening now."""
+class ChatInfo(ChatFields):
+    """A chat, and what of it is happening now. `turn_seq`: the turn that runs, or the last one."""
 
     model: str | None = None
     effort: str | None = None
+    turn_seq: int | None = None
     attempt: int = 0
     queue: list[QueuedMessage] = []
     tools: list[DeclaredTool] = []
@@ -246,39 +307,23 @@ class ChatInfo(ChatEntry):
     retry: Retry | None = None
     action_required: ActionRequired | None = None
 
-    @property
-    def awaiting(self) -> ActionRequired | None:
-        return self.action_required
 
-
-class MessagePage(Model):
-    """In the order of history. `before`: give it back for the page before; None: the beginning."""
-
-    messages: list[Message]
-    before: int | None = None
-
-
-class Committed(Model):
-    """`seq` or `queued_id`: where a message landed. `repeated`: done before, under this key."""
+class Receipt(Model):
+    """What a command did. `message_seq` or `queued_id`: where a message landed. `turn_seq`: the
+    turn that the command began, stopped or let go on; None for a queued message, until the user
+    message with its `queued_id` names the turn. `replayed`: done before, under this key."""
 
     chat_id: str
     version: int
-    seq: int | None = None
+    turn_seq: int | None = None
+    message_seq: int | None = None
     queued_id: int | None = None
-    repeated: bool = False
+    replayed: bool = False
 
 
-class Taken(Model):
-    parts: list[Part]
-    model: str | None = None
-    effort: str | None = None
+class Branch(Model):
+    """A history that an edit or a restore left behind."""
 
-    @property
-    def text(self) -> str:
-        return "".join(part.text for part in self.parts if isinstance(part, TextPart))
-
-
-class OlderPath(Model):
     version: int
     first_seq: int
     messages: int
@@ -290,33 +335,34 @@ class Share(Model):
     email: str | None = None
 
 
-class ModelList(Model):
-    """`windows`: how many tokens each can read; None: unknown."""
+class ModelInfo(Model):
+    """A model that messages may ask for. `context_window`: in tokens; None: not known."""
 
-    models: list[str]
-    default: str | None = None
-    windows: dict[str, int | None] = {}
+    id: str
+    is_default: bool = False
+    context_window: int | None = None
 
 
 class Template(Model):
-    """A kind of workspace. `ttl_s`: how long one may lie idle; 0: for ever."""
+    """A kind of workspace. `ttl_seconds`: how long one may lie idle; None: for ever."""
 
     name: str
     description: str = ""
-    ttl_s: int = 0
+    ttl_seconds: int | None = None
 
 
 class Workspace(Model):
-    """A place with files and processes that a chat works in."""
+    """A place with files and processes that a chat works in. `ttl_seconds`: None is as its template
+    says."""
 
-    workspace_id: str
+    id: str
     chat_id: str
     template: str
     status: str
-    ttl_s: int = 0
-    stops_at: datetime | None = None
+    ttl_seconds: int | None = None
+    auto_stop_at: Time | None = None
     error: str | None = None
-    created_at: datetime | None = None
+    created_at: Time | None = None
 
     @property
     def is_settled(self) -> bool:
@@ -325,49 +371,74 @@ class Workspace(Model):
 
 
 class User(Model):
-    user_id: str
+    id: str
     name: str
     email: str | None = None
     role: str
-    disabled_at: datetime | None = None
+    disabled_at: Time | None = None
     has_password: bool = False
-    created_at: datetime
+    created_at: Time
 
 
 class Me(Model):
     org_id: str
     user: User
     scopes: list[str]
-    credential: str
+    credential_type: str
 
 
-class Key(Model):
-    key_id: str
+class ApiKey(Model):
+    id: str
     user_id: str
     name: str
     prefix: str
     scopes: list[str]
-    created_at: datetime
-    expires_at: datetime | None = None
-    revoked_at: datetime | None = None
-    last_used_at: datetime | None = None
+    created_at: Time
+    expires_at: Time | None = None
+    revoked_at: Time | None = None
+    last_used_at: Time | None = None
 
 
-class MadeKey(Key):
+class CreatedApiKey(ApiKey):
     """`secret` is shown this once."""
 
     secret: str
 
 
+class Session(Model):
+    """A signed-in browser. `method`: how the user signed in."""
+
+    id: str
+    user_id: str
+    method: str
+    ip_address: str | None = None
+    user_agent: str | None = None
+    created_at: Time
+    last_seen_at: Time
+    expires_at: Time
+
+
+class OrganizationSettings(Model):
+    """None: the server's own setting counts. `approvals`: the rules beside those of the server."""
+
+    default_model: str | None = None
+    allowed_models: list[str] | None = None
+    instructions: str = ""
+    max_steps_per_turn: int | None = None
+    oidc_sign_up_enabled: bool = False
+    approvals: dict[str, Any] = {}
+
+
 class AuditEntry(Model):
     seq: int
-    at: datetime
+    created_at: Time
     action: str
     actor_id: str | None = None
-    credential: str | None = None
-    target_kind: str | None = None
+    credential_type: str | None = None
+    credential_id: str | None = None
+    target_type: str | None = None
     target_id: str | None = None
-    address: str | None = None
+    ip_address: str | None = None
     detail: dict[str, Any]
 
 

@@ -41,7 +41,7 @@ class Tool(Generic[P, R]):
 
     def declaration(self) -> dict[str, Any]:
         """What the chat, and through it the model, is told of it."""
-        return {"name": self.name, "description": self.description, "schema": self.schema}
+        return {"name": self.name, "description": self.description, "input_schema": self.schema}
 
     def begin(self, arguments: Mapping[str, Any]) -> object:
         """Check the arguments and call the function; of an async one: what to await."""

@@ -1,4 +1,4 @@
-"""`python -m holdfast_simulator` is `holdfast simulate`."""
+"""`python -m holdfast_simulator` is `holdfast lab simulate`."""
 
 from holdfast_simulator.command import main
 

@@ -1,4 +1,4 @@
-"""`holdfast simulate`: start the simulator and say where it listens."""
+"""`holdfast lab simulate`: start the simulator and say where it listens."""
 
 import asyncio
 import gc

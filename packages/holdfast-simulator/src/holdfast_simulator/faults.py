@@ -228,7 +228,9 @@ def parse_fault(text: str) -> FaultAt:
     """`name` or `name@deltas`; ValueError names what is wrong."""
     name, _, after = text.strip().partition("@")
     if name not in set(Fault):
-        raise ValueError(f"no fault is called {name!r}; `holdfast simulate --faults` lists them")
+        raise ValueError(
+            f"no fault is called {name!r}; `holdfast lab simulate --faults` lists them"
+        )
     if after and not after.isdigit():
         raise ValueError(f"{text!r}: after the @ stands a number of deltas")
     return FaultAt(Fault(name), int(after) if after else None)

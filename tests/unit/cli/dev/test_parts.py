@@ -79,9 +79,9 @@ def test_secrets_are_their_owners_alone_and_stay(tmp_path: Path) -> None:
         assert folder.password() == password
         assert len(password) >= 12
         assert folder.key() == ""
-        folder.keep_key("hf_1")
-        folder.keep_key("hf_2")
-        assert folder.key() == "hf_2"
+        folder.keep_key("hfst_1")
+        folder.keep_key("hfst_2")
+        assert folder.key() == "hfst_2"
         for file in (folder.key_file, folder.admin_file, folder.path / "lock"):
             assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert Folder(tmp_path / "data").password() == password
@@ -105,20 +105,20 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_context_is_the_current_one_where_there_is_none(config: Path) -> None:
-    assert remember(URL, "hf_1") == ""
-    assert remember(URL, "hf_2") == ""
-    assert read_config() == Config({"dev": Target(URL, "hf_2")}, "dev")
+    assert remember(URL, "hfst_1") == ""
+    assert remember(URL, "hfst_2") == ""
+    assert read_config() == Config({"dev": Target(URL, "hfst_2")}, "dev")
     assert stat.S_IMODE(config.stat().st_mode) == 0o600
 
 
 def test_whoever_is_signed_in_elsewhere_is_left_there(config: Path) -> None:
-    work = Target("https://holdfast.example", "hf_work")
+    work = Target("https://holdfast.example", "hfst_work")
     write_config(Config({"work": work}, "work"))
-    assert remember(URL, "hf_1") == "holdfast context use dev && "
-    assert read_config() == Config({"work": work, "dev": Target(URL, "hf_1")}, "work")
+    assert remember(URL, "hfst_1") == "holdfast context use dev && "
+    assert read_config() == Config({"work": work, "dev": Target(URL, "hfst_1")}, "work")
 
 
 def test_a_config_that_cannot_be_read_is_left_as_it_is(config: Path) -> None:
     config.write_text("no toml")
-    assert "HOLDFAST_TOKEN" in remember(URL, "hf_1")
+    assert "HOLDFAST_API_KEY" in remember(URL, "hfst_1")
     assert config.read_text() == "no toml"

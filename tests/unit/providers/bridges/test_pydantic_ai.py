@@ -129,7 +129,7 @@ async def test_filters_lengths_and_silence() -> None:
 
     stream, _, _ = await heard_from(model("x", reason="length", finish="length"))
     assert stream.final is not None
-    assert stream.final.ending is Ending.CUT
+    assert stream.final.ending is Ending.LENGTH
 
     _, _, error = await heard_from(model(None), deadlines=Deadlines(first_part_s=0.1))
     assert error is not None

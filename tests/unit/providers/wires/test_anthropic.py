@@ -209,7 +209,7 @@ def test_a_call_cut_by_the_length_limit_is_dropped() -> None:
     half = {"type": "input_json_delta", "partial_json": '{"a": '}
     final = play("anthropic", stream(START, *SAID, *block(1, use, half), *end("max_tokens")))
 
-    assert (final.ending, final.malformed) == (Ending.CUT, ())
+    assert (final.ending, final.malformed) == (Ending.LENGTH, ())
     assert [type(part) for part in final.parts] == [Text]
 
 

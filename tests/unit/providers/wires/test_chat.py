@@ -160,7 +160,7 @@ def test_a_length_limit_cuts() -> None:
     half = called({"index": 0, "id": "a", "function": function("clock", '{"x')})
     final = play("chat", chunk({"content": "Yes"}) + half + chunk(finish="length"))
 
-    assert (final.ending, final.parts) == (Ending.CUT, (Text("Yes"),))
+    assert (final.ending, final.parts) == (Ending.LENGTH, (Text("Yes"),))
 
 
 @pytest.mark.requirement("L42")

@@ -110,7 +110,7 @@ def test_a_stumbling_model_may_be_asked_again() -> None:
 
 
 def test_a_length_limit_cuts() -> None:
-    assert play("gemini", chunk({"text": "One"}, finish="MAX_TOKENS")).ending is Ending.CUT
+    assert play("gemini", chunk({"text": "One"}, finish="MAX_TOKENS")).ending is Ending.LENGTH
 
 
 def test_an_error_inside_the_stream_raises_with_its_hint() -> None:

@@ -145,7 +145,7 @@ def test_a_length_limit_cuts_and_an_open_item_keeps_what_it_has() -> None:
     end = ended("incomplete", incomplete_details={"reason": "max_output_tokens"})
     final = play("responses", stream(added, delta, end))
 
-    assert (final.ending, final.finish) == (Ending.CUT, "max_output_tokens")
+    assert (final.ending, final.finish) == (Ending.LENGTH, "max_output_tokens")
     assert final.parts == (Text("One, two"),)
 
 

@@ -103,9 +103,7 @@ def test_a_part_of_a_file_says_how_to_read_on() -> None:
     lines = Lines(
         path="a", text="x\ny\n", first_line=1, last_line=2, lines_total=9, bytes_total=18, more=True
     )
-    assert texts.lines_of(lines) == (
-        "a: lines 1 to 2 of 9\nx\ny\n\n[more: read_file with first_line=3]"
-    )
+    assert texts.lines_of(lines) == ("a: lines 1 to 2 of 9; read on with first_line=3\nx\ny\n")
     empty = lines.model_copy(update={"lines_total": 0, "text": ""})
     assert texts.lines_of(empty) == "a: empty"
 

@@ -8,34 +8,38 @@ by_socket   the same of one WebSocket
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar
+from typing import Final, Generic, Literal, TypeAlias, TypeVar
 
 import httpx2
-import orjson
 
 from holdfast_client.aio.ground import sleep
 from holdfast_client.aio.http import AsyncHttp, problem_in
-from holdfast_client.errors import ApiError, ConnectionLost, TooMany, WaitTimeout
+from holdfast_client.errors import (
+    APIStatusError,
+    ConfigurationError,
+    ConnectionLost,
+    RateLimitError,
+    WaitTimeoutError,
+)
 from holdfast_client.events import Data, Event, WatchEvent
-from holdfast_client.models import Json
 from holdfast_client.patience import Patience
 from holdfast_client.sse import SseParser
+from holdfast_client.wire import loads
 
 E = TypeVar("E", bound=Event | WatchEvent)
 Transport: TypeAlias = Literal["sse", "websocket"]
 CONNECT_S: Final = 10.0
 EVENT_BYTES_MAX: Final = 64 * 2**20
 _LOST: Final = (httpx2.TransportError, httpx2.StreamError, ConnectionLost, OSError)
-_ENDED: Final = "ended"
+_CLOSED: Final = "closed"
 _PASSING: Final = frozenset({408, 425, 429})
 
 
 @dataclass(frozen=True, slots=True)
 class Route(Generic[E]):
-    """Where a stream is, by either transport, and what its envelopes mean."""
+    """Where a stream is, for either transport, and what its envelopes mean."""
 
-    sse: str
-    socket: str
+    path: str
     read: Callable[[Data], E]
 
 
@@ -46,14 +50,13 @@ async def follow(
     patience: Patience,
     *,
     transport: Transport = "sse",
-    silence_s: float = 45.0,
     on_reconnect: Callable[[], None] = lambda: None,
 ) -> AsyncGenerator[E]:
-    """Pings included. Raises what no trying again will mend, and `WaitTimeout`."""
+    """Pings included. Raises what no trying again will mend, and `WaitTimeoutError`."""
     cursor, lost = after, False
     connected = by_sse if transport == "sse" else by_socket
     while not patience.is_over:
-        quiet_s = patience.within(silence_s)
+        quiet_s = patience.within(http.silence_timeout)
         pause_s: float | None = 0.0
         try:
             async with aclosing(connected(http, route, cursor, quiet_s)) as events:
@@ -63,25 +66,25 @@ async def follow(
                             on_reconnect()
                         lost = False
                         continue
-                    if event.id is not None:
-                        cursor = event.id
+                    if event.cursor is not None:
+                        cursor = event.cursor
                         patience.progressed()
                     yield event
                     if patience.is_over:
                         break  # events that keep coming are no reason to wait longer
                     # The clock of a read was set when it began: shorten it as the end comes near.
-                    if event.kind == "ping" and patience.within(quiet_s) < quiet_s:
+                    if event.type == "ping" and patience.within(quiet_s) < quiet_s:
                         break
-        except (ApiError, *_LOST) as error:
+        except (APIStatusError, *_LOST) as error:
             lost, pause_s = True, _pause_s(patience, error)
         if pause_s is None:
             break
         await sleep(pause_s)
-    raise WaitTimeout("It did not happen in time.")
+    raise WaitTimeoutError("It did not happen in time.")
 
 
 def _pause_s(patience: Patience, error: Exception) -> float | None:
-    if not isinstance(error, ApiError):
+    if not isinstance(error, APIStatusError):
         return patience.pause_s()
     if error.status < 500 and error.status not in _PASSING:
         raise error
@@ -97,7 +100,7 @@ async def by_sse(
     if after is not None:
         headers["last-event-id"] = after
     async with http.client.stream(
-        "GET", http.url(route.sse), headers=headers, timeout=timeout
+        "GET", http.url(route.path), headers=headers, timeout=timeout
     ) as response:
         if not response.is_success:
             await response.aread()
@@ -105,35 +108,36 @@ async def by_sse(
         yield None
         parser = SseParser(EVENT_BYTES_MAX)
         async for received in response.aiter_raw():
-            for kind, data, cursor in parser.feed(received):
-                yield _read(route, _envelope(kind, orjson.loads(data), cursor))
+            for _, data, _ in parser.feed(received):
+                yield _read(route, loads(data))
         raise ConnectionLost
 
 
 async def by_socket(
     http: AsyncHttp, route: Route[E], after: str | None, quiet_s: float
 ) -> AsyncGenerator[E | None]:
-    from holdfast_client.aio.socket import messages_of  # few need it, and it is not light
+    try:
+        from holdfast_client.aio.socket import messages_of  # few need it, and it is not light
+    except ImportError as error:
+        hint = "A WebSocket needs one more package: pip install 'holdfast-client[websocket]'"
+        raise ConfigurationError(hint) from error
 
     headers = dict(http.headers)
     if after is not None:
         headers["last-event-id"] = after
-    async with aclosing(messages_of(http.url(route.socket), headers, quiet_s)) as messages:
+    async with aclosing(messages_of(http.url(route.path), headers, quiet_s)) as messages:
         async for message in messages:
-            yield None if message is None else _read(route, orjson.loads(message))
+            yield None if message is None else _read(route, loads(message))
 
 
-def _read(route: Route[E], envelope: dict[str, Any]) -> E:
-    """Raises `TooMany` if the server ended this stream for another one of the same user: to come
-    back at once would end that one."""
-    if envelope["event"] == _ENDED:
-        ending = envelope["data"]
-        title = "The same user opened too many streams."
-        raise TooMany(429, ending["reason"], title, retry_after_s=ending["retry_after_s"])
-    return route.read(envelope)
-
-
-def _envelope(kind: str, data: Json, cursor: str | None) -> dict[str, Any]:
-    """As a WebSocket brings it."""
-    head = {"event": kind} if cursor is None else {"event": kind, "id": cursor}
-    return {**head, "data": data}
+def _read(route: Route[E], envelope: Data) -> E:
+    """Raises if the server closed this stream. `RateLimitError`: another stream of the same user
+    replaced it, and to reconnect at once would end that one. `ConnectionLost`: reconnect; if the
+    chat may no longer be read, the answer to that says so."""
+    if envelope["type"] != _CLOSED:
+        return route.read(envelope)
+    data: Data = envelope["data"]
+    if data["retry_after_seconds"] is None:
+        raise ConnectionLost
+    title = "The same user opened too many streams."
+    raise RateLimitError(429, data["reason"], title, retry_after_s=data["retry_after_seconds"])

@@ -1,45 +1,55 @@
 # Made of holdfast_client/aio/client.py by scripts/generate_sync.py. Do not edit.
-"""The client: who one is, chats, people, keys."""
+"""The client: one server, with the credential of one user."""
 
 import time
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator
 from contextlib import closing
-from typing import Any, Literal, Self
+from typing import Self
 
 from holdfast_client import models as answers
 from holdfast_client.config import resolve
-from holdfast_client.errors import TurnFailed
-from holdfast_client.events import PingEvent, WatchEvent, watch_event_of
+from holdfast_client.events import Ping, WatchEvent, watch_event_of
 from holdfast_client.patience import Patience
 from holdfast_client.probe import Probe, date_of
-from holdfast_client.reply import Reply
-from holdfast_client.sync.chat import Chat, Tools, message_json
+from holdfast_client.sync.accounts import (
+    ApiKeys,
+    Organization,
+    Sessions,
+    Users,
+)
+from holdfast_client.sync.chat import Chat
+from holdfast_client.sync.chats import Chats
 from holdfast_client.sync.follow import Route, Transport, follow
 from holdfast_client.sync.http import Http
-from holdfast_client.tools import toolbox
 
 
 class Client:
-    """A server, and a user's token for it; without arguments: see `holdfast_client.config`.
+    """A server, and an API key for it; without arguments they are those of `HOLDFAST_URL` and
+    `HOLDFAST_API_KEY`, else of the file that `holdfast login` writes.
 
-    `timeout_s`: how long to go on asking before a call fails. `silence_s`: how long a stream may
-    say nothing, not even a ping, before it counts as lost (servers ping every 15 s).
+    `timeout`: the seconds after which a call without an answer fails. `silence_timeout`: how long a
+    stream may say nothing, not even a ping, before it counts as lost (servers ping every 15 s).
     """
 
     def __init__(
         self,
         url: str | None = None,
-        token: str | None = None,
-        timeout_s: float = 30.0,
         *,
-        silence_s: float = 45.0,
+        api_key: str | None = None,
+        timeout: float = 30.0,
+        silence_timeout: float = 45.0,
     ) -> None:
-        self._http = Http(resolve(url, token), timeout_s)
-        self._silence_s = silence_s
-        self.chats = Chats(self._http, silence_s)
-        self.users = Users(self._http)
-        self.keys = Keys(self._http)
-        self.audit = Audit(self._http)
+        self._use(Http(resolve(url, api_key), timeout, silence_timeout))
+
+    def _use(self, http: Http) -> None:
+        self._http = http
+        self.chats = Chats(http)
+        self.models = Models(http)
+        self.workspace_templates = WorkspaceTemplates(http)
+        self.users = Users(http)
+        self.api_keys = ApiKeys(http)
+        self.sessions = Sessions(http)
+        self.organization = Organization(http)
 
     @property
     def url(self) -> str:
@@ -54,19 +64,33 @@ class Client:
     def close(self) -> None:
         self._http.close()
 
+    def with_options(self, *, timeout: float) -> "Client":
+        """The same client with another timeout. Both use the same connections; closing one closes
+        both."""
+        other = Client.__new__(Client)
+        other._use(self._http.with_timeout(timeout))
+        return other
+
+    def chat(self, chat_id: str) -> Chat:
+        """A chat by its id. Asks nothing."""
+        return Chat(self._http, chat_id)
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: answers.Json = None,
+        *,
+        idempotency_key: str | None = None,
+    ) -> answers.Json:
+        """One request to a path below `/api/v1`, for what has no method here. The parsed answer."""
+        return self._http.ask(method, path, body, key=idempotency_key)
+
     def me(self) -> answers.Me:
         return answers.Me.model_validate(self._http.get("me"))
 
     def version(self) -> answers.VersionInfo:
         return answers.VersionInfo.model_validate(self._http.get("version"))
-
-    def models(self) -> answers.ModelList:
-        return answers.ModelList.model_validate(self._http.get("models"))
-
-    def templates(self) -> list[answers.Template]:
-        """The kinds of workspaces that chats may have; the first is the default."""
-        found = self._http.get("templates")
-        return [answers.Template.model_validate(each) for each in found["templates"]]
 
     def probe(self) -> Probe:
         """How the server answers, for diagnosis."""
@@ -76,234 +100,43 @@ class Client:
         version = answers.VersionInfo.model_validate_json(response.content)
         return Probe(version.version, date_of(response.headers.get("date")), took_s)
 
-    def sign_in(self, email: str, password: str, org_id: str | None = None) -> answers.User:
-        """Speak by e-mail and password, as a browser would, until `sign_out`. For making a key."""
-        self._http.show()
-        body = {"email": email, "password": password, "org_id": org_id}
-        response = self._http.respond("POST", "sign-ins", body)
-        # By hand: no jar would give a Secure cookie back to http://localhost.
-        cookie = response.headers["set-cookie"].partition(";")[0]
-        self._http.show(cookie=cookie, **{"sec-fetch-site": "same-origin"})
-        return answers.User.model_validate_json(response.content)
-
-    def sign_out(self) -> None:
-        self._http.delete("sign-ins/current")
-        self._http.show()
-
-    def watch(
+    def events(
         self,
         after: str | None = None,
         *,
         transport: Transport = "sse",
         on_reconnect: Callable[[], None] = lambda: None,
     ) -> Generator[WatchEvent]:
-        """What changes in one's list of chats; goes on by itself like the stream of a chat."""
+        """What changes in your list of chats. Continues by itself like the events of a chat."""
         events = follow(
             self._http,
-            Route("watch", "watch/socket", watch_event_of),
+            Route("events", watch_event_of),
             after,
             Patience(None),
             transport=transport,
-            silence_s=self._silence_s,
             on_reconnect=on_reconnect,
         )
         with closing(events):
             for event in events:
-                if not isinstance(event, PingEvent):
+                if not isinstance(event, Ping):
                     yield event
 
 
-class Chats:
-    def __init__(self, http: Http, silence_s: float) -> None:
-        self._http = http
-        self._silence_s = silence_s
-
-    def create(
-        self,
-        text: str | None = None,
-        *,
-        model: str | None = None,
-        effort: str | None = None,
-        tools: Tools = (),
-        title: str | None = None,
-        key: str | None = None,
-    ) -> Chat:
-        """Begin a chat; with a first message it runs at once."""
-        body: dict[str, Any] = {}
-        if text is not None:
-            body["message"] = message_json(text, model, effort)
-        declared = [each.declaration() for each in toolbox(tools).values()]
-        if declared:
-            body["tools"] = declared
-        made = answers.Committed.model_validate(self._http.change("POST", "chats", body, key))
-        chat = self.handle(made.chat_id)
-        if title is not None:
-            chat.rename(title)
-        return chat
-
-    def run(
-        self,
-        text: str,
-        *,
-        model: str | None = None,
-        effort: str | None = None,
-        tools: Tools = (),
-        timeout_s: float | None = None,
-    ) -> Reply:
-        """Begin a chat and wait for what comes of it, running `tools` meanwhile.
-
-        Raises `TurnFailed` and `WaitTimeout`. If the turn waits for input: `reply.awaiting`.
-        """
-        own = list(tools)
-        chat = self.create(text, model=model, effort=effort, tools=own)
-        reply = chat.wait(timeout_s=timeout_s, tools=own)
-        if reply.status == "failed":
-            raise TurnFailed(reply)
-        return reply
-
-    def handle(self, chat_id: str) -> Chat:
-        """Asks nothing."""
-        return Chat(self._http, chat_id, silence_s=self._silence_s)
-
-    def get(self, chat_id: str) -> Chat:
-        """With `known` filled; raises `NotFound`."""
-        chat = self.handle(chat_id)
-        chat.info()
-        return chat
-
-    def list(
-        self,
-        *,
-        search: str | None = None,
-        label: str | None = None,
-        archived: bool = False,
-        pinned: bool | None = None,
-        shared: bool | None = None,
-        status: str | Iterable[str] | None = None,
-        limit: int | None = None,
-        pinned_first: bool = False,
-    ) -> Generator[answers.ChatEntry]:
-        """Those that one may read, last touched first, page by page as they are taken.
-
-        `search`: in the title. `shared`: True for those of others, False for one's own.
-        """
-        left, after = limit, None
-        while left is None or left > 0:
-            page = self._http.get(
-                "chats",
-                q=search,
-                label=label,
-                archived=archived,
-                pinned=pinned,
-                whose=None if shared is None else "shared" if shared else "own",
-                status=[status] if isinstance(status, str) else status and list(status),
-                order="pinned_first" if pinned_first else None,
-                limit=50 if left is None else min(left, 50),
-                after=after,
-            )
-            for each in page["chats"]:
-                yield answers.ChatEntry.model_validate(each)
-            left = None if left is None else left - len(page["chats"])
-            after = page["after"]
-            if after is None:
-                return
-
-    def last(self) -> answers.ChatEntry | None:
-        """The one that was touched last."""
-        with closing(self.list(limit=1)) as found:
-            for entry in found:
-                return entry
-        return None
-
-
-class Users:
+class Models:
     def __init__(self, http: Http) -> None:
         self._http = http
 
-    def list(self) -> Generator[answers.User]:
-        after = None
-        while True:
-            page = self._http.get("users", after=after)
-            for each in page["users"]:
-                yield answers.User.model_validate(each)
-            after = page["after"]
-            if after is None:
-                return
-
-    def create(
-        self,
-        name: str,
-        email: str,
-        *,
-        role: Literal["admin", "member"] = "member",
-        password: str | None = None,
-    ) -> answers.User:
-        body = {"name": name, "email": email, "role": role, "password": password}
-        return answers.User.model_validate(self._http.post("users", body))
-
-    def get(self, user_id: str) -> answers.User:
-        return answers.User.model_validate(self._http.get(f"users/{user_id}"))
-
-    def set_role(self, user_id: str, role: Literal["admin", "member"]) -> answers.User:
-        return answers.User.model_validate(self._http.put(f"users/{user_id}/role", {"role": role}))
-
-    def disable(self, user_id: str) -> answers.User:
-        """Every credential of the user's stops working; chats and history stay."""
-        return answers.User.model_validate(self._http.post(f"users/{user_id}/disable"))
-
-    def enable(self, user_id: str) -> answers.User:
-        return answers.User.model_validate(self._http.post(f"users/{user_id}/enable"))
-
-    def set_password(self, user_id: str, password: str) -> answers.User:
-        """By an admin; ends every sign-in of the user's."""
-        return answers.User.model_validate(
-            self._http.put(f"users/{user_id}/password", {"password": password})
-        )
+    def list(self) -> list[answers.ModelInfo]:
+        """The models that messages may ask for."""
+        found = self._http.get("models")
+        return [answers.ModelInfo.model_validate(each) for each in found["data"]]
 
 
-class Keys:
+class WorkspaceTemplates:
     def __init__(self, http: Http) -> None:
         self._http = http
 
-    def list(self, user_id: str | None = None) -> list[answers.Key]:
-        """Your own keys; without `user_id` an admin gets all keys of the organisation."""
-        found = self._http.get("keys", user_id=user_id)
-        return [answers.Key.model_validate(each) for each in found["keys"]]
-
-    def create(
-        self,
-        name: str,
-        *,
-        scopes: Iterable[str] = ("read", "write"),
-        expires_at: str | None = None,
-    ) -> answers.MadeKey:
-        """The secret is shown this once. `expires_at`: a time with its zone, ISO 8601."""
-        body = {"name": name, "scopes": sorted(scopes), "expires_at": expires_at}
-        return answers.MadeKey.model_validate(self._http.post("keys", body))
-
-    def revoke(self, key_id: str) -> None:
-        self._http.delete(f"keys/{key_id}")
-
-
-class Audit:
-    def __init__(self, http: Http) -> None:
-        self._http = http
-
-    def list(
-        self, *, actor_id: str | None = None, limit: int | None = None
-    ) -> Generator[answers.AuditEntry]:
-        """What was done in the organisation, newest first; for its admins."""
-        left, before = limit, None
-        while left is None or left > 0:
-            page = self._http.get(
-                "audit",
-                before=before,
-                actor_id=actor_id,
-                limit=50 if left is None else min(left, 50),
-            )
-            for each in page["entries"]:
-                yield answers.AuditEntry.model_validate(each)
-            left = None if left is None else left - len(page["entries"])
-            before = page["before"]
-            if before is None:
-                return
+    def list(self) -> list[answers.Template]:
+        """The kinds of workspaces that chats may have; the first is the default."""
+        found = self._http.get("workspace-templates")
+        return [answers.Template.model_validate(each) for each in found["data"]]

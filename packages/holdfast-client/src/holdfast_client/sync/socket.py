@@ -85,5 +85,5 @@ def _message(frame: object, pieces: list[bytes]) -> bytes | None:
 def _refusal(error: Exception) -> Exception:
     if isinstance(error, InvalidStatus):
         answer = error.response
-        return error_in(answer.status_code, bytes(answer.body), answer.headers.get("retry-after"))
+        return error_in(answer.status_code, bytes(answer.body), answer.headers)
     return ConnectionLost(str(error)) if isinstance(error, InvalidHandshake) else error

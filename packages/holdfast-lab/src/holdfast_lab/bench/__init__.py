@@ -1,5 +1,5 @@
-"""`holdfast bench`: many watched chats against the simulator, checked word by word, beside the bare
-engines.
+"""`holdfast lab bench`: many watched chats against the simulator, checked word by word, beside the
+bare engines.
 
 `load` says what is asked and what must come back, `checks` judges what came, `wire` is a client as
 cheap as Python allows, `running` drives it. `cell` starts what is measured, `watch` reads what it

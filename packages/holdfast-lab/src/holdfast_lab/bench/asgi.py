@@ -59,7 +59,7 @@ class Bare:
         first = self._seqs[chat_id] + 1
         self._seqs[chat_id] += 2
         said = [(first, "user", text), (first + 1, "assistant", " ".join(words))]
-        user, reply = (_event("message", _message(*each)) for each in said)
+        user, reply = (_event("message.created", _message(*each)) for each in said)
         return [user, _status("running"), *self._told(words), reply, _status("idle")]
 
     def _told(self, words: list[str]) -> list[bytes]:
@@ -67,8 +67,15 @@ class Bare:
         cuts = [words[at : at + each] for at in range(0, len(words), each)]
         texts = [" ".join(cut) + (" " if cut[-1] != words[-1] else "") for cut in cuts]
         return [
-            _event("part", {"attempt": 1, "seq": seq, "deltas": [{"kind": "text", "text": text}]})
-            for seq, text in enumerate(texts, start=1)
+            _event(
+                "preview.delta",
+                {
+                    "attempt": 1,
+                    "index": index,
+                    "deltas": [{"type": "text", "index": 0, "text": text}],
+                },
+            )
+            for index, text in enumerate(texts, start=1)
         ]
 
     async def _tell(self, chat_id: str, send: Send) -> None:
@@ -82,16 +89,18 @@ class Bare:
 
 
 def _message(seq: int, role: str, text: str) -> dict[str, Any]:
-    parts = [{"kind": "text", "text": text}]
-    return {"seq": seq, "role": role, "ending": "complete", "parts": parts}
+    parts = [{"type": "text", "text": text}]
+    return {"seq": seq, "role": role, "finish_reason": "stop", "parts": parts}
 
 
 def _status(status: str) -> bytes:
-    return _event("status", {"status": status})
+    state: dict[str, Any] = dict.fromkeys(("model", "effort", "retry", "error", "action_required"))
+    return _event("chat.state", {"status": status, "attempt": 1, "archived": False, **state})
 
 
 def _event(kind: str, data: dict[str, Any]) -> bytes:
-    return b"event: %b\nid: 1\ndata: %b\n\n" % (kind.encode(), orjson.dumps(data))
+    json = orjson.dumps({"type": kind, "cursor": "1", "version": 1, "final": True, "data": data})
+    return b"event: %b\nid: 1\ndata: %b\n\n" % (kind.encode(), json)
 
 
 async def _answer(send: Send, status: int, data: dict[str, Any]) -> None:

@@ -69,6 +69,7 @@ class BarePostgres:
                 "attempts": [1] * len(batch),
                 "history_stamps": [0] * len(batch),
                 "seqs": [seq for _, seq, _ in batch],
+                "turn_seqs": [1] * len(batch),
                 "payloads": [payload for _, _, payload in batch],
                 "channels": [f"holdfast:{chat.hex}" for chat, _, _ in batch],
                 "notes": [f"p 1 1 {seq}\n{payload.decode()}" for _, seq, payload in batch],

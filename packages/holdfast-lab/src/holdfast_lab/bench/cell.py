@@ -74,7 +74,7 @@ async def a_cell(wanted: Wanted) -> AsyncGenerator[Cell]:
             return await stack.enter_async_context(started(command, settings, log))
 
         simulators = [
-            await start(f"simulator{n}", "simulate", "--port", "0", "--rate", "0")
+            await start(f"simulator{n}", "lab", "simulate", "--port", "0", "--rate", "0")
             for n in range(wanted.simulators)
         ]
         common = _settings(wanted, [each.url for each in simulators])

@@ -53,37 +53,31 @@ class ChatCheck:
     told_whole: int = 0
     """Turns of which nothing was told live: the answer was there before its first part was."""
 
-    def take(self, kind: bytes, data: bytes) -> News:
+    def take(self, kind: bytes, envelope: bytes) -> News:
         """Raises `Wrong`."""
         match kind:
-            case b"part":
-                return self._part(orjson.loads(data))
-            case b"message":
-                return self._message(orjson.loads(data))
-            case b"status":
-                return self._status(orjson.loads(data)["status"])
-            case b"history_reset":
+            case b"preview.delta":
+                return self._delta(orjson.loads(envelope)["data"])
+            case b"message.created":
+                return self._message(orjson.loads(envelope)["data"])
+            case b"chat.state":
+                return self._state(orjson.loads(envelope)["data"])
+            case b"history.reset":
                 if self.ready or self.last_seq:
                     raise Wrong("the history was taken back")
-            case b"preview_reset":
+            case b"preview.reset":
                 self._forget_preview()
-            case b"retry":
-                self.retries += 1
-            case b"error":
-                raise Wrong(f"the turn failed: {orjson.loads(data)['sentence']}")
-            case b"action_required":
-                raise Wrong("the turn waits for an approval or an answer")
             case _:
-                pass  # ping, queue, lagged: if it cost a word, the words will tell
+                pass  # ping, queue.updated: if it cost a word, the words will tell
         return News.NOTHING
 
-    def _part(self, data: dict[str, Any]) -> News:
-        if data["seq"] != self.parts + 1:
-            kind = Wrong if data["seq"] > self.parts else Doubled
-            raise kind(f"live part {data['seq']} came where {self.parts + 1} was due")
+    def _delta(self, data: dict[str, Any]) -> News:
+        if data["index"] != self.parts + 1:
+            kind = Wrong if data["index"] > self.parts else Doubled
+            raise kind(f"live part {data['index']} came where {self.parts + 1} was due")
         self.parts += 1
         for delta in data["deltas"]:
-            if delta["kind"] == "text":
+            if delta["type"] == "text":
                 self.preview += delta["text"]
         return News.PART
 
@@ -107,13 +101,16 @@ class ChatCheck:
         self._forget_preview()
         return News.SAID if self.place == 1 else News.NOTHING
 
-    def _status(self, status: str) -> News:
+    def _state(self, state: dict[str, Any]) -> News:
+        if state["error"] is not None:
+            raise Wrong(f"the turn failed: {state['error']['message']}")
+        if state["action_required"] is not None:
+            raise Wrong("the turn waits for an approval or an answer")
+        self.retries += state["retry"] is not None
         if not self.ready:
             self.ready = True
             return News.READY
-        if status == "failed":
-            return News.NOTHING  # its `error` follows, and says more
-        if status != "idle":
+        if state["status"] != "idle":
             return News.NOTHING
         if self.place != self.load.messages_per_turn:
             raise Wrong(
@@ -144,9 +141,9 @@ def message_text(data: dict[str, Any], role: str) -> str:
     """Raises `Wrong` if the role is another one, or the message was cut off."""
     if data["role"] != role:
         raise Wrong(f"message {data['seq']} is of the {data['role']}, not of the {role}")
-    if data["ending"] != "complete":
-        raise Wrong(f"message {data['seq']} ended {data['ending']}")
-    return "".join(part["text"] for part in data["parts"] if part["kind"] == "text")
+    if data["finish_reason"] != "stop":
+        raise Wrong(f"message {data['seq']} ended {data['finish_reason']}")
+    return "".join(part["text"] for part in data["parts"] if part["type"] == "text")
 
 
 def check_history(load: Load, chat: int, messages: Sequence[dict[str, Any]]) -> None:

@@ -61,7 +61,7 @@ class _Quiet:
         self.reason = ""
 
     def event(self, kind: bytes, data: bytes) -> None:  # noqa: ARG002
-        self.began = self.began or kind == b"status"
+        self.began = self.began or kind == b"chat.state"
 
     def cut(self, reason: str) -> None:
         self.reason = reason
@@ -132,7 +132,7 @@ async def _rested(pid: int, rest_s: float) -> float:
 
 async def _of_one_chat(pid: int, run: LoadRun, readers: int, rest_s: float) -> Held:
     target, before = run.target, memory_bytes([pid])
-    request = get(f"/api/v1/chats/{run.chat_ids[0]}/stream", target.key)
+    request = get(f"/api/v1/chats/{run.chat_ids[0]}/events", target.key)
     quiet = [_Quiet() for _ in range(readers)]
     streams: list[EventStream] = await open_streams([(target.urls[0], request, q) for q in quiet])
     try:

@@ -61,7 +61,7 @@ def document(
     return "".join(
         (
             '<!doctype html><html lang="en"><head><meta charset="utf-8">',
-            "<title>holdfast bench</title>",
+            "<title>holdfast lab bench</title>",
             f"<style>{STYLE}</style></head><body>",
             f"<h1>{escape(title)}</h1>",
             f"<p>{escape(told)}.</p>",

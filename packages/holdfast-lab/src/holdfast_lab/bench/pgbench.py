@@ -61,7 +61,8 @@ COMMON: Final = {name: literal(value) for name, value in facts_parameters(TALKIN
     "m_visibility": "'both'", "m_model": "null::text", "m_effort": "null::text",
     "m_parts": "'[{\"kind\":\"text\",\"text\":\"hello, this is what is said\"}]'",
     "m_author": "null::uuid", "m_usage": "null::json", "m_cost": "null::bigint",
-    "m_takeover": "null::json",
+    "m_takeover": "null::json", "answer_turn_seq": "null::integer", "m_turn_seq": "null::integer",
+    "m_attempt": "null::integer", "m_key": "null::text",
     "tools": "null::json", "touches": "true", "lists": "true", "bytes_added": "54::bigint",
 }  # fmt: skip
 
@@ -127,7 +128,7 @@ def acquire() -> str:
 def turn_script() -> str:
     """Send with a key (load, commit), acquire, read the history, commit the reply and finish: five
     statements."""
-    load = fill(LOAD, {"chat_id": CHAT, "target": "null::integer", "client_key": KEY})
+    load = fill(LOAD, {"chat_id": CHAT, "client_key": KEY})
     return "\n".join(
         [
             f"\\set n (:n + 1) % {CHATS_PER_CLIENT}",

@@ -238,7 +238,7 @@ class LoadRun:
             [
                 (
                     self.target.urls[number % len(self.target.urls)],
-                    get(f"/api/v1/chats/{chat.chat_id}/stream", self.target.key),
+                    get(f"/api/v1/chats/{chat.chat_id}/events", self.target.key),
                     chat,
                 )
                 for number, chat in enumerate(self._chats)
@@ -341,16 +341,16 @@ class LoadRun:
         kept: dict[WatchedChat, deque[dict[str, Any]]] = {
             chat: deque() for chat in self._speakers if chat.chat_id not in self.outcome.wrong
         }
-        before: dict[WatchedChat, int | None] = dict.fromkeys(kept)
-        while before:
-            asked = [get(_page(chat, seq), self.target.key) for chat, seq in before.items()]
-            answers = zip(list(before), await self._ask_all(asked), strict=True)
+        cursors: dict[WatchedChat, str | None] = dict.fromkeys(kept)
+        while cursors:
+            asked = [get(_page(chat, at), self.target.key) for chat, at in cursors.items()]
+            answers = zip(list(cursors), await self._ask_all(asked), strict=True)
             for chat, answer in answers:
                 page: dict[str, Any] = orjson.loads(answer.body) if answer.status == 200 else {}
-                kept[chat].extendleft(reversed(page.get("messages", [])))
-                before[chat] = page.get("before")
-                if before[chat] is None:
-                    del before[chat]
+                kept[chat].extendleft(reversed(page.get("data", [])))
+                cursors[chat] = page.get("next_cursor")
+                if cursors[chat] is None:
+                    del cursors[chat]
         for chat, messages in kept.items():
             try:
                 check_history(self.load, chat.check.chat, messages)
@@ -386,9 +386,9 @@ class LoadRun:
         return [answers[number] for number in range(len(requests))]
 
 
-def _page(chat: WatchedChat, before: int | None) -> str:
-    cursor = "" if before is None else f"&before={before}"
-    return f"/api/v1/chats/{chat.chat_id}/messages?limit={PAGE}{cursor}"
+def _page(chat: WatchedChat, cursor: str | None) -> str:
+    rest = "" if cursor is None else f"&cursor={cursor}"
+    return f"/api/v1/chats/{chat.chat_id}/messages?limit={PAGE}{rest}"
 
 
 def _said(answer: Answer) -> str:

@@ -88,7 +88,7 @@ class VisitRun(LoadRun):
             self.failed(chat, f"it could not be begun: {answer.status}")
             return
         chat.chat_id = orjson.loads(answer.body)["chat_id"]
-        request = get(f"/api/v1/chats/{chat.chat_id}/stream", self.target.key)
+        request = get(f"/api/v1/chats/{chat.chat_id}/events", self.target.key)
         opened = await open_streams([(self.target.urls[0], request, chat)])
         chat.stream = opened[0] if opened else None
         if chat.chat_id in self.outcome.wrong:

@@ -26,7 +26,7 @@ from holdfast_lab.chaos.harness.cluster import theatre
 SCENES_MAX: Final = 20
 TAKEOVER_MAX_S: Final = {"kill": 12.0, "term": 1.0}
 ESCAPES: Final = 60
-WAYS_IN: Final = 450
+WAYS_IN: Final = 448
 
 
 def sizes(quick: int, full: int, soak: int) -> Mapping[Profile, int]:
@@ -333,7 +333,7 @@ ATTACKS: Final = (
     Attack(
         "migrations",
         "A migration stops no statement for longer than two seconds.",
-        "`holdfast migrate` beside a transaction that has read every chat and stays open",
+        "`holdfast db migrate` beside a transaction that has read every chat and stays open",
         "migrations beside a dump",
         sizes(1, 20, 200),
         dump.migrate_beside,

@@ -41,6 +41,7 @@ def _bodies_in_facts() -> None:
     leases.ACQUIRE = with_bodies(leases.ACQUIRE)
     store.LOAD = with_bodies(store.LOAD)
     store.LOAD_MANY = with_bodies(store.LOAD_MANY)
+    store.LOAD_TARGET = with_bodies(store.LOAD_TARGET)
 
 
 def _no_fence() -> None:

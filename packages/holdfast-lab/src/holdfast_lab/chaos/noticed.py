@@ -28,7 +28,7 @@ from holdfast_lab.chaos.faults.network import weather
 from holdfast_lab.chaos.faults.network.in_netns import play_abroad
 from holdfast_lab.chaos.faults.network.storms import ONE_OF_EACH, storm_on
 from holdfast_lab.chaos.faults.permissions.matrix import cross
-from holdfast_lab.chaos.faults.permissions.unguarded import UNGUARDED, unguarded
+from holdfast_lab.chaos.faults.permissions.unguarded import NOTICED_BY, UNGUARDED, unguarded
 from holdfast_lab.chaos.faults.sandbox.breached import MUTANTS as BREACHES
 from holdfast_lab.chaos.faults.sandbox.breached import attacked_through
 from holdfast_lab.chaos.faults.sandbox.wall import open_wall
@@ -212,10 +212,12 @@ async def _no_end_to_streams() -> bool:
 
 
 def _border(name: str) -> Callable[[], Awaitable[bool]]:
+    actor = NOTICED_BY.get(name, "colleague")
+
     async def notice() -> bool:
         with unguarded(name):
-            found = await cross(Order(1, 1, _quietly), only="colleague")
-        return any("colleague on" in sentence for sentence in found.violations)
+            found = await cross(Order(1, 1, _quietly), only=actor)
+        return any(f"{actor} on" in sentence for sentence in found.violations)
 
     return notice
 

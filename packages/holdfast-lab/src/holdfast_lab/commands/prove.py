@@ -1,4 +1,4 @@
-"""`holdfast prove`: attack our own promises on this machine, and say what became of them."""
+"""`holdfast lab prove`: attack our own promises on this machine, and say what became of them."""
 
 import asyncio
 from collections.abc import Callable, Coroutine

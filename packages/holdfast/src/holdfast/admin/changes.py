@@ -1,6 +1,7 @@
 """Read and change the settings of an organisation."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from typing import Final
 
 from holdfast.admin.current import OrgSettings, SettingsCache
 from holdfast.admin.registry import SettingScope, SettingValues
@@ -8,14 +9,43 @@ from holdfast.admin.settings import ALLOWED_MODELS, DEFAULT_MODEL
 from holdfast.domain.audit import AuditAction
 from holdfast.domain.denials import FieldRefused
 from holdfast.domain.errors import ChangedMeanwhile
+from holdfast.domain.parts import JsonObject
 from holdfast.domain.policy import Action, Principal, TargetKind, rule_for
 from holdfast.identity.recording import entry_by
 from holdfast.ports.clock import Clock
+
+PATCH_TRIES_MAX: Final = 5
 
 
 async def find(cache: SettingsCache, who: Principal) -> OrgSettings:
     """As they are stored now."""
     return cache.decode(await cache.store.find(rule_for(who, Action.READ, TargetKind.SETTINGS)))
+
+
+async def patch(
+    cache: SettingsCache,
+    clock: Clock,
+    who: Principal,
+    merge: Callable[[JsonObject], SettingValues],
+    *,
+    models: Sequence[str] = (),
+    expected: Collection[int] | None = None,
+) -> OrgSettings:
+    """Change some of them. `merge`: from the present settings, as stored, to the new ones.
+
+    A request that changes them at the same time is not overwritten: the merge is made anew.
+    """
+    for tries_left in reversed(range(PATCH_TRIES_MAX)):
+        now = await find(cache, who)
+        if expected is not None and now.version not in expected:
+            raise ChangedMeanwhile
+        values = merge(cache.registry.encode(SettingScope.ORGANISATION, now.values))
+        try:
+            return await change(cache, clock, who, values, models=models, expected={now.version})
+        except ChangedMeanwhile:
+            if expected is not None or not tries_left:
+                raise
+    raise AssertionError("the last try returns or raises")
 
 
 async def change(

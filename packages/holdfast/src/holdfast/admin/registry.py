@@ -1,8 +1,9 @@
 """The registry of settings: one declaration gives everything that other code needs to know of it.
 
     Setting ──▶ decode, encode     the stored row
-            ──▶ request_fields     what `PUT /settings` accepts
-            ──▶ response_fields    what `GET /settings` returns
+            ──▶ request_fields     what the settings may be
+            ──▶ patch_fields       what `PATCH /organization/settings` accepts
+            ──▶ response_fields    what `GET /organization/settings` returns
             ──▶ audit_detail       what the audit log says of a change
             ──▶ help, bounds       the reference
 
@@ -171,13 +172,24 @@ class Registry:
             for setting in self.in_scope(scope)
         }
 
+    def patch_fields(self, scope: SettingScope) -> dict[str, Any]:
+        """For `pydantic.create_model`: what is left out stays, null unsets."""
+        return {
+            setting.name: (
+                setting.accepts | None,
+                Field(default=None, description=setting.help),
+            )
+            for setting in self.in_scope(scope)
+        }
+
     def response_fields(self, scope: SettingScope) -> dict[str, Any]:
         fields: dict[str, Any] = {}
         for setting in self.in_scope(scope):
             if setting.is_secret:
-                fields[f"{setting.name}_is_set"] = (bool, ...)
+                about = f"Whether it is set. {setting.help}"
+                fields[f"{setting.name}_is_set"] = (bool, Field(description=about))
             else:
-                fields[setting.name] = (setting.plain_type, ...)
+                fields[setting.name] = (setting.plain_type, Field(description=setting.help))
         return fields
 
 

@@ -11,7 +11,7 @@ from holdfast.admin.registry import Registry, Setting, SettingScope
 from holdfast.domain.approvals import (
     ALLOW_ALL,
     Policy,
-    Verdict,
+    RuleAction,
     policy_from_json,
     policy_to_json,
 )
@@ -46,8 +46,8 @@ INSTRUCTIONS: Final = Setting[str](
     # Instructions may be long, and the audit log is never shortened.
     audited=lambda instructions: {"instructions_chars": len(instructions)},
 )
-STEPS_MAX: Final = Setting[int | None](
-    name="steps_max",
+MAX_STEPS_PER_TURN: Final = Setting[int | None](
+    name="max_steps_per_turn",
     scope=SettingScope.ORGANISATION,
     accepts=StepCount | None,
     default=None,
@@ -60,9 +60,9 @@ APPROVALS: Final = Setting[Policy](
     accepts=Policy,
     default=ALLOW_ALL,
     # Rules of a version that knows more than this one: no call runs without approval.
-    if_unreadable=Policy(default=Verdict.ASK),
+    if_unreadable=Policy(default=RuleAction.ASK),
     help="Rules on top of the server's own `HOLDFAST_APPROVALS`: which tool calls run,"
-    " wait for approval, or never run. Of two verdicts the stricter one counts.",
+    " wait for approval, or never run. Of two actions the stricter one counts.",
     encoder=policy_to_json,
     decoder=policy_from_json,
     audited=lambda policy: {
@@ -70,8 +70,8 @@ APPROVALS: Final = Setting[Policy](
         "approval_default": policy.default.value,
     },
 )
-OIDC_SIGN_UP: Final = Setting[bool](
-    name="oidc_sign_up",
+OIDC_SIGN_UP_ENABLED: Final = Setting[bool](
+    name="oidc_sign_up_enabled",
     scope=SettingScope.ORGANISATION,
     accepts=Annotated[bool, Field(strict=True)],
     default=True,
@@ -80,7 +80,14 @@ OIDC_SIGN_UP: Final = Setting[bool](
 )
 
 SETTINGS: Final = Registry(
-    (DEFAULT_MODEL, ALLOWED_MODELS, INSTRUCTIONS, STEPS_MAX, APPROVALS, OIDC_SIGN_UP)
+    (
+        DEFAULT_MODEL,
+        ALLOWED_MODELS,
+        INSTRUCTIONS,
+        MAX_STEPS_PER_TURN,
+        APPROVALS,
+        OIDC_SIGN_UP_ENABLED,
+    )
 )
 
 

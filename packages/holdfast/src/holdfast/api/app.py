@@ -1,23 +1,23 @@
 """The app: routes, problems and bounds put together, and the OpenAPI document of all of it."""
 
 from dataclasses import dataclass
+from importlib import metadata
 from inspect import signature
 from typing import Any, Final
 
 from fastapi import FastAPI
-from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute, APIWebSocketRoute
-from pydantic import TypeAdapter
+from starlette.routing import compile_path
 
 from holdfast.api import problems
 from holdfast.api.dependencies import Edge
-from holdfast.api.events import StreamEvent, WatchEvent
+from holdfast.api.document import openapi_of, operation_id
 from holdfast.api.guard import Guard
-from holdfast.api.responses import Problem
 from holdfast.api.routes import (
     answers,
     chats,
     credentials,
+    events,
     messages,
     oidc,
     people,
@@ -25,8 +25,6 @@ from holdfast.api.routes import (
     server,
     settings,
     steering,
-    stream,
-    watch,
     workspaces,
 )
 from holdfast.api.ui_files import STATIC, UiFiles, files_in
@@ -34,21 +32,30 @@ from holdfast.api.ui_files import STATIC, UiFiles, files_in
 PREFIX: Final = "/api/v1"
 ANONYMOUS: Final = frozenset(
     {("GET", "/healthz"), ("GET", "/readyz"), ("GET", f"{PREFIX}/version")}
-    | {("POST", f"{PREFIX}/sign-ins"), ("GET", f"{PREFIX}/oidc")}
+    | {("POST", f"{PREFIX}/sessions"), ("GET", f"{PREFIX}/oidc")}
     | {("GET", f"{PREFIX}/oidc/{{provider}}/{step}") for step in ("start", "callback")}
 )
 """Routes that ask for no credential; all others do, and a test goes through them."""
 
-_REFS: Final = "#/components/schemas/{model}"
-_SECURITY: Final = {
-    "key": {"type": "http", "scheme": "bearer", "description": "An API key, `hf_…`."},
-    "cookie": {"type": "apiKey", "in": "cookie", "name": "__Host-holdfast"},
-}
 _RESOURCES: Final = (
-    *(chats, messages, queue, steering, answers, stream, watch, workspaces),
+    *(chats, messages, queue, steering, answers, events, workspaces),
     *(people, credentials, oidc, settings, server),
 )
-_ROUTERS: Final = (*((PREFIX, each.router) for each in _RESOURCES), ("", server.health))
+_ROUTERS: Final = (
+    *((PREFIX, each.router) for each in _RESOURCES),
+    (PREFIX, oidc.returns),
+    (PREFIX, people.organization),
+    ("", server.health),
+)
+
+
+_PATTERNS: Final = tuple(
+    (compile_path(prefix + route.path)[0], method)
+    for prefix, router in _ROUTERS
+    for route in router.routes
+    if isinstance(route, APIRoute)
+    for method in sorted(route.methods or ())
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +80,12 @@ def all_routes() -> list[Listed]:
         if isinstance(route, APIRoute | APIWebSocketRoute)
         for method in _methods(route)
     ]
+
+
+def allowed_methods(path: str) -> str:
+    """The methods of a path, as the header `Allow` names them."""
+    found = {method for pattern, method in _PATTERNS if pattern.match(path)}
+    return ", ".join(sorted(found))
 
 
 def _methods(route: APIRoute | APIWebSocketRoute) -> list[str]:
@@ -102,6 +115,7 @@ def _routed(version: str) -> FastAPI:
         docs_url=None,  # its page would load scripts from another server
         redoc_url=None,
         redirect_slashes=False,
+        generate_unique_id_function=operation_id,
         # Ours are in `telemetry/`. Asking whether to make these takes 2 % of each request.
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )
@@ -116,13 +130,14 @@ def create_app(edge: Edge) -> FastAPI:
     app.router.default = UiFiles(
         app.router.default, files_in(STATIC), image_hosts=edge.options.image_hosts
     )
-    problems.install(app)
+    problems.install(app, allowed_methods)
     options = edge.options
     app.add_middleware(
         Guard,
         body_bytes_max=options.body_bytes_max,
         body_s_max=options.body_s_max,
         requests_max=options.requests_max,
+        version=edge.version,
     )
     app.openapi = lambda: _document(app)
     return app
@@ -130,36 +145,10 @@ def create_app(edge: Edge) -> FastAPI:
 
 def _document(app: FastAPI) -> dict[str, Any]:
     if app.openapi_schema is None:
-        app.openapi_schema = openapi_of(app)
+        app.openapi_schema = openapi_of(app, ANONYMOUS)
     return app.openapi_schema
 
 
 def contract() -> dict[str, Any]:
     """The OpenAPI document without a server, for those who generate clients from it."""
-    return openapi_of(_routed("1"))
-
-
-def openapi_of(app: FastAPI) -> dict[str, Any]:
-    document = get_openapi(
-        title=app.title,
-        version=app.version,
-        summary=app.summary,
-        openapi_version="3.1.0",
-        routes=app.routes,
-    )
-    components = document.setdefault("components", {})
-    schemas = components.setdefault("schemas", {})
-    schemas |= Problem.model_json_schema(ref_template=_REFS).pop("$defs", {})
-    schemas["Problem"] = Problem.model_json_schema(ref_template=_REFS)
-    unions: dict[str, Any] = {"StreamEvent": StreamEvent, "WatchEvent": WatchEvent}
-    for name, union in unions.items():
-        events = TypeAdapter[Any](union).json_schema(ref_template=_REFS)
-        schemas |= events.pop("$defs")
-        schemas[name] = events
-    components["securitySchemes"] = _SECURITY
-    document["security"] = [{name: []} for name in _SECURITY]
-    for path, methods in document["paths"].items():
-        for method, operation in methods.items():
-            if (method.upper(), path) in ANONYMOUS:
-                operation["security"] = []
-    return document
+    return openapi_of(_routed(metadata.version("holdfast")), ANONYMOUS)

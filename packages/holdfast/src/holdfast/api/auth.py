@@ -4,7 +4,6 @@ A key comes in `Authorization: Bearer`, a browser's sign-in in its cookie. Who s
 by the key alone. A cookie speaks only for our own pages. Nothing is ever taken from a URL.
 """
 
-import hashlib
 from dataclasses import dataclass
 from ipaddress import IPv6Address, IPv6Network
 from typing import Annotated, Final, Literal, TypeAlias, TypeVar
@@ -15,6 +14,8 @@ from starlette.requests import HTTPConnection
 from holdfast.admin.registry import Setting
 from holdfast.api.dependencies import Edge
 from holdfast.api.errors import NotAuthenticated, OriginRefused
+from holdfast.api.idempotency import digest_of
+from holdfast.api.strict import check_query, known_parameters
 from holdfast.chats import listing
 from holdfast.chats.changes import Actor
 from holdfast.domain.ids import CLIENT_KEY_CHARS_MAX, ClientKey
@@ -40,6 +41,11 @@ class Caller:
     def driver(self) -> Actor:
         """As whom to command the ledger; `NotAllowed` if the credential is not good for that."""
         return listing.driver(self.who)
+
+    @property
+    def approver(self) -> Actor:
+        """As whom to decide about tool calls; `NotAllowed` without the scope `approve`."""
+        return listing.approver(self.who)
 
     def current(self, setting: Setting[T]) -> T:
         """The setting of the caller's organisation, from memory."""
@@ -139,6 +145,7 @@ async def _stream_caller(connection: HTTPConnection) -> Caller:
 
 
 async def _websocket_caller(connection: HTTPConnection) -> Caller:
+    check_query(connection, known_parameters(connection.scope["route"].dependant))
     return await authenticate(connection, "websocket")
 
 
@@ -160,15 +167,15 @@ async def _keyed(
             min_length=1,
             max_length=CLIENT_KEY_CHARS_MAX,
             pattern=_PRINTABLE,
-            description="The same key and the same body: done once, and answered the same. The"
-            " same key and another body: `key_reused`.",
+            description="The same key and equal JSON: done once, and answered the same, with the"
+            " header `Idempotent-Replayed: true`. The same key and other JSON:"
+            " `idempotency_key_reused`.",
         ),
     ] = None,
 ) -> IdempotencyKey | None:
     if idempotency_key is None:
         return None
-    asked = f"{request.method} {request.scope['path']}\n".encode()
-    digest = hashlib.sha256(asked + await request.body()).digest()
+    digest = digest_of(request.method, request.scope["path"], await request.body())
     return IdempotencyKey(ClientKey(idempotency_key), digest)
 
 

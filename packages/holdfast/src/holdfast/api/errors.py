@@ -10,8 +10,11 @@ HoldfastError
 │   ├── TooManyRequests
 │   ├── TooManyConnections
 │   ├── HeadersTooLarge
+│   ├── UnsupportedMediaType
 │   ├── AddressTooLong
 │   ├── InvalidRequest          the framework's errors, translated: see `problems.translated`
+│   ├── IdNotFound              the path has no id, or one of another type
+│   │   └── ChatIdNotFound
 │   ├── NoSuchRoute
 │   ├── MethodNotAllowed
 │   ├── RequestNotAnswered
@@ -41,7 +44,7 @@ class EdgeError(HoldfastError):
 class NotAuthenticated(EdgeError):
     """No credential, or none that holds: unknown, expired, revoked, of a disabled account."""
 
-    code = "not_authenticated"
+    code = "unauthenticated"
     is_public = False
 
     @override
@@ -52,7 +55,7 @@ class NotAuthenticated(EdgeError):
 class OriginRefused(EdgeError):
     """A cookie from a page that is not ours."""
 
-    code = "origin_refused"
+    code = "origin_not_allowed"
     is_public = False
 
 
@@ -67,7 +70,7 @@ class PreconditionFailed(EdgeError):
     code = "precondition_failed"
 
     def __init__(self, tag: str) -> None:
-        super().__init__("what was seen is no longer what is there")
+        super().__init__("The resource has changed. Read it again.")
         self.tag = tag
         self.extra = {"etag": tag}
 
@@ -87,10 +90,10 @@ class Overloaded(EdgeError):
 class TooManyRequests(EdgeError):
     """Of one user, or of one address without a credential."""
 
-    code = "too_many_requests"
+    code = "rate_limited"
 
     def __init__(self, retry_after_s: float) -> None:
-        super().__init__("too many requests")
+        super().__init__("Too many requests. Wait before the next one.")
         self.retry_after_s = retry_after_s
 
 
@@ -112,19 +115,37 @@ class AddressTooLong(EdgeError):
     is_public = False
 
 
+class UnsupportedMediaType(EdgeError):
+    code = "unsupported_media_type"
+
+    def __init__(self) -> None:
+        super().__init__("Send JSON, with the header `Content-Type: application/json`.")
+
+
 class InvalidRequest(EdgeError):
-    """`wrong`: where and what, for each error."""
+    """`wrong`: the errors by field, at least one."""
 
     code = "invalid_request"
-    is_public = False
 
     def __init__(self, wrong: Sequence[Mapping[str, str]]) -> None:
-        super().__init__(f"{len(wrong)} errors")
+        first = wrong[0]
+        place = first["in"] if first["in"] == "body" else f"{first['in']} parameter"
+        super().__init__(f"{place} {first['pointer']}".strip() + f": {first['detail']}")
         self.extra = {"errors": wrong}
 
 
+class IdNotFound(EdgeError):
+    """What the path has instead of an id cannot name anything: as good as unknown."""
+
+    code = "not_found"
+
+
+class ChatIdNotFound(IdNotFound):
+    code = "chat_not_found"
+
+
 class NoSuchRoute(EdgeError):
-    code = "no_such_route"
+    code = "route_not_found"
 
 
 class MethodNotAllowed(EdgeError):
@@ -148,14 +169,10 @@ class RequestNotAnswered(EdgeError):
 
 
 class InternalError(EdgeError):
-    """Our own mistake. `error_id` is in the log, with what happened."""
+    """Our own mistake. What happened is in the log, with the id of the request."""
 
     code = "internal"
     is_public = False
-
-    def __init__(self, error_id: str) -> None:
-        super().__init__(f"internal error {error_id}")
-        self.extra = {"id": error_id}
 
 
 class BadRequest(EdgeError, HTTPException):
@@ -179,7 +196,7 @@ class BodyTooLarge(BadRequest):
 
 
 class BodyTooSlow(BadRequest):
-    code = "body_too_slow"
+    code = "request_timeout"
 
 
 class NotReady(Unavailable):

@@ -1,16 +1,16 @@
-"""The events of a stream, as OpenAPI has them: one class per kind, told apart by `event`.
+"""The events of a stream, as OpenAPI has them: one class per type, told apart by `type`.
 
 What they mean stands in `docs/reference/events.md`. A test holds these against what is sent.
 """
 
 from typing import Annotated, Literal, TypeAlias
-from uuid import UUID
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
+from holdfast.api.ids import ChatIdText
 from holdfast.api.responses import (
     ActionRequired,
-    ChatEntry,
+    ChatSummary,
     Error,
     Message,
     QueuedMessage,
@@ -18,176 +18,268 @@ from holdfast.api.responses import (
     Shape,
 )
 from holdfast.domain.chat import Status
+from holdfast.domain.events import PreviewEnd, ResetReason
+from holdfast.stream.events import CloseReason
 
 
-class HistoryReset(Shape):
-    model_config = ConfigDict(extra="forbid", serialize_by_alias=True)
-
-    from_: int = Field(alias="from")
-    older: int | None
-
-
-class PreviewReset(Shape):
-    attempt: int
-
-
-class StatusNow(Shape):
-    status: Status
-    archived: bool
-    attempt: int
-    model: str | None
-    effort: str | None
+class HistoryResetData(Shape):
+    from_seq: int = Field(description="Drop the messages with this `seq` and all after it.")
+    older_before_seq: int | None = Field(
+        description="Messages before this `seq` exist and were not sent: page for them. null: "
+        "keep what was known, if it is less than `from_seq`."
+    )
+    reason: ResetReason = Field(
+        description="`snapshot`: the stream begins. `edit`, `restore`: the history changed."
+    )
 
 
-class QueueNow(Shape):
-    messages: list[QueuedMessage]
+class PreviewResetData(Shape):
+    attempt: int = Field(description="The attempt that is under way now; 0: none.")
+    reason: PreviewEnd = Field(
+        description="`retry`: another attempt follows. `ended`: the turn is over. `unknown`: "
+        "discard it in any case."
+    )
 
 
-class Delta(Shape):
-    """`text`, `reasoning`, `arguments`: append to what is at `index`; `tool_call`: a call begins
-    there; `tool_output`: append to what the running call shows."""
+class ChatStateData(Shape):
+    """Where the chat stands; replaces the one before. Null: there is none."""
 
-    kind: Literal["text", "reasoning", "tool_call", "arguments", "tool_output"]
-    index: int | None = None
-    text: str | None = None
-    call_id: str | None = None
-    tool: str | None = None
+    status: Status = Field(description="What the chat does now.")
+    turn_seq: int | None = Field(
+        description="The `seq` of the last user message, which names the turn; null: there is none."
+    )
+    attempt: int = Field(description="The attempt at the present step; 0: no step is under way.")
+    model: str | None = Field(
+        description="The model of the present or last turn; null: the default."
+    )
+    effort: str | None = Field(
+        description="How much the model may think; null: the model's default."
+    )
+    archived: bool = Field(
+        description="Whether the chat accepts no commands until it is unarchived."
+    )
+    retry: Retry | None = Field(
+        description="The wait before the next attempt; null: the server is not waiting."
+    )
+    error: Error | None = Field(
+        description="Why the last turn failed; null unless `status` is `failed`."
+    )
+    action_required: ActionRequired | None = Field(
+        description="What the turn waits for; null unless `status` is `awaiting`."
+    )
 
 
-class LivePart(Shape):
-    attempt: int
-    seq: int
-    deltas: list[Delta]
+class QueueData(Shape):
+    messages: list[QueuedMessage] = Field(
+        description="The whole queue, the next message first; it replaces the one before."
+    )
 
 
-class Nothing(Shape):
+class TextPreview(Shape):
+    """Append `text` to the text part at `index`."""
+
+    type: Literal["text"]
+    index: int = Field(description="The place of the part in the message to come, from 0.")
+    text: str = Field(description="The next characters of the part.")
+
+
+class ReasoningPreview(Shape):
+    """Append `text` to the reasoning part at `index`."""
+
+    type: Literal["reasoning"]
+    index: int = Field(description="The place of the part in the message to come, from 0.")
+    text: str = Field(description="The next characters of the part.")
+
+
+class ToolCallPreview(Shape):
+    """A tool call begins at `index`; its arguments follow."""
+
+    type: Literal["tool_call"]
+    index: int = Field(description="The place of the call in the message to come, from 0.")
+    call_id: str = Field(description="As in the part `tool_call` of the message to come.")
+    tool_name: str = Field(description="The tool that the model calls.")
+    executed_by: Literal["provider"] | None = Field(
+        description="null: the server or the client; the message will tell."
+    )
+
+
+class ArgumentsPreview(Shape):
+    """Append `text` to the arguments of the call at `index`: JSON when complete."""
+
+    type: Literal["arguments"]
+    index: int = Field(description="The place of the call in the message to come, from 0.")
+    text: str = Field(description="The next characters of the JSON text.")
+
+
+class ToolOutputPreview(Shape):
+    """Append `text` to the output of the running call."""
+
+    type: Literal["tool_output"]
+    call_id: str = Field(description="The call whose tool runs now.")
+    text: str = Field(description="The next characters that the tool wrote.")
+
+
+PreviewPiece: TypeAlias = Annotated[
+    TextPreview | ReasoningPreview | ToolCallPreview | ArgumentsPreview | ToolOutputPreview,
+    Field(discriminator="type"),
+]
+
+
+class PreviewDeltaData(Shape):
+    turn_seq: int | None = Field(description="The user message that began the turn.")
+    attempt: int = Field(
+        description="The attempt that writes this; a higher one begins the preview anew."
+    )
+    index: int = Field(description="The number of this event in the attempt, from 1.")
+    deltas: list[PreviewPiece] = Field(description="Pieces to apply in order.")
+
+
+class EmptyData(Shape):
     pass
 
 
-class HistoryResetEvent(Shape):
-    event: Literal["history_reset"]
-    id: str
-    data: HistoryReset
+class ClosedData(Shape):
+    reason: CloseReason = Field(
+        description="`restart`: reconnect. `revoked`: the reader may no longer read. `deleted`: "
+        "the chat is gone. `too_many_streams`: a newer stream of the same user replaced this one."
+    )
+    retry_after_seconds: int | None = Field(
+        description="Do not reconnect sooner; null: no such limit."
+    )
 
 
-class MessageEvent(Shape):
-    event: Literal["message"]
-    id: str
-    data: Message
+class _CommitEvent(Shape):
+    """An event of a commit, or of a snapshot."""
+
+    cursor: str | None = Field(
+        description="Give it as `after` to go on behind this event; null: keep the last cursor."
+    )
+    version: int = Field(description="The commit that the event tells of.")
+    final: bool = Field(
+        description="Whether it is the last event of that commit or snapshot: the view is "
+        "consistent."
+    )
 
 
-class PreviewResetEvent(Shape):
-    event: Literal["preview_reset"]
-    id: str
-    data: PreviewReset
+class HistoryResetEvent(_CommitEvent):
+    type: Literal["history.reset"]
+    data: HistoryResetData = Field(description="Which messages the reader drops.")
 
 
-class StatusEvent(Shape):
-    event: Literal["status"]
-    id: str
-    data: StatusNow
+class MessageCreatedEvent(_CommitEvent):
+    type: Literal["message.created"]
+    data: Message = Field(description="A message at the end of the history.")
 
 
-class RetryEvent(Shape):
-    event: Literal["retry"]
-    id: str
-    data: Retry
+class PreviewResetEvent(_CommitEvent):
+    type: Literal["preview.reset"]
+    data: PreviewResetData = Field(description="Why the live output so far is discarded.")
 
 
-class ErrorEvent(Shape):
-    event: Literal["error"]
-    id: str
-    data: Error
+class ChatStateEvent(_CommitEvent):
+    type: Literal["chat.state"]
+    data: ChatStateData = Field(description="The whole state; it replaces the one before.")
 
 
-class ActionRequiredEvent(Shape):
-    event: Literal["action_required"]
-    id: str
-    data: ActionRequired
+class QueueUpdatedEvent(_CommitEvent):
+    type: Literal["queue.updated"]
+    data: QueueData = Field(description="The whole queue; it replaces the one before.")
 
 
-class QueueEvent(Shape):
-    event: Literal["queue"]
-    id: str
-    data: QueueNow
+class PreviewDeltaEvent(Shape):
+    """Live output."""
 
-
-class PartEvent(Shape):
-    event: Literal["part"]
-    id: str
-    data: LivePart
-
-
-class LaggedEvent(Shape):
-    event: Literal["lagged"]
-    data: Nothing
+    type: Literal["preview.delta"]
+    cursor: str = Field(description="Give it as `after` to go on behind this event.")
+    version: int = Field(description="The last commit before this output.")
+    final: Literal[True] = Field(description="Always true: the view is consistent.")
+    data: PreviewDeltaData = Field(description="Live output of the model or of a tool.")
 
 
 class PingEvent(Shape):
-    event: Literal["ping"]
-    data: Nothing
+    """The connection is alive."""
+
+    type: Literal["ping"]
+    cursor: None = Field(description="Always null: keep the last cursor.")
+    version: int | None = Field(
+        description="Every commit up to this one was sent; null: not known, or a stream of a list."
+    )
+    final: Literal[True] = Field(description="Always true: the view is consistent.")
+    data: EmptyData = Field(description="Always empty.")
 
 
-class Ending(Shape):
-    """The reader may come again after so many seconds, not sooner."""
+class ClosedEvent(Shape):
+    """The last event of a stream."""
 
-    reason: Literal["too_many_streams"]
-    retry_after_s: int
-
-
-class EndedEvent(Shape):
-    event: Literal["ended"]
-    data: Ending
+    type: Literal["closed"]
+    cursor: None = Field(description="Always null: keep the last cursor.")
+    version: None = Field(description="Always null: no commit is told.")
+    final: Literal[True] = Field(description="Always true: no event follows.")
+    data: ClosedData = Field(description="Why the stream ends.")
 
 
 StreamEvent: TypeAlias = Annotated[
     HistoryResetEvent
-    | MessageEvent
+    | MessageCreatedEvent
     | PreviewResetEvent
-    | StatusEvent
-    | RetryEvent
-    | ErrorEvent
-    | ActionRequiredEvent
-    | QueueEvent
-    | PartEvent
-    | LaggedEvent
-    | EndedEvent
-    | PingEvent,
-    Field(discriminator="event"),
+    | ChatStateEvent
+    | QueueUpdatedEvent
+    | PreviewDeltaEvent
+    | PingEvent
+    | ClosedEvent,
+    Field(discriminator="type"),
 ]
 
 
-class ChatList(Shape):
-    """`after`: give it to `GET /chats?order=pinned_first` for older ones; null: there are none."""
-
-    chats: list[ChatEntry]
-    after: str | None
-
-
-class ChatGone(Shape):
-    chat_id: UUID
-    reason: Literal["archived", "unshared"]
+class ChatsSnapshotData(Shape):
+    chats: list[ChatSummary] = Field(description="All pinned chats, then the last updated ones.")
+    after: str | None = Field(
+        description="The `cursor` of `GET /chats?pinned=first` for older chats; null: there are "
+        "none."
+    )
 
 
-class ChatsEvent(Shape):
-    event: Literal["chats"]
-    id: str
-    data: ChatList
+class ChatRemovedData(Shape):
+    chat_id: ChatIdText
+    reason: Literal["archived", "unshared", "deleted"] = Field(
+        description="Why the chat leaves the reader's list."
+    )
 
 
-class ChatEvent(Shape):
-    event: Literal["chat"]
-    id: str | None = None
-    data: ChatEntry
+class ChatsSnapshotEvent(Shape):
+    type: Literal["chats.snapshot"]
+    cursor: str = Field(description="Give it as `after` to go on behind this event.")
+    version: None = Field(description="Always null: the event is about many chats.")
+    final: Literal[True] = Field(description="Always true: the list is consistent.")
+    data: ChatsSnapshotData = Field(
+        description="The beginning of the list; it replaces what the reader had."
+    )
 
 
-class ChatGoneEvent(Shape):
-    event: Literal["chat_gone"]
-    id: str | None = None
-    data: ChatGone
+class _ListEvent(Shape):
+    """An event about one chat of the list."""
+
+    cursor: str | None = Field(
+        description="Give it as `after` to go on behind this event; null: keep the last cursor."
+    )
+    version: int | None = Field(description="Of the chat; null: not known.")
+    final: bool = Field(
+        description="Whether it is the last of the changes that were read together; it has the "
+        "cursor."
+    )
+
+
+class ChatUpdatedEvent(_ListEvent):
+    type: Literal["chat.updated"]
+    data: ChatSummary = Field(description="The chat as it is now: put it in its place in the list.")
+
+
+class ChatRemovedEvent(_ListEvent):
+    type: Literal["chat.removed"]
+    data: ChatRemovedData = Field(description="The chat that leaves the list.")
 
 
 WatchEvent: TypeAlias = Annotated[
-    ChatsEvent | ChatEvent | ChatGoneEvent | EndedEvent | PingEvent,
-    Field(discriminator="event"),
+    ChatsSnapshotEvent | ChatUpdatedEvent | ChatRemovedEvent | PingEvent | ClosedEvent,
+    Field(discriminator="type"),
 ]

@@ -3,14 +3,14 @@ unforeseen gets out."""
 
 import asyncio
 import logging
-import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, Final, Protocol
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from holdfast.api.errors import BodyTooLarge, BodyTooSlow, InternalError, Overloaded
 from holdfast.api.problems import problem_of
+from holdfast.api.request_ids import HEADER, KEY, new_request_id
 
 AFTER: Final = "holdfast.after"
 """In a request's scope: what to do when all layers have returned that look only at how an answer
@@ -29,6 +29,8 @@ _HEADERS: Final = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
 )
+VERSION_HEADER: Final = b"holdfast-version"
+_HANDSHAKES: Final = frozenset({"websocket.accept", "websocket.http.response.start"})
 _UNLESS_SAID: Final = (
     (b"cache-control", b"no-store"),
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
@@ -53,18 +55,20 @@ class Guard:
         body_bytes_max: int,
         body_s_max: float,
         requests_max: int,
-        new_name: Callable[[], str] = lambda: secrets.token_hex(8),
+        version: str,
     ) -> None:
         self._app = app
         self._bytes_max = body_bytes_max
         self._s_max = body_s_max
         self._requests_max = requests_max
         self.under_way = 0
-        self._new_name = new_name
+        self._headers = (*_HEADERS, (VERSION_HEADER, version.encode()))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request_id = new_request_id()
+        scope[KEY] = request_id
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            await self._app(scope, receive, self._completing(send, request_id))
             return
         after: list[After] = []
         scope[AFTER] = after
@@ -79,11 +83,12 @@ class Guard:
                 if counted and _is_stream(message):
                     counted = False  # open for hours, and costs nothing while nothing happens
                     self.under_way -= 1
-                _complete(message)
+                self._complete(message, request_id)
             await send(message)
 
         if counted and self.under_way >= self._requests_max:
-            await problem_of(Overloaded())(scope, receive, sending)  # unread, and soon forgotten
+            refusal = problem_of(Overloaded(), request_id)
+            await refusal(scope, receive, sending)  # the request is not read
             return
         self.under_way += counted
         try:
@@ -92,15 +97,32 @@ class Guard:
                 _forget_layers(scope)
                 await each.go_on(receive, send)
         except Exception:
-            name = self._new_name()
-            _LOG.exception("api: internal error", extra={"error_id": name, "path": scope["path"]})
+            fields = {"request_id": request_id, "path": scope["path"]}
+            _LOG.exception("api: internal error", extra=fields)
             if started:
                 raise  # the connection breaks: half an answer must not look like a whole one
-            await problem_of(InternalError(name))(scope, receive, sending)
+            await problem_of(InternalError(), request_id)(scope, receive, sending)
         finally:
             self.under_way -= counted
             for each in after:
                 await each.let_go()
+
+    def _completing(self, send: Send, request_id: str) -> Send:
+        """For a WebSocket: the answer to its handshake, accepted or refused."""
+
+        async def sending(message: Message) -> None:
+            if message["type"] in _HANDSHAKES:
+                self._complete(message, request_id)
+            await send(message)
+
+        return sending
+
+    def _complete(self, start: Message, request_id: str) -> None:
+        headers: list[tuple[bytes, bytes]] = list(start.get("headers", ()))
+        names = {name.lower() for name, _ in headers}
+        unless_said = (*_UNLESS_SAID, (HEADER.encode(), request_id.encode()))
+        headers += [(name, value) for name, value in unless_said if name not in names]
+        start["headers"] = [*headers, *self._headers]
 
     def _bounded(self, scope: Scope, receive: Receive) -> Receive:
         """The body's bytes, counted as they come: a length that was announced may be a lie."""
@@ -121,7 +143,8 @@ class Guard:
                 async with asyncio.timeout_at(deadline):
                     message = await receive()
             except TimeoutError:
-                raise BodyTooSlow(f"within {self._s_max:g} s") from None
+                reason = f"The body must arrive within {self._s_max:g} s."
+                raise BodyTooSlow(reason) from None
             taken += len(message.get("body", b""))
             if taken > self._bytes_max:
                 raise self._too_large()
@@ -131,20 +154,13 @@ class Guard:
         return receiving
 
     def _too_large(self) -> BodyTooLarge:
-        return BodyTooLarge(f"at most {self._bytes_max} bytes")
+        return BodyTooLarge(f"A body may have at most {self._bytes_max} bytes.")
 
 
 def _forget_layers(scope: Scope) -> None:
     """What they left in it would stay for as long as the stream goes on."""
     for name in [name for name in scope if name not in _OF_THE_WIRE]:
         del scope[name]
-
-
-def _complete(start: Message) -> None:
-    headers: list[tuple[bytes, bytes]] = list(start.get("headers", ()))
-    names = {name.lower() for name, _ in headers}
-    headers += [(name, value) for name, value in _UNLESS_SAID if name not in names]
-    start["headers"] = [*headers, *_HEADERS]
 
 
 def _is_stream(start: Message) -> bool:

@@ -1,18 +1,35 @@
 """How values become answers of the API; shapes.py says what they look like."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+from uuid import UUID
 
 from starlette.responses import Response
 
+from holdfast.api.idempotency import as_replay
 from holdfast.chats.changes import Commit
 from holdfast.chats.hints import encode_data
 from holdfast.domain import accounts, workspaces
 from holdfast.domain.client_tools import ClientTool
+from holdfast.domain.ids import UserId
+from holdfast.domain.public_ids import (
+    API_KEY_ID,
+    CHAT_ID,
+    SESSION_ID,
+    TARGET_ID_TYPES,
+    USER_ID,
+    WORKSPACE_ID,
+)
+from holdfast.identity.audit import AuditRecord
 
 
 def answer(data: Mapping[str, Any], status: int = 200) -> Response:
     return Response(encode_data(data), status, media_type="application/json")
+
+
+def page(data: Sequence[Mapping[str, Any]], next_cursor: str | None = None) -> Response:
+    """A page of a list. `next_cursor` None: it is the last one."""
+    return answer({"data": data, "next_cursor": next_cursor})
 
 
 def nothing() -> Response:
@@ -21,31 +38,32 @@ def nothing() -> Response:
 
 def committed(commit: Commit, status: int = 200) -> Response:
     told = commit.answer
-    return answer(
+    response = answer(
         {
-            "chat_id": str(commit.chat.chat_id),
+            "chat_id": CHAT_ID.encode(commit.chat.chat_id),
             "version": told.version,
-            "seq": told.seq,
+            "turn_seq": told.turn_seq,
+            "message_seq": told.seq,
             "queued_id": told.queued_id,
-            "repeated": commit.repeated,
         },
         status,
     )
+    return as_replay(response) if commit.repeated else response
 
 
 def tool_json(tool: ClientTool) -> dict[str, Any]:
-    return {"name": tool.name, "description": tool.description, "schema": tool.schema}
+    return {"name": tool.name, "description": tool.description, "input_schema": tool.schema}
 
 
 def workspace_json(workspace: workspaces.Workspace) -> dict[str, Any]:
     """Without its address: where agents listen is the server's business."""
     return {
-        "workspace_id": str(workspace.workspace_id),
-        "chat_id": str(workspace.chat_id),
+        "id": WORKSPACE_ID.encode(workspace.workspace_id),
+        "chat_id": CHAT_ID.encode(workspace.chat_id),
         "template": workspace.template,
         "status": workspace.status,
-        "ttl_s": workspace.ttl_s,
-        "stops_at": workspace.stops_at,
+        "ttl_seconds": workspace.ttl_s or None,
+        "auto_stop_at": workspace.stops_at,
         "error": workspace.error,
         "created_at": workspace.created_at,
     }
@@ -53,7 +71,7 @@ def workspace_json(workspace: workspaces.Workspace) -> dict[str, Any]:
 
 def user_json(user: accounts.User) -> dict[str, Any]:
     return {
-        "user_id": str(user.user_id),
+        "id": USER_ID.encode(user.user_id),
         "name": user.name,
         "email": user.email,
         "role": user.role,
@@ -65,8 +83,8 @@ def user_json(user: accounts.User) -> dict[str, Any]:
 
 def key_json(key: accounts.ApiKey) -> dict[str, Any]:
     return {
-        "key_id": str(key.key_id),
-        "user_id": str(key.user_id),
+        "id": API_KEY_ID.encode(key.key_id),
+        "user_id": USER_ID.encode(key.user_id),
         "name": key.name,
         "prefix": key.prefix,
         "scopes": sorted(key.scopes),
@@ -77,14 +95,41 @@ def key_json(key: accounts.ApiKey) -> dict[str, Any]:
     }
 
 
-def sign_in_json(sign_in: accounts.SignIn) -> dict[str, Any]:
+def session_json(sign_in: accounts.SignIn) -> dict[str, Any]:
     return {
-        "sign_in_id": str(sign_in.sign_in_id),
-        "user_id": str(sign_in.user_id),
+        "id": SESSION_ID.encode(sign_in.sign_in_id),
+        "user_id": USER_ID.encode(sign_in.user_id),
         "method": sign_in.method,
-        "address": sign_in.address,
-        "agent": sign_in.agent,
+        "ip_address": sign_in.address,
+        "user_agent": sign_in.agent,
         "created_at": sign_in.created_at,
-        "seen_at": sign_in.seen_at,
+        "last_seen_at": sign_in.seen_at,
         "expires_at": sign_in.expires_at,
     }
+
+
+def audit_json(entry: AuditRecord) -> dict[str, Any]:
+    kind, _, credential_id = (entry.credential or "").partition(":")
+    return {
+        "seq": entry.seq,
+        "created_at": entry.at,
+        "action": entry.action,
+        "actor_id": None if entry.actor_id is None else USER_ID.encode(UserId(entry.actor_id)),
+        "credential_type": kind or None,
+        "credential_id": _public_id(kind, credential_id),
+        "target_type": entry.target_kind,
+        "target_id": _public_id(entry.target_kind, entry.target_id),
+        "ip_address": entry.address,
+        "detail": _audit_detail(entry.detail),
+    }
+
+
+def _public_id(kind: str | None, stored: str | None) -> str | None:
+    """`kind`: as the audit log calls it."""
+    return TARGET_ID_TYPES[kind].encode(UUID(stored)) if kind and stored else None
+
+
+def _audit_detail(detail: Mapping[str, Any]) -> Mapping[str, Any]:
+    if "user_id" not in detail:
+        return detail
+    return {**detail, "user_id": _public_id("user", detail["user_id"])}

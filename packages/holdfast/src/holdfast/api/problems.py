@@ -1,13 +1,13 @@
 """Every error as a problem document (RFC 9457), from one table.
 
 `code` is stable and for programs; `detail` is for people and may change. An error outside the tree
-of `HoldfastError`, or without a code, is a 500 with an id that stands in the log, and nothing else
-gets out.
+of `HoldfastError`, or without a code, is a 500: its text is in the log under the id of the request,
+and not in the answer.
 """
 
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -18,19 +18,26 @@ from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
 from holdfast.api.errors import (
+    ChatIdNotFound,
     EdgeError,
+    IdNotFound,
     InternalError,
     InvalidRequest,
     MethodNotAllowed,
     NoSuchRoute,
     RequestNotAnswered,
 )
+from holdfast.api.field_errors import field_errors
+from holdfast.api.ids import WRONG_ID
+from holdfast.api.request_ids import HEADER, request_id_of
 from holdfast.chats.hints import encode_data
 from holdfast.domain.errors import FormatUnknown, HoldfastError, TooManyStatements, Unavailable
+from holdfast.domain.public_ids import CHAT_ID
 
 MEDIA_TYPE: Final = "application/problem+json"
 CAUSE_CHARS: Final = 60
-ERRORS_SHOWN_MAX: Final = 20
+RETRY_AFTER_S: Final = 1.0
+"""With 429 and 503, unless the error says when."""
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -39,37 +46,43 @@ class ProblemKind:
     status: int
     title: str
 
+    @property
+    def retryable(self) -> bool:
+        """Whether the same request may succeed later."""
+        return self.status in {408, 429, 503}
+
 
 KINDS: Final[Mapping[str, ProblemKind]] = {
     # What was sent.
     "malformed_json": ProblemKind(400, "The request body is not JSON that the server accepts."),
-    "invalid_request": ProblemKind(422, "The request does not match the schema of this route."),
-    "field_refused": ProblemKind(422, "A field has an invalid value."),
-    "content_refused": ProblemKind(422, "The text or JSON exceeds a limit."),
+    "unsupported_media_type": ProblemKind(415, "The request body is not of type JSON."),
+    "invalid_request": ProblemKind(422, "The request is not valid."),
+    "content_too_large": ProblemKind(422, "The text or JSON exceeds a limit."),
     "body_too_large": ProblemKind(413, "The request body is too large."),
-    "body_too_slow": ProblemKind(408, "The request body did not arrive in time."),
+    "request_timeout": ProblemKind(408, "The request body did not arrive in time."),
     "headers_too_large": ProblemKind(431, "The headers are larger than the server accepts."),
     "address_too_long": ProblemKind(414, "The address is longer than the server accepts."),
-    "no_such_route": ProblemKind(404, "Route not found."),
+    "route_not_found": ProblemKind(404, "Route not found."),
     "method_not_allowed": ProblemKind(405, "The route does not support this method."),
     "http_error": ProblemKind(400, "The request cannot be answered."),
     # Who sent it.
-    "not_authenticated": ProblemKind(401, "Missing, invalid, expired or revoked credentials."),
-    "wrong_credentials": ProblemKind(401, "E-mail or password is wrong."),
-    "origin_refused": ProblemKind(403, "The request comes from a foreign origin."),
-    "not_allowed": ProblemKind(403, "The credential or the role does not allow this."),
-    "too_many_attempts": ProblemKind(429, "Too many attempts to sign in."),
-    "too_many_requests": ProblemKind(429, "Too many requests."),
+    "unauthenticated": ProblemKind(401, "Authentication is required."),
+    "invalid_credentials": ProblemKind(401, "The e-mail address or the password is wrong."),
+    "origin_not_allowed": ProblemKind(403, "The request comes from an origin that is not allowed."),
+    "permission_denied": ProblemKind(403, "The credential or the role does not allow this."),
+    "sign_in_rate_limited": ProblemKind(429, "Too many attempts to sign in."),
+    "rate_limited": ProblemKind(429, "Too many requests."),
     "too_many_connections": ProblemKind(429, "Too many connections from one address."),
-    "login_refused": ProblemKind(401, "The identity provider's login was refused."),
+    "oidc_login_failed": ProblemKind(401, "The login with the identity provider failed."),
     # What it is about. Foreign and unknown are the same.
     "chat_not_found": ProblemKind(404, "Not found, or you have no access."),
     "not_found": ProblemKind(404, "Not found, or you have no access."),
-    "queued_not_found": ProblemKind(404, "The queue does not hold this message."),
+    "queued_message_not_found": ProblemKind(404, "The queue does not hold this message."),
+    "message_not_found": ProblemKind(404, "The chat has no such message."),
     "version_not_found": ProblemKind(404, "The chat has no such version."),
-    "no_workspace": ProblemKind(404, "The chat has no workspace."),
+    "workspace_not_found": ProblemKind(404, "The chat has no workspace."),
     # What the chat or the account says.
-    "not_lawful": ProblemKind(409, "Not possible in the chat's current state."),
+    "chat_state_conflict": ProblemKind(409, "The state of the chat does not allow this."),
     "queue_full": ProblemKind(409, "The queue is full."),
     "not_editable": ProblemKind(409, "The message cannot be edited."),
     "not_forkable": ProblemKind(409, "A fork cannot end at this message."),
@@ -77,15 +90,14 @@ KINDS: Final[Mapping[str, ProblemKind]] = {
     "approval_mismatch": ProblemKind(
         409, "The decision does not match the call that waits for approval."
     ),
+    "turn_changed": ProblemKind(409, "The turn that the request names is not the present one."),
     "nothing_to_compact": ProblemKind(409, "There is nothing to compact."),
     "command_refused": ProblemKind(409, "The chat refuses the command."),
-    "key_reused": ProblemKind(409, "The idempotency key was used for another request."),
+    "idempotency_key_reused": ProblemKind(409, "The idempotency key was used for another request."),
     "email_taken": ProblemKind(409, "Another account has this e-mail address."),
     "last_admin": ProblemKind(409, "An organisation keeps at least one admin."),
-    "password_refused": ProblemKind(422, "The password is not accepted."),
-    "precondition_failed": ProblemKind(
-        412, "The resource changed: `If-Match` names an older version."
-    ),
+    "weak_password": ProblemKind(422, "The password is too weak."),
+    "precondition_failed": ProblemKind(412, "The resource has changed since this ETag."),
     "workspace_unusable": ProblemKind(409, "The workspace cannot be used now."),
     "too_many_workspaces": ProblemKind(
         409, "The chat's owner has reached the limit of workspaces."
@@ -94,8 +106,8 @@ KINDS: Final[Mapping[str, ProblemKind]] = {
     "too_many_bytes": ProblemKind(
         409, "You have reached the limit of stored bytes. Nothing was written."
     ),
-    "already_made": ProblemKind(
-        409, "Created before under this idempotency key; its secret was shown then."
+    "api_key_already_created": ProblemKind(
+        409, "The API key was already created with this idempotency key."
     ),
     # What the server says.
     "overloaded": ProblemKind(503, "The server is overloaded. Nothing was changed."),
@@ -105,7 +117,7 @@ KINDS: Final[Mapping[str, ProblemKind]] = {
     "list_too_slow": ProblemKind(
         503, "The list could not be read in time. Ask for a smaller page."
     ),
-    "chat_busy": ProblemKind(503, "The chat is being changed by other requests. Try again."),
+    "write_contention": ProblemKind(503, "The chat is being changed by other requests."),
     "unavailable": ProblemKind(
         503, "Unavailable. A change may have been made: repeat it with the same idempotency key."
     ),
@@ -117,61 +129,71 @@ KINDS: Final[Mapping[str, ProblemKind]] = {
 """Every code there is. The class of an error names its code; several classes may share one."""
 
 
-def translated(error: Exception) -> HoldfastError:
-    """An error of the framework, as one of ours."""
+def translated(error: Exception, allowed: str = "") -> HoldfastError:
+    """An error of the framework, as one of ours. `allowed`: the methods of the path."""
     match error:
         case HoldfastError():
             return error
         case RequestValidationError() | WebSocketRequestValidationError():
-            return InvalidRequest(_wrong(error.errors()))
+            body = error.body if isinstance(error, RequestValidationError) else None
+            found = error.errors()
+            return id_not_found(found) or InvalidRequest(field_errors(found, body))
         case HTTPException(status_code=404):
-            return NoSuchRoute(error.detail)
+            return NoSuchRoute("There is no such route.")
         case HTTPException(status_code=405):
-            return MethodNotAllowed(error.detail, (error.headers or {}).get("Allow"))
+            return MethodNotAllowed("Use one of the methods that `Allow` names.", allowed)
         case HTTPException():
             return RequestNotAnswered(error.detail)
         case _:
             raise error
 
 
-def problem_of(error: HoldfastError) -> Response:
-    kind, sentence = KINDS[error.code], error.sentence
+def id_not_found(found: Sequence[Any]) -> IdNotFound | None:
+    """If an id in the path is wrong. `found`: as pydantic lists the errors."""
+    for each in found:
+        if each["type"] == WRONG_ID and each["loc"][0] == "path":
+            wrong = each["ctx"]
+            is_chat = wrong["name"] == CHAT_ID.name
+            return (ChatIdNotFound if is_chat else IdNotFound)(wrong["reason"])
+    return None
+
+
+def problem_of(error: HoldfastError, request_id: str) -> Response:
+    kind = KINDS[error.code]
     body: dict[str, Any] = {
         "type": f"urn:holdfast:problem:{error.code}",
         "title": kind.title,
         "status": kind.status,
         "code": error.code,
-        **({} if sentence is None else {"detail": sentence}),
+        "detail": error.sentence,
+        "retryable": kind.retryable,
+        "request_id": request_id,
         **error.extra,
     }
     headers = dict(error.header_fields()) if isinstance(error, EdgeError) else {}
-    if error.retry_after_s is not None:
-        headers["retry-after"] = str(max(1, math.ceil(error.retry_after_s)))
+    headers[HEADER] = request_id
+    after_s = error.retry_after_s
+    if after_s is None and kind.status in {429, 503}:
+        after_s = RETRY_AFTER_S
+    if after_s is not None:
+        headers["retry-after"] = str(max(1, math.ceil(after_s)))
     return Response(encode_data(body), kind.status, headers, MEDIA_TYPE)
 
 
-def _wrong(found: Sequence[Any]) -> list[dict[str, str]]:
-    """Where and what, without what was given: it may be a password."""
-    return [
-        {"where": ".".join(map(str, each["loc"])), "what": str(each["msg"])}
-        for each in found[:ERRORS_SHOWN_MAX]
-    ]
+def install(app: FastAPI, allowed_at: Callable[[str], str]) -> None:
+    """`allowed_at`: the methods of a path, as `Allow` names them."""
 
+    async def answered(connection: HTTPConnection, raised: Exception) -> Response:
+        allowed = ""
+        if isinstance(raised, HTTPException) and raised.status_code == 405:
+            allowed = allowed_at(connection.scope["path"])
+        error = translated(raised, allowed)
+        if error.code == InternalError.code:
+            raise error  # to the guard
+        request_id = request_id_of(connection.scope)
+        _log(error, request_id)
+        return problem_of(error, request_id)  # which refuses a WebSocket as well
 
-async def _answer(_connection: HTTPConnection, raised: Exception) -> Response:
-    error = translated(raised)
-    if error.code == InternalError.code:
-        raise error  # to the guard
-    if isinstance(error, Unavailable) and not isinstance(error, TooManyStatements):
-        # Another cause is another line: what an outage repeats must not hide it.
-        said = f"api: unavailable: {error}"
-        _LOG.warning(said, extra={"seldom": said[:CAUSE_CHARS]})
-    if isinstance(error, FormatUnknown):
-        _LOG.warning("api: a chat cannot be read by this version: %s", error)
-    return problem_of(error)  # which refuses a WebSocket as well
-
-
-def install(app: FastAPI) -> None:
     raised: tuple[type[Exception], ...] = (
         HoldfastError,
         HTTPException,
@@ -179,4 +201,14 @@ def install(app: FastAPI) -> None:
         WebSocketRequestValidationError,
     )
     for each in raised:
-        app.add_exception_handler(each, _answer)
+        app.add_exception_handler(each, answered)
+
+
+def _log(error: HoldfastError, request_id: str) -> None:
+    if isinstance(error, Unavailable) and not isinstance(error, TooManyStatements):
+        # Another cause is another line: what an outage repeats must not hide it.
+        said = f"api: unavailable: {error}"
+        _LOG.warning(said, extra={"seldom": said[:CAUSE_CHARS], "request_id": request_id})
+    if isinstance(error, FormatUnknown):
+        fields = {"request_id": request_id}
+        _LOG.warning("api: a chat cannot be read by this version: %s", error, extra=fields)

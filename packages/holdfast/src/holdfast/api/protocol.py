@@ -24,6 +24,7 @@ from holdfast.api.errors import (
     TooManyConnections,
 )
 from holdfast.api.problems import MEDIA_TYPE, problem_of
+from holdfast.api.request_ids import HEADER, new_request_id
 
 HEAD_BYTES_MAX: Final = 64 * 2**10
 URL_BYTES_MAX: Final = 16 * 2**10
@@ -216,7 +217,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self._refused = True
         self._end_timer()
         if not self._is_answering():
-            self.transport.write(_ANSWERS[type(error)])
+            answer = _ANSWERS[type(error)]
+            self.transport.write(answer.replace(_NO_ID, new_request_id().encode()))
         # Else the answer to the request before is under way: nothing may come into its middle.
         self.transport.close()
 
@@ -244,14 +246,15 @@ def bounded_protocol(connections: Connections, head: HeadOptions) -> type[asynci
 
 
 def _answer(error: EdgeError) -> bytes:
-    """A problem document: bytes, because no app sees the request."""
-    refusal = problem_of(error)
+    """A problem document: bytes, because no app sees the request. The id is filled in later."""
+    refusal = problem_of(error, _NO_ID.decode())
     after = refusal.headers.get("retry-after")
     status = HTTPStatus(refusal.status_code)
     lines = (
         f"HTTP/1.1 {status} {status.phrase}",
         f"content-type: {MEDIA_TYPE}",
         f"content-length: {len(refusal.body)}",
+        f"{HEADER}: {_NO_ID.decode()}",
         "connection: close",
         *(() if after is None else (f"retry-after: {after}",)),
         "",
@@ -260,6 +263,7 @@ def _answer(error: EdgeError) -> bytes:
     return "\r\n".join(lines).encode("ascii") + bytes(refusal.body)
 
 
+_NO_ID: Final = b"0" * len(new_request_id())
 _ANSWERS: Final[Mapping[type[EdgeError], bytes]] = {
     type(error): _answer(error)
     for error in (HeadersTooLarge(), AddressTooLong(), TooManyConnections(), Overloaded())

@@ -1,107 +1,148 @@
-"""What answers look like: the contract.
-
-Answers are encoded by orjson from plain values that are built field by field (answers.py); these
-classes are what OpenAPI says of them, and a test holds every answer against them.
-"""
+"""What answers look like: the contract. orjson encodes answers from plain values (presenters.py);
+these classes are what OpenAPI says of them, and a test holds every answer against them."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal, TypeAlias
-from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field
 
-from holdfast.admin.registry import Registry, SettingScope
-from holdfast.admin.settings import SETTINGS
+from holdfast.api.ids import ChatIdText, UserIdText
 from holdfast.domain.chat import ErrorKind, Status
-from holdfast.domain.messages import CallFate, Ending
-from holdfast.domain.parts import Need, Synthetic
-from holdfast.domain.policy import OrgRole, Scope
-from holdfast.domain.workspaces import WorkspaceStatus
+from holdfast.domain.messages import CallFate, FinishReason
+from holdfast.domain.parts import Synthetic
+
+ActionType: TypeAlias = Literal["approval", "login", "result", "answer"]
+ExecutedBy: TypeAlias = Literal["server", "client", "provider"]
+NextCursor: TypeAlias = Annotated[
+    str | None, Field(description="Give it as `cursor` for the next page; null: this is the last.")
+]
 
 
 class Shape(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-def _left_out_if_none(schema: dict[str, Any]) -> None:
+def left_out_if_none(schema: dict[str, Any]) -> None:
     """A field that is not sent where there is nothing to say: optional, without a default."""
     schema.pop("default")
 
 
-class Problem(BaseModel):
-    """RFC 9457. `code` is stable; `detail` is for people."""
-
-    model_config = ConfigDict(extra="allow")
-
-    type: str
-    title: str
-    status: int
-    code: str
-    detail: str | None = None
+class Citation(Shape):
+    start: int = Field(description="The first character, from 0, in Unicode code points.")
+    end: int = Field(description="The character after the last one.")
+    source_url: str = Field(description="The `url` of a part `source` of the same message.")
 
 
 class TextPart(Shape):
-    kind: Literal["text"]
-    text: str
+    type: Literal["text"]
+    text: str = Field(description="Markdown, as the user or the model wrote it.")
+    citations: list[Citation] = Field(
+        description="Which of the text rests on which source, in the order of `start`."
+    )
 
 
 class ReasoningPart(Shape):
-    kind: Literal["reasoning"]
-    text: str
-    finished_at: datetime | None
+    type: Literal["reasoning"]
+    text: str = Field(
+        description="What the provider shows of the model's reasoning; often only a summary."
+    )
+    finished_at: datetime | None = Field(
+        description="When the model went on from reasoning to its answer; null: not recorded."
+    )
 
 
 class ToolCallPart(Shape):
-    kind: Literal["tool_call"]
-    call_id: str
-    tool: str
-    arguments: dict[str, Any]
-    needs: Need
-    runs_at: Literal["here", "provider"]
-    digest: str | None
+    type: Literal["tool_call"]
+    call_id: str = Field(description="Unique within the chat; the result of the call names it.")
+    tool_name: str = Field(
+        description="The tool that the model calls, as it was declared to the model."
+    )
+    arguments: dict[str, Any] = Field(
+        description="What the model gives to the tool: an object that fits the tool's input schema."
+    )
+    action_required: ActionType | None = Field(
+        description="What the call waits for before it is run, or instead of being run."
+    )
+    executed_by: ExecutedBy = Field(
+        description="Who runs the tool: this server, the client of the chat, or the model's "
+        "provider."
+    )
+    digest: str | None = Field(
+        description="What an approval of the call must name; null: the call needs no approval."
+    )
     exact_arguments: dict[str, str] | None = Field(
         default=None,
         description="The JSON text of those arguments that hold a number which a 64-bit float "
         "cannot hold. Show this text instead of the parsed value; the call runs with it.",
-        json_schema_extra=_left_out_if_none,
+        json_schema_extra=left_out_if_none,
     )
 
 
 class ToolResultPart(Shape):
-    kind: Literal["tool_result"]
-    call_id: str
-    tool: str
-    output: Any
-    failed: bool
-    synthetic: Synthetic | None
-    runs_at: Literal["here", "provider"]
+    type: Literal["tool_result"]
+    call_id: str = Field(description="The call that this is the result of.")
+    tool_name: str = Field(description="The tool that was called.")
+    output: Any = Field(
+        description="Any JSON value; text of more than 32 KiB is cut in its middle."
+    )
+    is_error: bool = Field(description="Whether the tool failed; `output` then says why.")
+    synthetic_reason: Synthetic | None = Field(
+        description="Why the server wrote this result; null: the tool returned it."
+    )
+    executed_by: ExecutedBy = Field(
+        description="Who ran the tool: this server, the client of the chat, or the model's "
+        "provider."
+    )
+    exit_code: int | None = Field(description="Of a command that ended by itself.")
+    signal: str | None = Field(
+        description="The signal that ended a command, without `SIG`: `KILL`."
+    )
+    duration_ms: int | None = Field(description="How long a command ran that has ended.")
+    process_id: str | None = Field(
+        description="The command goes on in the workspace as this process, such as `p1`."
+    )
+    timed_out: bool = Field(description="The server stopped the tool at its deadline.")
+    truncated: bool = Field(description="There was more output than `output` holds.")
+    summary_lines: int = Field(
+        description="So many lines at the beginning of a text `output` are the tool's own summary, "
+        "written for the model. The other fields say the same; leave these lines out when you show "
+        "the output."
+    )
 
 
 class SourcePart(Shape):
-    kind: Literal["source"]
-    url: str
-    title: str
+    type: Literal["source"]
+    url: str = Field(description="The page that the model used.")
+    title: str = Field(
+        description="Of the page, as the provider reports it; empty if it reports none."
+    )
 
 
 class FilePart(Shape):
-    kind: Literal["file"]
-    file_id: str
-    media_type: str
-    name: str
+    type: Literal["file"]
+    file_id: str = Field(description="Names the stored file; the bytes are not in the message.")
+    media_type: str = Field(description="Of the file, such as `image/png`.")
+    name: str = Field(
+        description="The file name that the user saw when attaching it; empty if it had none."
+    )
 
 
 class FileReferencePart(Shape):
-    kind: Literal["file_reference"]
-    path: str
-    first_line: int | None
-    last_line: int | None
-    text: str
+    type: Literal["file_reference"]
+    path: str = Field(description="Of the file, within the workspace.")
+    first_line: int | None = Field(
+        description="Counted from 1; null: the reference is to the whole file."
+    )
+    last_line: int | None = Field(
+        description="Included, counted from 1; null: up to the end of the file."
+    )
+    text: str = Field(description="The lines as they were when the message was sent.")
 
 
 class SkillPart(Shape):
-    kind: Literal["skill"]
-    name: str
-    text: str
+    type: Literal["skill"]
+    name: str = Field(description="The skill that the user chose.")
+    text: str = Field(description="The instructions of the skill, which the model reads.")
 
 
 Part: TypeAlias = Annotated[
@@ -113,13 +154,15 @@ Part: TypeAlias = Annotated[
     | FilePart
     | FileReferencePart
     | SkillPart,
-    Field(discriminator="kind"),
+    Field(discriminator="type"),
 ]
 
 
 class InheritedCall(Shape):
-    call_id: str
-    tool: str
+    call_id: str = Field(description="As in the part `tool_call`.")
+    tool_name: str = Field(
+        description="The tool that the lost worker had called or was about to call."
+    )
     fate: CallFate = Field(
         description="`joined`: keyed, not run twice. `repeated`: run again, for it is repeatable. "
         "`unknown`: may have taken effect, and was not run again. `not_started`: the lost worker "
@@ -131,8 +174,8 @@ class Takeover(Shape):
     """Workers were lost before this message, and another one went on."""
 
     attempt: int = Field(description="The attempt at this step that made the message.")
-    lost_workers: int
-    after_s: int | None = Field(
+    lost_workers: int = Field(description="How many workers were lost since the message before.")
+    after_seconds: int | None = Field(
         description="From the last sign of the first lost worker until another one went on. "
         "null: not known."
     )
@@ -140,307 +183,301 @@ class Takeover(Shape):
     calls: list[InheritedCall] = Field(description="Those that were open, and what became of each.")
 
 
+class Usage(Shape):
+    """Tokens of the request that made a message. null: the provider reported none."""
+
+    input_tokens: int | None = Field(description="All tokens of the prompt, cached ones included.")
+    output_tokens: int | None = Field(description="All tokens of the reply, reasoning included.")
+    reasoning_tokens: int | None = Field(
+        description="The part of `output_tokens` that the model spent on reasoning."
+    )
+    cache_read_tokens: int | None = Field(
+        description="The part of `input_tokens` that the provider read from its cache."
+    )
+    cache_write_tokens: int | None = Field(
+        description="The part of `input_tokens` that the provider wrote to its cache."
+    )
+
+
 class Message(Shape):
-    seq: int
-    role: Literal["user", "assistant", "tool", "boundary"]
-    ending: Ending
-    parts: list[Part]
-    model: str | None
-    effort: str | None
-    author_id: UUID | None
-    usage: dict[str, int] | None
-    cost_micros: int | None
-    created_at: datetime
-    revision: int
-    takeover: Takeover | None = Field(default=None, json_schema_extra=_left_out_if_none)
+    seq: int = Field(
+        description="The place in the history, from 1; an edit continues with new numbers."
+    )
+    role: Literal["user", "assistant", "tool", "summary"] = Field(
+        description="`summary`: the result of a compaction; the prompt begins with it."
+    )
+    finish_reason: FinishReason = Field(
+        description="`stop`: the message is complete. `interrupted`: a user stopped the turn."
+        " `length`: a limit of tokens was reached. `provider_error`: the stream of the provider"
+        " ended early. `paused`: the provider continues in the next message."
+    )
+    parts: list[Part] = Field(description="What the message consists of, in order.")
+    model: str | None = Field(
+        description="The model that wrote the message, or that the user asked for; null: the "
+        "default."
+    )
+    effort: str | None = Field(
+        description="How much the model may think, as the user chose it; null: the model's default."
+    )
+    author_id: UserIdText | None
+    usage: Usage | None = Field(
+        description="Tokens that the message took; null: no model wrote it, or none were reported."
+    )
+    cost_micro_usd: int | None = Field(
+        description="Cost in millionths of a US dollar; null: the price is not known."
+    )
+    created_at: datetime = Field(description="When the commit that wrote the message was made.")
+    version: int = Field(description="Of the chat, by the commit that wrote this message.")
+    turn_seq: int | None = Field(
+        description="Names the turn: the `seq` of the user message that began it, the last user "
+        "message up to here. null: no user message comes before."
+    )
+    queued_id: int | None = Field(
+        description="The number that a user message had while it waited in the queue."
+    )
+    attempt: int | None = Field(
+        description="The attempt at its step that made the message: the number that its live parts "
+        "had. null: no attempt made it (user messages, summaries, results from outside)."
+    )
+    client_key: str | None = Field(
+        description="The `Idempotency-Key` of the request that sent the message. Every reader of "
+        "the chat sees it: do not put a secret into a key."
+    )
+    takeover: Takeover | None = Field(
+        default=None,
+        json_schema_extra=left_out_if_none,
+        description="Left out unless a worker was lost before this message.",
+    )
 
 
 class QueuedMessage(Shape):
-    queued_id: int
-    urgent: bool
-    parts: list[Part]
+    queued_id: int = Field(
+        description="Numbers the queued messages of a chat, from 1; never used twice."
+    )
+    send_now: bool = Field(
+        description="Whether the message goes before the others as soon as the turn is interrupted."
+    )
+    parts: list[Part] = Field(description="What the message consists of, in order.")
     bytes: int = Field(description="The size of the whole message.")
-    cut: bool = Field(description="`parts` are its beginning. To take it out gives the whole.")
-    model: str | None
-    effort: str | None
-    author_id: UUID | None
+    truncated: bool = Field(
+        description="`parts` are its beginning. `DELETE` answers with the whole."
+    )
+    model: str | None = Field(description="The model that the user asked for; null: the default.")
+    effort: str | None = Field(
+        description="How much the model may think, as the user chose it; null: the model's default."
+    )
+    author_id: UserIdText | None
+    client_key: str | None = Field(description="As in `Message`.")
 
 
 class Error(Shape):
-    kind: ErrorKind
-    sentence: str
-    provider: str | None
-    status_code: int | None
-    retryable: bool
+    type: ErrorKind = Field(description="What kind of failure it is, for programs.")
+    message: str = Field(description="What went wrong, for people; may change at any time.")
+    provider: str | None = Field(
+        description="The provider that answered with the failure; null: none was asked."
+    )
+    status_code: int | None = Field(
+        description="The HTTP status of the provider's answer; null: there was no answer."
+    )
+    retryable: bool = Field(
+        description="Whether the same turn may succeed later: `POST /retry` tries again."
+    )
 
 
 class Retry(Shape):
-    attempt: int
-    delay_ms: int
-    until: datetime
-    error: Error
+    attempt: int = Field(
+        description="The number of the attempt that failed, within the step of the turn."
+    )
+    delay_ms: int = Field(
+        description="How long the server waits before the next attempt, in milliseconds."
+    )
+    next_attempt_at: datetime = Field(
+        description="When the server tries again by itself; `POST /retry` skips the wait."
+    )
+    error: Error = Field(description="Why the last attempt failed.")
 
 
 class AwaitedCall(Shape):
-    """`digest`: what a decision about it must name."""
+    """A call that does not run, or does not end, before it has what it needs from outside."""
 
-    call_id: str
-    tool: str
-    seq: int
-    digest: str | None
+    call_id: str = Field(description="What a result or a decision must name.")
+    tool_name: str = Field(description="The tool that the model wants to call.")
+    seq: int = Field(description="The message that holds the call.")
+    arguments: dict[str, Any] | None = Field(
+        description="What the model gives to the tool; null if they are long: then read the "
+        "message."
+    )
+    digest: str | None = Field(
+        description="What a decision about the call must name; null: no approval is needed."
+    )
+    exact_arguments: dict[str, str] | None = Field(
+        default=None,
+        description="As in the part `tool_call`.",
+        json_schema_extra=left_out_if_none,
+    )
 
 
 class ActionRequired(Shape):
-    kind: Need
-    calls: list[AwaitedCall]
-    deadline: datetime | None
+    type: ActionType = Field(
+        description="What is needed: an approval, a login, the result of a tool, or an answer."
+    )
+    calls: list[AwaitedCall] = Field(
+        description="The calls that wait; the turn goes on when each has what it needs."
+    )
+    expires_at: datetime | None = Field(
+        description="When the server stops waiting and answers the calls itself; null: never."
+    )
 
 
-class ChatEntry(Shape):
-    """A chat in a list. `pinned` is the owner's own; `unread` is the caller's. `needs`: what it
-    waits for from outside."""
+class ChatFields(Shape):
+    """What a chat in a list and a single chat share."""
 
-    chat_id: UUID
-    owner_id: UUID
-    title: str | None
-    title_source: Literal["user", "model"] | None
-    status: Status
-    archived: bool
-    pinned: bool
-    labels: list[str]
-    version: int
-    last_seq: int
-    read_seq: int
-    unread: bool
-    queue_length: int
-    touched_at: datetime
-    created_at: datetime
-    needs: Need | None
+    id: ChatIdText = Field(description="The chat, by its id.")
+    owner_id: UserIdText
+    title: str | None = Field(description="What lists show; null: not known yet.")
+    title_source: Literal["user", "model"] | None = Field(
+        description="Who wrote the title: a model changes only what a model wrote; null: no title."
+    )
+    status: Status = Field(
+        description="What the chat does now. `awaiting`: it needs something, see `action_required`."
+    )
+    archived: bool = Field(
+        description="Whether it is out of the usual list and accepts no commands."
+    )
+    pinned: bool = Field(
+        description="Whether its owner keeps it at the top of the list; false for other users."
+    )
+    labels: list[str] = Field(
+        description="The owner's words for finding it, in the order in which they were set."
+    )
+    metadata: dict[str, str] = Field(description="What programs noted about it, by key.")
+    version: int = Field(description="Rises by 1 with each commit to the chat.")
+    last_seq: int = Field(description="The `seq` of the newest message; 0: there is none.")
+    read_seq: int = Field(description="How far the caller has read; 0: nothing yet.")
+    unread: bool = Field(description="Whether there are messages after `read_seq`.")
+    queue_length: int = Field(description="How many messages wait for the turn to end.")
+    updated_at: datetime = Field(
+        description="When the last message of a user was accepted. The replies of a turn, and"
+        " changes of title, pin, labels, metadata and read marker do not move it."
+    )
+    created_at: datetime = Field(
+        description="When the chat was created; for a fork, when it was forked."
+    )
+
+
+class ChatSummary(ChatFields):
+    """A chat in a list. `pinned` is the owner's own; `unread` is the caller's."""
+
+    action_required: ActionType | None = Field(description="What the chat waits for.")
 
 
 class Tool(Shape):
     """A tool that the client of the chat runs."""
 
-    name: str
-    description: str
-    schema_: dict[str, Any] = Field(alias="schema")
+    name: str = Field(description="What the model calls it by; unique within the chat.")
+    description: str = Field(
+        description="What the model is told of the tool: what it does and when to use it."
+    )
+    input_schema: dict[str, Any] = Field(description="JSON Schema of its arguments.")
 
 
-class Chat(ChatEntry):
+class Chat(ChatFields):
     """A chat, and what of it is happening now."""
 
-    model: str | None
-    effort: str | None
-    attempt: int
-    queue: list[QueuedMessage]
-    error: Error | None
-    retry: Retry | None
-    action_required: ActionRequired | None
-    tools: list[Tool]
+    model: str | None = Field(
+        description="The model that its turns ask for: of `POST /chats`, or of the last message "
+        "that named one; null: the default."
+    )
+    effort: str | None = Field(
+        description="How much the model may think, decided as `model` is; null: its default."
+    )
+    turn_seq: int | None = Field(
+        description="The `seq` of the last user message: it names the turn that runs, or the last "
+        "one. null: the history has no user message."
+    )
+    attempt: int = Field(description="The attempt at the present step; 0: no step is under way.")
+    queue: list[QueuedMessage] = Field(
+        description="Messages that wait for the turn to end, the next one first."
+    )
+    error: Error | None = Field(
+        description="Why the last turn failed; null unless `status` is `failed`."
+    )
+    retry: Retry | None = Field(
+        description="The wait before the next attempt; null: the server is not waiting."
+    )
+    action_required: ActionRequired | None = Field(
+        description="What the turn waits for; null unless `status` is `awaiting`."
+    )
+    tools: list[Tool] = Field(description="The tools that the client of the chat runs.")
 
 
 class ChatPage(Shape):
-    """`after`: the cursor of the next page; null: this was the last. A page of a search may be
-    short, or empty, and have one: a search looks at 20,000 of one's own chats at a time."""
+    """A page of a search may be short, or empty, and not be the last: a search looks at 20,000
+    chats of the caller at a time."""
 
-    chats: list[ChatEntry]
-    after: str | None
+    data: list[ChatSummary] = Field(
+        description="Chats of this page, in the order that was asked for."
+    )
+    next_cursor: NextCursor
 
 
 class MessagePage(Shape):
-    """In the order of history. `before`: the cursor of the page before; null: the beginning."""
+    """`order=desc`: the newest messages, in the order of history, and the cursor of the page before
+    them. `order=asc`: the oldest first, and the cursor of the page after them."""
 
-    messages: list[Message]
-    before: int | None
-
-
-class Committed(Shape):
-    """`seq` or `queued_id`: where a message landed. `repeated`: done before, under this key."""
-
-    chat_id: UUID
-    version: int
-    seq: int | None
-    queued_id: int | None
-    repeated: bool
+    data: list[Message] = Field(
+        description="Messages of this page, always in the order of the history."
+    )
+    next_cursor: NextCursor
 
 
-class Taken(Shape):
-    """What was taken out of the queue, to be edited."""
+class QueuePage(Shape):
+    """In the order in which the messages will be sent."""
 
-    parts: list[Part]
-    model: str | None
-    effort: str | None
-
-
-class OlderPath(Shape):
-    version: int
-    first_seq: int
-    messages: int
+    data: list[QueuedMessage] = Field(description="Queued messages, the next one first.")
+    next_cursor: NextCursor
 
 
-class OlderPaths(Shape):
-    paths: list[OlderPath]
+class Receipt(Shape):
+    """What a command did. A repeat under the same key is told the same."""
+
+    chat_id: ChatIdText
+    version: int = Field(
+        description="Of the chat, after the command; unchanged if there was nothing to do."
+    )
+    turn_seq: int | None = Field(
+        description="The turn that the command began, stopped or let go on. null: no turn, or the "
+        "message is queued: the user message with this `queued_id` will name its turn."
+    )
+    message_seq: int | None = Field(description="Where a message landed in the history.")
+    queued_id: int | None = Field(description="Where a message waits in the queue.")
+
+
+class Branch(Shape):
+    """A history that an edit or a restore left behind; `messages?version=` reads it."""
+
+    version: int = Field(description="The last version at which this was the history.")
+    first_seq: int = Field(description="The first message that the present history no longer has.")
+    messages: int = Field(description="How many messages were left behind.")
+
+
+class BranchPage(Shape):
+    """Newest first."""
+
+    data: list[Branch] = Field(description="Branches of this page, newest first.")
+    next_cursor: NextCursor
 
 
 class ReadUpTo(Shape):
-    read_seq: int
+    read_seq: int = Field(description="How far the caller has read: never less than before.")
 
 
 class Share(Shape):
-    user_id: UUID
-    name: str
-    email: str | None
+    user_id: UserIdText
+    name: str = Field(description="Of the user who may read the chat.")
+    email: str | None = Field(description="Of that user; null: the account has no address.")
 
 
-class Shares(Shape):
-    shares: list[Share]
-
-
-class Models(Shape):
-    """`windows`: context window of each in tokens; null: unknown."""
-
-    models: list[str]
-    default: str | None
-    windows: dict[str, int | None]
-
-
-class Template(Shape):
-    """`ttl_s`: how long a workspace may lie idle before it is stopped; 0: for ever."""
-
-    name: str
-    description: str
-    ttl_s: int
-
-
-class Templates(Shape):
-    templates: list[Template]
-
-
-class Workspace(Shape):
-    """`ttl_s`: 0 is as its template says. `stops_at`: when it is stopped unless something happens
-    in the chat before; null: at no time. `error`: why it failed."""
-
-    workspace_id: UUID
-    chat_id: UUID
-    template: str
-    status: WorkspaceStatus
-    ttl_s: int
-    stops_at: datetime | None
-    error: str | None
-    created_at: datetime
-
-
-class WorkspaceOfChat(Shape):
-    workspace: Workspace | None
-
-
-class OidcProvider(Shape):
-    """`start`: where to send a browser that wants to log in through it."""
-
-    name: str
-    title: str
-    start: str
-
-
-class OidcProviders(Shape):
-    providers: list[OidcProvider]
-
-
-class OidcLink(Shape):
-    location: str
-
-
-def settings_shape(registry: Registry) -> type[Shape]:
-    fields = registry.response_fields(SettingScope.ORGANISATION)
-    return create_model("SettingsFields", __base__=Shape, **fields)
-
-
-class Settings(settings_shape(SETTINGS)):
-    """null: as the server's own settings say."""
-
-
-class User(Shape):
-    user_id: UUID
-    name: str
-    email: str | None
-    role: OrgRole
-    disabled_at: datetime | None
-    has_password: bool
-    created_at: datetime
-
-
-class UserPage(Shape):
-    users: list[User]
-    after: str | None
-
-
-class Me(Shape):
-    org_id: UUID
-    user: User
-    scopes: list[Scope]
-    credential: Literal["sign_in", "api_key"]
-
-
-class Key(Shape):
-    key_id: UUID
-    user_id: UUID
-    name: str
-    prefix: str
-    scopes: list[Scope]
-    created_at: datetime
-    expires_at: datetime | None
-    revoked_at: datetime | None
-    last_used_at: datetime | None
-
-
-class Keys(Shape):
-    keys: list[Key]
-
-
-class MadeKey(Key):
-    """`secret` is shown this once."""
-
-    secret: str
-
-
-class SignIn(Shape):
-    sign_in_id: UUID
-    user_id: UUID
-    method: Literal["password", "oidc"]
-    address: str | None
-    agent: str | None
-    created_at: datetime
-    seen_at: datetime
-    expires_at: datetime
-
-
-class SignInList(Shape):
-    sign_ins: list[SignIn]
-
-
-class AuditEntry(Shape):
-    seq: int
-    at: datetime
-    action: str
-    actor_id: UUID | None
-    credential: str | None
-    target_kind: str | None
-    target_id: str | None
-    address: str | None
-    detail: dict[str, Any]
-
-
-class AuditPage(Shape):
-    """Newest first. `before`: where the next page goes on; null: this was the last."""
-
-    entries: list[AuditEntry]
-    before: int | None
-
-
-class VersionInfo(Shape):
-    version: str
-    api: Literal["v1"]
-
-
-class Health(Shape):
-    status: Literal["ok"]
+class SharePage(Shape):
+    data: list[Share] = Field(description="Users who may read the chat, without its owner.")
+    next_cursor: NextCursor

@@ -1,12 +1,12 @@
 """One reader's events on the wire: bytes that were encoded once are passed on, SSE or WebSocket.
 
 A stream ends when its reader goes, when the reader may no longer read, when the chat is gone, when
-this replica stops, or when its reader has opened too many. In the last two cases it says when to
-come again.
+this replica stops, or when its reader has opened too many. Its last event, `closed`, says why; a
+WebSocket is then closed with a code of its own.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -18,21 +18,23 @@ from starlette.websockets import WebSocket
 
 from holdfast.api.auth import Caller
 from holdfast.api.guard import AFTER
-from holdfast.api.streams import LAST_WORDS_S, REASON, Ended, Followed, StreamPlace
+from holdfast.api.streams import LAST_WORDS_S, REPLACED, Followed, StreamPlace
 from holdfast.chats import listing
 from holdfast.domain.denials import NotAllowed
 from holdfast.domain.errors import ChatNotFound, Unavailable
 from holdfast.ports.listing import Entry, Mark
 from holdfast.ports.persons import ask_for
 from holdfast.stream.cursor import Cursor
+from holdfast.stream.events import Closed, CloseReason
 from holdfast.stream.follower import Follower
 from holdfast.stream.list_watcher import Watcher
 
-CLOSE_GONE: Final = 4404
-"""The chat is gone, or the right to read it."""
-CLOSE_TOO_MANY: Final = 4429
-"""Its reader has opened too many; the last message says when to come again."""
-CLOSE_RESTART: Final = 1012
+CLOSE_CODES: Final[Mapping[CloseReason, int]] = {
+    CloseReason.RESTART: 1012,
+    CloseReason.REVOKED: 4403,
+    CloseReason.DELETED: 4404,
+    CloseReason.TOO_MANY_STREAMS: 4429,
+}
 _HEADERS: Final = {
     "cache-control": "no-store",
     "x-accel-buffering": "no",  # nginx would hold events back
@@ -47,6 +49,17 @@ class WireForm(Protocol):
     def json(self) -> bytes: ...
 
 
+class EventSource(Protocol):
+    """Iterate over it. Ends when the chat is gone or this replica stops."""
+
+    def __aiter__(self) -> AsyncIterator[WireForm]: ...
+
+    @property
+    def close_reason(self) -> CloseReason:
+        """Why the iteration ended."""
+        ...
+
+
 Write: TypeAlias = Callable[[WireForm], Awaitable[None]]
 
 
@@ -59,7 +72,7 @@ class Reader(Protocol):
     @property
     def followed(self) -> Followed: ...
 
-    def follow(self) -> AbstractAsyncContextManager[AsyncIterator[WireForm]]: ...
+    def follow(self) -> AbstractAsyncContextManager[EventSource]: ...
 
     async def may_go_on(self) -> bool:
         """Whether it is still theirs to read (A3)."""
@@ -111,8 +124,8 @@ class ListReader:
         return await self.caller.edge.identity.gate.still_valid(self.caller.who)
 
 
-async def _told(reader: Reader, events: AsyncIterator[WireForm], write: Write) -> bool:
-    """Write events until they end; False if the reader may not come again.
+async def _told(reader: Reader, events: EventSource, write: Write) -> CloseReason:
+    """Write events until they end, and say why they did.
 
     Looks at the time with each event: there is one at least every ping, so nothing else has to wake
     up.
@@ -125,12 +138,12 @@ async def _told(reader: Reader, events: AsyncIterator[WireForm], write: Write) -
         async for event in events:
             if now() >= check_at:
                 if not await reader.may_go_on():
-                    return False
+                    return CloseReason.REVOKED
                 check_at = now() + every_s
             await write(event)
     except Unavailable:
-        return True  # not known whether they may: let them ask another replica
-    return True
+        return CloseReason.RESTART  # not known whether they may: let them ask another replica
+    return events.close_reason
 
 
 class EventStream(Response):
@@ -146,7 +159,7 @@ class EventStream(Response):
         super().__init__(status_code=200, headers=_HEADERS)
         self._reader = reader
         self._following = reader.follow()
-        self._events: AsyncIterator[WireForm] | None = None
+        self._events: EventSource | None = None
         self._place: StreamPlace | None = None
         self._whole = False
         del self.headers["content-length"]
@@ -176,7 +189,7 @@ class EventStream(Response):
         if self._place.ended and not self._whole:
             with suppress(TimeoutError):
                 async with asyncio.timeout(LAST_WORDS_S):
-                    await self._last(Ended().sse(), send)
+                    await self._last(REPLACED, send)
 
     async def let_go(self) -> None:
         if self._place is not None:
@@ -184,17 +197,17 @@ class EventStream(Response):
         if self._events is not None:
             await self._following.__aexit__(None, None, None)
 
-    async def _write(self, events: AsyncIterator[WireForm], send: Send) -> None:
+    async def _write(self, events: EventSource, send: Send) -> None:
         async def write(event: WireForm) -> None:
             await send({"type": "http.response.body", "body": event.sse(), "more_body": True})
 
-        last = b""
-        if await _told(self._reader, events, write):
-            last = b"retry: %d\n\n" % self._reader.caller.edge.options.reconnect_ms
-        await self._last(last, send)
+        reason = await _told(self._reader, events, write)
+        reconnect_ms = self._reader.caller.edge.options.reconnect_ms
+        retry_ms = reconnect_ms if reason is CloseReason.RESTART else None
+        await self._last(Closed(reason, retry_ms=retry_ms), send)
 
-    async def _last(self, body: bytes, send: Send) -> None:
-        await send({"type": "http.response.body", "body": body, "more_body": False})
+    async def _last(self, closed: Closed, send: Send) -> None:
+        await send({"type": "http.response.body", "body": closed.sse(), "more_body": False})
         self._whole = True
 
 
@@ -207,9 +220,13 @@ async def tell_by_socket(reader: Reader, socket: WebSocket) -> None:
 
     async def tell() -> None:
         nonlocal closed
-        again = await _told(reader, events, write)
+        reason = await _told(reader, events, write)
         closed = True
-        await socket.close(CLOSE_RESTART if again else CLOSE_GONE)
+        await close(Closed(reason))
+
+    async def close(last: Closed) -> None:
+        await write(last)
+        await socket.close(CLOSE_CODES[last.reason], last.reason.value)
 
     async def hang_up() -> None:
         nonlocal closed
@@ -224,8 +241,7 @@ async def tell_by_socket(reader: Reader, socket: WebSocket) -> None:
             if place.ended and not closed:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(LAST_WORDS_S):
-                        await write(Ended())
-                        await socket.close(CLOSE_TOO_MANY, REASON)
+                        await close(REPLACED)
         finally:
             reader.caller.edge.streams.leave(place)
 

@@ -9,33 +9,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
-from holdfast.chats.hints import encode_data
 from holdfast.domain.ids import ChatId, UserId
+from holdfast.stream.events import Closed, CloseReason
 
 RETRY_AFTER_S: Final = 60
-REASON: Final = "too_many_streams"
 LAST_WORDS_S: Final = 2.0
 """A reader that takes nothing is left without them."""
 
 Followed: TypeAlias = ChatId | Literal["list"]
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """The last event of a stream that was ended for another one."""
-
-    retry_after_s: int = RETRY_AFTER_S
-
-    @property
-    def data(self) -> bytes:
-        return encode_data({"reason": REASON, "retry_after_s": self.retry_after_s})
-
-    def sse(self) -> bytes:
-        retry = self.retry_after_s * 1000
-        return b"retry: %d\nevent: ended\ndata: %b\n\n" % (retry, self.data)
-
-    def json(self) -> bytes:
-        return b'{"event":"ended","data":%b}' % self.data
+REPLACED: Final = Closed(CloseReason.TOO_MANY_STREAMS, RETRY_AFTER_S, RETRY_AFTER_S * 1000)
+"""The last event of a stream that was ended for another one."""
 
 
 @dataclass(slots=True)

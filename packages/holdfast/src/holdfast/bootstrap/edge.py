@@ -9,7 +9,7 @@ from datetime import timedelta
 from importlib import metadata
 from typing import TYPE_CHECKING, Final
 
-from holdfast.admin.settings import OIDC_SIGN_UP
+from holdfast.admin.settings import OIDC_SIGN_UP_ENABLED
 from holdfast.api.app import PREFIX, create_app
 from holdfast.api.dependencies import Chats, Edge, Identity, OidcDoor, WebOptions
 from holdfast.api.protocol import HeadOptions
@@ -29,7 +29,7 @@ from holdfast.domain.policy import Scope
 from holdfast.identity.accounts import Accounts
 from holdfast.identity.chance import SystemChance
 from holdfast.identity.gate import Gate
-from holdfast.identity.keys import ApiKeys, MadeKey
+from holdfast.identity.keys import ApiKeys, CreatedApiKey
 from holdfast.identity.oidc import FirstLogin, OidcLogin
 from holdfast.identity.passwords import Passwords
 from holdfast.identity.provider import Provider, ProviderOptions
@@ -136,7 +136,7 @@ def _door(
     first = FirstLogin(
         org_id=None if given.org_id is None else OrgId(given.org_id),
         email_domains=frozenset(given.email_domains),
-        sign_up=adapters.settings.current(OIDC_SIGN_UP),
+        sign_up=adapters.settings.current(OIDC_SIGN_UP_ENABLED),
     )
     chance = SystemChance(adapters.clock)
     login = OidcLogin(provider, people.links, identity.sign_ins, adapters.clock, chance, first)
@@ -218,7 +218,7 @@ async def _forget_expired(credentials: Credentials) -> None:
 @dataclass(frozen=True, slots=True)
 class First:
     user: User
-    key: MadeKey = field(repr=False)
+    key: CreatedApiKey = field(repr=False)
 
 
 async def create_first(
@@ -253,7 +253,7 @@ async def key_of(identity: Identity, *, email: str, password: str, known: str) -
         return None
 
 
-async def _new_key(identity: Identity, email: str, password: str) -> MadeKey:
+async def _new_key(identity: Identity, email: str, password: str) -> CreatedApiKey:
     opened = await identity.login.sign_in(email, password, Visitor(agent="holdfast admin"))
     who = await identity.gate.authenticate_cookie(opened.token)
     assert who is not None, "signed in just now"

@@ -31,17 +31,18 @@ async def submit_results(
     return await ledger.transact(chat_id, request)
 
 
-async def decide_call(
+async def decide_calls(
     ledger: ChatWriter,
     actor: Actor,
     chat_id: ChatId,
-    decision: Decide,
+    decisions: Sequence[Decide],
     *,
     keyed: IdempotencyKey | None = None,
     audit: AuditEntry | None = None,
 ) -> Commit:
-    """Approve a call that waits for it, or deny it. `audit`: who did, told in the same commit."""
-    request = ChangeRequest((decision,), by=actor, key=keyed, audit=audit)
+    """Approve or deny calls that wait for it, all in one commit. `audit`: the entry that
+    the same commit writes."""
+    request = ChangeRequest(tuple(decisions), by=actor, key=keyed, audit=audit)
     return await ledger.transact(chat_id, request)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from holdfast.chats.changes import Actor, ChatWriter, Commit
-from holdfast.domain.chat import Chat
+from holdfast.domain.chat import NOT_LISTED, Chat, ListedFacts
 from holdfast.domain.client_tools import ClientTool
 from holdfast.domain.commands import Create, Fork
 from holdfast.domain.ids import ChatId
@@ -19,11 +19,15 @@ async def create(
     messages: Sequence[MessageBody] = (),
     *,
     tools: Sequence[ClientTool] = (),
+    model: str | None = None,
+    effort: str | None = None,
+    listed: ListedFacts = NOT_LISTED,
     keyed: IdempotencyKey | None = None,
 ) -> Commit:
     """A new chat of the actor's; it runs at once if its messages end in one of the user's."""
     chat = Chat(chat_id=ids.new_chat_id(), org_id=actor.org_id, owner_id=actor.user_id)
-    return await ledger.create(chat, Create(tuple(messages), tuple(tools)), keyed=keyed)
+    command = Create(tuple(messages), tuple(tools), model, effort, listed)
+    return await ledger.create(chat, command, keyed=keyed)
 
 
 async def fork(

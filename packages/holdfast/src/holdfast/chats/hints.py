@@ -12,17 +12,19 @@ is more.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, Final, NamedTuple, cast
 
 import orjson
 
 from holdfast.domain.chat import Chat, Status
 from holdfast.domain.driving import RUNNABLE
-from holdfast.domain.events import EventKind, ReaderEvent, of_commit
+from holdfast.domain.events import EventType, ReaderEvent, of_commit
 from holdfast.domain.ids import NO_STAMP, NO_VERSION, ChatId, UserId, Version, VersionStamp
 from holdfast.domain.messages import Message
 from holdfast.domain.outcome import Outcome
 from holdfast.domain.parts import JsonValue
+from holdfast.domain.times import wire_time
 from holdfast.ports.bus import Hint
 
 INLINE_BYTES_MAX: Final = 64 * 1024
@@ -31,7 +33,7 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class EncodedEvent:
-    kind: EventKind
+    kind: EventType
     place: int
     data: bytes
 
@@ -87,7 +89,7 @@ def hint_of_acquiring(chat: Chat) -> Hint:
     """
     before = replace(chat, version=Version(chat.version - 1), attempt=chat.attempt - 1)
     told = [
-        event for event in of_commit(before, chat, ()) if event.kind is not EventKind.PREVIEW_RESET
+        event for event in of_commit(before, chat, ()) if event.kind is not EventType.PREVIEW_RESET
     ]
     return Hint(
         chat.chat_id,
@@ -141,7 +143,7 @@ def _stamps(given: Sequence[int]) -> Stamps:
 
 def _event(line: bytes) -> EncodedEvent:
     place, kind, data = line.split(b" ", 2)
-    return EncodedEvent(EventKind(kind.decode()), int(place), data)
+    return EncodedEvent(EventType(kind.decode()), int(place), data)
 
 
 def encode_data(data: JsonValue) -> bytes:
@@ -151,9 +153,16 @@ def encode_data(data: JsonValue) -> bytes:
     snapshots and mailboxes keep thousands of these.
     """
     try:
-        return b"%b" % orjson.dumps(data)
+        return b"%b" % orjson.dumps(data, _wire, orjson.OPT_PASSTHROUGH_DATETIME)
     except TypeError:  # a lone surrogate, which history keeps and JSON cannot say
-        return b"%b" % orjson.dumps(_without_surrogates(data))
+        plain = _without_surrogates(data)
+        return b"%b" % orjson.dumps(plain, _wire, orjson.OPT_PASSTHROUGH_DATETIME)
+
+
+def _wire(value: object) -> str:
+    if isinstance(value, datetime):
+        return wire_time(value)
+    raise TypeError(f"{type(value).__name__} is not JSON")
 
 
 def _without_surrogates(value: JsonValue) -> JsonValue:

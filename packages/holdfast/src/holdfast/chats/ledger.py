@@ -18,7 +18,14 @@ from weakref import WeakValueDictionary
 from holdfast.chats.changes import Actor, ChangeRequest, Commit, Sweep
 from holdfast.chats.hints import hint_of
 from holdfast.domain.chat import Chat, Facts
-from holdfast.domain.commands import Create, EditMessage, Fork, Restore
+from holdfast.domain.commands import (
+    Command,
+    Create,
+    EditMessage,
+    Fork,
+    Restore,
+    SendMessage,
+)
 from holdfast.domain.decide import decide_all
 from holdfast.domain.errors import (
     ChangedMeanwhile,
@@ -28,8 +35,8 @@ from holdfast.domain.errors import (
     VersionNotFound,
 )
 from holdfast.domain.fence import Fence
-from holdfast.domain.ids import NO_VERSION, STAMP_BITS, ChatId, UserId, VersionStamp
-from holdfast.domain.messages import Message
+from holdfast.domain.ids import NO_VERSION, STAMP_BITS, ChatId, ClientKey, UserId, VersionStamp
+from holdfast.domain.messages import Message, MessageBody, Role
 from holdfast.domain.outcome import Outcome
 from holdfast.ports.bus import Hints
 from holdfast.ports.clock import Clock
@@ -108,7 +115,10 @@ class Ledger:
 
     def decide_commands(self, facts: Facts, request: ChangeRequest) -> Outcome:
         """What the commands change in these facts, as a commit of its own."""
-        outcome = decide_all(facts, request.commands, self._clock.now())
+        commands = request.commands
+        if request.key is not None:
+            commands = tuple(_keyed(command, request.key.key) for command in commands)
+        outcome = decide_all(facts, commands, self._clock.now())
         if not outcome.changed:
             return outcome
         outcome = outcome.stamped(VersionStamp(self._random_bits(STAMP_BITS)))
@@ -189,6 +199,27 @@ def creation(chat: Chat, command: Create | Fork, keyed: IdempotencyKey | None) -
     return ChangeRequest((command,), by=Actor(chat.org_id, chat.owner_id), key=keyed)
 
 
+def _keyed(command: Command, key: ClientKey) -> Command:
+    """The same, and the message that it sends carries the key of the request."""
+    match command:
+        case SendMessage(message):
+            return replace(command, message=replace(message, client_key=key))
+        case EditMessage(_, replacement):
+            return replace(command, replacement=replace(replacement, client_key=key))
+        case Create(messages):
+            return replace(command, messages=_last_keyed(messages, key))
+        case _:
+            return command
+
+
+def _last_keyed(messages: tuple[MessageBody, ...], key: ClientKey) -> tuple[MessageBody, ...]:
+    """Of a whole history, the last user message: the answer names that one."""
+    last = max((n for n, body in enumerate(messages) if body.role is Role.USER), default=None)
+    return tuple(
+        replace(body, client_key=key) if n == last else body for n, body in enumerate(messages)
+    )
+
+
 def _messages(outcome: Outcome, stamp: Stamp) -> tuple[Message, ...]:
     """What a commit appended, as it is stored."""
     return tuple(
@@ -200,6 +231,9 @@ def _messages(outcome: Outcome, stamp: Stamp) -> tuple[Message, ...]:
             revision=outcome.chat.version,
             epoch=stamp.epoch,
             created_at=stamp.at,
+            turn_seq=appended.turn_seq,
+            queued_id=appended.promoted,
+            attempt=appended.attempt,
             stamp=outcome.chat.history_stamp,
         )
         for appended in outcome.appended

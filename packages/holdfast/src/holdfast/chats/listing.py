@@ -1,4 +1,4 @@
-"""Lists of chats, and the verbs that are about lists: rename, pin, label, share, mark as read.
+"""Lists of chats, and the verbs that are about lists: update, share, mark as read.
 
 Archiving is a command of the ledger (`chats/steer.py`). A page ends at a place, not at a number: it
 is where the next one goes on whatever was added, touched or removed meanwhile. A chat that is
@@ -7,26 +7,39 @@ spoken to moves to the front, so that a reader who has passed the front does not
 
 import base64
 import unicodedata
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final, Literal, NoReturn
+from typing import Any, Final, Literal
 from uuid import UUID
 
 from holdfast.chats.changes import Actor
 from holdfast.domain.audit import AuditAction, AuditEntry
+from holdfast.domain.chat import ListedFacts
 from holdfast.domain.denials import FieldRefused, NotFound
 from holdfast.domain.errors import ChangedMeanwhile, ChatNotFound
 from holdfast.domain.ids import ChatId, Seq, UserId
-from holdfast.domain.policy import Action, Filter, Principal, TargetKind, rule_for
+from holdfast.domain.policy import Action, Principal, TargetKind, rule_for
+from holdfast.domain.public_ids import CHAT_ID, USER_ID
 from holdfast.ports.clock import Clock
-from holdfast.ports.listing import Entry, ListFilter, Listing, ListPosition, Share
+from holdfast.ports.listing import (
+    ChatPatch,
+    Entry,
+    ListFilter,
+    Listing,
+    ListPosition,
+    Share,
+    Unchanged,
+)
 
 PAGE_MAX: Final = 200
 PINS_MAX: Final = 50
 LABELS_MAX: Final = 20
 LABEL_CHARS_MAX: Final = 60
 TITLE_CHARS_MAX: Final = 200
+METADATA_PAIRS_MAX: Final = 50
+METADATA_KEY_CHARS_MAX: Final = 64
+METADATA_VALUE_CHARS_MAX: Final = 512
 SEARCH_CHARS_MAX: Final = 200
 SEARCH_LOOKS_MAX: Final = 20_000
 """Chats of one's own that one search looks at; its next page goes on after them."""
@@ -58,7 +71,7 @@ async def page(
     assert 1 <= limit <= PAGE_MAX
     wanted = wanted or ListFilter()
     if wanted.title_has is not None and len(wanted.title_has) > SEARCH_CHARS_MAX:
-        raise FieldRefused("title_has", f"at most {SEARCH_CHARS_MAX} characters")
+        raise FieldRefused("q", f"at most {SEARCH_CHARS_MAX} characters", within="query")
     may = rule_for(who, Action.READ, TargetKind.CHAT)
     place = None if after is None else decode_cursor(after)
     first: Sequence[Entry] = ()
@@ -83,15 +96,19 @@ async def oversee(
 ) -> ListPage:
     """All the chats of the organisation, for its admins: that they are there, not what they say.
 
-    Titles and labels are left out: they are the owner's words, or a summary of them.
+    Titles, labels and metadata are left out: they are the owner's words, or a summary of them.
     """
     assert 1 <= limit <= PAGE_MAX
     may = rule_for(who, Action.OVERSEE, TargetKind.CHAT)
     # Nor may one find out by asking for chats whose title or label has a word in it.
-    wanted = replace(wanted or ListFilter(), title_has=None, label=None, pinned=None, whose=None)
+    wanted = replace(
+        wanted or ListFilter(), title_has=None, label=None, metadata=None, pinned=None, whose=None
+    )
     place = None if after is None else decode_cursor(after)
     found = await listing.page(may, wanted, limit=limit + 1, after=place)
-    shown = tuple(replace(e, title=None, title_source=None, labels=()) for e in found[:limit])
+    shown = tuple(
+        replace(e, title=None, title_source=None, labels=(), metadata={}) for e in found[:limit]
+    )
     return _page(shown, found, limit)
 
 
@@ -122,61 +139,72 @@ def driver(who: Principal) -> Actor:
     return Actor(who.org_id, who.user_id)
 
 
-async def rename(
+def approver(who: Principal) -> Actor:
+    """As whom to decide about tool calls."""
+    rule_for(who, Action.APPROVE, TargetKind.CHAT)
+    return Actor(who.org_id, who.user_id)
+
+
+async def update(
     listing: Listing,
     who: Principal,
     chat_id: ChatId,
-    title: str | None,
+    patch: ChatPatch,
     *,
     expected: Collection[int] | None = None,
 ) -> Entry:
-    """None takes the title away, so that the server may find one again. `expected`, here and below:
-    `ChangedMeanwhile` if `listed` is none of these."""
+    """Change title, pin and labels, in one statement. `expected`: `ChangedMeanwhile` if `listed` is
+    none of these."""
     may = rule_for(who, Action.CHANGE, TargetKind.CHAT)
-    cleaned = None if title is None else clean_line(title, "title", TITLE_CHARS_MAX)
-    entry = await listing.rename(may, chat_id, cleaned, expected=expected)
-    return entry or await _not_changed(listing, may, chat_id)
-
-
-async def pin(
-    listing: Listing,
-    who: Principal,
-    chat_id: ChatId,
-    *,
-    pinned: bool,
-    expected: Collection[int] | None = None,
-) -> Entry:
-    may = rule_for(who, Action.CHANGE, TargetKind.CHAT)
-    entry = await listing.pin(may, chat_id, pinned=pinned, pins_max=PINS_MAX, expected=expected)
-    if entry is None:
-        there = _found(chat_id, await listing.find(may, chat_id))
-        if expected is not None and there.listed not in expected:
-            raise ChangedMeanwhile
-        raise FieldRefused("pinned", f"at most {PINS_MAX} chats")
-    return entry
-
-
-async def label(
-    listing: Listing,
-    who: Principal,
-    chat_id: ChatId,
-    labels: Sequence[str],
-    *,
-    expected: Collection[int] | None = None,
-) -> Entry:
-    """Give a chat these labels and no others."""
-    may = rule_for(who, Action.CHANGE, TargetKind.CHAT)
-    cleaned = dict.fromkeys(clean_line(each, "labels", LABEL_CHARS_MAX) for each in labels)
-    if len(cleaned) > LABELS_MAX:
-        raise FieldRefused("labels", f"at most {LABELS_MAX}")
-    entry = await listing.label(may, chat_id, list(cleaned), expected=expected)
-    return entry or await _not_changed(listing, may, chat_id)
-
-
-async def _not_changed(listing: Listing, may: Filter, chat_id: ChatId) -> NoReturn:
-    """There is no such chat, or it is not what was expected."""
-    _found(chat_id, await listing.find(may, chat_id))
+    cleaned = _cleaned(patch)
+    entry = await listing.update(
+        may,
+        chat_id,
+        cleaned,
+        pins_max=PINS_MAX,
+        pairs_max=METADATA_PAIRS_MAX,
+        expected=expected,
+    )
+    if entry is not None:
+        return entry
+    there = _found(chat_id, await listing.find(may, chat_id))
+    if expected is None or there.listed in expected:
+        if _merged_count(there, cleaned) > METADATA_PAIRS_MAX:
+            raise FieldRefused("metadata", f"at most {METADATA_PAIRS_MAX} pairs")
+        if cleaned.pinned:
+            raise FieldRefused("pinned", f"at most {PINS_MAX} chats")
     raise ChangedMeanwhile
+
+
+def _merged_count(there: Entry, patch: ChatPatch) -> int:
+    if patch.metadata is None or isinstance(patch.metadata, Unchanged):
+        return 0
+    merged = {**there.metadata, **patch.metadata}
+    return sum(value is not None for value in merged.values())
+
+
+def _cleaned(patch: ChatPatch) -> ChatPatch:
+    if isinstance(patch.title, str):
+        patch = replace(patch, title=clean_line(patch.title, "title", TITLE_CHARS_MAX))
+    if patch.labels is not None:
+        patch = replace(patch, labels=_cleaned_labels(patch.labels))
+    return patch
+
+
+def _cleaned_labels(given: Sequence[str]) -> tuple[str, ...]:
+    labels = dict.fromkeys(clean_line(each, "labels", LABEL_CHARS_MAX) for each in given)
+    if len(labels) > LABELS_MAX:
+        raise FieldRefused("labels", f"at most {LABELS_MAX}")
+    return tuple(labels)
+
+
+def new_facts(title: str | None, labels: Sequence[str], metadata: Mapping[str, str]) -> ListedFacts:
+    """How lists show a chat that is to be created."""
+    return ListedFacts(
+        title=None if title is None else clean_line(title, "title", TITLE_CHARS_MAX),
+        labels=_cleaned_labels(labels),
+        metadata=metadata,
+    )
 
 
 async def mark_read(listing: Listing, who: Principal, chat_id: ChatId, seq: Seq) -> Seq:
@@ -229,22 +257,23 @@ def clean_line(text: str, field: str, chars_max: int) -> str:
 def entry_json(entry: Entry) -> dict[str, Any]:
     """A chat in a list, as people are told of it."""
     return {
-        "chat_id": str(entry.chat_id),
-        "owner_id": str(entry.owner_id),
+        "id": CHAT_ID.encode(entry.chat_id),
+        "owner_id": USER_ID.encode(entry.owner_id),
         "title": entry.title,
         "title_source": entry.title_source,
         "status": entry.status,
         "archived": entry.archived,
         "pinned": entry.pinned,
         "labels": entry.labels,
+        "metadata": entry.metadata,
         "version": entry.version,
         "last_seq": entry.last_seq,
         "read_seq": entry.read_seq,
         "unread": entry.unread,
         "queue_length": entry.queue_length,
-        "touched_at": entry.touched_at,
+        "updated_at": entry.touched_at,
         "created_at": entry.created_at,
-        "needs": entry.needs,
+        "action_required": entry.needs,
     }
 
 
@@ -259,9 +288,9 @@ def decode_cursor(cursor: str) -> ListPosition:
         at, chat_id = said.split(" ")
         place = ListPosition(datetime.fromisoformat(at), ChatId(UUID(chat_id)))
     except ValueError as error:
-        raise FieldRefused("after", "not a cursor of this list") from error
+        raise FieldRefused("cursor", "not a cursor of this list", within="query") from error
     if place.touched_at.tzinfo is None or encode_cursor(place) != cursor:
-        raise FieldRefused("after", "not a cursor of this list")
+        raise FieldRefused("cursor", "not a cursor of this list", within="query")
     return place
 
 
@@ -282,5 +311,5 @@ def _entry(
         credential=who.credential,
         target_kind=TargetKind.CHAT,
         target_id=chat_id,
-        detail={"with": str(with_user)},
+        detail={"user_id": str(with_user)},
     )

@@ -9,6 +9,7 @@ from holdfast.domain.ids import ChatId, Seq, UserId
 from holdfast.domain.policy import Filter
 from holdfast.ports.bus import Hints
 from holdfast.ports.listing import (
+    ChatPatch,
     Entry,
     ListChanges,
     ListFilter,
@@ -26,42 +27,23 @@ class PublishingListing:
 
     # What changes something.
 
-    async def rename(
+    async def update(
         self,
         may: Filter,
         chat_id: ChatId,
-        title: str | None,
+        patch: ChatPatch,
         *,
+        pins_max: int,
+        pairs_max: int,
         expected: Collection[int] | None = None,
     ) -> Entry | None:
-        return await self._told(await self._listing.rename(may, chat_id, title, expected=expected))
+        changed = await self._listing.update(
+            may, chat_id, patch, pins_max=pins_max, pairs_max=pairs_max, expected=expected
+        )
+        return await self._told(changed)
 
     async def suggest_title(self, chat_id: ChatId, title: str) -> bool:
         return await self._listing.suggest_title(chat_id, title)
-
-    async def pin(
-        self,
-        may: Filter,
-        chat_id: ChatId,
-        *,
-        pinned: bool,
-        pins_max: int,
-        expected: Collection[int] | None = None,
-    ) -> Entry | None:
-        entry = await self._listing.pin(
-            may, chat_id, pinned=pinned, pins_max=pins_max, expected=expected
-        )
-        return await self._told(entry)
-
-    async def label(
-        self,
-        may: Filter,
-        chat_id: ChatId,
-        labels: Sequence[str],
-        *,
-        expected: Collection[int] | None = None,
-    ) -> Entry | None:
-        return await self._told(await self._listing.label(may, chat_id, labels, expected=expected))
 
     async def mark_read(self, may: Filter, chat_id: ChatId, seq: Seq) -> Seq | None:
         reached = await self._listing.mark_read(may, chat_id, seq)

@@ -1,7 +1,7 @@
-"""What waits in the queue: take it out, delete it, move it, or say it now."""
+"""The queue of a chat: take a message out, move it, or send it now."""
 
 from holdfast.chats.changes import Actor, ChangeRequest, ChatWriter, Commit
-from holdfast.domain.commands import DeleteQueued, MoveQueued, PromoteQueued, TakeQueued
+from holdfast.domain.commands import MoveQueued, PromoteQueued, TakeQueued
 from holdfast.domain.ids import ChatId, QueuedId
 from holdfast.domain.messages import MessageBody
 from holdfast.ports.history import History
@@ -22,18 +22,6 @@ async def take(
     taken = await history.queued(chat_id, queued_id)
     assert taken is not None, "what left the queue keeps its row"
     return taken
-
-
-async def delete(
-    ledger: ChatWriter,
-    actor: Actor,
-    chat_id: ChatId,
-    queued_id: QueuedId,
-    *,
-    keyed: IdempotencyKey | None = None,
-) -> Commit:
-    request = ChangeRequest((DeleteQueued(queued_id),), by=actor, key=keyed)
-    return await ledger.transact(chat_id, request)
 
 
 async def move(

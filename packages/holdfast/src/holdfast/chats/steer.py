@@ -2,14 +2,21 @@
 
 from holdfast.chats.changes import Actor, ChangeRequest, ChatWriter, Commit
 from holdfast.domain.commands import Archive, Interrupt, RequestCompaction, Retry, Unarchive
-from holdfast.domain.ids import ChatId
+from holdfast.domain.ids import ChatId, Seq
 from holdfast.ports.store import IdempotencyKey
 
 
 async def interrupt(
-    ledger: ChatWriter, actor: Actor, chat_id: ChatId, *, keyed: IdempotencyKey | None = None
+    ledger: ChatWriter,
+    actor: Actor,
+    chat_id: ChatId,
+    *,
+    turn_seq: Seq | None = None,
+    keyed: IdempotencyKey | None = None,
 ) -> Commit:
-    return await ledger.transact(chat_id, ChangeRequest((Interrupt(),), by=actor, key=keyed))
+    """`turn_seq`, here and below: `TurnChanged` if this is not the present turn."""
+    request = ChangeRequest((Interrupt(turn_seq),), by=actor, key=keyed)
+    return await ledger.transact(chat_id, request)
 
 
 async def retry(
@@ -18,9 +25,11 @@ async def retry(
     chat_id: ChatId,
     *,
     model: str | None = None,
+    turn_seq: Seq | None = None,
     keyed: IdempotencyKey | None = None,
 ) -> Commit:
-    return await ledger.transact(chat_id, ChangeRequest((Retry(model),), by=actor, key=keyed))
+    request = ChangeRequest((Retry(model, turn_seq),), by=actor, key=keyed)
+    return await ledger.transact(chat_id, request)
 
 
 async def compact(

@@ -5,18 +5,17 @@ from typing import Annotated
 
 import typer
 
-from holdfast.cli.admin_keys import audit, keys
+from holdfast.cli.admin_audit import audit
 from holdfast.cli.admin_users import users
 from holdfast.cli.client_context import ClientCommand
 
-admin = typer.Typer(no_args_is_help=True, help="People, keys and the audit log of a server.")
+admin = typer.Typer(no_args_is_help=True, help="The first admin, users, and the audit log.")
 admin.add_typer(users, name="users")
-admin.add_typer(keys, name="keys")
 admin.command("audit", cls=ClientCommand)(audit)
 
 
-@admin.command("create-first")
-def create_first(
+@admin.command("init")
+def init(
     email: Annotated[str, typer.Option(help="E-mail address for signing in.")],
     password: Annotated[
         str,
@@ -28,7 +27,7 @@ def create_first(
         ),
     ],
     name: Annotated[str, typer.Option(help="Name shown to other users.")] = "Admin",
-    organisation: Annotated[str, typer.Option(help="The first organisation.")] = "Holdfast",
+    organization: Annotated[str, typer.Option(help="The first organization.")] = "Holdfast",
 ) -> None:
     """Create the first admin on an empty database and print an API key once."""
     # Here, not above: `holdfast --help` need not load a whole server.
@@ -37,7 +36,7 @@ def create_first(
 
     try:
         secret = asyncio.run(
-            _create(email=email, password=password, name=name, organisation=organisation)
+            _create(email=email, password=password, name=name, organization=organization)
         )
     except HoldfastError as reason:
         say(str(reason))
@@ -48,12 +47,12 @@ def create_first(
     typer.echo(secret)
 
 
-async def _create(*, email: str, password: str, name: str, organisation: str) -> str | None:
+async def _create(*, email: str, password: str, name: str, organization: str) -> str | None:
     from holdfast.bootstrap.edge import create_first_with_key, open_identity
     from holdfast.settings import ProcessRole, read_settings
 
     async with open_identity(read_settings(role=ProcessRole.API)) as identity:
         first = await create_first_with_key(
-            identity, organisation=organisation, email=email, password=password, name=name
+            identity, organisation=organization, email=email, password=password, name=name
         )
     return None if first is None else first.key.secret

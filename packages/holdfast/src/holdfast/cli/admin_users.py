@@ -25,8 +25,9 @@ WhoArgument: TypeAlias = Annotated[
 ]
 
 
-@users.command("ls", cls=ClientCommand)
-def ls(*, json: AsJson = False) -> None:
+@users.command("list", cls=ClientCommand)
+@users.command("ls", cls=ClientCommand, hidden=True)
+def list_users(*, json: AsJson = False) -> None:
     """List users by name."""
 
     async def work(desk: "ClientContext") -> None:
@@ -34,7 +35,7 @@ def ls(*, json: AsJson = False) -> None:
         if json:
             desk.screen.json([user.model_dump(mode="json") for user in found])
         else:
-            rows = [(user.user_id, _role(user), user.email or "", user.name) for user in found]
+            rows = [(user.id, _role(user), user.email or "", user.name) for user in found]
             desk.screen.table(("USER", "ROLE", "E-MAIL", "NAME"), rows)
 
     at_desk(work)
@@ -50,62 +51,76 @@ def create(
         bool,
         typer.Option("--password-stdin", help="Read a password from stdin (default: no password)."),
     ] = False,
+    json: AsJson = False,
 ) -> None:
     """Create a user and print the id."""
 
     async def work(desk: "ClientContext") -> None:
         password = _password() if password_stdin else None
         made = await desk.client.users.create(name, email, role=role.value, password=password)
-        desk.screen.answer(made.user_id)
+        if json:
+            desk.screen.model(made)
+        else:
+            desk.screen.answer(made.id)
 
     at_desk(work)
 
 
 @users.command("disable", cls=ClientCommand)
-def disable(who: WhoArgument) -> None:
+def disable(who: WhoArgument, *, json: AsJson = False) -> None:
     """Disable a user and every credential; chats and history are kept."""
 
     async def work(desk: "ClientContext") -> None:
-        user = await desk.client.users.disable(await _id_of(desk, who))
-        desk.screen.note(f"Disabled {user.name}.", "")
+        user = await desk.client.users.update(await _id_of(desk, who), disabled=True)
+        _tell(desk, user, f"Disabled {user.name}.", json=json)
 
     at_desk(work)
 
 
 @users.command("enable", cls=ClientCommand)
-def enable(who: WhoArgument) -> None:
+def enable(who: WhoArgument, *, json: AsJson = False) -> None:
     """Enable a user again."""
 
     async def work(desk: "ClientContext") -> None:
-        user = await desk.client.users.enable(await _id_of(desk, who))
-        desk.screen.note(f"Enabled {user.name}.", "")
+        user = await desk.client.users.update(await _id_of(desk, who), disabled=False)
+        _tell(desk, user, f"Enabled {user.name}.", json=json)
 
     at_desk(work)
 
 
-@users.command("reset", cls=ClientCommand)
-def reset(who: WhoArgument) -> None:
+@users.command("reset-password", cls=ClientCommand)
+def reset_password(who: WhoArgument, *, json: AsJson = False) -> None:
     """Set a user's password, read from stdin or a prompt, and end every session of the user."""
 
     async def work(desk: "ClientContext") -> None:
         user_id = await _id_of(desk, who)
         user = await desk.client.users.set_password(user_id, _password())
-        desk.screen.note(f"{user.name} has a new password.", "")
+        _tell(desk, user, f"{user.name} has a new password.", json=json)
 
     at_desk(work)
 
 
-@users.command("role", cls=ClientCommand)
+@users.command("set-role", cls=ClientCommand)
 def set_role(
-    who: WhoArgument, role: Annotated[AccountRole, typer.Argument(help="The new role.")]
+    who: WhoArgument,
+    role: Annotated[AccountRole, typer.Argument(help="The new role.")],
+    *,
+    json: AsJson = False,
 ) -> None:
     """Change a user's role to admin or member."""
 
     async def work(desk: "ClientContext") -> None:
-        user = await desk.client.users.set_role(await _id_of(desk, who), role.value)
-        desk.screen.note(f"{user.name} is {user.role}.", "")
+        user = await desk.client.users.update(await _id_of(desk, who), role=role.value)
+        _tell(desk, user, f"{user.name} is {user.role}.", json=json)
 
     at_desk(work)
+
+
+def _tell(desk: "ClientContext", user: "User", note: str, *, json: bool) -> None:
+    if json:
+        desk.screen.model(user)
+    else:
+        desk.screen.note(note, "")
 
 
 def _role(user: "User") -> str:

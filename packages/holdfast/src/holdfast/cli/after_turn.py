@@ -21,21 +21,21 @@ def print_settled(screen: "Screen", form: "Form", chat: "AsyncChat", code: Exit)
                 screen.answer(text)
             error = chat.view.error
             if error is not None:
-                raise CommandEnd(f"error: {error['sentence']}", code)
+                raise CommandEnd(f"error: {error.message}", code)
         case _:
             pass
 
 
 def document(chat: "AsyncChat", code: Exit) -> dict[str, Any]:
     """A followed chat as one JSON document."""
-    view = chat.view
+    view = chat.view.raw
     return {
         "chat_id": chat.id,
-        "status": (view.status or {}).get("status"),
+        "status": view.status,
         "exit": int(code),
         "text": final_text(list(view.messages)),
         "error": view.error,
-        "action_required": view.action,
+        "action_required": view.action_required,
         "queue": list(view.queue),
         "messages": list(view.messages),
         "cursor": view.cursor,

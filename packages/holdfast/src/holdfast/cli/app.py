@@ -10,20 +10,22 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from holdfast.cli import database, organise, send, show, status, steer
+from holdfast.cli import approve, organise, send, show, status, steer
 from holdfast.cli.admin import admin
-from holdfast.cli.approve import approve
+from holdfast.cli.api import api
+from holdfast.cli.api_keys import api_keys
 from holdfast.cli.attach import attach
 from holdfast.cli.chat import chat
 from holdfast.cli.client_context import ClientCommand
 from holdfast.cli.completion import completion
 from holdfast.cli.context import context
+from holdfast.cli.database import db
 from holdfast.cli.dev.command import dev
 from holdfast.cli.doctor import doctor
+from holdfast.cli.list_chats import list_chats
 from holdfast.cli.login import login, logout, whoami
-from holdfast.cli.ls import ls
 from holdfast.cli.models import models
-from holdfast.cli.plugins import plug_in
+from holdfast.cli.plugins import lab_commands
 from holdfast.cli.queue import queue
 from holdfast.cli.run import run
 from holdfast.cli.serve import serve
@@ -31,7 +33,6 @@ from holdfast.cli.watch import watch
 from holdfast.cli.worker import worker
 from holdfast.cli.workspace import templates, workspace
 from holdfast_agent.command import agent
-from holdfast_simulator.command import simulate
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -54,18 +55,21 @@ CLIENT: Final[dict[str, dict[str, Callable[..., Any]]]] = {
         "wait": send.wait,
         "interrupt": steer.interrupt,
         "retry": steer.retry,
-        "answer": steer.answer,
-        "approve": approve,
+        "respond": steer.respond,
+        "approve": approve.approve,
+        "deny": approve.deny,
     },
-    READ: {"ls": ls, "show": show.show, "export": show.export, "watch": watch},
+    READ: {"list": list_chats, "show": show.show, "export": show.export, "watch": watch},
     CHANGE: {
         "rename": organise.rename,
         "pin": organise.pin,
+        "unpin": organise.unpin,
         "label": organise.label,
         "archive": organise.archive,
         "unarchive": organise.unarchive,
         "fork": organise.fork,
         "share": organise.share,
+        "unshare": organise.unshare,
     },
     ACCOUNT: {
         "login": login,
@@ -74,16 +78,14 @@ CLIENT: Final[dict[str, dict[str, Callable[..., Any]]]] = {
         "status": status.status,
         "version": status.version,
         "doctor": doctor,
+        "api": api,
     },
 }
 SERVER: Final[dict[str, Callable[..., Any]]] = {
     "dev": dev,
     "serve": serve,
     "worker": worker,
-    "agent": agent,
-    "migrate": database.migrate,
-    "verify": database.verify,
-    "simulate": simulate,
+    "workspace-agent": agent,
 }
 
 
@@ -101,16 +103,19 @@ def version(
 for panel, commands in CLIENT.items():
     for name, command in commands.items():
         app.command(name, cls=ClientCommand, rich_help_panel=panel)(command)
+app.command("ls", cls=ClientCommand, hidden=True)(list_chats)
 app.add_typer(queue, name="queue", rich_help_panel=CHANGE)
 app.add_typer(workspace, name="workspace", rich_help_panel=CHANGE)
 app.add_typer(models, name="models", rich_help_panel=READ)
-app.add_typer(templates, name="templates", rich_help_panel=READ)
+app.add_typer(templates, name="workspace-templates", rich_help_panel=READ)
+app.add_typer(api_keys, name="api-keys", rich_help_panel=ACCOUNT)
 app.add_typer(context, name="context", rich_help_panel=ACCOUNT)
 app.command("completion", rich_help_panel=ACCOUNT)(completion)
 for name, command in SERVER.items():
     app.command(name, rich_help_panel=OPERATE)(command)
+app.add_typer(db, name="db", rich_help_panel=OPERATE)
 app.add_typer(admin, name="admin", rich_help_panel=OPERATE)
-plug_in(app, rich_help_panel=OPERATE)
+app.add_typer(lab_commands(), name="lab", rich_help_panel=OPERATE)
 
 
 def main() -> None:

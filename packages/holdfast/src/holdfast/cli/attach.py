@@ -18,7 +18,7 @@ def attach(
     *,
     after: Annotated[
         str | None,
-        typer.Option("--from", metavar="CURSOR", help="Resume after the event with this `id`."),
+        typer.Option("--after", metavar="CURSOR", help="Resume after the event with this cursor."),
     ] = None,
     tail: Annotated[
         int | None, typer.Option(min=0, help="Show only this many earlier messages.")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from holdfast.cli.client_context import ClientContext
     from holdfast.cli.follow import Following, OnScreen
     from holdfast_client import AsyncChat
+    from holdfast_client.models import ActionRequired, AwaitedCall
 
 LEAVING: Final = frozenset({"/exit", "/quit"})
 REPLAYED: Final = 10
@@ -96,8 +97,8 @@ class Talk:
 
     async def _sent(self, line: str) -> int | None:
         if self.chat is not None:
-            done = await self.chat.send(line, model=self.model, effort=self.effort)
-            return done.seq
+            turn = await self.chat.send(line, model=self.model, effort=self.effort)
+            return turn.receipt.message_seq
         chats = self.desk.client.chats
         self.chat = await chats.create(line, model=self.model, effort=self.effort)
         return 1
@@ -124,40 +125,41 @@ class Talk:
     async def _settle(self) -> None:
         """Ask the person for what the turn waits for, until it waits no more."""
         assert self.chat is not None
-        while (action := self.chat.view.action) is not None:
+        while (action := self.chat.view.action_required) is not None:
             if not await self._settled(action):
                 return
             await self._follow()
 
-    async def _settled(self, action: dict[str, Any]) -> bool:
+    async def _settled(self, action: "ActionRequired") -> bool:
         assert self.chat is not None
         answers: dict[str, Any] = {}
-        for call in action["calls"]:
-            if action["kind"] == "approval":
+        for call in action.calls:
+            if action.type == "approval":
                 if not await self._decided(call):
                     return False
-            elif action["kind"] in ("answer", "result"):
-                said = await self._line(f"{call['tool']}: ")
+            elif action.type in ("answer", "result"):
+                said = await self._line(f"{call.tool_name}: ")
                 if said is None:
                     return False
-                answers[call["call_id"]] = said
+                answers[call.call_id] = said
             else:
                 return False
         if answers:
-            await self.chat.answer(answers)
+            await self.chat.submit_results(answers)
         return True
 
-    async def _decided(self, awaited: dict[str, Any]) -> bool:
+    async def _decided(self, awaited: "AwaitedCall") -> bool:
         from holdfast.cli.approve import ASK, call_lines, verdict_of
-        from holdfast_client.models import AwaitedCall
 
         assert self.chat is not None
-        call = await self.chat.call(AwaitedCall.model_validate(awaited))
+        call = await self.chat.call(awaited)
         for line in call_lines(call, None):
             self.desk.screen.note(line, "")
         verdict = verdict_of(await self._line(ASK) or "")
-        if verdict is not None:
-            await self.chat.decide(call, verdict)
+        if verdict == "approve":
+            await self.chat.approve(call)
+        elif verdict == "deny":
+            await self.chat.deny(call)
         return verdict is not None
 
     async def _line(self, prompt: str = "› ") -> str | None:

@@ -48,7 +48,7 @@ class ClientCommand(TyperCommand):
         super().__init__(*arguments, **named)
         self.params += [
             _option("--url", "Server URL (default: $HOLDFAST_URL, then the current context)."),
-            _option("--context", "Which of `holdfast context ls`; else the current one."),
+            _option("--context", "Which of `holdfast context list`; else the current one."),
             _option("--color", "auto, always or never; NO_COLOR is heeded."),
         ]
 
@@ -104,7 +104,7 @@ def at_desk(work: Work, *, to: Path | None = None) -> None:
         from holdfast_client import AsyncClient
 
         target = chosen_target()
-        async with AsyncClient(target.url, target.token, timeout_s=ANSWER_S) as client:
+        async with AsyncClient(target.url, api_key=target.api_key, timeout=ANSWER_S) as client:
             return await work(ClientContext(client, screen))
 
     run(with_client, to=to)
@@ -132,7 +132,7 @@ def run(
         code = Exit.INTERRUPTED
         _say("")
     except BrokenPipeError:
-        # `holdfast ls | head`. Python would complain once more when it flushes at the end.
+        # `holdfast list | head`. Python would complain once more when it flushes at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = Exit.PIPE_CLOSED
     except Exception as error:

@@ -1,4 +1,4 @@
-"""What an operator does to the database itself.
+"""`holdfast db`: what an operator does to the database itself.
 
 Imports that are heavy stand in functions: `holdfast --help` and `holdfast run` need none of them.
 """
@@ -11,7 +11,10 @@ import typer
 if TYPE_CHECKING:
     from holdfast.adapters.postgres.verify import Violation
 
+db = typer.Typer(no_args_is_help=True, help="The schema and the rows of the database.")
 
+
+@db.command("migrate")
 def migrate(
     down: Annotated[
         int, typer.Option(min=0, help="Undo this many migrations instead; their tables are lost.")
@@ -45,13 +48,36 @@ def migrate(
     typer.echo("The schema is up to date." if not down else f"Undone: {down}.")
 
 
-def verify() -> None:
+@db.command("verify")
+def verify(
+    *,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> None:
     """Look for rows that break an invariant. Reads every message: run it when the load is low."""
     violations = asyncio.run(_find_violations())
-    for violation in violations:
-        typer.echo(f"{violation.chat_id}  {violation.rule}  ({violation.detail})")
-    typer.echo(f"{len(violations)} violations.")
+    if json:
+        import orjson
+
+        typer.echo(orjson.dumps([_json(each) for each in violations]).decode())
+    else:
+        for violation in violations:
+            typer.echo(f"{_chat(violation)}  {violation.rule}  ({violation.detail})")
+        typer.echo(f"{len(violations)} violations.")
     raise typer.Exit(1 if violations else 0)
+
+
+def _json(violation: "Violation") -> dict[str, str]:
+    return {
+        "chat_id": _chat(violation),
+        "rule": violation.rule,
+        "detail": violation.detail,
+    }
+
+
+def _chat(violation: "Violation") -> str:
+    from holdfast.domain.public_ids import CHAT_ID
+
+    return CHAT_ID.encode(violation.chat_id)
 
 
 async def _find_violations() -> "list[Violation]":

@@ -68,7 +68,7 @@ async def _findings() -> AsyncIterator[Finding]:
     check = "server"
     try:
         target = chosen_target()
-        async with AsyncClient(target.url, target.token, timeout_s=HELD_BACK_S) as client:
+        async with AsyncClient(target.url, api_key=target.api_key, timeout=HELD_BACK_S) as client:
             probed = await client.probe()
             yield Finding(check, "ok", f"{target.url} answers in {probed.took_s * 1000:.0f} ms.")
             yield of_versions(metadata.version("holdfast"), probed.version)
@@ -107,14 +107,14 @@ async def _stream(client: "AsyncClient", scopes: list[str]) -> Finding:
         return Finding("stream", "warning", "Not tried: it needs a key that may write.")
     chat = await _own_chat(client)
     try:
-        async with asyncio.timeout(HELD_BACK_S), aclosing(chat.stream()) as events:
+        async with asyncio.timeout(HELD_BACK_S), aclosing(chat.events()) as events:
             async for event in events:
-                if event.kind == "status":
+                if event.type == "chat.state":
                     break
             # The snapshot may have come in one piece. What happens now has to come by itself.
             await chat.archive()
             async for event in events:
-                if event.kind == "status":
+                if event.type == "chat.state":
                     return Finding("stream", "ok", "Events arrive one by one.")
     except TimeoutError:
         await chat.archive()
@@ -128,9 +128,9 @@ async def _stream(client: "AsyncClient", scopes: list[str]) -> Finding:
 
 async def _own_chat(client: "AsyncClient") -> "AsyncChat":
     """Always the same empty chat, put away in between, so that doctors leave no litter."""
-    async for entry in client.chats.list(search=TITLE, archived=True, shared=False, limit=20):
+    async for entry in client.chats.list(search=TITLE, archived=True, owner="me", limit=20):
         if entry.title == TITLE and entry.last_seq == 0:
-            chat = client.chats.handle(entry.chat_id)
+            chat = client.chat(entry.id)
             await chat.unarchive()
             return chat
     return await client.chats.create(title=TITLE)

@@ -8,7 +8,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from holdfast_client.errors import ApiError, HoldfastError
+    from holdfast_client.errors import APIStatusError, HoldfastError
 
 
 class Exit(IntEnum):
@@ -40,16 +40,16 @@ class CommandEnd(Exception):
 def code_of(error: "HoldfastError") -> Exit:
     from holdfast_client import errors
 
-    if isinstance(error, errors.ApiError) and error.code in LIMIT_CODES:
+    if isinstance(error, errors.APIStatusError) and error.code in LIMIT_CODES:
         return Exit.LIMIT
     codes: dict[type[errors.HoldfastError], Exit] = {
-        errors.NotAuthenticated: Exit.NOT_AUTHENTICATED,
-        errors.NotConfigured: Exit.NOT_AUTHENTICATED,
-        errors.NotAllowed: Exit.NOT_FOUND,
-        errors.NotFound: Exit.NOT_FOUND,
-        errors.TooMany: Exit.LIMIT,
-        errors.WaitTimeout: Exit.TIMEOUT,
-        errors.TurnFailed: Exit.AGENT_FAILED,
+        errors.AuthenticationError: Exit.NOT_AUTHENTICATED,
+        errors.ConfigurationError: Exit.NOT_AUTHENTICATED,
+        errors.PermissionDeniedError: Exit.NOT_FOUND,
+        errors.NotFoundError: Exit.NOT_FOUND,
+        errors.RateLimitError: Exit.LIMIT,
+        errors.WaitTimeoutError: Exit.TIMEOUT,
+        errors.TurnFailedError: Exit.AGENT_FAILED,
     }
     return codes.get(type(error), Exit.FAILED)
 
@@ -58,29 +58,37 @@ def sentence_of(error: "HoldfastError") -> str:
     from holdfast_client import errors
 
     match error:
-        case errors.NotAuthenticated(code="not_authenticated"):
-            return "Not signed in: run `holdfast login`, or set HOLDFAST_TOKEN."
-        case errors.ApiError():
+        case errors.AuthenticationError(code="unauthenticated"):
+            return "Not signed in: run `holdfast login`, or set HOLDFAST_API_KEY."
+        case errors.PermissionDeniedError(extra={"required_scope": scope}):
+            return f"{_of_api(error)} Ask for it with `{_login_for(scope)}`."
+        case errors.APIStatusError():
             return _of_api(error)
         case _:
             return one_line(str(error)) or type(error).__name__
 
 
-def _of_api(error: "ApiError") -> str:
+def _login_for(scope: object) -> str:
+    """A new login has the scopes that are named, and no others."""
+    wanted = dict.fromkeys(("read", "write", str(scope)))
+    return " ".join(("holdfast login", *(f"--scope {each}" for each in wanted)))
+
+
+def _of_api(error: "APIStatusError") -> str:
     said = [each.rstrip(".") for each in (error.title, error.detail) if each]
     return one_line(": ".join(dict.fromkeys(said)) or f"The server answered {error.status}") + "."
 
 
-def of_turn(status: str | None, error: dict[str, Any] | None, ending: str | None) -> Exit:
+def of_turn(status: str | None, error: dict[str, Any] | None, finish_reason: str | None) -> Exit:
     """How a followed turn ended, seen from its last status, error and message."""
     match status:
         case "failed":
-            limited = error is not None and error.get("kind") == "usage_limit"
+            limited = error is not None and error.get("type") == "usage_limit"
             return Exit.LIMIT if limited else Exit.AGENT_FAILED
         case "awaiting":
             return Exit.NEEDS_ACTION
         case _:
-            return Exit.DONE if ending in (None, "complete") else Exit.NEEDS_ACTION
+            return Exit.DONE if finish_reason in (None, "stop") else Exit.NEEDS_ACTION
 
 
 def rests_unanswered(status: str | None, messages: Sequence[Mapping[str, Any]]) -> bool:

@@ -43,7 +43,7 @@ class OnScreen:
     live: LiveRenderer
 
     def event(self, event: "Event") -> None:
-        self.screen.ink(self.live.feed(event.raw["event"], event.raw["data"]))
+        self.screen.ink(self.live.feed(event.type, event.raw["data"]))
 
     def note(self, text: str) -> None:
         self.screen.ink(self.live.note(text))
@@ -59,7 +59,7 @@ class JsonLines:
     screen: "Screen"
 
     def event(self, event: "Event") -> None:
-        if event.kind not in NOT_TOLD:
+        if event.type not in NOT_TOLD:
             self.screen.answer(orjson.dumps(event.raw).decode())
 
     def note(self, text: str) -> None:
@@ -168,29 +168,29 @@ class Following:
 
     def ended(self) -> Exit:
         ending = "interrupted" if self._is_unanswered() else self._ending()
-        return exits.of_turn(self._status(), self.chat.view.error, ending)
+        return exits.of_turn(self._status(), self.chat.view.raw.error, ending)
 
     def _ending(self) -> str | None:
         """How the answer ended, if the history ends with one."""
-        messages = self.chat.view.messages
+        messages = self.chat.view.raw.messages
         last = messages[-1] if messages else None
-        return None if last is None or last["role"] != "assistant" else last["ending"]
+        return None if last is None or last["role"] != "assistant" else last["finish_reason"]
 
     def _is_unanswered(self) -> bool:
-        return self._ran and exits.rests_unanswered(self._status(), self.chat.view.messages)
+        return self._ran and exits.rests_unanswered(self._status(), self.chat.view.raw.messages)
 
     def _says_so(self) -> bool:
         """Whether the turn has an answer that says that it was interrupted, as it was shown."""
-        for message in reversed(self.chat.view.messages):
+        for message in reversed(self.chat.view.raw.messages):
             if message["role"] in {"user", "assistant"}:
-                return message["ending"] == "interrupted"
+                return message["finish_reason"] == "interrupted"
         return False
 
     def _status(self) -> str | None:
         """As the stream told it; if it had nothing to tell, as it was when we asked."""
         if self.chat.view.status is not None:
-            return self.chat.view.status["status"]
-        return None if self.chat.known is None else self.chat.known.status
+            return self.chat.view.status
+        return None if self.chat.data is None else self.chat.data.status
 
     async def _follow(self, until: Literal["settled"] | None, after: str | None) -> None:
         with ExitStack() as stack:
@@ -236,17 +236,19 @@ class Following:
         return pressed
 
     async def _read(self, until: Literal["settled"] | None, after: str | None) -> None:
-        stream = self.chat.stream(after=after, until=until, on_reconnect=self._reconnected)
+        stream = self.chat.events(after=after, until=until, on_reconnect=self._reconnected)
         self._ran = self._status() in RUNS
         async with aclosing(stream) as events:
             async for event in events:
-                self._told = self._told or event.kind == "status"
+                self._told = self._told or event.type == "chat.state"
                 self._ran = self._ran or self._status() in RUNS
                 self.sink.event(event)
 
     async def _interrupt(self) -> None:
-        with suppress(errors.Conflict):  # it ended by itself meanwhile
-            await self.chat.interrupt()
+        with suppress(errors.ConflictError):  # it ended by itself meanwhile
+            state = self.chat.view.state
+            # The turn that is shown, and no later one.
+            await self.chat.interrupt(turn_seq=None if state is None else state.turn_seq)
             self._interrupted = True
 
     def _reconnected(self) -> None:

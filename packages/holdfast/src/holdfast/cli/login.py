@@ -36,7 +36,10 @@ def login(
     ] = None,
     scopes: Annotated[
         list[str] | None,
-        typer.Option("--scope", help="Scopes of the new key (default: read and write)."),
+        typer.Option(
+            "--scope",
+            help="Scopes of the new key (default: read and write); approve is for tool calls.",
+        ),
     ] = None,
 ) -> None:
     """Sign in to a server, and keep a key for it. The password itself is not kept."""
@@ -46,11 +49,13 @@ def login(
         from holdfast_client.config import Target, config_path
 
         url = _url()
-        token = _token() if token_stdin else await _made_key(url, email, scopes or DEFAULT_SCOPES)
-        async with AsyncClient(url=url, token=token) as client:
+        api_key = (
+            _api_key() if token_stdin else await _made_key(url, email, scopes or DEFAULT_SCOPES)
+        )
+        async with AsyncClient(url, api_key=api_key) as client:
             me = await client.me()
         context = name or _name_of(url)
-        _keep(context, Target(url, token))
+        _keep(context, Target(url, api_key))
         screen.note(f"Signed in to {url} as {_words(me)}; kept in {config_path()}.", "")
 
     run_here(work)
@@ -98,23 +103,23 @@ def _words(me: "Me") -> str:
 
 def _url() -> str:
     from holdfast_client.config import resolve
-    from holdfast_client.errors import NotConfigured
+    from holdfast_client.errors import ConfigurationError
 
     if (url := given_url()) is not None:
         return resolve(url=url).url
     try:
         return resolve().url
-    except NotConfigured:
+    except ConfigurationError:
         if not sys.stdin.isatty():
             raise CommandEnd("Which server? Give --url.", Exit.USAGE) from None
         return resolve(url=typer.prompt("Server URL", err=True)).url
 
 
-def _token() -> str:
-    token = sys.stdin.readline().strip()
-    if not token:
+def _api_key() -> str:
+    api_key = sys.stdin.readline().strip()
+    if not api_key:
         raise CommandEnd("No key came on stdin.", Exit.USAGE)
-    return token
+    return api_key
 
 
 async def _made_key(url: str, email: str | None, scopes: list[str]) -> str:
@@ -130,11 +135,13 @@ async def _made_key(url: str, email: str | None, scopes: list[str]) -> str:
     who: str = email or typer.prompt("E-mail", err=True)
     password: str = typer.prompt("Password", hide_input=True, err=True)
     async with AsyncClient(url=url) as client:
-        await client.sign_in(who, password)
+        await client.sessions.create(who, password)
         try:
-            made = await client.keys.create(f"holdfast on {platform.node()}"[:200], scopes=scopes)
+            made = await client.api_keys.create(
+                f"holdfast on {platform.node()}"[:200], scopes=scopes
+            )
         finally:
-            await client.sign_out()
+            await client.sessions.delete_current()
     return made.secret
 
 
@@ -164,25 +171,26 @@ async def _revoke(target: "Target") -> str:
     from holdfast_client import AsyncClient
     from holdfast_client.errors import HoldfastError
 
-    token = target.token
-    if token is None:
+    api_key = target.api_key
+    if api_key is None:
         return "there was no key"
     try:
-        async with AsyncClient(url=target.url, token=token, timeout_s=10) as client:
-            me = await client.me()
-            for key in await client.keys.list(user_id=me.user.user_id):
-                if key.revoked_at is None and token.startswith(key.prefix):
-                    return await _revoke_key(client, key.key_id)
+        async with AsyncClient(target.url, api_key=api_key, timeout=10) as client:
+            async for key in client.api_keys.list():
+                if key.revoked_at is None and api_key.startswith(key.prefix):
+                    return await _revoke_key(client, key.id)
     except HoldfastError as error:
         return f"its key may still hold ({error})"
     return "its key holds no more"
 
 
 async def _revoke_key(client: "AsyncClient", key_id: str) -> str:
-    from holdfast_client.errors import NotAllowed
+    from holdfast_client.errors import PermissionDeniedError
 
     try:
-        await client.keys.revoke(key_id)
-    except NotAllowed:  # only keys with the scope admin may change keys, be it themselves
-        return f"its key still holds, for an admin to revoke: holdfast admin keys revoke {key_id}"
+        await client.api_keys.revoke(key_id)
+    except (
+        PermissionDeniedError
+    ):  # only keys with the scope admin may change keys, be it themselves
+        return f"its key still holds, for an admin to revoke: holdfast api-keys revoke {key_id}"
     return "its key is revoked"

@@ -18,16 +18,17 @@ def _group() -> None:
     """The models of the server."""
 
 
-@models.command("ls", cls=ClientCommand)
-def ls(*, json: AsJson = False) -> None:
+@models.command("list", cls=ClientCommand)
+@models.command("ls", cls=ClientCommand, hidden=True)
+def list_models(*, json: AsJson = False) -> None:
     """List the available models; the default is marked with a star."""
 
     async def work(desk: "ClientContext") -> None:
-        found = await desk.client.models()
+        found = await desk.client.models.list()
         if json:
-            desk.screen.json(found.model_dump(mode="json"))
+            desk.screen.json([each.model_dump(mode="json") for each in found])
             return
-        for name in found.models:
-            desk.screen.answer(f"{name} *" if name == found.default else name)
+        for each in found:
+            desk.screen.answer(f"{each.id} *" if each.is_default else each.id)
 
     at_desk(work)

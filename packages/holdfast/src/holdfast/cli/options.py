@@ -24,7 +24,7 @@ OutFile: TypeAlias = Annotated[
     typer.Option("--output", "-o", metavar="FILE", help="Write the output to this file."),
 ]
 Model: TypeAlias = Annotated[
-    str | None, typer.Option("--model", "-m", help="One of `holdfast models ls`.")
+    str | None, typer.Option("--model", "-m", help="One of `holdfast models list`.")
 ]
 Effort: TypeAlias = Annotated[
     str | None, typer.Option(help="Reasoning effort (for example low, medium, high).")

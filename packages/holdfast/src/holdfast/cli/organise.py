@@ -1,13 +1,14 @@
-"""`rename`, `pin`, `label`, `archive`, `unarchive`, `fork`, `share`: keep chats in order."""
+"""Keep chats in order: titles, pins, labels, the archive, forks and shares."""
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
-from uuid import UUID
 
 import typer
 
 from holdfast.cli.client_context import at_desk
 from holdfast.cli.exit_codes import CommandEnd, Exit
 from holdfast.cli.options import AsJson, ChatArgument
+from holdfast.domain.public_ids import USER_ID, WrongId
 
 if TYPE_CHECKING:
     from holdfast.cli.client_context import ClientContext
@@ -19,22 +20,34 @@ def rename(
         str | None,
         typer.Argument(metavar="[TITLE]", help="Without a title the server may choose one."),
     ] = None,
+    *,
+    json: AsJson = False,
 ) -> None:
     """Give a chat a title."""
 
     async def work(desk: "ClientContext") -> None:
-        await (await desk.chat(chat)).rename(title)
+        entry = await (await desk.chat(chat)).update(title=title)
+        if json:
+            desk.screen.model(entry)
 
     at_desk(work)
 
 
-def pin(
-    chat: ChatArgument, *, off: Annotated[bool, typer.Option("--off", help="Unpin it.")] = False
-) -> None:
+def pin(chat: ChatArgument, *, json: AsJson = False) -> None:
     """Pin a chat in your list."""
+    _pin(chat, pinned=True, json=json)
 
+
+def unpin(chat: ChatArgument, *, json: AsJson = False) -> None:
+    """Unpin a chat."""
+    _pin(chat, pinned=False, json=json)
+
+
+def _pin(chat: str, *, pinned: bool, json: bool) -> None:
     async def work(desk: "ClientContext") -> None:
-        await (await desk.chat(chat)).pin(not off)
+        entry = await (await desk.chat(chat)).update(pinned=pinned)
+        if json:
+            desk.screen.model(entry)
 
     at_desk(work)
 
@@ -42,35 +55,65 @@ def pin(
 def label(
     chat: ChatArgument,
     labels: Annotated[
-        list[str] | None, typer.Argument(metavar="[LABEL]...", help="The labels; none removes all.")
+        list[str] | None,
+        typer.Argument(metavar="[LABEL]...", help="The labels; none prints those of the chat."),
     ] = None,
     *,
-    add: Annotated[bool, typer.Option("--add", help="Keep the existing labels.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove these labels.")] = False,
+    replace: Annotated[
+        bool, typer.Option("--set", help="These labels and no others; none removes all.")
+    ] = False,
+    json: AsJson = False,
 ) -> None:
-    """Give a chat these labels and no others."""
+    """Add labels to a chat."""
+    if remove and replace:
+        raise typer.BadParameter("Give either --remove or --set.")
+    if remove and not labels:
+        raise typer.BadParameter("--remove needs at least one label.")
 
     async def work(desk: "ClientContext") -> None:
         found = await desk.chat(chat)
-        kept = (await found.info()).labels if add else []
-        await found.label(list(dict.fromkeys([*kept, *(labels or ())])))
+        if not labels and not replace:
+            present = await found.refresh()
+            if json:
+                desk.screen.model(present)
+            else:
+                for each in present.labels:
+                    desk.screen.answer(each)
+            return
+        kept = [] if replace else (await found.refresh()).labels
+        entry = await found.update(labels=labels_after(kept, labels or [], remove=remove))
+        if json:
+            desk.screen.model(entry)
 
     at_desk(work)
 
 
-def archive(chat: ChatArgument) -> None:
+def labels_after(kept: list[str], given: list[str], *, remove: bool) -> list[str]:
+    """The labels without those given, or with them: each once, in the order of their addition."""
+    if remove:
+        return [each for each in kept if each not in given]
+    return list(dict.fromkeys([*kept, *given]))
+
+
+def archive(chat: ChatArgument, *, json: AsJson = False) -> None:
     """Archive a chat; it accepts no commands until it is unarchived."""
 
     async def work(desk: "ClientContext") -> None:
-        await (await desk.chat(chat)).archive()
+        done = await (await desk.chat(chat)).archive()
+        if json:
+            desk.screen.model(done)
 
     at_desk(work)
 
 
-def unarchive(chat: ChatArgument) -> None:
+def unarchive(chat: ChatArgument, *, json: AsJson = False) -> None:
     """Unarchive a chat."""
 
     async def work(desk: "ClientContext") -> None:
-        await (await desk.chat(chat)).unarchive()
+        done = await (await desk.chat(chat)).unarchive()
+        if json:
+            desk.screen.model(done)
 
     at_desk(work)
 
@@ -81,11 +124,16 @@ def fork(
     at: Annotated[
         int | None, typer.Option(min=1, help="The last message to copy (default: all).")
     ] = None,
+    json: AsJson = False,
 ) -> None:
     """Start a new chat with the history of another one and print its id."""
 
     async def work(desk: "ClientContext") -> None:
-        desk.screen.answer((await (await desk.chat(chat)).fork(at=at)).id)
+        forked = await (await desk.chat(chat)).fork(up_to_seq=at)
+        if json:
+            desk.screen.model(await forked.refresh())
+        else:
+            desk.screen.answer(forked.id)
 
     at_desk(work)
 
@@ -96,34 +144,46 @@ def share(
         str | None, typer.Argument(metavar="[WHO]", help="An e-mail address or a user's id.")
     ] = None,
     *,
-    off: Annotated[bool, typer.Option("--off", help="Remove the user's access.")] = False,
     json: AsJson = False,
 ) -> None:
     """Share a chat read-only with a user; without a name, list the people with access."""
 
     async def work(desk: "ClientContext") -> None:
         found = await desk.chat(chat)
-        if who is None:
+        if who is not None:
+            await found.share(await find_user(desk, who))
+        if json:
+            desk.screen.json([each.model_dump(mode="json") for each in await found.shares()])
+        elif who is None:
             shares = await found.shares()
-            if json:
-                desk.screen.json([each.model_dump(mode="json") for each in shares])
-            else:
-                rows = [(each.user_id, each.email or "", each.name) for each in shares]
-                desk.screen.table(("USER", "E-MAIL", "NAME"), rows)
-            return
-        user_id = await find_user(desk, who)
-        await (found.unshare(user_id) if off else found.share(user_id))
+            rows = [(each.user_id, each.email or "", each.name) for each in shares]
+            desk.screen.table(("USER", "E-MAIL", "NAME"), rows)
+
+    at_desk(work)
+
+
+def unshare(
+    chat: ChatArgument,
+    who: Annotated[str, typer.Argument(metavar="WHO", help="An e-mail address or a user's id.")],
+    *,
+    json: AsJson = False,
+) -> None:
+    """Remove a user's access to a chat."""
+
+    async def work(desk: "ClientContext") -> None:
+        found = await desk.chat(chat)
+        await found.unshare(await find_user(desk, who))
+        if json:
+            desk.screen.json([each.model_dump(mode="json") for each in await found.shares()])
 
     at_desk(work)
 
 
 async def find_user(desk: "ClientContext", who: str) -> str:
     """The id of the user with this e-mail address; an id is returned as it is."""
-    try:
-        return str(UUID(who))
-    except ValueError:
-        pass
+    with suppress(WrongId):
+        return USER_ID.encode(USER_ID.decode_or_uuid(who))
     async for user in desk.client.users.list():
         if user.email is not None and user.email.casefold() == who.casefold():
-            return user.user_id
+            return user.id
     raise CommandEnd(f"No user has the address {who}.", Exit.NOT_FOUND)

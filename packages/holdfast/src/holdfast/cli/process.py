@@ -135,7 +135,7 @@ def log_started(server: "Server", settings: Settings) -> None:
 def collect_seldom() -> None:
     """Once a server is there: what it is made of stays for good, so the collector of cycles
     need not walk it again and again, nor look every 700 objects at what comes and goes. That was a
-    tenth of what a turn cost (`holdfast bench`). A cycle lives longer by it; there are few, and
+    tenth of what a turn cost (`holdfast lab bench`). A cycle lives longer by it; there are few, and
     all else is freed at once, as ever."""
     gc.collect()
     gc.freeze()

@@ -13,21 +13,22 @@ if TYPE_CHECKING:
 queue = typer.Typer(no_args_is_help=True, help="Messages that wait until the chat is free.")
 
 QueuedArgument: TypeAlias = Annotated[
-    int, typer.Argument(metavar="NUMBER", help="A number from `holdfast queue ls`.")
+    int, typer.Argument(metavar="NUMBER", help="A number from `holdfast queue list`.")
 ]
 
 
-@queue.command("ls", cls=ClientCommand)
-def ls(chat: ChatArgument = "@last", *, json: AsJson = False) -> None:
+@queue.command("list", cls=ClientCommand)
+@queue.command("ls", cls=ClientCommand, hidden=True)
+def list_queue(chat: ChatArgument = "@last", *, json: AsJson = False) -> None:
     """List queued messages in order."""
 
     async def work(desk: "ClientContext") -> None:
-        waiting = (await (await desk.chat(chat)).info()).queue
+        waiting = await (await desk.chat(chat)).queue.list()
         if json:
             desk.screen.json([each.model_dump(mode="json") for each in waiting])
         elif waiting:
             rows = [
-                (str(each.queued_id), "urgent" if each.urgent else "", each.text)
+                (str(each.queued_id), "next" if each.send_now else "", each.text)
                 for each in waiting
             ]
             desk.screen.table(("NUMBER", "", "TEXT"), rows)
@@ -37,19 +38,25 @@ def ls(chat: ChatArgument = "@last", *, json: AsJson = False) -> None:
     at_desk(work)
 
 
-@queue.command("take", cls=ClientCommand)
-def take(chat: ChatArgument, number: QueuedArgument) -> None:
-    """Remove a queued message and print it; of two simultaneous calls only one gets it."""
+@queue.command("delete", cls=ClientCommand)
+@queue.command("rm", cls=ClientCommand, hidden=True)
+def delete(chat: ChatArgument, number: QueuedArgument, *, json: AsJson = False) -> None:
+    """Delete a queued message and print it; of two simultaneous calls only one gets it."""
 
     async def work(desk: "ClientContext") -> None:
-        taken = await (await desk.chat(chat)).queue.take(number)
-        desk.screen.answer(taken.text)
+        taken = await (await desk.chat(chat)).queue.delete(number)
+        if json:
+            desk.screen.model(taken)
+        else:
+            desk.screen.answer(taken.text)
 
     at_desk(work)
 
 
 @queue.command("edit", cls=ClientCommand)
-def edit(chat: ChatArgument, number: QueuedArgument, *, prompt: Prompt = None) -> None:
+def edit(
+    chat: ChatArgument, number: QueuedArgument, *, prompt: Prompt = None, json: AsJson = False
+) -> None:
     """Remove a queued message and queue another one at the end."""
 
     async def work(desk: "ClientContext") -> None:
@@ -57,47 +64,45 @@ def edit(chat: ChatArgument, number: QueuedArgument, *, prompt: Prompt = None) -
 
         said = what_is_said(prompt)  # before anything is taken: there may be nothing to say
         found = await desk.chat(chat)
-        taken = await found.queue.take(number)
-        done = await found.send(said, model=taken.model, effort=taken.effort)
-        desk.screen.answer(
-            f"sent {done.seq}" if done.queued_id is None else f"queued {done.queued_id}"
-        )
+        taken = await found.queue.delete(number)
+        done = (await found.send(said, model=taken.model, effort=taken.effort)).receipt
+        if json:
+            desk.screen.model(done)
+        else:
+            desk.screen.answer(
+                f"sent {done.message_seq}" if done.queued_id is None else f"queued {done.queued_id}"
+            )
 
     at_desk(work)
 
 
-@queue.command("mv", cls=ClientCommand)
-def mv(
+@queue.command("move", cls=ClientCommand)
+def move(
     chat: ChatArgument,
     number: QueuedArgument,
     *,
     before: Annotated[
         int | None, typer.Option(help="Move it before this one (default: to the end).")
     ] = None,
+    json: AsJson = False,
 ) -> None:
     """Move a queued message."""
 
     async def work(desk: "ClientContext") -> None:
-        await (await desk.chat(chat)).queue.move(number, before=before)
+        done = await (await desk.chat(chat)).queue.move(number, before_id=before)
+        if json:
+            desk.screen.model(done)
 
     at_desk(work)
 
 
-@queue.command("rm", cls=ClientCommand)
-def rm(chat: ChatArgument, number: QueuedArgument) -> None:
-    """Delete a queued message."""
-
-    async def work(desk: "ClientContext") -> None:
-        await (await desk.chat(chat)).queue.delete(number)
-
-    at_desk(work)
-
-
-@queue.command("promote", cls=ClientCommand)
-def promote(chat: ChatArgument, number: QueuedArgument) -> None:
+@queue.command("send-now", cls=ClientCommand)
+def send_now(chat: ChatArgument, number: QueuedArgument, *, json: AsJson = False) -> None:
     """Send a queued message now; this stops the current turn."""
 
     async def work(desk: "ClientContext") -> None:
-        await (await desk.chat(chat)).queue.promote(number)
+        done = await (await desk.chat(chat)).queue.send_now(number)
+        if json:
+            desk.screen.model(done)
 
     at_desk(work)

@@ -18,6 +18,7 @@ from holdfast.cli.exit_codes import CommandEnd
 from holdfast.cli.render.text import ASCII, UNICODE, Marks, aligned, safe
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
     from rich.console import RenderableType
 
     from holdfast.cli.render.live import Ink, Style
@@ -69,6 +70,10 @@ class Screen:
         """One JSON document."""
         pretty = orjson.OPT_INDENT_2 if self.live else 0
         _write(self.out, orjson.dumps(value, option=pretty).decode() + "\n")
+
+    def model(self, answer: "BaseModel") -> None:
+        """One answer of the API as a JSON document."""
+        self.json(answer.model_dump(mode="json", by_alias=True))
 
     def table(self, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Aligned and clipped for people; for pipes whole, by tabs and without a head."""

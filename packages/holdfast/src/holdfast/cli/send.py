@@ -29,7 +29,7 @@ class WhenBusy(StrEnum):
     INTERRUPT = "interrupt"
 
 
-class For(StrEnum):
+class Until(StrEnum):
     SETTLED = "settled"
     IDLE = "idle"
     NEEDS_ACTION = "needs-action"
@@ -41,7 +41,7 @@ def send(
     prompt: Prompt = None,
     when_busy: Annotated[
         WhenBusy,
-        typer.Option("--queue", help="While a turn runs: queue the message, or stop the turn."),
+        typer.Option("--when-busy", help="While a turn runs: queue the message, or stop the turn."),
     ] = WhenBusy.QUEUE,
     model: Model = None,
     effort: Effort = None,
@@ -55,13 +55,14 @@ def send(
 
         said = what_is_said(prompt, files)
         found = await desk.chat(chat)
-        done = await found.send(said, when_busy=when_busy.value, model=model, effort=effort)
+        turn = await found.send(said, when_busy=when_busy.value, model=model, effort=effort)
+        done = turn.receipt
         if json:
             desk.screen.json(done.model_dump(mode="json"))
         elif done.queued_id is not None:
             desk.screen.answer(f"queued {done.queued_id}")
         else:
-            desk.screen.answer(f"sent {done.seq}")
+            desk.screen.answer(f"sent {done.message_seq}")
 
     at_desk(work)
 
@@ -69,9 +70,9 @@ def send(
 def wait(
     chat: ChatArgument = "@last",
     *,
-    for_: Annotated[
-        For, typer.Option("--for", help="settled: the turn ended or needs input.")
-    ] = For.SETTLED,
+    until: Annotated[
+        Until, typer.Option("--until", help="settled: the turn ended or needs input.")
+    ] = Until.SETTLED,
     timeout_s: TimeoutS = None,
     json: AsJson = False,
     quiet: Quiet = False,
@@ -87,16 +88,16 @@ def wait(
         from holdfast.cli.render.live import asked_for
 
         found = await desk.chat(chat)
-        goal = "needs_action" if for_ is For.NEEDS_ACTION else for_.value
+        goal = "needs_action" if until is Until.NEEDS_ACTION else until.value
         try:
             async with asyncio.timeout(timeout_s):
-                reply = await found.wait(for_=goal)
+                reply = await found.wait(until=goal)
         except TimeoutError:
             raise CommandEnd(
                 "It did not happen in time; nothing was stopped.", Exit.TIMEOUT
             ) from None
-        ending = reply.messages[-1].ending if reply.messages else None
-        if rests_unanswered(reply.status, found.view.messages):
+        ending = reply.messages[-1].finish_reason if reply.messages else None
+        if rests_unanswered(reply.status, found.view.raw.messages):
             ending = "interrupted"
         error = None if reply.error is None else reply.error.model_dump(mode="json")
         code = of_turn(reply.status, error, ending)
@@ -108,15 +109,16 @@ def wait(
                     "exit": int(code),
                     "text": reply.text,
                     "error": error,
-                    "action_required": reply.awaiting and reply.awaiting.model_dump(mode="json"),
+                    "action_required": reply.action_required
+                    and reply.action_required.model_dump(mode="json"),
                 }
             )
         elif reply.text:
             desk.screen.answer(reply.text)
         if reply.error is not None:
-            desk.screen.note(f"error: {reply.error.sentence}", "red")
-        if reply.awaiting is not None and not quiet:
-            for line in asked_for(reply.awaiting.model_dump(mode="json"), chat):
+            desk.screen.note(f"error: {reply.error.message}", "red")
+        if reply.action_required is not None and not quiet:
+            for line in asked_for(reply.action_required.model_dump(mode="json"), chat):
                 desk.screen.note(line, "yellow")
         return code
 

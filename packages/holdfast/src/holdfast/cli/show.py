@@ -36,7 +36,7 @@ def show(
 
         screen = desk.screen
         found = await desk.chat(chat)
-        info = await found.info()
+        info = await found.refresh()
         messages = await _messages(found, tail)
         if json:
             screen.json({"chat": info.model_dump(mode="json"), "messages": messages})
@@ -45,7 +45,7 @@ def show(
             screen.answer(f"{name:<8} {value}")
         live = LiveRenderer(LiveRendererOptions(width=screen.width, live=False, marks=screen.marks))
         for message in messages:
-            for ink in live.feed("message", message):
+            for ink in live.feed("message.created", message):
                 if ink.to == "answer" and screen.live and ink.text.strip():
                     screen.show(Markdown(safe(ink.text)))
                 elif ink.to == "answer":
@@ -70,7 +70,7 @@ def export(
         from holdfast.cli.render.history import markdown
 
         found = await desk.chat(chat)
-        info = (await found.info()).model_dump(mode="json")
+        info = (await found.refresh()).model_dump(mode="json")
         messages = await _messages(found, None)
         if format_ is Format.JSON:
             desk.screen.json({"chat": info, "messages": messages})
@@ -82,12 +82,6 @@ def export(
 
 async def _messages(chat: "AsyncChat", tail: int | None) -> list[dict[str, Any]]:
     """The newest, in the order of history; None: all of them."""
-    found: list[dict[str, Any]] = []
-    before: int | None = None
-    while tail is None or len(found) < tail:
-        page = await chat.messages(before=before)
-        found = [message.model_dump(mode="json") for message in page.messages] + found
-        before = page.before
-        if before is None:
-            break
-    return found if tail is None else found[max(0, len(found) - tail) :]
+    newest = chat.messages.list(order="desc", limit=tail)
+    found = [message.model_dump(mode="json") async for message in newest]
+    return found[::-1]

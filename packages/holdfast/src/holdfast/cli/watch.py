@@ -1,6 +1,6 @@
 """`holdfast watch`: all one's chats as they change, one line per change."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import orjson
 import typer
@@ -25,30 +25,34 @@ def watch(
 
     async def work(desk: "ClientContext") -> Exit | None:
         wanted = {(await desk.chat(each)).id for each in chats or ()}
-        async for event in desk.client.watch():
+        async for event in desk.client.events():
             _tell(desk.screen, event.raw, wanted, jsonl=jsonl)
         return None
 
     at_desk(work)
 
 
+_CHANGES: Final = {"chats.snapshot": "id", "chat.updated": "id", "chat.removed": "chat_id"}
+"""The field that names the chat."""
+
+
 def _tell(screen: "Screen", told: dict[str, Any], wanted: set[str], *, jsonl: bool) -> None:
-    kind, data = told["event"], told["data"]
-    if kind == "ping":
+    event_type, data = told["type"], told["data"]
+    if event_type == "ping":
         return
     if jsonl:
         screen.answer(orjson.dumps(told).decode())
         return
-    for entry in data.get("chats", [data] if "chat_id" in data else []):
-        if not wanted or entry["chat_id"] in wanted:
-            screen.answer(_line(kind, entry))
+    for entry in data.get("chats", [data] if event_type in _CHANGES else []):
+        if not wanted or entry[_CHANGES[event_type]] in wanted:
+            screen.answer(_line(event_type, entry))
 
 
-def _line(kind: str, entry: dict[str, Any]) -> str:
+def _line(event_type: str, entry: dict[str, Any]) -> str:
     from holdfast.cli.ids import short
 
-    if kind == "chat_gone":
+    if event_type == "chat.removed":
         return f"{short(entry['chat_id'])}  gone"
     title = entry.get("title") or ""
     unread = "*" if entry.get("unread") else " "
-    return f"{short(entry['chat_id'])} {unread} {entry['status']:<12} {title}".rstrip()
+    return f"{short(entry['id'])} {unread} {entry['status']:<12} {title}".rstrip()

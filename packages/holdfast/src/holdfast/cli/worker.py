@@ -7,6 +7,8 @@ from uuid import UUID
 
 import typer
 
+from holdfast.domain.public_ids import CHAT_ID
+
 if TYPE_CHECKING:
     from holdfast.bootstrap import Server
     from holdfast.settings import Settings
@@ -17,7 +19,9 @@ CONNECTIONS_MAX: Final = 3
 
 
 def worker(
-    only_chat: Annotated[list[UUID] | None, typer.Option(hidden=True)] = None,
+    only_chat: Annotated[
+        list[UUID] | None, typer.Option(hidden=True, parser=CHAT_ID.decode_or_uuid)
+    ] = None,
 ) -> None:
     """Drive turns. SIGTERM or SIGINT hands them over to other workers; a second signal ends the
     process at once.

@@ -1,4 +1,4 @@
-"""`holdfast workspace` and `holdfast templates`: places with files and processes for chats."""
+"""`holdfast workspace` and `holdfast workspace-templates`: files and processes of chats."""
 
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -18,12 +18,12 @@ workspace = typer.Typer(no_args_is_help=True, help="A chat's workspace (files an
 templates = typer.Typer(no_args_is_help=True, help="The kinds of workspaces of the server.")
 
 Ttl: TypeAlias = Annotated[
-    int,
+    int | None,
     typer.Option(
         "--ttl",
-        min=0,
+        min=1,
         metavar="SECONDS",
-        help="Stop it after this idle time (0: the template's default).",
+        help="Stop it after this idle time (default: as the template says).",
     ),
 ]
 
@@ -33,12 +33,13 @@ def _group() -> None:
     """The kinds of workspaces of the server."""
 
 
-@templates.command("ls", cls=ClientCommand)
-def ls(*, json: AsJson = False) -> None:
+@templates.command("list", cls=ClientCommand)
+@templates.command("ls", cls=ClientCommand, hidden=True)
+def list_templates(*, json: AsJson = False) -> None:
     """List workspace templates; the default is marked with a star."""
 
     async def work(desk: "ClientContext") -> None:
-        found = await desk.client.templates()
+        found = await desk.client.workspace_templates.list()
         if json:
             desk.screen.json([each.model_dump(mode="json") for each in found])
         elif found:
@@ -53,12 +54,12 @@ def ls(*, json: AsJson = False) -> None:
     at_desk(work)
 
 
-@workspace.command("show", cls=ClientCommand)
-def show(chat: ChatArgument = "@last", *, json: AsJson = False) -> None:
+@workspace.command("get", cls=ClientCommand)
+def get(chat: ChatArgument = "@last", *, json: AsJson = False) -> None:
     """Show the chat's workspace."""
 
     async def work(desk: "ClientContext") -> None:
-        found = await (await desk.chat(chat)).workspace()
+        found = await (await desk.chat(chat)).workspace.retrieve()
         if json:
             desk.screen.json(None if found is None else found.model_dump(mode="json"))
         elif found is None:
@@ -74,31 +75,33 @@ def create(
     chat: ChatArgument = "@last",
     *,
     template: Annotated[
-        str | None, typer.Option("--template", "-t", help="One of `holdfast templates ls`.")
+        str | None,
+        typer.Option("--template", "-t", help="One of `holdfast workspace-templates list`."),
     ] = None,
-    ttl: Ttl = 0,
+    ttl: Ttl = None,
     json: AsJson = False,
 ) -> None:
     """Create or start the chat's workspace."""
-    _change(chat, lambda found: found.create_workspace(template, ttl_s=ttl), json=json)
+    _change(chat, lambda found: found.workspace.create(template, ttl_seconds=ttl), json=json)
 
 
 @workspace.command("start", cls=ClientCommand)
 def start(chat: ChatArgument = "@last", *, json: AsJson = False) -> None:
     """Start the workspace again with its files."""
-    _change(chat, lambda found: found.start_workspace(), json=json)
+    _change(chat, lambda found: found.workspace.start(), json=json)
 
 
 @workspace.command("stop", cls=ClientCommand)
 def stop(chat: ChatArgument = "@last", *, json: AsJson = False) -> None:
     """Stop the workspace and its processes; its files are kept."""
-    _change(chat, lambda found: found.stop_workspace(), json=json)
+    _change(chat, lambda found: found.workspace.stop(), json=json)
 
 
 @workspace.command("delete", cls=ClientCommand)
+@workspace.command("rm", cls=ClientCommand, hidden=True)
 def delete(chat: ChatArgument, *, json: AsJson = False) -> None:
     """Delete the workspace and all its files."""
-    _change(chat, lambda found: found.delete_workspace(), json=json)
+    _change(chat, lambda found: found.workspace.delete(), json=json)
 
 
 def _change(
@@ -115,8 +118,10 @@ def _change(
 
 
 def _say(desk: "ClientContext", found: "Workspace") -> None:
-    desk.screen.answer(f"{found.status} {found.workspace_id} from {found.template}")
-    if found.stops_at is not None:
-        desk.screen.note(f"Stops at {found.stops_at:%Y-%m-%d %H:%M} UTC unless something happens.")
+    desk.screen.answer(f"{found.status} {found.id} from {found.template}")
+    if found.auto_stop_at is not None:
+        desk.screen.note(
+            f"Stops at {found.auto_stop_at:%Y-%m-%d %H:%M} UTC unless something happens."
+        )
     if found.error is not None:
         desk.screen.note(found.error)

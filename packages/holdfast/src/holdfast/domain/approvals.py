@@ -28,7 +28,7 @@ from holdfast.domain.parts import JsonObject, JsonValue
 
 RULES_MAX: Final = 200
 PATTERN_CHARS_MAX: Final = 1_000
-BECAUSE_CHARS_MAX: Final = 500
+RULE_REASON_CHARS_MAX: Final = 500
 REASON_CHARS_MAX: Final = 2_000
 """Of what a person may say to the model when denying a call."""
 ANY_WORDS: Final = "**"
@@ -40,14 +40,19 @@ _WORD: Final = re.compile(r"[A-Za-z0-9_./:=@%+,-]+")
 _STRICT: Final[Mapping[str, str]] = {"extra": "forbid"}  # a mistyped name must not widen a rule
 
 
-class Verdict(StrEnum):
+def _about(description: str) -> Mapping[str, str]:
+    """What the reference of the API says of a field."""
+    return {"description": description}
+
+
+class RuleAction(StrEnum):
     ALLOW = "allow"
     ASK = "ask"
     DENY = "deny"
 
     @property
     def strictness(self) -> int:
-        return list(Verdict).index(self)
+        return list(RuleAction).index(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,9 +65,20 @@ class Pattern:
 
     __pydantic_config__: ClassVar = _STRICT
 
-    glob: str | None = None
-    regex: str | None = None
-    words: str | None = None
+    glob: str | None = field(
+        default=None,
+        metadata=_about("`*`, `?` and `[…]` fit any characters. null: see the others."),
+    )
+    regex: str | None = field(
+        default=None, metadata=_about("In the syntax of RE2. null: see the others.")
+    )
+    words: str | None = field(
+        default=None,
+        metadata=_about(
+            "A glob for each word of a simple command; a last `**` fits all further words. null:"
+            " see the others."
+        ),
+    )
 
     def __post_init__(self) -> None:
         given = [text for text in (self.glob, self.regex, self.words) if text is not None]
@@ -114,21 +130,25 @@ def simple_words(text: str) -> tuple[str, ...] | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """Fits a call if its tool does, and every argument that is named. `because`: what the model is
-    told with a denial."""
+    """Fits a call if its tool does, and every argument that is named."""
 
     __pydantic_config__: ClassVar = _STRICT
 
-    tool: str
-    verdict: Verdict
-    arguments: Mapping[str, Pattern] = field(default_factory=dict[str, Pattern])
-    because: str = ""
+    tool: str = field(metadata=_about("A glob over the names of tools."))
+    action: RuleAction = field(
+        metadata=_about("Run the call, ask for an approval first, or never run it.")
+    )
+    arguments: Mapping[str, Pattern] = field(
+        default_factory=dict[str, Pattern],
+        metadata=_about("By the name of an argument, what its text must fit."),
+    )
+    reason: str = field(default="", metadata=_about("What the model is told with a denial."))
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.tool) <= PATTERN_CHARS_MAX:
             raise ValueError(f"a rule names a tool in 1 to {PATTERN_CHARS_MAX} characters")
-        if len(self.because) > BECAUSE_CHARS_MAX:
-            raise ValueError(f"`because` has at most {BECAUSE_CHARS_MAX} characters")
+        if len(self.reason) > RULE_REASON_CHARS_MAX:
+            raise ValueError(f"`reason` has at most {RULE_REASON_CHARS_MAX} characters")
 
     def fits(self, tool: str, arguments: JsonObject) -> bool:
         return fnmatchcase(tool, self.tool) and all(
@@ -141,7 +161,7 @@ class Rule:
             return False
         if isinstance(value, str) and _is_readable(value):
             return pattern.fits(value)
-        return self.verdict is not Verdict.ALLOW
+        return self.action is not RuleAction.ALLOW
 
 
 def _is_readable(text: str) -> bool:
@@ -156,7 +176,7 @@ def _is_readable(text: str) -> bool:
 class Judgement:
     """A verdict, and in words which rule gave it."""
 
-    verdict: Verdict
+    verdict: RuleAction
     words: str
 
 
@@ -164,8 +184,12 @@ class Judgement:
 class Policy:
     __pydantic_config__: ClassVar = _STRICT
 
-    rules: tuple[Rule, ...] = ()
-    default: Verdict = Verdict.ALLOW
+    rules: tuple[Rule, ...] = field(
+        default=(), metadata=_about("In order: the first rule that fits a call decides.")
+    )
+    default: RuleAction = field(
+        default=RuleAction.ALLOW, metadata=_about("For calls that no rule fits.")
+    )
 
     def __post_init__(self) -> None:
         if len(self.rules) > RULES_MAX:
@@ -174,8 +198,8 @@ class Policy:
     def judge(self, tool: str, arguments: JsonObject, *, whose: str) -> Judgement:
         for number, rule in enumerate(self.rules, start=1):
             if rule.fits(tool, arguments):
-                because = f": {rule.because}" if rule.because else ""
-                return Judgement(rule.verdict, f"rule {number} of {whose}{because}")
+                reason = f": {rule.reason}" if rule.reason else ""
+                return Judgement(rule.action, f"rule {number} of {whose}{reason}")
         return Judgement(self.default, f"the default of {whose}")
 
 
@@ -195,11 +219,11 @@ def policy_to_json(policy: Policy) -> JsonObject:
         "rules": [
             {
                 "tool": rule.tool,
-                "verdict": rule.verdict.value,
+                "action": rule.action.value,
                 "arguments": {
                     name: pattern_to_json(pattern) for name, pattern in rule.arguments.items()
                 },
-                "because": rule.because,
+                "reason": rule.reason,
             }
             for rule in policy.rules
         ],
@@ -217,13 +241,13 @@ def policy_from_json(stored: Mapping[str, Any]) -> Policy:
         rules=tuple(
             Rule(
                 tool=rule["tool"],
-                verdict=Verdict(rule["verdict"]),
+                action=RuleAction(rule["action"]),
                 arguments={name: Pattern(**given) for name, given in rule["arguments"].items()},
-                because=rule["because"],
+                reason=rule["reason"],
             )
             for rule in stored["rules"]
         ),
-        default=Verdict(stored["default"]),
+        default=RuleAction(stored["default"]),
     )
 
 

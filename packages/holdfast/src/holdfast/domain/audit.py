@@ -30,18 +30,20 @@ class AuditAction(StrEnum):
     USER_DISABLED = "user.disabled"
     USER_ENABLED = "user.enabled"
     USER_ROLE_SET = "user.role_set"
+    USER_UPDATED = "user.updated"  # the role, and whether the user is disabled
     PASSWORD_CHANGED = "password.changed"  # noqa: S105  (a name, not a password)
     PASSWORD_RESET = "password.reset"  # noqa: S105
-    SIGNED_IN = "sign_in.opened"
-    SIGN_IN_FAILED = "sign_in.failed"
-    SIGNED_OUT = "sign_in.closed"
-    SIGN_IN_REVOKED = "sign_in.revoked"
+    SIGNED_IN = "session.opened"
+    SIGN_IN_FAILED = "session.failed"
+    SIGNED_OUT = "session.closed"
+    SIGN_IN_REVOKED = "session.revoked"
     API_KEY_CREATED = "api_key.created"
     API_KEY_REVOKED = "api_key.revoked"
     OIDC_LINKED = "oidc.linked"
     SETTINGS_CHANGED = "settings.changed"
     CALL_APPROVED = "call.approved"
     CALL_DENIED = "call.denied"
+    CALLS_DECIDED = "calls.decided"
     CHAT_SHARED = "chat.shared"
     CHAT_UNSHARED = "chat.unshared"
 

@@ -1,6 +1,7 @@
 """The facts of a chat: everything a decision may look at, and never the whole history."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
@@ -24,9 +25,12 @@ from holdfast.domain.ids import (
     WorkerId,
 )
 from holdfast.domain.messages import MessageBody, Role
-from holdfast.domain.parts import Need
+from holdfast.domain.parts import JsonObject, Need
 
 QUEUE_LENGTH_MAX: Final = 50
+AWAITED_BYTES_MAX: Final = 64 * 1024
+"""Of the arguments of all calls of a reply that wait for an answer from outside, together: what the
+facts hold of them. Past that, a reader finds them in the message."""
 QUEUE_BYTES_MAX: Final = 2 * 2**20
 """Of all messages that wait in a chat, together."""
 ATTEMPTS_MAX: Final = 10
@@ -95,7 +99,8 @@ class OpenCall:
     finds it must assume that it was. `digest`: what a decision about a gated call names, and what
     the call must still be when it is run (X4). `then`: what it needs once its gate is open.
     `place`: where it would be run when it was asked for (`Toolbox.place`): what was started there
-    is known there only (L145).
+    is known there only (L145). `arguments`: of a call that waits for an answer from outside; None
+    of other calls, and of a call whose arguments are long (`AWAITED_BYTES_MAX`).
     """
 
     call_id: CallId
@@ -106,6 +111,7 @@ class OpenCall:
     digest: str | None = None
     then: Need = Need.NOTHING
     place: str | None = None
+    arguments: JsonObject | None = None
 
     @property
     def key(self) -> str:
@@ -161,6 +167,7 @@ class ChatState:
     history_stamp: VersionStamp = NO_STAMP  # of the commit that made `history_version`
 
     last_seq: Seq = NO_SEQ
+    turn_seq: Seq | None = None  # of the last user message: it names the present or the last turn
     last_queued_id: QueuedId = NO_QUEUED_ID
     owes_reply: bool = False  # the history ends in something that a model should answer
     compactable: bool = False  # something was said since the last boundary
@@ -203,6 +210,18 @@ class Chat(ChatState):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ListedFacts:
+    """What only lists show of a chat. No version counts it (L73)."""
+
+    title: str | None = None
+    labels: tuple[str, ...] = ()
+    metadata: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+NOT_LISTED: Final = ListedFacts()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """What an edit must know of the message it names."""
 
@@ -217,7 +236,8 @@ class Past:
 
     Edits hide suffixes, so what that history shares with the present one is a prefix of both: up to
     `shared_seq`. `copied` of its messages lie beyond, of `copied_bytes`, and `hidden` of the
-    present ones. `tail` is its last reply and what follows it.
+    present ones. `tail` is its last reply and what follows it. `turn_seq` is its last user message,
+    and `turn_copied` the place of that message among the copied ones; 0: it is shared.
     """
 
     version: Version
@@ -225,6 +245,8 @@ class Past:
     copied: int
     copied_bytes: int = 0
     hidden: int
+    turn_seq: Seq | None = None
+    turn_copied: int = 0
     tail: tuple[MessageBody, ...]
 
 
@@ -235,7 +257,7 @@ class Origin:
 
     `last_seq` is its last message, `messages` their number and `bytes` their size. `tail` is its
     last reply, at `reply_seq`, and what follows it; `before_reply` are those before, of
-    `bytes_before_reply`.
+    `bytes_before_reply`. `turn_seq` is its last user message, by the numbers of the fork.
     """
 
     chat: Chat
@@ -246,6 +268,7 @@ class Origin:
     before_reply: int
     bytes: int = 0
     bytes_before_reply: int = 0
+    turn_seq: Seq | None = None
     tail: tuple[MessageBody, ...]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from holdfast.domain.chat import Backoff, TurnError
+from holdfast.domain.chat import NOT_LISTED, Backoff, ListedFacts, TurnError
 from holdfast.domain.client_tools import ClientTool
 from holdfast.domain.ids import CallId, QueuedId, Seq, Version
 from holdfast.domain.messages import MessageBody
@@ -18,8 +18,14 @@ from holdfast.domain.parts import Need, ToolResult
 
 @dataclass(frozen=True, slots=True)
 class Create:
+    """`model`, `effort`: of its turns, until a message asks for others. `listed`: how lists show
+    it."""
+
     messages: tuple[MessageBody, ...] = ()
     tools: tuple[ClientTool, ...] = ()
+    model: str | None = None
+    effort: str | None = None
+    listed: ListedFacts = NOT_LISTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,25 +51,24 @@ class EditMessage:
 
 @dataclass(frozen=True, slots=True)
 class Interrupt:
-    pass
+    """`turn_seq`: only if this is the present turn. None: whichever turn runs."""
+
+    turn_seq: Seq | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Run again after a failure, or at once where it waits before its next attempt."""
+    """Run again after a failure, or at once where it waits before its next attempt. `turn_seq`:
+    only if this is the present turn."""
 
     model: str | None = None
+    turn_seq: Seq | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class TakeQueued:
     """Take a message out of the queue, to edit it: its taker gets the whole of it back."""
 
-    queued_id: QueuedId
-
-
-@dataclass(frozen=True, slots=True)
-class DeleteQueued:
     queued_id: QueuedId
 
 
@@ -137,10 +142,13 @@ class BeginAttempt:
 class CommitStep:
     """A model reply, a batch of tool results, or a compaction.
 
-    `place`: where the keyed calls of the reply will run (`Toolbox.place`)."""
+    `place`: where the keyed calls of the reply will run (`Toolbox.place`). `attempt`: the attempt
+    that made the messages, if it is not the present one: a successor keeps the words of a lost
+    worker, and readers saw them under the number of that worker's attempt."""
 
     messages: tuple[MessageBody, ...]
     place: str | None = None
+    attempt: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +175,10 @@ class FinishTurn:
 
 @dataclass(frozen=True, slots=True)
 class FinishInterrupt:
+    """`attempt`: as in `CommitStep`."""
+
     partial: tuple[MessageBody, ...] = ()
+    attempt: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +194,6 @@ FromPeople: TypeAlias = (
     | Interrupt
     | Retry
     | TakeQueued
-    | DeleteQueued
     | MoveQueued
     | PromoteQueued
     | SubmitResults

@@ -4,17 +4,28 @@ Lawfulness is read from `TRANSITIONS` and nowhere else; the handlers in `people`
 what a lawful command does. A bundle of commands is decided as a whole and carries one new version.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import assert_never
+from typing import Final, assert_never
 
 from holdfast.domain import commands as c
 from holdfast.domain import driving, people
-from holdfast.domain.chat import Facts
+from holdfast.domain.chat import Facts, Standing
 from holdfast.domain.draft import Draft
 from holdfast.domain.errors import NotLawful
 from holdfast.domain.outcome import Outcome
 from holdfast.domain.transitions import TRANSITIONS
+
+_WHY_NOT: Final[Mapping[Standing, str]] = {
+    Standing.ABSENT: "The chat does not exist.",
+    Standing.IDLE: "The chat is idle: no turn is running, and none has failed.",
+    Standing.RUNNING: "A turn is running. Wait until it ends, or interrupt it first.",
+    Standing.INTERRUPTING: "The turn is being interrupted. Wait until it has ended.",
+    Standing.AWAITING: "The chat waits for tool results or approvals. Give them, or interrupt it.",
+    Standing.FAILED: "The last turn failed. Retry it, or send a message.",
+    Standing.ARCHIVED: "The chat is archived. Unarchive it first.",
+}
+"""For people: why a command is not lawful, and what to do."""
 
 
 def decide(facts: Facts, command: c.Command, now: datetime) -> Outcome:
@@ -26,10 +37,10 @@ def decide_all(facts: Facts, commands: Sequence[c.Command], now: datetime) -> Ou
     """What a bundle of commands changes: all of them, or nothing."""
     draft = Draft(facts)
     for command in commands:
-        draft.command = command
+        draft.begin(command)
         lawful = TRANSITIONS.get((draft.chat.standing, type(command)))
         if lawful is None:
-            raise draft.refuse(NotLawful, f"not lawful while {draft.chat.standing}")
+            raise draft.refuse(NotLawful, _WHY_NOT[draft.chat.standing])
         _handle(draft, command, now)
         standing = draft.chat.standing
         assert standing in lawful, f"{type(command).__name__} led to {standing}, not to {lawful}"
@@ -69,8 +80,6 @@ def _handle(draft: Draft, command: c.Command, now: datetime) -> None:  # noqa: C
             people.retry(draft, command, now)
         case c.TakeQueued():
             people.take_queued(draft, command, now)
-        case c.DeleteQueued():
-            people.delete_queued(draft, command, now)
         case c.MoveQueued():
             people.move_queued(draft, command, now)
         case c.PromoteQueued():

@@ -16,10 +16,12 @@
 A chat that is unknown or not yours stays a `ChatNotFound`.
 """
 
-from typing import Final
+from typing import Final, Literal
 from uuid import UUID
 
-from holdfast.domain.errors import HoldfastError
+from holdfast.domain.errors import HoldfastError, as_sentence
+from holdfast.domain.ids import ApiKeyId
+from holdfast.domain.public_ids import API_KEY_ID, TARGET_ID_TYPES
 
 
 class IdentityError(HoldfastError):
@@ -27,31 +29,35 @@ class IdentityError(HoldfastError):
 
 
 class NotAllowed(IdentityError):
-    code = "not_allowed"
+    code = "permission_denied"
 
-    def __init__(self, what: str) -> None:
-        super().__init__(f"not allowed: {what}")
+    def __init__(self, what: str, *, scope: str | None = None) -> None:
+        """`scope`: the one that the credential lacks."""
+        super().__init__(as_sentence(what))
+        if scope is not None:
+            self.extra = {"required_scope": scope}
 
 
 class NotFound(IdentityError):
     code = "not_found"
 
     def __init__(self, kind: str, resource_id: UUID) -> None:
-        super().__init__(f"{kind} {resource_id} not found")
+        named = TARGET_ID_TYPES[kind]
+        super().__init__(as_sentence(f"{named.name} {named.encode(resource_id)} was not found"))
 
 
 class WrongCredentials(IdentityError):
-    code = "wrong_credentials"
+    code = "invalid_credentials"
 
     def __init__(self) -> None:
-        super().__init__("e-mail or password is wrong")
+        super().__init__("The e-mail address or the password is wrong.")
 
 
 class Throttled(IdentityError):
-    code = "too_many_attempts"
+    code = "sign_in_rate_limited"
 
     def __init__(self, retry_after_s: float) -> None:
-        super().__init__("too many attempts to sign in")
+        super().__init__("Too many attempts to sign in. Wait before the next one.")
         self.retry_after_s = retry_after_s
 
 
@@ -63,36 +69,50 @@ class EmailTaken(AccountRefused):
     code = "email_taken"
 
     def __init__(self) -> None:
-        super().__init__("another account has this e-mail address")
+        super().__init__("Another account has this e-mail address.")
 
 
 class LastAdmin(AccountRefused):
     code = "last_admin"
 
     def __init__(self) -> None:
-        super().__init__("an organisation keeps at least one admin")
+        super().__init__("An organisation keeps at least one admin.")
 
 
 class PasswordRefused(AccountRefused):
-    code = "password_refused"
+    code = "weak_password"
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(as_sentence(reason))
 
 
 class FieldRefused(AccountRefused):
-    code = "field_refused"
+    code = "invalid_request"
 
-    def __init__(self, field: str, reason: str) -> None:
-        super().__init__(f"{field}: {reason}")
+    def __init__(
+        self, field: str, reason: str, *, within: Literal["body", "query"] = "body"
+    ) -> None:
+        """`field`: its name, or the path to it with `/` between the names."""
+        super().__init__(f"{field}: {as_sentence(reason)}")
         self.field = field
-        self.extra = {"errors": [{"where": field, "what": str(self)}]}
+        error = {
+            "in": within,
+            "pointer": f"/{field}",
+            "code": "invalid_value",
+            "detail": as_sentence(reason),
+        }
+        self.extra = {"errors": [error]}
 
 
 class AlreadyMade(IdentityError):
-    code = "already_made"
+    code = "api_key_already_created"
 
-    def __init__(self, made_id: UUID) -> None:
-        super().__init__("made before, under this key; revoke it and ask under another one")
-        self.made_id = made_id
-        self.extra = {"made_id": str(made_id)}
+    def __init__(self, api_key_id: ApiKeyId) -> None:
+        super().__init__(
+            "The secret is shown once and not stored. Revoke this API key and create another one."
+        )
+        self.api_key_id = api_key_id
+        self.extra = {"api_key_id": API_KEY_ID.encode(api_key_id)}
 
 
 OIDC_REASONS: Final = frozenset(
@@ -112,11 +132,11 @@ OIDC_REASONS: Final = frozenset(
 class OidcRefused(IdentityError):
     """`reason` is for programs and people; `detail` only for the operator's log."""
 
-    code = "login_refused"
+    code = "oidc_login_failed"
 
     def __init__(self, reason: str, detail: str) -> None:
         assert reason in OIDC_REASONS, reason
-        super().__init__(f"login refused: {reason}")
+        super().__init__(f"The login failed: {reason}.")
         self.reason = reason
         self.detail = detail
         self.extra = {"reason": reason}

@@ -14,16 +14,19 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, assert_never
 
 from holdfast.domain.chat import (
+    NOT_LISTED,
     QUEUE_BYTES_MAX,
     QUEUE_LENGTH_MAX,
     Chat,
     ChatState,
     Facts,
+    ListedFacts,
     OpenCall,
+    Past,
     QueuedMessage,
     Status,
 )
-from holdfast.domain.commands import CommitStep
+from holdfast.domain.commands import CommitStep, FinishInterrupt
 from holdfast.domain.errors import (
     CallNotOpen,
     CallsUnanswered,
@@ -31,7 +34,7 @@ from holdfast.domain.errors import (
     QueuedNotFound,
     QueueFull,
 )
-from holdfast.domain.heads import head_of, stored_bytes
+from holdfast.domain.heads import awaited_arguments, head_of, stored_bytes
 from holdfast.domain.ids import NO_EPOCH, CallId, Epoch, QueuedId, Seq, Version
 from holdfast.domain.messages import Ending, MessageBody, Role
 from holdfast.domain.outcome import (
@@ -63,6 +66,7 @@ class ChatDraft(Chat):
 
 _FACTS: Final = tuple(field.name for field in fields(Chat))
 _values_of: Final = attrgetter(*_FACTS)
+_MADE_BY_ATTEMPTS: Final = frozenset({Role.ASSISTANT, Role.TOOL})
 
 
 def _takes(
@@ -92,8 +96,11 @@ class Draft:
         self._left: list[QueueRemoval] = []
         self._moved: dict[QueuedId, QueueMove] = {}
         self._releases = False
+        self._attempt: int | None = None
+        self._answer_turn_seq: Seq | None = None
         self._answer_seq: Seq | None = None
         self._answer_queued_id: QueuedId | None = None
+        self.listed: ListedFacts = NOT_LISTED
 
     def outcome(self) -> Outcome:
         before = self.facts.chat
@@ -104,7 +111,10 @@ class Draft:
             before=before,
             chat=chat,
             answer=Answer(
-                version=chat.version, seq=self._answer_seq, queued_id=self._answer_queued_id
+                version=chat.version,
+                turn_seq=self._answer_turn_seq,
+                seq=self._answer_seq,
+                queued_id=self._answer_queued_id,
             ),
             changed=chat is not before,
             appended=tuple(self._appended),
@@ -115,9 +125,24 @@ class Draft:
             left=tuple(self._left),
             moved=tuple(self._moved.values()),
             releases=self._releases,
+            listed=self.listed,
         )
 
-    def answer_with_version_only(self) -> None:
+    def begin(self, command: "Command") -> None:
+        """Go on with the next command of the bundle."""
+        self.command = command
+        match command:
+            case CommitStep(attempt=attempt) | FinishInterrupt(attempt=attempt):
+                # The first message of a bundle ends its step, and with it the count of attempts.
+                present = self.chat.attempt or self._attempt
+                assert attempt is None or attempt <= (present or 0), "of an attempt to come"
+                self._attempt = attempt or present
+            case _:
+                self._attempt = None
+
+    def answer_with_turn(self, turn_seq: Seq | None) -> None:
+        """Answer that the command was about this turn, and not where a message landed."""
+        self._answer_turn_seq = turn_seq
         self._answer_seq = self._answer_queued_id = None
 
     def refuse(self, error: type[CommandRefused], reason: str) -> CommandRefused:
@@ -167,9 +192,12 @@ class Draft:
 
     def append(self, body: MessageBody, *, promoted: QueuedId | None = None) -> Seq:
         seq = Seq(self.chat.last_seq + 1)
-        self._appended.append(Appended(seq, body, promoted))
+        turn_seq = seq if body.role is Role.USER else self.chat.turn_seq
+        attempt = self._attempt if body.role in _MADE_BY_ATTEMPTS else None
+        self._appended.append(Appended(seq, body, promoted, turn_seq, attempt))
         self.set(
             last_seq=seq,
+            turn_seq=turn_seq,
             history_version=self.version,
             attempt=0,
             attempts_forgiven=0,
@@ -187,7 +215,7 @@ class Draft:
     ) -> None:
         assert body.role is Role.USER, f"a {body.role} message where a user message belongs"
         self.close_calls(closing)
-        self._answer_seq = self.append(body, promoted=promoted)
+        self._answer_seq = self._answer_turn_seq = self.append(body, promoted=promoted)
         self.set(
             owes_reply=True,
             compactable=True,
@@ -221,6 +249,7 @@ class Draft:
         if self.chat.open_calls:
             raise self.refuse(CallsUnanswered, "a reply may not follow unanswered calls")
         place = self.command.place if isinstance(self.command, CommitStep) else None
+        shown = awaited_arguments(body.calls)
         calls = tuple(
             OpenCall(
                 call_id=call.call_id,
@@ -231,14 +260,15 @@ class Draft:
                 digest=call.digest,
                 then=call.then,
                 place=place,
+                arguments=shown.get(call.call_id),
             )
             for call in body.calls
         )
         assert len({call.call_id for call in calls}) == len(calls), "call ids repeat in a reply"
-        owes_reply = bool(calls) or body.ending in {Ending.CUT, Ending.PAUSED}
+        owes_reply = bool(calls) or body.ending.is_cut or body.ending is Ending.PAUSED
         self.append(body)
         self.set(owes_reply=owes_reply, compactable=True, open_calls=calls)
-        if body.ending in {Ending.CUT, Ending.INTERRUPTED}:
+        if body.ending.is_cut or body.ending is Ending.INTERRUPTED:
             # A reply that did not end may hold half of what it wanted: its calls are never run.
             self.close_calls(Synthetic.CUT_OFF)
 
@@ -291,14 +321,17 @@ class Draft:
             compaction_requested=False,
         )
 
-    def restore(self, copied: int) -> None:
+    def restore(self, past: Past) -> None:
         self._restored = True
-        self.set(last_seq=Seq(self.chat.last_seq + copied))
+        last_seq, turn_seq = self.chat.last_seq, past.turn_seq
+        if past.turn_copied:
+            turn_seq = Seq(last_seq + past.turn_copied)
+        self.set(last_seq=Seq(last_seq + past.copied), turn_seq=turn_seq)
 
-    def fork(self, taken: ForkedHistory, messages: int) -> None:
+    def fork(self, taken: ForkedHistory, messages: int, turn_seq: Seq | None) -> None:
         self._forked = taken
         if messages:
-            self.set(last_seq=Seq(messages), history_version=self.version)
+            self.set(last_seq=Seq(messages), turn_seq=turn_seq, history_version=self.version)
 
     def ungate(self, call_id: CallId) -> None:
         calls = tuple(
@@ -334,7 +367,8 @@ class Draft:
             # Urgent ones go first, among themselves in the order in which they came.
             index = sum(1 for queued in queue if queued.urgent)
             self.set_queue([*queue[:index], entry, *queue[index:]])
-        self._answer_seq, self._answer_queued_id = None, queued_id
+        self._answer_seq = self._answer_turn_seq = None
+        self._answer_queued_id = queued_id
 
     def find_queued(self, queued_id: QueuedId) -> QueuedMessage:
         for queued in self.chat.queue:

@@ -15,6 +15,7 @@
     │   │   ├── CallsUnanswered
     │   │   ├── ReplyOwed
     │   │   ├── NothingToCompact
+    │   │   ├── TurnChanged     the turn that it names is not the present one
     │   │   ├── NotYetExpired
     │   │   └── AttemptsSpent
     │   ├── KeyReused           same idempotency key, other request
@@ -40,13 +41,21 @@ A class names its `code`, and `api.problems` has a row for each code. What is ou
 `assert`.
 """
 
+import re
 from collections.abc import Mapping
 from typing import ClassVar, Final
 
 from holdfast.domain.ids import ChatId, ClientKey
+from holdfast.domain.public_ids import CHAT_ID
 
 NO_WRITES: Final = "The database cannot be written at the moment. Try again later."
 _NOTHING: Final[Mapping[str, object]] = {}
+_WORD_START: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+def as_sentence(reason: str) -> str:
+    """A reason, as people read it: with a capital letter and a full stop."""
+    return reason[:1].upper() + reason[1:] + ("" if reason.endswith((".", "!", "?")) else ".")
 
 
 class HoldfastError(Exception):
@@ -75,7 +84,7 @@ class ChatNotFound(ChatError):
     code = "chat_not_found"
 
     def __init__(self, chat_id: ChatId) -> None:
-        super().__init__(f"chat {chat_id} not found")
+        super().__init__(f"Chat {CHAT_ID.encode(chat_id)} was not found.")
 
 
 class CommandRefused(ChatError):
@@ -89,11 +98,18 @@ class CommandRefused(ChatError):
         self.standing = standing
         self.command = command
         self.reason = reason
-        self.extra = {"standing": standing, "command": command}
+        self.extra = {
+            "command": _WORD_START.sub("_", command).lower(),
+            "chat_status": standing,
+        }
+
+    @property
+    def sentence(self) -> str:  # pyright: ignore[reportImplicitOverride] - 3.11 cannot say it
+        return as_sentence(self.reason)
 
 
 class NotLawful(CommandRefused):
-    code = "not_lawful"
+    code = "chat_state_conflict"
 
 
 class QueueFull(CommandRefused):
@@ -101,7 +117,7 @@ class QueueFull(CommandRefused):
 
 
 class QueuedNotFound(CommandRefused):
-    code = "queued_not_found"
+    code = "queued_message_not_found"
 
 
 class NotEditable(CommandRefused):
@@ -138,6 +154,10 @@ class NothingToCompact(CommandRefused):
     code = "nothing_to_compact"
 
 
+class TurnChanged(CommandRefused):
+    code = "turn_changed"
+
+
 class NotYetExpired(CommandRefused):
     pass
 
@@ -146,11 +166,20 @@ class AttemptsSpent(CommandRefused):
     pass
 
 
+class MessageNotFound(ChatError):
+    code = "message_not_found"
+
+    def __init__(self, chat_id: ChatId, seq: int) -> None:
+        super().__init__(f"Message {seq} is not in the history of chat {CHAT_ID.encode(chat_id)}.")
+
+
 class KeyReused(ChatError):
-    code = "key_reused"
+    code = "idempotency_key_reused"
 
     def __init__(self, key: ClientKey) -> None:
-        super().__init__(f"idempotency key {key!r} was used for another request")
+        super().__init__(
+            f"The idempotency key {key!r} was used for another request. Use a new key."
+        )
 
 
 class FenceStale(ChatError):
@@ -158,15 +187,23 @@ class FenceStale(ChatError):
 
 
 class ChatBusy(ChatError):
-    code = "chat_busy"
+    code = "write_contention"
     retry_after_s = 1.0
 
     def __init__(self, chat_id: ChatId, tries: int) -> None:
         super().__init__(f"chat {chat_id} changed {tries} times while a command was decided")
 
+    @property
+    def sentence(self) -> str:  # pyright: ignore[reportImplicitOverride] - 3.11 cannot say it
+        return "The chat is being changed by other requests. Try again."
+
 
 class ContentRefused(ChatError):
-    code = "content_refused"
+    code = "content_too_large"
+
+    @property
+    def sentence(self) -> str:  # pyright: ignore[reportImplicitOverride] - 3.11 cannot say it
+        return as_sentence(str(self))
 
 
 class OverQuota(ChatError):
@@ -177,7 +214,7 @@ class TooManyChats(OverQuota):
     code = "too_many_chats"
 
     def __init__(self, chats_max: int) -> None:
-        super().__init__(f"one user may have at most {chats_max} chats, archived ones included")
+        super().__init__(f"One user may have at most {chats_max} chats, archived ones included.")
 
 
 class TooManyBytes(OverQuota):
@@ -185,8 +222,8 @@ class TooManyBytes(OverQuota):
 
     def __init__(self, bytes_max: int) -> None:
         super().__init__(
-            f"one user may store at most {bytes_max} bytes of messages, those of archived chats"
-            " included"
+            f"One user may store at most {bytes_max} bytes of messages, those of archived chats"
+            " included."
         )
 
 
@@ -196,7 +233,7 @@ class ChangedMeanwhile(HoldfastError):
     code = "precondition_failed"
 
     def __init__(self) -> None:
-        super().__init__("changed meanwhile; look again")
+        super().__init__("The resource has changed. Read it again.")
 
 
 class Unavailable(HoldfastError):
@@ -222,7 +259,7 @@ class TooManyStatements(Contended):
     is_public = True
 
     def __init__(self, waiting: int) -> None:
-        super().__init__(f"{waiting} statements of the same user wait already")
+        super().__init__(f"{waiting} requests of this user are waiting for the database.")
 
 
 class TooSlow(Contended):
@@ -232,7 +269,9 @@ class TooSlow(Contended):
     is_public = True
 
     def __init__(self, within_s: float) -> None:
-        super().__init__(f"not read within {within_s:g} s; ask for less, or filter by less")
+        super().__init__(
+            f"The list was not read within {within_s:g} s. Ask for less, or filter by less."
+        )
 
 
 class DatabaseReadOnly(Unavailable):

@@ -12,7 +12,16 @@ from enum import StrEnum
 from typing import Any, Final, cast, get_args
 
 from holdfast.domain.errors import FormatUnknown
-from holdfast.domain.parts import JsonObject, JsonValue, Native, Need, Part, Synthetic
+from holdfast.domain.parts import (
+    Citation,
+    JsonObject,
+    JsonValue,
+    Native,
+    Need,
+    Part,
+    Synthetic,
+    Text,
+)
 
 FORMAT: Final = 1
 READS: Final = 1
@@ -39,8 +48,20 @@ def _native_from_json(value: JsonValue) -> Native:
     return Native(wire=native["wire"], block=native["block"])
 
 
+def _citations_from_json(value: JsonValue) -> tuple[Citation, ...]:
+    return tuple(Citation(**each) for each in cast("list[dict[str, Any]]", value))
+
+
+def citations_to_json(part: Text) -> list[JsonValue]:
+    return [
+        {"start": each.start, "end": each.end, "source_url": each.source_url}
+        for each in part.citations
+    ]
+
+
 _READERS: Final[Mapping[str, Callable[[Any], object]]] = {
     "native": _native_from_json,
+    "citations": _citations_from_json,
     "needs": Need,
     "then": Need,
     "synthetic": Synthetic,
@@ -68,6 +89,8 @@ def _part_to_json(part: Part) -> JsonObject:
                 stored[name] = value.value
             case _:
                 stored[name] = value
+    if isinstance(part, Text) and part.citations:
+        stored["citations"] = citations_to_json(part)
     return stored
 
 

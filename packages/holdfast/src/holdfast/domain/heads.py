@@ -10,9 +10,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
+from holdfast.domain.chat import AWAITED_BYTES_MAX
 from holdfast.domain.format import parts_to_json
+from holdfast.domain.ids import CallId
 from holdfast.domain.messages import MessageBody
-from holdfast.domain.parts import Context, FileReference, JsonValue, Part, Skill, Text
+from holdfast.domain.parts import (
+    Context,
+    FileReference,
+    JsonObject,
+    JsonValue,
+    Need,
+    Part,
+    Skill,
+    Text,
+    ToolCall,
+)
 
 HEAD_BYTES_MAX: Final = 600
 """As JSON. With a full queue this is about 50 KB, which a hint still carries."""
@@ -39,6 +51,17 @@ def head_of(body: MessageBody) -> tuple[MessageBody, bool]:
 def stored_bytes(parts: Iterable[Part]) -> int:
     """About what these parts take in the database: their JSON in UTF-8."""
     return _json_bytes(parts_to_json(parts))
+
+
+def awaited_arguments(calls: Iterable[ToolCall]) -> dict[CallId, JsonObject]:
+    """The arguments of calls that wait for an answer from outside, as far as they fit."""
+    room, kept = AWAITED_BYTES_MAX, dict[CallId, JsonObject]()
+    for call in calls:
+        if call.needs is not Need.NOTHING:
+            room -= _json_bytes(call.arguments)
+            if room >= 0:
+                kept[call.call_id] = call.arguments
+    return kept
 
 
 def _fitting(part: Part, room: int) -> Part | None:

@@ -4,9 +4,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Final, Literal, TypeAlias, get_args
 
-from holdfast.domain.ids import NO_STAMP, CallId, Epoch, Seq, UserId, Version, VersionStamp
+from holdfast.domain.ids import (
+    NO_STAMP,
+    CallId,
+    ClientKey,
+    Epoch,
+    QueuedId,
+    Seq,
+    UserId,
+    Version,
+    VersionStamp,
+)
 from holdfast.domain.parts import Part, ToolCall
+
+Effort: TypeAlias = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+"""How much a model may think, in rising order. A model that does not know one takes the next lower
+one that it knows."""
+EFFORTS: Final[tuple[str, ...]] = get_args(Effort)
 
 
 class Role(StrEnum):
@@ -22,8 +38,24 @@ class Ending(StrEnum):
 
     COMPLETE = "complete"
     INTERRUPTED = "interrupted"  # a person asked the turn to end
-    CUT = "cut"  # the provider broke off, or a limit was reached
+    CUT = "cut"  # the provider broke off
+    LENGTH = "length"  # a limit of tokens was reached
     PAUSED = "paused"  # the provider asks to be called again with the same history
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the model had more to say."""
+        return self in {Ending.CUT, Ending.LENGTH}
+
+
+class FinishReason(StrEnum):
+    """How a message came to its end, in the words of the API."""
+
+    STOP = "stop"
+    INTERRUPTED = "interrupted"
+    LENGTH = "length"
+    PROVIDER_ERROR = "provider_error"
+    PAUSED = "paused"
 
 
 class Visibility(StrEnum):
@@ -80,6 +112,7 @@ class MessageBody:
     usage: Mapping[str, int] | None = None
     cost_micros: int | None = None  # None: unpriced; 0: free
     takeover: Takeover | None = None  # a worker was lost before this was said
+    client_key: ClientKey | None = None  # of the request that sent it
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
@@ -91,13 +124,22 @@ class MessageBody:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One committed entry of history; only `removed_revision` ever changes."""
+    """One committed entry of history; only `removed_revision` ever changes.
+
+    `turn_seq`: the user message that began its turn, which is the last one up to here; a user
+    message names itself. None: no user message comes before. `queued_id`: where it waited before it
+    was promoted. `attempt`: the attempt at its step that made it, by the number that live parts
+    carry; None: no attempt of a worker did.
+    """
 
     seq: Seq
     body: MessageBody
     revision: Version
     epoch: Epoch
     created_at: datetime
+    turn_seq: Seq | None = None
+    queued_id: QueuedId | None = None
+    attempt: int | None = None
     removed_revision: Version | None = None
     copied_from: Seq | None = None  # a restored message names its original, which keeps the cost
     stamp: VersionStamp = NO_STAMP  # of the history that its commit made

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from holdfast.domain.chat import Chat, Past, QueuedMessage, Status
+from holdfast.domain.chat import NOT_LISTED, Chat, ListedFacts, Past, QueuedMessage, Status
 from holdfast.domain.ids import NO_VERSION, ChatId, QueuedId, Seq, Version, VersionStamp, WorkerId
 from holdfast.domain.messages import MessageBody
 from holdfast.domain.rider import Rider
@@ -14,18 +14,19 @@ class Fate(StrEnum):
 
     PROMOTED = "promoted"
     TAKEN = "taken"
-    DELETED = "deleted"
     CLEARED = "cleared"
 
 
 @dataclass(frozen=True, slots=True)
 class Appended:
     """`promoted`: the store copies the parts from this message of the queue, and `body` has none:
-    a decision does not know them."""
+    a decision does not know them. `turn_seq`, `attempt`: as in `Message`."""
 
     seq: Seq
     body: MessageBody
     promoted: QueuedId | None = None
+    turn_seq: Seq | None = None
+    attempt: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +66,13 @@ class ForkedHistory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What the caller of a command is told; kept with its key, and given again to a repeat."""
+    """What the caller of a command is told; kept with its key, and given again to a repeat.
+
+    `turn_seq`: the turn that the command began, stopped, or let go on; None: no turn, or that of a
+    queued message, which has no name yet."""
 
     version: Version
+    turn_seq: Seq | None = None
     seq: Seq | None = None
     queued_id: QueuedId | None = None
 
@@ -75,7 +80,7 @@ class Answer:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """`chat` is what the facts will be. `changed` is false if there is nothing to commit. `riders`:
-    rows of other tables that the same commit writes."""
+    rows of other tables that the same commit writes. `listed`: of a new chat."""
 
     before: Chat
     chat: Chat
@@ -90,6 +95,7 @@ class Outcome:
     moved: tuple[QueueMove, ...] = ()
     releases: bool = False
     riders: tuple[Rider, ...] = ()
+    listed: ListedFacts = NOT_LISTED
 
     @property
     def promoted(self) -> Appended | None:

@@ -53,9 +53,19 @@ class Synthetic(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Citation:
+    """`text[start:end]` of a text part, in code points, rests on the source with this URL."""
+
+    start: int
+    end: int
+    source_url: str
+
+
+@dataclass(frozen=True, slots=True)
 class Text:
     text: str
     native: Native | None = None
+    citations: tuple[Citation, ...] = ()
     kind: Literal["text"] = "text"
 
 
@@ -82,12 +92,27 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
+    """What a call came to. `output` is for the model; the fields after it say the same to programs.
+
+    `signal`: what ended the command, without `SIG`. `process_id`: the command goes on in the
+    workspace under this name. `timed_out`: the server stopped the tool at its deadline.
+    `truncated`: there was more output. `summary_lines`: so many lines at the beginning of a text
+    output are the tool's own words about the result, and no output of what it ran or read.
+    """
+
     call_id: CallId
     tool: str
     output: JsonValue
     failed: bool = False
     synthetic: Synthetic | None = None
-    runs_at: Literal["here", "provider"] = "here"
+    runs_at: Literal["here", "client", "provider"] = "here"
+    exit_code: int | None = None
+    signal: str | None = None
+    duration_ms: int | None = None
+    process_id: str | None = None
+    timed_out: bool = False
+    truncated: bool = False
+    summary_lines: int = 0
     native: Native | None = None
     kind: Literal["tool_result"] = "tool_result"
 

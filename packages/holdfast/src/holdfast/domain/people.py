@@ -11,7 +11,6 @@ from holdfast.domain.commands import (
     Create,
     Decide,
     DeclareTools,
-    DeleteQueued,
     EditMessage,
     Fork,
     Interrupt,
@@ -33,6 +32,7 @@ from holdfast.domain.errors import (
     NotForkable,
     NothingToCompact,
     NotLawful,
+    TurnChanged,
     VersionNotFound,
 )
 from holdfast.domain.ids import CallId, Seq
@@ -48,13 +48,13 @@ _MISMATCH: Final = "what waits is not what this digest names; look at the call a
 
 
 def create(draft: Draft, command: Create, _now: datetime) -> None:
-    draft.set(status=Status.IDLE, tools=command.tools)
+    draft.set(status=Status.IDLE, tools=command.tools, model=command.model, effort=command.effort)
+    draft.listed = command.listed
     for body in command.messages:
         draft.say(body)
     draft.close_calls(Synthetic.SUPERSEDED)  # a history that was brought along starts no tools
     if draft.chat.owes_reply:
         draft.run()
-    draft.answer_with_version_only()
 
 
 def fork(draft: Draft, command: Fork, _now: datetime) -> None:
@@ -73,7 +73,8 @@ def fork(draft: Draft, command: Fork, _now: datetime) -> None:
     messages = origin.before_reply if cut_off else origin.messages
     size = origin.bytes_before_reply if cut_off else origin.bytes
     ours = source.owner_id == draft.chat.owner_id
-    draft.fork(ForkedHistory(source.chat_id, origin.version, upto, size), messages)
+    taken = ForkedHistory(source.chat_id, origin.version, upto, size)
+    draft.fork(taken, messages, origin.turn_seq)
     draft.set(
         status=Status.IDLE,
         compactable=bool(messages) and (cut_off or origin.tail[-1].role is not Role.BOUNDARY),
@@ -121,7 +122,8 @@ def edit_message(draft: Draft, command: EditMessage, _now: datetime) -> None:
     draft.run()
 
 
-def interrupt(draft: Draft, _command: Interrupt, _now: datetime) -> None:
+def interrupt(draft: Draft, command: Interrupt, _now: datetime) -> None:
+    stopped = _check_turn(draft, command.turn_seq)
     match draft.chat.status:
         case Status.RUNNING:
             draft.set(status=Status.INTERRUPTING, backoff=None)
@@ -130,16 +132,27 @@ def interrupt(draft: Draft, _command: Interrupt, _now: datetime) -> None:
             draft.set(owes_reply=False, awaiting=None)
             draft.end_turn()
         case _:
-            pass  # asked already
+            pass  # asked already, or no turn runs
+    draft.answer_with_turn(stopped)
+
+
+def _check_turn(draft: Draft, named: Seq | None) -> Seq | None:
+    """The present turn. A command that names another one came too late for it."""
+    present = draft.chat.turn_seq
+    if named is not None and named != present:
+        reason = f"Turn {named} is over or unknown. The present turn is {present}."
+        raise draft.refuse(TurnChanged, reason)
+    return present
 
 
 def retry(draft: Draft, command: Retry, now: datetime) -> None:
     """A failed turn begins anew; one that waits before its next attempt waits no longer."""
     chat = draft.chat
+    draft.answer_with_turn(_check_turn(draft, command.turn_seq))
     draft.set(model=command.model or chat.model)
     if chat.status is Status.RUNNING:
         if chat.backoff is None:
-            raise draft.refuse(NotLawful, "it is being tried now")
+            raise draft.refuse(NotLawful, "The turn is running: there is nothing to retry.")
         draft.set(backoff=replace(chat.backoff, delay_ms=0, until=now))
         return
     draft.set(attempts_forgiven=chat.attempt)
@@ -148,10 +161,6 @@ def retry(draft: Draft, command: Retry, now: datetime) -> None:
 
 def take_queued(draft: Draft, command: TakeQueued, _now: datetime) -> None:
     draft.leave_queue(command.queued_id, Fate.TAKEN)
-
-
-def delete_queued(draft: Draft, command: DeleteQueued, _now: datetime) -> None:
-    draft.leave_queue(command.queued_id, Fate.DELETED)
 
 
 def move_queued(draft: Draft, command: MoveQueued, _now: datetime) -> None:
@@ -185,6 +194,7 @@ def promote_queued(draft: Draft, command: PromoteQueued, _now: datetime) -> None
 
 
 def submit_results(draft: Draft, command: SubmitResults, _now: datetime) -> None:
+    draft.answer_with_turn(draft.chat.turn_seq)
     for result in command.results:
         _check_awaited(draft, result.call_id, gate=False)
     draft.append_results(command.results, MessageBody(role=Role.TOOL, parts=()))
@@ -192,6 +202,7 @@ def submit_results(draft: Draft, command: SubmitResults, _now: datetime) -> None
 
 
 def decide_call(draft: Draft, command: Decide, _now: datetime) -> None:
+    draft.answer_with_turn(draft.chat.turn_seq)
     _check_awaited(draft, command.call_id, gate=True)
     call = next(each for each in draft.chat.open_calls if each.call_id == command.call_id)
     if call.digest is None or command.digest != call.digest:
@@ -235,11 +246,13 @@ def request_compaction(draft: Draft, _command: RequestCompaction, _now: datetime
 
 
 def archive(draft: Draft, _command: Archive, _now: datetime) -> None:
-    draft.set(archived=True)
+    if not draft.chat.archived:
+        draft.set(archived=True)
 
 
 def unarchive(draft: Draft, _command: Unarchive, _now: datetime) -> None:
-    draft.set(archived=False)
+    if draft.chat.archived:
+        draft.set(archived=False)
 
 
 def restore(draft: Draft, command: Restore, _now: datetime) -> None:
@@ -250,7 +263,7 @@ def restore(draft: Draft, command: Restore, _now: datetime) -> None:
     draft.clear_queue()
     if past.copied or past.hidden:
         draft.hide_from(Seq(past.shared_seq + 1))
-        draft.restore(past.copied)
+        draft.restore(past)
     _close_restored(draft, _unanswered(past.tail), still_open)
     boundary_last = bool(past.tail) and past.tail[-1].role is Role.BOUNDARY
     draft.set(

@@ -24,6 +24,9 @@ class Scope(StrEnum):
 
     READ = "read"
     WRITE = "write"
+    APPROVE = "approve"
+    """To decide about tool calls. Not part of `write`: a program that sends messages must not
+    approve the calls that they lead to."""
     ADMIN = "admin"
 
 
@@ -34,7 +37,7 @@ class TargetKind(StrEnum):
     CHAT = "chat"
     USER = "user"
     API_KEY = "api_key"
-    SIGN_IN = "sign_in"
+    SIGN_IN = "session"
     AUDIT = "audit"
     SETTINGS = "settings"
 
@@ -42,6 +45,7 @@ class TargetKind(StrEnum):
 class Action(StrEnum):
     READ = "read"
     DRIVE = "drive"  # whatever makes a model run, or stops it: send, edit, retry, interrupt, answer
+    APPROVE = "approve"  # decide whether a tool call runs
     CHANGE = "change"
     SHARE = "share"
     OVERSEE = "oversee"  # see that it is there and what it does, but not what it says
@@ -70,6 +74,7 @@ POLICY: Final[Mapping[tuple[Action, TargetKind], AccessRule]] = {
     (Action.CREATE, TargetKind.CHAT): AccessRule((Condition.OWNER,), Scope.WRITE),
     # Only the owner: no other user's words run on the owner's budget and tools (L128).
     (Action.DRIVE, TargetKind.CHAT): AccessRule((Condition.OWNER,), Scope.WRITE),
+    (Action.APPROVE, TargetKind.CHAT): AccessRule((Condition.OWNER,), Scope.APPROVE),
     (Action.CHANGE, TargetKind.CHAT): AccessRule((Condition.OWNER,), Scope.WRITE),
     (Action.SHARE, TargetKind.CHAT): AccessRule((Condition.OWNER,), Scope.WRITE),
     (Action.OVERSEE, TargetKind.CHAT): AccessRule((Condition.ORG_ADMIN,), Scope.ADMIN),
@@ -99,7 +104,7 @@ POLICY: Final[Mapping[tuple[Action, TargetKind], AccessRule]] = {
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    kind: Literal["sign_in", "api_key"]
+    kind: Literal["session", "api_key"]
     id: SignInId | ApiKeyId
 
 
@@ -146,7 +151,7 @@ def rule_for(who: Principal, action: Action, kind: TargetKind) -> Filter:
     if rule is None:
         raise NotAllowed(f"no role may {action} a {kind}")
     if rule.scope not in who.scopes:
-        raise NotAllowed(f"the credential lacks the scope {rule.scope}")
+        raise NotAllowed(f"the credential lacks the scope {rule.scope}", scope=rule.scope)
     if not who.is_admin and set(rule.any_of) == {Condition.ORG_ADMIN}:
         raise NotAllowed("only an admin of the organisation may")
     return who, rule

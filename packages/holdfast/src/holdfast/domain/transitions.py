@@ -18,7 +18,6 @@ from holdfast.domain.commands import (
     Create,
     Decide,
     DeclareTools,
-    DeleteQueued,
     EditMessage,
     ExpireAwait,
     Fail,
@@ -57,19 +56,21 @@ TRANSITIONS: Final[Mapping[tuple[Standing, type[Command]], frozenset[Standing]]]
     (IDLE, SendMessage): _to(RUNNING),
     (IDLE, EditMessage): _to(RUNNING),
     (IDLE, RequestCompaction): _to(RUNNING),
+    (IDLE, Interrupt): _to(IDLE),  # no turn runs: nothing changes, here and below
     (IDLE, Archive): _to(ARCHIVED),
+    (IDLE, Unarchive): _to(IDLE),
     (IDLE, DeclareTools): _to(IDLE),
     (IDLE, Restore): _to(IDLE),
     (RUNNING, SendMessage): _to(RUNNING, INTERRUPTING),  # as when_busy says
     (RUNNING, EditMessage): _to(RUNNING),
     (RUNNING, Interrupt): _to(INTERRUPTING),
     (RUNNING, TakeQueued): _to(RUNNING),
-    (RUNNING, DeleteQueued): _to(RUNNING),
     (RUNNING, MoveQueued): _to(RUNNING),
     (RUNNING, PromoteQueued): _to(INTERRUPTING),
     (RUNNING, Retry): _to(RUNNING),  # while it waits out a backoff: try now
     (RUNNING, RequestCompaction): _to(RUNNING),
     (RUNNING, DeclareTools): _to(RUNNING),
+    (RUNNING, Unarchive): _to(RUNNING),
     (RUNNING, BeginAttempt): _to(RUNNING),
     (RUNNING, CommitStep): _to(RUNNING),
     (RUNNING, RecordRetry): _to(RUNNING),
@@ -81,10 +82,10 @@ TRANSITIONS: Final[Mapping[tuple[Standing, type[Command]], frozenset[Standing]]]
     (INTERRUPTING, EditMessage): _to(RUNNING),
     (INTERRUPTING, Interrupt): _to(INTERRUPTING),  # asked again: nothing changes
     (INTERRUPTING, TakeQueued): _to(INTERRUPTING),
-    (INTERRUPTING, DeleteQueued): _to(INTERRUPTING),
     (INTERRUPTING, MoveQueued): _to(INTERRUPTING),
     (INTERRUPTING, PromoteQueued): _to(INTERRUPTING),
     (INTERRUPTING, DeclareTools): _to(INTERRUPTING),
+    (INTERRUPTING, Unarchive): _to(INTERRUPTING),
     (INTERRUPTING, CommitStep): _to(INTERRUPTING),  # the step was finished first: keep it (L04)
     (INTERRUPTING, FinishInterrupt): _to(IDLE, RUNNING),  # RUNNING: the queue head was promoted
     (INTERRUPTING, Fail): _to(FAILED),
@@ -92,23 +93,25 @@ TRANSITIONS: Final[Mapping[tuple[Standing, type[Command]], frozenset[Standing]]]
     (AWAITING, EditMessage): _to(RUNNING),
     (AWAITING, Interrupt): _to(IDLE, RUNNING),  # RUNNING: the queue head was promoted
     (AWAITING, TakeQueued): _to(AWAITING),
-    (AWAITING, DeleteQueued): _to(AWAITING),
     (AWAITING, MoveQueued): _to(AWAITING),
     (AWAITING, PromoteQueued): _to(RUNNING),
     (AWAITING, SubmitResults): _to(AWAITING, RUNNING),  # AWAITING: some calls still wait
     (AWAITING, Decide): _to(AWAITING, RUNNING),  # AWAITING: some calls still wait
     (AWAITING, DeclareTools): _to(AWAITING),
+    (AWAITING, Unarchive): _to(AWAITING),
     (AWAITING, ExpireAwait): _to(RUNNING),
     (FAILED, SendMessage): _to(RUNNING),
     (FAILED, EditMessage): _to(RUNNING),
     (FAILED, Retry): _to(RUNNING),
     (FAILED, TakeQueued): _to(FAILED),
-    (FAILED, DeleteQueued): _to(FAILED),
     (FAILED, MoveQueued): _to(FAILED),
     (FAILED, PromoteQueued): _to(RUNNING),
     (FAILED, RequestCompaction): _to(RUNNING),
     (FAILED, DeclareTools): _to(FAILED),
+    (FAILED, Interrupt): _to(FAILED),
     (FAILED, Archive): _to(ARCHIVED),
+    (FAILED, Unarchive): _to(FAILED),
     (FAILED, Restore): _to(IDLE),
+    (ARCHIVED, Archive): _to(ARCHIVED),
     (ARCHIVED, Unarchive): _to(IDLE, FAILED),  # as it was when it was archived
 }

@@ -75,8 +75,11 @@ class Accounts:
         role: OrgRole = OrgRole.MEMBER,
         password: str | None = None,
         keyed: IdempotencyKey | None = None,
-    ) -> User:
-        """Without a password: an account that signs in through a provider, or after a reset."""
+    ) -> tuple[User, bool]:
+        """The user, and whether an earlier request with the same key created it.
+
+        Without a password: an account that signs in through a provider, or after a reset.
+        """
         rule_for(who, Action.CREATE, TargetKind.USER)
         user = await self._new_user(who.org_id, name, email, role, password)
         audit = self._entry(who, AuditAction.USER_CREATED, user.user_id, role=role.value)
@@ -85,7 +88,7 @@ class Accounts:
             created = await self._made_before(who, keyed)
         if created is None:
             raise EmailTaken
-        return created
+        return created, created.user_id != user.user_id
 
     async def _made_before(self, who: Principal, keyed: IdempotencyKey) -> User | None:
         """By a request with the same key; None if that one was refused."""
@@ -113,46 +116,38 @@ class Accounts:
         return await self._find(rule_for(who, Action.READ, TargetKind.USER), user_id)
 
     async def page(
-        self, who: Principal, *, limit: int = 50, after: tuple[str, UserId] | None = None
+        self,
+        who: Principal,
+        *,
+        limit: int = 50,
+        after: tuple[str, UserId] | None = None,
+        search: str | None = None,
     ) -> Sequence[User]:
-        """The users of the organisation, by name."""
-        assert 1 <= limit <= PAGE_MAX
-        return await self._users.page(
-            rule_for(who, Action.READ, TargetKind.USER), limit=limit, after=after
-        )
+        """The users of the organisation, by name. `search`: words, each of them in the name or the
+        e-mail."""
+        assert 1 <= limit <= PAGE_MAX + 1, "one more tells whether there is another page"
+        may = rule_for(who, Action.READ, TargetKind.USER)
+        words = (search or "").split()
+        return await self._users.page(may, limit=limit, after=after, words=words)
 
-    async def set_role(
+    async def update(
         self,
         who: Principal,
         user_id: UserId,
-        role: OrgRole,
         *,
+        role: OrgRole | None = None,
+        disabled: bool | None = None,
         expected: Collection[int] | None = None,
     ) -> User:
-        """`expected`, here and below: `ChangedMeanwhile` if the version is none of these."""
+        """What is None stays. Every credential of a disabled user stops working; chats and history
+        stay. `expected`, here and below: `ChangedMeanwhile` if the version is none of these."""
         may = rule_for(who, Action.ADMINISTER, TargetKind.USER)
-        audit = self._entry(who, AuditAction.USER_ROLE_SET, user_id, role=role.value)
-        changed = await self._users.set_role(may, user_id, role, audit, expected=expected)
-        return await self._administered(may, user_id, changed, expected)
-
-    async def disable(
-        self, who: Principal, user_id: UserId, *, expected: Collection[int] | None = None
-    ) -> User:
-        """Every credential of the user's stops working; chats and history stay."""
-        may = rule_for(who, Action.ADMINISTER, TargetKind.USER)
-        audit = self._entry(who, AuditAction.USER_DISABLED, user_id)
-        changed = await self._users.set_disabled(
-            may, user_id, audit, disabled=True, expected=expected
-        )
-        return await self._administered(may, user_id, changed, expected)
-
-    async def enable(
-        self, who: Principal, user_id: UserId, *, expected: Collection[int] | None = None
-    ) -> User:
-        may = rule_for(who, Action.ADMINISTER, TargetKind.USER)
-        audit = self._entry(who, AuditAction.USER_ENABLED, user_id)
-        changed = await self._users.set_disabled(
-            may, user_id, audit, disabled=False, expected=expected
+        given: dict[str, str | bool] = {} if role is None else {"role": role.value}
+        given |= {} if disabled is None else {"disabled": disabled}
+        assert given, "something is to be changed"
+        audit = self._entry(who, _update_action(role, disabled), user_id, **given)
+        changed = await self._users.update(
+            may, user_id, audit, role=role, disabled=disabled, expected=expected
         )
         return await self._administered(may, user_id, changed, expected)
 
@@ -193,7 +188,7 @@ class Accounts:
     ) -> User:
         """One's own, in a browser that is signed in: that one stays, every other sign-in ends."""
         may = rule_for(who, Action.CHANGE, TargetKind.USER)
-        if who.credential.kind != "sign_in":
+        if who.credential.kind != "session":
             raise NotAllowed("a password is changed in a signed-in session, not with an API key")
         user = await self._find(may, who.user_id)
         await self._throttle.count(user.email or "", user.org_id, address)
@@ -218,9 +213,15 @@ class Accounts:
         return user
 
     def _entry(
-        self, who: Principal, action: AuditAction, user_id: UserId, **detail: str
+        self, who: Principal, action: AuditAction, user_id: UserId, **detail: str | bool
     ) -> AuditEntry:
         return entry_by(who, self._clock, action, (TargetKind.USER, user_id), detail)
+
+
+def _update_action(role: OrgRole | None, disabled: bool | None) -> AuditAction:  # noqa: FBT001
+    if role is not None:
+        return AuditAction.USER_ROLE_SET if disabled is None else AuditAction.USER_UPDATED
+    return AuditAction.USER_DISABLED if disabled else AuditAction.USER_ENABLED
 
 
 def _check_seen(user: User, expected: Collection[int] | None) -> None:

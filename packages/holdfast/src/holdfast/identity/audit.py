@@ -41,7 +41,7 @@ async def page(
     actor_id: UserId | None = None,
 ) -> Sequence[AuditRecord]:
     """What was done in the organisation, newest first; for its admins."""
-    assert 1 <= limit <= PAGE_MAX
+    assert 1 <= limit <= PAGE_MAX + 1, "one more tells whether there is another page"
     may = rule_for(who, Action.READ, TargetKind.AUDIT)
     rows = await log.newest(may, limit=limit, before_seq=before_seq, actor_id=actor_id)
     return [_told(row) for row in rows]

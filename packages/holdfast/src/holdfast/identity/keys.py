@@ -5,6 +5,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
+from uuid import UUID
 
 from holdfast.domain.accounts import ApiKey, clean_name
 from holdfast.domain.audit import AuditAction
@@ -21,10 +22,11 @@ from holdfast.ports.identity import Credentials, NewKey
 from holdfast.ports.store import IdempotencyKey
 
 LIFETIME_MAX: Final = timedelta(days=3660)
+LIST_MAX: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
-class MadeKey:
+class CreatedApiKey:
     """A new key and its secret: shown this once, and nowhere to be found again."""
 
     key: ApiKey
@@ -46,7 +48,7 @@ class ApiKeys:
         scopes: AbstractSet[Scope],
         expires_at: datetime | None = None,
         keyed: IdempotencyKey | None = None,
-    ) -> MadeKey:
+    ) -> CreatedApiKey:
         """For oneself, with no more than one's own credential is good for.
 
         A repeat under the same idempotency key is refused with `AlreadyMade`: the secret is not
@@ -78,7 +80,7 @@ class ApiKeys:
         if key is None:
             await self._check_new(who, keyed)
             raise NotFound(TargetKind.USER, who.user_id)  # disabled between two statements
-        return MadeKey(key, secret)
+        return CreatedApiKey(key, secret)
 
     async def _check_new(self, who: Principal, keyed: IdempotencyKey | None) -> None:
         made = None if keyed is None else await self._credentials.receipt(who.user_id, keyed.key)
@@ -88,10 +90,18 @@ class ApiKeys:
             raise KeyReused(keyed.key)
         raise AlreadyMade(made.made_id)
 
-    async def list(self, who: Principal, user_id: UserId | None = None) -> Sequence[ApiKey]:
-        """The caller's keys, or a user's; an admin who names no user gets the organisation's."""
+    async def list(
+        self,
+        who: Principal,
+        user_id: UserId | None = None,
+        *,
+        limit: int = LIST_MAX,
+        after: tuple[datetime, UUID] | None = None,
+    ) -> Sequence[ApiKey]:
+        """Newest first. `user_id` None: all that the caller may see. `after`: the creation time and
+        id of the last one of the page before."""
         may = rule_for(who, Action.READ, TargetKind.API_KEY)
-        return await self._credentials.keys(may, user_id)
+        return await self._credentials.keys(may, user_id, limit=limit, after=after)
 
     async def revoke(self, who: Principal, key_id: ApiKeyId) -> None:
         may = rule_for(who, Action.CHANGE, TargetKind.API_KEY)

@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
-from typing import Literal
+from datetime import datetime, timedelta
+from typing import Final, Literal
+from uuid import UUID
 
 from holdfast.domain.accounts import SignIn, User, clean_email
 from holdfast.domain.audit import AuditAction, AuditEntry
@@ -20,7 +21,8 @@ from holdfast.ports.chance import Chance
 from holdfast.ports.clock import Clock
 from holdfast.ports.identity import AuditLog, Candidate, Credentials, NewSignIn
 
-AGENT_CHARS_MAX = 200
+AGENT_CHARS_MAX: Final = 200
+LIST_MAX: Final = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +95,7 @@ class SignIns:
             replaces=hashed(visitor.token) if known and visitor.token else None,
             throttle_keys=throttle_keys(user.email or "", visitor.address) if candidate else (),
         )
-        credential = Credential("sign_in", sign_in_id)
+        credential = Credential("session", sign_in_id)
         entry = self._entry(user, AuditAction.SIGNED_IN, visitor, credential, method)
         if not await self._credentials.open_sign_in(new, entry):
             return None
@@ -126,7 +128,7 @@ class SignIns:
 
     async def close(self, who: Principal) -> None:
         """Sign out. Signed out already is signed out."""
-        if who.credential.kind != "sign_in":
+        if who.credential.kind != "session":
             raise NotAllowed("a key does not sign out; it is revoked")
         may = rule_for(who, Action.CHANGE, TargetKind.SIGN_IN)
         target = SignInId(who.credential.id)
@@ -140,14 +142,22 @@ class SignIns:
             who, self._clock, AuditAction.SIGN_IN_REVOKED, (TargetKind.SIGN_IN, sign_in_id)
         )
         revoked = await self._credentials.revoke_sign_in(may, sign_in_id, entry)
-        self._gate.forget(credential=Credential("sign_in", sign_in_id))
+        self._gate.forget(credential=Credential("session", sign_in_id))
         if revoked is None:
             raise NotFound(TargetKind.SIGN_IN, sign_in_id)
 
-    async def list(self, who: Principal, user_id: UserId | None = None) -> Sequence[SignIn]:
-        """Valid sign-ins of the user, or (for an admin) of another user, newest first."""
+    async def list(
+        self,
+        who: Principal,
+        user_id: UserId | None = None,
+        *,
+        limit: int = LIST_MAX,
+        after: tuple[datetime, UUID] | None = None,
+    ) -> Sequence[SignIn]:
+        """Valid ones, newest first. `user_id` None: all that the caller may see. `after`: the
+        creation time and id of the last one of the page before."""
         may = rule_for(who, Action.READ, TargetKind.SIGN_IN)
-        return await self._credentials.sign_ins(may, user_id or who.user_id)
+        return await self._credentials.sign_ins(may, user_id, limit=limit, after=after)
 
 
 class PasswordLogin:

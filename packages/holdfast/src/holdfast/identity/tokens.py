@@ -1,7 +1,7 @@
 """Secrets that we make: what they look like, and what is kept of them.
 
     cookie      43 letters and digits        256 bits
-    API key     hf_ · 43 · 6                 256 bits and a checksum: a key that was cut off while
+    API key     hfst_ · 43 · 6               256 bits and a checksum: a key that was cut off while
                                              copying is refused without asking the database, and
                                              a scanner for leaked keys can verify a match
 
@@ -13,7 +13,7 @@ import re
 import zlib
 from typing import Final
 
-API_KEY_PREFIX: Final = "hf_"
+API_KEY_PREFIX: Final = "hfst_"
 PREFIX_CHARS_SHOWN: Final = len(API_KEY_PREFIX) + 6
 _DIGITS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _SECRET_CHARS: Final = 43

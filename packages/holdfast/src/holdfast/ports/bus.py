@@ -17,6 +17,7 @@ from holdfast.domain.ids import (
     NO_VERSION,
     ChatId,
     OrgId,
+    Seq,
     UserId,
     Version,
     VersionStamp,
@@ -85,12 +86,14 @@ class SettingsHint:
 
 @dataclass(frozen=True, slots=True)
 class LivePart:
-    """A numbered piece of an episode. `seq` is 1, 2, 3 … within the episode."""
+    """A numbered piece of an episode. `seq` is 1, 2, 3 … within the episode. `turn_seq`: the user
+    message that began the turn."""
 
     chat_id: ChatId
     episode: Episode
     seq: int
     payload: bytes
+    turn_seq: Seq | None = None
 
 
 @dataclass(frozen=True, slots=True)

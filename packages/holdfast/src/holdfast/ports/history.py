@@ -81,6 +81,19 @@ class History(Protocol):
         """The newest messages before a seq: at most `limit`, and `bytes_max` bytes or one."""
         ...
 
+    async def page_after(
+        self,
+        chat_id: ChatId,
+        after: Seq,
+        *,
+        limit: int,
+        as_of: Version | None = None,
+        bytes_max: int = PAGE_BYTES_MAX,
+    ) -> Sequence[Message]:
+        """The oldest messages after a seq: at most `limit`, and `bytes_max` bytes or one. Empty at
+        the end of the history."""
+        ...
+
     async def changes_since(
         self,
         chat_id: ChatId,
@@ -108,7 +121,11 @@ class History(Protocol):
         same version: with another stamp. One statement for all."""
         ...
 
-    async def older_paths(self, chat_id: ChatId, *, limit: int) -> Sequence[OlderPath]: ...
+    async def older_paths(
+        self, chat_id: ChatId, *, limit: int, before: Version | None = None
+    ) -> Sequence[OlderPath]:
+        """Newest first; `before`: only those of older versions."""
+        ...
 
     async def queued(self, chat_id: ChatId, queued_id: QueuedId) -> MessageBody | None:
         """The whole of a message that is or was in the queue."""

@@ -100,9 +100,14 @@ class Users(Protocol):
     async def find(self, may: Filter, user_id: UserId) -> User | None: ...
 
     async def page(
-        self, may: Filter, *, limit: int, after: tuple[str, UserId] | None = None
+        self,
+        may: Filter,
+        *,
+        limit: int,
+        after: tuple[str, UserId] | None = None,
+        words: Sequence[str] = (),
     ) -> Sequence[User]:
-        """By name, then id."""
+        """By name, then id. `words`: each of them is in the name or the e-mail, in any case."""
         ...
 
     async def password_hash(self, may: Filter, user_id: UserId) -> str | None: ...
@@ -121,28 +126,17 @@ class Users(Protocol):
         if the account's version is one of these."""
         ...
 
-    async def set_role(
-        self,
-        may: Filter,
-        user_id: UserId,
-        role: OrgRole,
-        audit: AuditEntry,
-        *,
-        expected: Collection[int] | None = None,
-    ) -> User | None:
-        """None also if the organisation would be left without an admin."""
-        ...
-
-    async def set_disabled(
+    async def update(
         self,
         may: Filter,
         user_id: UserId,
         audit: AuditEntry,
         *,
-        disabled: bool,
+        role: OrgRole | None = None,
+        disabled: bool | None = None,
         expected: Collection[int] | None = None,
     ) -> User | None:
-        """None also if the organisation would be left without an admin."""
+        """None also if the organisation would be left without an admin. What is None stays."""
         ...
 
 
@@ -167,7 +161,16 @@ class Credentials(Protocol):
         """Of those credentials that still hold: as whom."""
         ...
 
-    async def sign_ins(self, may: Filter, user_id: UserId) -> Sequence[SignIn]: ...
+    async def sign_ins(
+        self,
+        may: Filter,
+        user_id: UserId | None,
+        *,
+        limit: int,
+        after: tuple[datetime, UUID] | None = None,
+    ) -> Sequence[SignIn]:
+        """Newest first. `user_id` None: of every user. `after`: the last of the page before."""
+        ...
 
     async def revoke_sign_in(
         self, may: Filter, sign_in_id: SignInId, audit: AuditEntry
@@ -181,7 +184,16 @@ class Credentials(Protocol):
 
     async def receipt(self, actor_id: UserId, key: ClientKey) -> AccountReceipt | None: ...
 
-    async def keys(self, may: Filter, user_id: UserId | None) -> Sequence[ApiKey]: ...
+    async def keys(
+        self,
+        may: Filter,
+        user_id: UserId | None,
+        *,
+        limit: int,
+        after: tuple[datetime, UUID] | None = None,
+    ) -> Sequence[ApiKey]:
+        """As `sign_ins`."""
+        ...
 
     async def revoke_key(
         self, may: Filter, key_id: ApiKeyId, audit: AuditEntry

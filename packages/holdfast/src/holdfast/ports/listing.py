@@ -6,7 +6,8 @@ Nothing here changes a version: titles, pins, labels and shares are not history 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, NewType, Protocol
+from enum import Enum, auto
+from typing import Final, Literal, NewType, Protocol
 
 from holdfast.domain.audit import AuditEntry
 from holdfast.domain.chat import Status
@@ -28,10 +29,11 @@ class Entry:
     archived: bool
     pinned: bool
     labels: tuple[str, ...]
+    metadata: Mapping[str, str]
     version: Version
     history_version: Version
     listed: int
-    """How often title, pin or labels have changed, which no version counts."""
+    """How often title, pin, labels or metadata have changed, which no version counts."""
     last_seq: Seq
     read_seq: Seq
     queue_length: int
@@ -52,13 +54,36 @@ class ListFilter:
     archived: bool | None = False
     pinned: bool | None = None
     label: str | None = None
+    metadata: Mapping[str, str] | None = None
     title_has: str | None = None
     whose: Literal["own", "shared"] | None = None
 
     @property
     def searches(self) -> bool:
         """Whether most chats may be looked at in vain."""
-        return not (self.title_has is None and self.label is None and self.statuses is None)
+        asked = (self.title_has, self.label, self.statuses, self.metadata or None)
+        return any(each is not None for each in asked)
+
+
+class Unchanged(Enum):
+    """A field that a patch leaves as it is; None is a value of its own."""
+
+    UNCHANGED = auto()
+
+
+UNCHANGED: Final = Unchanged.UNCHANGED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatPatch:
+    """What to change in how a chat is listed; the other fields stay. `title`: None takes it away,
+    so that the server may find one again. `metadata`: merged; None as a value removes the pair, and
+    None as a whole removes all."""
+
+    title: str | Unchanged | None = UNCHANGED
+    pinned: bool | None = None
+    labels: tuple[str, ...] | None = None
+    metadata: Mapping[str, str | None] | Unchanged | None = UNCHANGED
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,41 +139,23 @@ class Listing(Protocol):
 
     async def find(self, may: Filter, chat_id: ChatId) -> Entry | None: ...
 
-    async def rename(
+    async def update(
         self,
         may: Filter,
         chat_id: ChatId,
-        title: str | None,
+        patch: ChatPatch,
         *,
+        pins_max: int,
+        pairs_max: int,
         expected: Collection[int] | None = None,
     ) -> Entry | None:
-        """`expected`, here and below: None also if `listed` is none of these."""
+        """None also if `listed` is none of `expected`, if the owner has `pins_max` pins, or if the
+        metadata would have more than `pairs_max` pairs."""
         ...
 
     async def suggest_title(self, chat_id: ChatId, title: str) -> bool:
         """For the server itself: never over a title that a person gave."""
         ...
-
-    async def pin(
-        self,
-        may: Filter,
-        chat_id: ChatId,
-        *,
-        pinned: bool,
-        pins_max: int,
-        expected: Collection[int] | None = None,
-    ) -> Entry | None:
-        """None also if the owner has as many pins as may be."""
-        ...
-
-    async def label(
-        self,
-        may: Filter,
-        chat_id: ChatId,
-        labels: Sequence[str],
-        *,
-        expected: Collection[int] | None = None,
-    ) -> Entry | None: ...
 
     async def mark_read(self, may: Filter, chat_id: ChatId, seq: Seq) -> Seq | None:
         """Move the cursor of the one who asks, and only forward; say where it is now."""

@@ -56,10 +56,19 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
+    """What a run returns. The fields after `unknown` are those of `ToolResult`: what the value says
+    to the model, for programs."""
+
     value: JsonValue
     failed: bool = False
     unknown: bool = False
     """It is unknown whether it took effect: the value says why, and what to do next (X1)."""
+    exit_code: int | None = None
+    signal: str | None = None
+    duration_ms: int | None = None
+    process_id: str | None = None
+    truncated: bool = False
+    summary_lines: int = 0
 
 
 class Toolbox(Protocol):

@@ -31,7 +31,7 @@ class WorkspaceUnusable(HoldfastError):
 class NoWorkspace(WorkspaceUnusable):
     """There is none."""
 
-    code = "no_workspace"
+    code = "workspace_not_found"
 
 
 class TooManyWorkspaces(WorkspaceUnusable):

@@ -212,7 +212,7 @@ class Settings(DatabaseSettings):
     admin_email: str = Field(
         default="",
         description="On an empty database, `holdfast serve` creates the first admin with this"
-        " address. Or use `holdfast admin create-first`.",
+        " address. Or use `holdfast admin init`.",
     )
     admin_password: SecretStr | None = Field(
         default=None, description="The password of that admin; 12 characters or more."

@@ -6,6 +6,8 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
+from holdfast.domain.public_ids import ORG_ID
+
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -40,7 +42,8 @@ class OidcSettings(BaseModel):
     )
     org_id: UUID | None = Field(
         default=None,
-        description="The organisation of those accounts; needed only if there are several.",
+        description="The id of the organisation of those accounts (`org_…`, or its UUID); needed"
+        " only if there are several.",
     )
 
     @field_validator("issuer")
@@ -51,6 +54,11 @@ class OidcSettings(BaseModel):
         if not url.hostname or not (local or url.scheme == "https"):
             raise ValueError("should be an https address")
         return issuer
+
+    @field_validator("org_id", mode="before")
+    @classmethod
+    def _of_organisation(cls, given: object) -> object:
+        return ORG_ID.decode_or_uuid(given) if isinstance(given, str) else given
 
     @field_validator("email_domains")
     @classmethod

@@ -43,7 +43,7 @@ class LocalTemplateSettings(_TemplateSettings):
     arguments: tuple[str, ...] = Field(
         default=(),
         max_length=100,
-        description="Further command-line arguments for `holdfast agent`.",
+        description="Further command-line arguments for `holdfast workspace-agent`.",
     )
     start_s: float = Field(
         default=30.0,

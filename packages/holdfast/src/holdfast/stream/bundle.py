@@ -17,8 +17,10 @@ from holdfast.chats.hints import EncodedEvent, Inline, encode_data
 from holdfast.domain.chat import Chat
 from holdfast.domain.driving import RUNNABLE
 from holdfast.domain.events import (
-    EventKind,
+    EventType,
+    PreviewEnd,
     ReaderEvent,
+    ResetReason,
     history_reset,
     is_shown,
     message_json,
@@ -28,9 +30,10 @@ from holdfast.domain.ids import NO_STAMP, NO_VERSION, Seq, Version, VersionStamp
 from holdfast.domain.messages import Message
 from holdfast.ports.bus import Episode, Hint
 from holdfast.ports.history import Changes, HistoryPage
+from holdfast.stream.events import preview_reset_data
 
 ENDS_PREVIEW: Final = frozenset(
-    {EventKind.HISTORY_RESET, EventKind.MESSAGE, EventKind.PREVIEW_RESET}
+    {EventType.HISTORY_RESET, EventType.MESSAGE_CREATED, EventType.PREVIEW_RESET}
 )
 _EVENT_BYTES: Final = 120
 """About what an event costs beside its data."""
@@ -41,7 +44,7 @@ class BundleEvent:
     """`place`: None if it cannot be known, because what was read begins inside a revision.
     `history_stamp`: of the history as of `version`."""
 
-    kind: EventKind
+    kind: EventType
     version: Version
     place: int | None
     data: bytes
@@ -116,15 +119,17 @@ def of_changes(chat: Chat, since: Version, place: int | None, changes: Changes |
         _event(told, chat)
         for told in of_state(chat, own)
         if not (since == chat.version and place is not None and told.place <= place)
-        and (told.kind is not EventKind.QUEUE or _queue_is_news(chat, since, place))
+        and (told.kind is not EventType.QUEUE_UPDATED or _queue_is_news(chat, since, place))
     ]
     events = [*messages, *states]
     if changes is not None and changes.hidden_from is not None:
-        events.insert(0, _reset_before(events, history_reset(changes.hidden_from), chat))
+        reset = history_reset(changes.hidden_from, _reset_reason(changes.written))
+        events.insert(0, _reset_before(events, reset, chat))
     elif messages and messages[0].version > since + 1:
         # Of which attempt it is cannot be told: another one may have begun in between, and what
         # this reader was shown of the one before is then in no message (M4).
-        events.insert(0, _preview_reset(messages[0].version, None, chat.attempt))
+        first = messages[0].version
+        events.insert(0, _preview_reset(first, None, chat.attempt, PreviewEnd.UNKNOWN))
     if changes is not None or is_spent(chat):
         events = _with_preview_end(events, chat.version, Episode.of(chat), chat.history_stamp)
     return _bundle(chat, since, events)
@@ -142,7 +147,7 @@ def of_snapshot(chat: Chat, page: HistoryPage, bytes_max: int) -> Bundle:
         # The page may begin inside a revision. No cursor, rather than a wrong one.
         first = kept[0].revision
         events = [e if e.version > first else _without_place(e) for e in events]
-    reset = _reset_before(events, history_reset(Seq(1), older), chat)
+    reset = _reset_before(events, history_reset(Seq(1), ResetReason.SNAPSHOT, older), chat)
     own = sum(1 for m in kept if m.revision == chat.version and is_shown(m.body))
     states = [_event(told, chat) for told in of_state(chat, own)]
     if events and events[-1].version == chat.version and events[-1].place is None:
@@ -184,23 +189,30 @@ def _with_preview_end(
     """See to it that something takes the preview back; readers that were shown none skip it."""
     if any(event.kind in ENDS_PREVIEW for event in events):
         return events
-    return [_preview_reset(version, 1, episode.attempt, history_stamp), *events]
+    reset = _preview_reset(version, 1, episode.attempt, PreviewEnd.ENDED, history_stamp)
+    return [reset, *events]
 
 
 def _preview_reset(
-    version: Version, place: int | None, attempt: int, history_stamp: VersionStamp = NO_STAMP
+    version: Version,
+    place: int | None,
+    attempt: int,
+    reason: PreviewEnd,
+    history_stamp: VersionStamp = NO_STAMP,
 ) -> BundleEvent:
-    data = preview_reset_data(attempt)
-    return BundleEvent(EventKind.PREVIEW_RESET, version, place, data, history_stamp)
+    data = preview_reset_data(attempt, reason)
+    return BundleEvent(EventType.PREVIEW_RESET, version, place, data, history_stamp)
 
 
-def preview_reset_data(attempt: int) -> bytes:
-    return b'{"attempt":%d}' % attempt
+def _reset_reason(written: Sequence[Message]) -> ResetReason:
+    """An edit writes a message of its own; a restore writes copies, or nothing."""
+    is_edit = bool(written) and written[0].copied_from is None
+    return ResetReason.EDIT if is_edit else ResetReason.RESTORE
 
 
 def _reset_before(events: Sequence[BundleEvent], told: ReaderEvent, chat: Chat) -> BundleEvent:
     """Leads to just before what follows it: everything that was hidden is forgotten by then."""
-    if not events or events[0].kind is not EventKind.MESSAGE:
+    if not events or events[0].kind is not EventType.MESSAGE_CREATED:
         return replace(_event(told, chat), place=0)
     place = events[0].place
     return replace(
@@ -224,7 +236,7 @@ def _messages(written: Sequence[Message]) -> Iterator[BundleEvent]:
         place = place + 1 if message.revision == revision else 1
         revision = message.revision
         data = encode_data(message_json(message))
-        yield BundleEvent(EventKind.MESSAGE, revision, place, data, message.stamp)
+        yield BundleEvent(EventType.MESSAGE_CREATED, revision, place, data, message.stamp)
 
 
 def _newest(page: HistoryPage, bytes_max: int) -> tuple[Sequence[Message], Seq | None]:

@@ -44,6 +44,8 @@ class Feed:
         self.chat_id = chat_id
         self.log = Log(options.log_max, options.log_bytes_max)
         self.closed = False
+        self.deleted = False
+        """Closed because the chat is gone."""
         self.newest: FeedPart | None = None
         """The last part, as the readers get it that know everything before it: nearly all."""
         self._from = sources
@@ -90,8 +92,9 @@ class Feed:
         `Unavailable` if it cannot be."""
         await self._opening.wait()
 
-    def close(self) -> None:
+    def close(self, *, deleted: bool = False) -> None:
         self.closed = True
+        self.deleted = self.deleted or deleted
         self._early.clear()
         self._cache.close()
         self._opening.abandon()
@@ -231,7 +234,7 @@ class Feed:
             await self._catch_up.refresh(heard_out=heard_out, anew=anew)
             self._retry.succeed()
         except ChatNotFound:
-            self.close()
+            self.close(deleted=True)
         except Unavailable as error:
             self._from.counters.failed_reads += 1
             self._retry.fail(now)

@@ -9,12 +9,12 @@ import logging
 from typing import Final, Self
 
 from holdfast.domain.errors import ChatNotFound, Unavailable
-from holdfast.domain.events import EventKind
+from holdfast.domain.events import EventType, PreviewEnd
 from holdfast.domain.ids import NO_VERSION
 from holdfast.ports.bus import Episode
-from holdfast.stream.bundle import ENDS_PREVIEW, Bundle, BundleEvent, preview_reset_data
+from holdfast.stream.bundle import ENDS_PREVIEW, Bundle, BundleEvent
 from holdfast.stream.cursor import Cursor, shortened
-from holdfast.stream.events import LAGGED, PING, StreamEvent
+from holdfast.stream.events import CloseReason, StreamEvent, ping, preview_reset_data
 from holdfast.stream.failures import log_failure
 from holdfast.stream.feed import Feed
 from holdfast.stream.log import EncodedPart, FeedPart
@@ -49,6 +49,8 @@ class Follower:
         self._more_said = False
         self._holed = False
         self._holed_for_ever = _NO_EPISODE
+        self._caught_up = False
+        """A commit, or a resume, had nothing to tell: the reader gets its version in a ping."""
         self._pause_s = 0.0
         self._ping_at = 0.0
         self._ping: asyncio.TimerHandle | None = None
@@ -59,6 +61,11 @@ class Follower:
         """Where this reader is: give it to `follow` anywhere, and it goes on from here."""
         return self._cursor
 
+    @property
+    def close_reason(self) -> CloseReason:
+        """Why the iteration ended."""
+        return CloseReason.DELETED if self._feed.deleted else CloseReason.RESTART
+
     def __aiter__(self) -> Self:
         return self
 
@@ -67,8 +74,8 @@ class Follower:
         self._ping_at = now() + self._options.ping_every_s
         while not self._feed.closed:
             event = self._ready()
-            if event is None and now() >= self._ping_at:
-                event = PING
+            if event is None and (now() >= self._ping_at or self._caught_up):
+                event = self._up_to_date()
             if event is not None:
                 self._counters.events += 1
                 return event
@@ -78,7 +85,7 @@ class Follower:
             except Unavailable:
                 await self._pause()
             except ChatNotFound:
-                self._feed.close()
+                self._feed.close(deleted=True)
             except Exception as error:  # noqa: BLE001 - ends this reader only (L137)
                 self._counters.failed_reads += 1
                 name = f"stream: reader of chat {self._feed.chat_id} ended by an error"
@@ -106,8 +113,8 @@ class Follower:
         while event is None and self._position is not None and not self._more_said:
             if self._feed.log.has_lost(self._position):
                 self._feed.count_lagged()
-                self._leave()
-                return LAGGED
+                self._leave()  # what it missed follows, from its cursor
+                break
             if self._position == self._feed.log.end:
                 break
             item = self._feed.log.take(self._position)
@@ -145,18 +152,23 @@ class Follower:
         while self._offset < len(bundle.events):
             event = bundle.events[self._offset]
             self._offset += 1
-            if event.kind is EventKind.PREVIEW_RESET and self._superseded is None:
+            if event.kind is EventType.PREVIEW_RESET and self._superseded is None:
                 continue  # this reader was shown nothing that could be taken back
             if event.kind in ENDS_PREVIEW:
                 self._superseded = None
             if self._offset == len(bundle.events):
                 break
-            return self._tell(event, self._at(event))
+            cursor = self._at(event)
+            self._cursor = cursor or self._cursor
+            return StreamEvent(event.kind, cursor, event.data, event.version, final=False)
         else:
             event = None
         self._bundle = None
         self._cursor = Cursor(bundle.version, *self._seen, stamp=shortened(bundle.history_stamp))
-        return None if event is None else self._tell(event, self._cursor)
+        if event is None:
+            self._caught_up = True
+            return None
+        return StreamEvent(event.kind, self._cursor, event.data, bundle.version)
 
     def _at(self, event: BundleEvent) -> Cursor | None:
         if event.place is None:
@@ -168,9 +180,11 @@ class Follower:
         """The last part that this reader still shows: attempt and number."""
         return self._superseded or (self._episode.attempt, self._seq)
 
-    def _tell(self, event: BundleEvent, cursor: Cursor | None) -> StreamEvent:
-        self._cursor = cursor or self._cursor
-        return StreamEvent(event.kind, cursor, event.data)
+    def _up_to_date(self) -> StreamEvent:
+        """A ping. Its version is not known in the middle of a commit, and before the first read."""
+        self._caught_up = False
+        cursor = self._cursor
+        return ping(None if cursor is None or cursor.place is not None else cursor.version)
 
     def _part(self, said: EncodedPart) -> StreamEvent | None:
         if self._spent or said.seq <= self._seq or not said.episode.may_be(self._episode):
@@ -192,7 +206,8 @@ class Follower:
         """Before the first part of an attempt that does not go on from what is shown."""
         self._superseded = None
         self._cursor = Cursor(at.version, attempt, 0, stamp=at.stamp)
-        return StreamEvent(EventKind.PREVIEW_RESET, self._cursor, preview_reset_data(attempt))
+        data = preview_reset_data(attempt, PreviewEnd.RETRY)
+        return StreamEvent(EventType.PREVIEW_RESET, self._cursor, data, at.version)
 
     def _event_of(self, said: EncodedPart, at: Cursor) -> StreamEvent:
         """Of the newest part there is one for all who keep up: they are told the same bytes."""
@@ -204,7 +219,7 @@ class Follower:
         ):
             return newest.event
         cursor = Cursor(at.version, said.episode.attempt, said.seq, stamp=at.stamp)
-        event = StreamEvent(EventKind.PART, cursor, said.data)
+        event = StreamEvent(EventType.PREVIEW_DELTA, cursor, said.data, at.version)
         self._feed.newest = FeedPart(said, at.version, at.stamp, event)
         return event
 

@@ -9,16 +9,18 @@ import asyncio
 import logging
 import re
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final, Self
 
 from holdfast.chats import listing as lists
 from holdfast.chats.hints import encode_data
 from holdfast.domain.errors import Unavailable
-from holdfast.domain.ids import ChatId
+from holdfast.domain.ids import ChatId, Version
 from holdfast.domain.policy import Action, Principal, TargetKind, rule_for
+from holdfast.domain.public_ids import CHAT_ID
 from holdfast.ports.listing import ListChanges, Listing, Mark
+from holdfast.stream.events import CloseReason, as_sse, envelope
 from holdfast.stream.failures import log_failure
 from holdfast.stream.options import WatchCounters, WatchOptions
 
@@ -26,31 +28,37 @@ _LOG: Final = logging.getLogger(__name__)
 _MARK: Final = re.compile("[1-9][0-9]{0,17}", re.ASCII)
 
 
-class WatchKind(StrEnum):
-    CHATS = "chats"
-    CHAT = "chat"
-    CHAT_GONE = "chat_gone"
+class WatchEventType(StrEnum):
+    CHATS_SNAPSHOT = "chats.snapshot"
+    CHAT_UPDATED = "chat.updated"
+    CHAT_REMOVED = "chat.removed"
     PING = "ping"
+    CLOSED = "closed"
 
 
 @dataclass(frozen=True, slots=True)
 class WatchEvent:
-    """`mark`: where the watcher is after this one; None if it is where it was."""
+    """`mark`: where the watcher is after this one; None if it is where it was. `version`: of the
+    chat, where the event tells of one. `final`: the last of the changes that were read together."""
 
-    kind: WatchKind
+    kind: WatchEventType
     mark: Mark | None
     data: bytes
+    version: Version | None = None
+    final: bool = True
 
-    def sse(self) -> bytes:
-        identifier = b"" if self.mark is None else b"id: %d\n" % self.mark
-        return b"event: %b\n%bdata: %b\n\n" % (self.kind.encode(), identifier, self.data)
+    @property
+    def _cursor(self) -> bytes | None:
+        return None if self.mark is None else b"%d" % self.mark
 
     def json(self) -> bytes:
-        identifier = b"" if self.mark is None else b'"id":"%d",' % self.mark
-        return b'{"event":"%b",%b"data":%b}' % (self.kind.encode(), identifier, self.data)
+        return envelope(self.kind.encode(), self._cursor, self.version, self.data, final=self.final)
+
+    def sse(self) -> bytes:
+        return as_sse(self.kind.encode(), self._cursor, self.json())
 
 
-PING: Final = WatchEvent(WatchKind.PING, None, b"{}")
+PING: Final = WatchEvent(WatchEventType.PING, None, b"{}")
 
 
 def parse_mark(text: str) -> Mark | None:
@@ -73,6 +81,7 @@ class Watcher:
         self.who = who
         self.mark = after
         self.closed = False
+        self.close_reason = CloseReason.RESTART
         self._may = rule_for(who, Action.READ, TargetKind.CHAT)
         self._listing = listing
         self._options = options
@@ -163,36 +172,35 @@ class Watcher:
         }
         data = encode_data({"chats": shown, "after": page.after})
         self.mark = mark  # not before: if the page cannot be read, all of this is tried again
-        self._ready.append(WatchEvent(WatchKind.CHATS, mark, data))
+        self._ready.append(WatchEvent(WatchEventType.CHATS_SNAPSHOT, mark, data))
 
     def _tell(self, changes: ListChanges) -> None:
         if len(self._told) > self._options.told_max:
             self._told.clear()  # only spares us repeats
-        told: list[tuple[WatchKind, bytes]] = []
+        told: list[WatchEvent] = []
         for entry in sorted(changes.entries, key=lambda entry: entry.touched_at):
             if entry.archived:
-                told += self._news(
-                    entry.chat_id, WatchKind.CHAT_GONE, _gone(entry.chat_id, "archived")
-                )
+                told += self._removed(entry.chat_id, "archived", entry.version)
             else:
-                told += self._news(entry.chat_id, WatchKind.CHAT, lists.entry_json(entry))
+                shown, kind = lists.entry_json(entry), WatchEventType.CHAT_UPDATED
+                told += self._news(entry.chat_id, kind, shown, entry.version)
         for chat_id in changes.gone:
-            told += self._news(chat_id, WatchKind.CHAT_GONE, _gone(chat_id, "unshared"))
+            told += self._removed(chat_id, "unshared", None)
         self.mark = changes.reached  # not before: what raises above is read again
         # A reader that leaves in the middle is told all again: only the last moves the cursor.
-        for number, (kind, data) in enumerate(told, start=1):
-            mark = self.mark if number == len(told) else None
-            self._ready.append(WatchEvent(kind, mark, data))
+        if told:
+            told[-1] = replace(told[-1], mark=self.mark, final=True)
+        self._ready += told
+
+    def _removed(self, chat_id: ChatId, reason: str, version: Version | None) -> list[WatchEvent]:
+        data = {"chat_id": CHAT_ID.encode(chat_id), "reason": reason}
+        return self._news(chat_id, WatchEventType.CHAT_REMOVED, data, version)
 
     def _news(
-        self, chat_id: ChatId, kind: WatchKind, said: dict[str, Any]
-    ) -> list[tuple[WatchKind, bytes]]:
+        self, chat_id: ChatId, kind: WatchEventType, said: dict[str, Any], version: Version | None
+    ) -> list[WatchEvent]:
         data = encode_data(said)
         if self._told.get(chat_id) == data:
             return []
         self._told[chat_id] = data
-        return [(kind, data)]
-
-
-def _gone(chat_id: ChatId, reason: str) -> dict[str, Any]:
-    return {"chat_id": str(chat_id), "reason": reason}
+        return [WatchEvent(kind, None, data, version, final=False)]

@@ -29,7 +29,7 @@ _TELLTALE: Final = re.compile(
 _PATTERNS: Final = (
     (re.compile(r"(?<=://)[^/\s:@]*:[^/\s@]+(?=@)"), HIDDEN),  # user:password@ in an address
     (re.compile(r"(?i)\b(bearer|basic)\s+[\w.~+/=-]{8,}"), rf"\1 {HIDDEN}"),
-    (re.compile(r"\b(sk|pk|rk|xoxb|ghp|AKIA|AIza)[-_]?[\w-]{12,}"), HIDDEN),
+    (re.compile(r"\b(hfst|sk|pk|rk|xoxb|ghp|AKIA|AIza)[-_]?[\w-]{12,}"), HIDDEN),
 )
 """Patterns of credentials, ours and those of providers."""
 

@@ -326,7 +326,7 @@ METRICS: Final[Sequence[MetricRow]] = (
     _count(
         "stream_lagged",
         "stream.lagged",
-        "Times a reader was too slow and had to resume (`lagged`).",
+        "Times a reader was too slow, and resumed from the store at its cursor.",
     ),
     _count("stream_gaps", "stream.gaps", "Gaps that the bus reported."),
     _count("stream_polls", "stream.polls", "Polls of all followed chats."),

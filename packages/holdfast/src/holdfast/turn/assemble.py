@@ -39,12 +39,17 @@ def assemble(live: Sequence[LivePart], now: datetime) -> tuple[Part, ...]:
 
 def _take(slots: dict[int, _Slot], delta: dict[str, Any]) -> None:
     match delta:
-        case {"kind": "tool_call", "index": int(index), "call_id": str(call_id), "tool": str(tool)}:
-            here = delta.get("runs_at") != "provider"
+        case {
+            "type": "tool_call",
+            "index": int(index),
+            "call_id": str(call_id),
+            "tool_name": str(tool),
+        }:
+            here = delta.get("executed_by") != "provider"
             slots[index] = _Slot("tool_call", call_id=call_id, tool=tool, runs_here=here)
-        case {"kind": "arguments", "index": int(index), "text": str(text)} if index in slots:
+        case {"type": "arguments", "index": int(index), "text": str(text)} if index in slots:
             slots[index].texts.append(text)
-        case {"kind": "text" | "reasoning" as kind, "index": int(index), "text": str(text)}:
+        case {"type": "text" | "reasoning" as kind, "index": int(index), "text": str(text)}:
             slots.setdefault(index, _Slot(kind)).texts.append(text)
         case _:
             pass  # what a tool wrote, and what is yet to be invented

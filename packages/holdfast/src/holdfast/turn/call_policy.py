@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from holdfast.chats.outputs import cut
-from holdfast.domain.approvals import Verdict, digest_of
+from holdfast.domain.approvals import RuleAction, digest_of
 from holdfast.domain.chat import Chat, OpenCall
 from holdfast.domain.ids import CallId
 from holdfast.domain.parts import Need, Part, ToolCall, ToolResult
@@ -45,11 +45,11 @@ class CallPolicy:
             return call, None  # and nothing will be run
         judgement = self.rules.judge(self.chat, call)
         match judgement.verdict:
-            case Verdict.DENY:
+            case RuleAction.DENY:
                 return call, denied_by_rule(call.call_id, call.tool, judgement.words)
-            case Verdict.ASK:
+            case RuleAction.ASK:
                 return _gated(call, spec, Need.APPROVAL), None
-            case Verdict.ALLOW:
+            case RuleAction.ALLOW:
                 return _gated(call, spec, spec.needs), None
 
 
@@ -74,7 +74,7 @@ def refusal_to_run(
         words = CHANGED.format(tool=call.tool)
         return ToolResult(call.call_id, call.tool, words, failed=True)
     judgement = rules.judge(chat, call)
-    if judgement.verdict is Verdict.DENY:
+    if judgement.verdict is RuleAction.DENY:
         return denied_by_rule(call.call_id, call.tool, judgement.words)
     return None
 

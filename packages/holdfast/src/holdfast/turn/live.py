@@ -1,15 +1,16 @@
 """What is being said right now, as numbered live parts of an episode.
 
 The first delta goes out at once, then at most one part every ~30 ms or 2 KB. Neighbouring deltas of
-the same part and kind become one. A part's payload is a JSON array of
+the same part and type become one. A part's payload is a JSON array of
 
-    {"index": 0, "kind": "text", "text": "…"}
-    {"index": 1, "kind": "reasoning", "text": "…"}
-    {"index": 2, "kind": "tool_call", "call_id": "…", "tool": "…"}
-    {"index": 2, "kind": "arguments", "text": "…"}
-    {"kind": "tool_output", "call_id": "…", "text": "…"}
+    {"index": 0, "type": "text", "text": "…"}
+    {"index": 1, "type": "reasoning", "text": "…"}
+    {"index": 2, "type": "tool_call", "call_id": "…", "tool_name": "…", "executed_by": null}
+    {"index": 2, "type": "arguments", "text": "…"}
+    {"type": "tool_output", "call_id": "…", "text": "…"}
 
-and a `tool_call` that the provider runs itself says `"runs_at": "provider"`.
+where `executed_by` is `provider` if the provider runs the call itself, else null: the message will
+tell.
 """
 
 import asyncio
@@ -31,8 +32,8 @@ from holdfast.ports.models import (
 from holdfast.turn.counters import TurnCounters
 from holdfast.turn.options import LiveOptions
 
-Delta: TypeAlias = dict[str, int | str]
-_KINDS: Final = {TextDelta: "text", ReasoningDelta: "reasoning", ArgumentsDelta: "arguments"}
+Delta: TypeAlias = dict[str, int | str | None]
+_TYPES: Final = {TextDelta: "text", ReasoningDelta: "reasoning", ArgumentsDelta: "arguments"}
 
 
 class LiveReply:
@@ -42,6 +43,7 @@ class LiveReply:
         self._bus = bus
         self._chat_id = chat.chat_id
         self._episode = Episode.of(chat)
+        self._turn_seq = chat.turn_seq
         self._options = options
         self._counters = counters
         self._loop = asyncio.get_running_loop()
@@ -57,21 +59,20 @@ class LiveReply:
         """One event of a model's stream."""
         match event:
             case TextDelta(index, text) | ReasoningDelta(index, text) | ArgumentsDelta(index, text):
-                self._grow({"index": index, "kind": _KINDS[type(event)]}, text)
+                self._grow({"index": index, "type": _TYPES[type(event)]}, text)
             case CallStarted(index, call_id, tool, runs_at):
                 self._seal()
-                delta: Delta = {"index": index, "kind": "tool_call"}
-                delta |= {"call_id": call_id, "tool": tool}
-                if runs_at == "provider":
-                    delta["runs_at"] = runs_at
-                self._deltas.append(delta)
+                delta: Delta = {"index": index, "type": "tool_call"}
+                executed_by = "provider" if runs_at == "provider" else None
+                call: Delta = {"call_id": call_id, "tool_name": tool, "executed_by": executed_by}
+                self._deltas.append(delta | call)
                 self._added(64)
             case PartFinished() | UsageSeen():
                 pass
 
     def emit(self, call_id: CallId, text: str) -> None:
         """What a running tool writes."""
-        self._grow({"kind": "tool_output", "call_id": call_id}, text)
+        self._grow({"type": "tool_output", "call_id": call_id}, text)
 
     def _grow(self, head: Delta, text: str) -> None:
         if not text:
@@ -117,7 +118,8 @@ class LiveReply:
         self._seq += 1
         self._next_at = self._loop.time() + self._options.every_s
         self._counters.live_parts += 1
-        await self._bus.append((LivePart(self._chat_id, self._episode, self._seq, payload),))
+        part = LivePart(self._chat_id, self._episode, self._seq, payload, self._turn_seq)
+        await self._bus.append((part,))
 
     def close(self) -> None:
         """Say nothing more, not even what is left."""

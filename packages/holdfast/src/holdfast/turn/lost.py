@@ -22,7 +22,7 @@ def add_takeover(
         if isinstance(command, CommitStep):
             first, *rest = command.messages
             takeover = Takeover(
-                attempt=turn.chat.attempt,
+                attempt=command.attempt or turn.chat.attempt,
                 lost_workers=lost.workers,
                 after_s=_after_s(lost, lease_s),
                 kept=turn.keeps_words,

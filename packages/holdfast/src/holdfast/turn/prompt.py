@@ -5,7 +5,7 @@ from typing import Final
 
 from holdfast.domain.chat import Chat, OpenCall
 from holdfast.domain.ids import CallId, Seq, Version, VersionStamp
-from holdfast.domain.messages import Ending, Message, MessageBody, Role, Visibility
+from holdfast.domain.messages import Message, MessageBody, Role, Visibility
 from holdfast.domain.parts import Part, Text, ToolCall
 
 GO_ON: Final = (
@@ -98,7 +98,7 @@ class Prompt:
         cuts = 0
         for message in reversed(self._messages):
             body = message.body
-            if body.role is Role.ASSISTANT and body.ending is Ending.CUT:
+            if body.role is Role.ASSISTANT and body.ending.is_cut:
                 cuts += 1
             elif body.role is not Role.TOOL:  # which closes the calls of one
                 break
@@ -129,9 +129,7 @@ class Prompt:
 
 
 def _breaks_off(body: MessageBody) -> bool:
-    return (
-        body.role is Role.ASSISTANT and body.ending is Ending.CUT and any(map(speaks, body.parts))
-    )
+    return body.role is Role.ASSISTANT and body.ending.is_cut and any(map(speaks, body.parts))
 
 
 def speaks(part: Part) -> bool:

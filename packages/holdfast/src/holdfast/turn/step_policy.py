@@ -6,7 +6,7 @@ from holdfast.admin.settings import (
     APPROVALS,
     DEFAULT_MODEL,
     INSTRUCTIONS,
-    STEPS_MAX,
+    MAX_STEPS_PER_TURN,
     is_allowed,
 )
 from holdfast.domain.approvals import Judgement, strictest
@@ -25,7 +25,7 @@ class StepPolicy:
         self._default_model = settings.current(DEFAULT_MODEL)
         self._allowed_models = settings.current(ALLOWED_MODELS)
         self._instructions = settings.current(INSTRUCTIONS)
-        self._steps_max = settings.current(STEPS_MAX)
+        self._steps_max = settings.current(MAX_STEPS_PER_TURN)
         self._approvals = settings.current(APPROVALS)
 
     def model_of(self, chat: Chat) -> str | None:

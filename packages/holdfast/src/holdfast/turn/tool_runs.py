@@ -14,7 +14,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from opentelemetry import trace
@@ -149,9 +149,7 @@ class ToolRuns:
         for each in planned:
             self._counters.tool_deadlines += 1
             self._counters.tool_failures += 1
-            words = LATE.format(seconds=each.spec.deadline_s)
-            result = self._unsure(each) if each in unsure else failed_result(each.call, words)
-            batch.results.append(result)
+            batch.results.append(self._unsure(each) if each in unsure else _late(each))
 
     async def _end(
         self, turn: Turn, toolbox: Toolbox, batch: Batch, nudged: Interruption | None
@@ -302,11 +300,27 @@ class ToolRuns:
         if output.unknown:
             self._counters.unknown_outcomes += 1
             return _unknown(call, value)
-        return ToolResult(call.call_id, call.tool, value, failed=bool(output.failed))
+        return ToolResult(
+            call.call_id,
+            call.tool,
+            value,
+            failed=bool(output.failed),
+            exit_code=output.exit_code,
+            signal=output.signal,
+            duration_ms=output.duration_ms,
+            process_id=output.process_id,
+            truncated=output.truncated or was_cut,
+            summary_lines=output.summary_lines,
+        )
 
     def _unsure(self, planned: PlannedCall) -> ToolResult:
         self._counters.unknown_outcomes += 1
         return _unknown(planned.call, UNSTOPPED)
+
+
+def _late(planned: PlannedCall) -> ToolResult:
+    words = LATE.format(seconds=planned.spec.deadline_s)
+    return replace(failed_result(planned.call, words), timed_out=True)
 
 
 def _unknown(call: ToolCall, value: JsonValue) -> ToolResult:

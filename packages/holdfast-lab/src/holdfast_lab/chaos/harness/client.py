@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
+from uuid import UUID
 
 import aiohttp
 import orjson
@@ -14,6 +15,11 @@ ADMIN_EMAIL: Final = "ada@acme.example"
 PASSWORD: Final = "correct horse battery staple"
 OUR_ORIGIN: Final = "http://ours.example"
 ANSWER_S: Final = 30.0
+
+
+def uuid_of(public_id: str) -> UUID:
+    """For a statement: what the database has instead of an id of the API, of whatever type."""
+    return UUID(hex=public_id[-32:])
 
 
 @dataclass
@@ -89,11 +95,11 @@ class Client:
     async def stream(
         self, chat_id: str, after: str | None = None, **headers: str
     ) -> AsyncGenerator[AsyncIterator[dict[str, Any]]]:
-        """Server-sent events, as the envelope that a WebSocket would bring."""
+        """Server-sent events: the envelope of each."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         if after is not None:
             named["last-event-id"] = after
-        where = f"chats/{chat_id}/stream" if chat_id else "watch"
+        where = f"chats/{chat_id}/events" if chat_id else "events"
         async with self.http.get(
             f"{self.url}/api/v1/{where}", headers={**self.headers, **named}
         ) as response:
@@ -118,22 +124,18 @@ class Client:
 
 
 async def _events(content: aiohttp.StreamReader) -> AsyncIterator[dict[str, Any]]:
-    event: dict[str, Any] = {}
+    """Raises `AssertionError` if the lines of an event differ from its envelope."""
+    lines: dict[str, str] = {}
     async for line in content:
         name, _, value = line.decode().rstrip("\n").partition(": ")
-        match name:
-            case "" if "event" in event:
-                yield event
-                event = {}
-            case "data":
-                event["data"] = orjson.loads(value)
-            case "event" | "id" | "retry":
-                event[name] = value
-                if name == "retry":
-                    yield event
-                    event = {}
-            case _:
-                pass
+        if name:
+            lines[name] = value
+            continue
+        if "data" in lines:
+            event: dict[str, Any] = orjson.loads(lines["data"])
+            assert (event["type"], event["cursor"]) == (lines["event"], lines.get("id")), lines
+            yield event
+        lines = {}
 
 
 async def add_member(
@@ -143,10 +145,10 @@ async def add_member(
     email, anonymous = f"{name.lower()}@acme.example", admin.as_(None)
     made = await admin.post("users", {"name": name, "email": email, "password": PASSWORD})
     assert made.status == 201, made.raw
-    login = await anonymous.post("sign-ins", {"email": email, "password": PASSWORD})
+    login = await anonymous.post("sessions", {"email": email, "password": PASSWORD})
     cookie = login.headers["set-cookie"].split(";")[0]
     key = await anonymous.post(
-        "keys",
+        "api-keys",
         {"name": "key", "scopes": list(scopes)},
         cookie=cookie,
         origin=OUR_ORIGIN,

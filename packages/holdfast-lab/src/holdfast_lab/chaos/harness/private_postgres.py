@@ -10,8 +10,12 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from holdfast_lab.chaos.harness.ports import quiet_port
+
+STARTS_S: Final = 240
+"""Ten times what a start takes on a busy machine."""
 
 
 @dataclass(slots=True)
@@ -48,7 +52,7 @@ class PrivatePostgres:
         await self._control("promote")
 
     async def _control(self, *arguments: str) -> None:
-        base = (binary("pg_ctl"), "-D", str(self.data), "-w", "-s")
+        base = (binary("pg_ctl"), "-D", str(self.data), "-w", "-s", "-t", str(STARTS_S))
         await asyncio.to_thread(_run, *base, *arguments, data=self.data.parent)
 
 

@@ -28,7 +28,7 @@ from holdfast.domain.ids import (
     VersionStamp,
     WorkerId,
 )
-from holdfast.domain.messages import MessageBody
+from holdfast.domain.messages import Message, MessageBody
 from holdfast.domain.outcome import Answer, Outcome
 from holdfast.domain.parts import Part
 from holdfast.ports.bus import Bus, BusCounters, Episode, Gap, Hint, LivePart, News
@@ -169,8 +169,23 @@ class ProbedHistory:
     ) -> Sequence[tuple[ChatId, Version | None]]:
         return await self._inner.moved(known)
 
-    async def older_paths(self, chat_id: ChatId, *, limit: int) -> Sequence[OlderPath]:
-        return await self._inner.older_paths(chat_id, limit=limit)
+    async def page_after(
+        self,
+        chat_id: ChatId,
+        after: Seq,
+        *,
+        limit: int,
+        as_of: Version | None = None,
+        bytes_max: int = PAGE_BYTES_MAX,
+    ) -> Sequence[Message]:
+        return await self._inner.page_after(
+            chat_id, after, limit=limit, as_of=as_of, bytes_max=bytes_max
+        )
+
+    async def older_paths(
+        self, chat_id: ChatId, *, limit: int, before: Version | None = None
+    ) -> Sequence[OlderPath]:
+        return await self._inner.older_paths(chat_id, limit=limit, before=before)
 
     async def queued(self, chat_id: ChatId, queued_id: QueuedId) -> MessageBody | None:
         return await self._inner.queued(chat_id, queued_id)

@@ -43,7 +43,7 @@ async def open_door(settings: dict[str, Any], around: Around = as_they_are) -> A
     async with (
         open_server(given, around) as server,
         open_served(server, given) as served,
-        aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as http,
+        aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0, force_close=True)) as http,
         asyncio.TaskGroup() as tasks,
     ):
         tasks.create_task(served.run())

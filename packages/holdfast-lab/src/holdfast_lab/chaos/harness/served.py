@@ -104,11 +104,11 @@ def _tail(log: Path) -> str:
 
 
 async def _admin(stranger: Client) -> Client:
-    login = await stranger.post("sign-ins", {"email": ADMIN_EMAIL, "password": PASSWORD})
+    login = await stranger.post("sessions", {"email": ADMIN_EMAIL, "password": PASSWORD})
     assert login.status == 201, login.raw
     cookie = login.headers["set-cookie"].split(";")[0]
-    asked = {"name": "key", "scopes": ["read", "write", "admin"]}
-    key = await stranger.post("keys", asked, cookie=cookie, origin=OUR_ORIGIN)
+    asked = {"name": "key", "scopes": ["read", "write", "approve", "admin"]}
+    key = await stranger.post("api-keys", asked, cookie=cookie, origin=OUR_ORIGIN)
     assert key.status == 201, key.raw
     return stranger.as_(key.json["secret"])
 

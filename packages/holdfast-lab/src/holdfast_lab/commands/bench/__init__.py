@@ -1,1 +1,1 @@
-"""`holdfast bench`: how many turns this machine does, each of them checked."""
+"""`holdfast lab bench`: how many turns this machine does, each of them checked."""

@@ -1,4 +1,4 @@
-"""The command `holdfast bench`. Heavy imports are inside functions: see `cli/app.py`."""
+"""The command `holdfast lab bench`. Heavy imports are inside functions: see `cli/app.py`."""
 
 from dataclasses import replace
 from functools import partial
@@ -46,7 +46,7 @@ Urls: TypeAlias = Annotated[
     SETUP(help="Measure this running server, once per replica; its model must be the simulator."),
 ]
 Key: TypeAlias = Annotated[
-    str, SETUP(envvar="HOLDFAST_TOKEN", help="API key for the server of --url.")
+    str, SETUP(envvar="HOLDFAST_API_KEY", help="API key for the server of --url.")
 ]
 Model: TypeAlias = Annotated[
     str | None, SETUP(help="Model of the server of --url (default: its default model).")
@@ -95,7 +95,7 @@ def bench(
     from holdfast_lab.commands.bench.measured import Wish, measured
 
     if url and not key:
-        raise typer.BadParameter("--url needs --key, or HOLDFAST_TOKEN.")
+        raise typer.BadParameter("--url needs --key, or HOLDFAST_API_KEY.")
     load = Load(chats=chats, turns=turns, words=words, tools=tools, rate=rate, storm=storm)
     measured(
         Wish(

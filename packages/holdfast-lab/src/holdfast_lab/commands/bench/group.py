@@ -1,4 +1,4 @@
-"""`holdfast bench` and its modes."""
+"""`holdfast lab bench` and its modes."""
 
 import typer
 

@@ -1,4 +1,4 @@
-"""The commands `holdfast bench latency`, `idle`, `growth` and `soak`."""
+"""The commands `holdfast lab bench latency`, `idle`, `growth` and `soak`."""
 
 from typing import Annotated, Final, TypeAlias
 

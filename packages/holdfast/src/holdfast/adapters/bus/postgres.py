@@ -140,6 +140,7 @@ class PostgresSender:
                 history_stamps=[part.episode.history_stamp for part in parts],
                 seqs=[part.seq for part in parts],
                 payloads=[part.payload for part in parts],
+                turn_seqs=[part.turn_seq for part in parts],
                 channels=channels,
                 notes=notes,
             )
@@ -228,7 +229,9 @@ class PostgresReceiver:
             after_seq=after_seq,
             upto_seq=upto_seq,
         )
-        return [LivePart(chat_id, episode, row["seq"], row["payload"]) for row in rows]
+        return [
+            LivePart(chat_id, episode, row["seq"], row["payload"], row["turn_seq"]) for row in rows
+        ]
 
     async def _fetch_part(self, chat_id: ChatId, note: str) -> LivePart | Gap:
         named = decode(chat_id, b"p" + note[1:].encode())

@@ -2,11 +2,10 @@ r"""How hints and parts look on the wire: a line of text, then bytes as they are
 
     h <chat> <version> <status> <history_version> <runnable> <worker or ->\n<inline>
     s <organisation> <version>\n
-    p <history_version> <attempt> <seq> <history_stamp>\n<payload>
+    p <history_version> <attempt> <seq> <history_stamp> <turn_seq or 0>\n<payload>
 
 A part does not name its chat: its topic does. Replicas of different versions share a bus, so
-whatever we cannot read is a gap, never an error: the truth is elsewhere. Older versions write parts
-without a stamp.
+whatever we cannot read is a gap, never an error: the truth is elsewhere.
 """
 
 from dataclasses import replace
@@ -14,7 +13,7 @@ from typing import Final, TypeAlias
 from uuid import UUID
 
 from holdfast.domain.chat import Status
-from holdfast.domain.ids import ChatId, OrgId, UserId, Version, VersionStamp, WorkerId
+from holdfast.domain.ids import ChatId, OrgId, Seq, UserId, Version, VersionStamp, WorkerId
 from holdfast.ports.bus import GAP, Episode, Gap, Hint, LivePart, SettingsHint
 
 RUNNABLE: Final = "runnable"
@@ -68,7 +67,8 @@ def encode_hint(hint: Hint | SettingsHint) -> bytes:
 
 def encode_part(part: LivePart) -> bytes:
     version, attempt, stamp = part.episode
-    return b"p %d %d %d %d\n%b" % (version, attempt, part.seq, stamp, part.payload)
+    turn_seq = part.turn_seq or 0
+    return b"p %d %d %d %d %d\n%b" % (version, attempt, part.seq, stamp, turn_seq, part.payload)
 
 
 def decode(topic: Topic, frame: bytes) -> Hint | SettingsHint | LivePart | Gap:
@@ -76,9 +76,9 @@ def decode(topic: Topic, frame: bytes) -> Hint | SettingsHint | LivePart | Gap:
     try:
         kind, *fields = head.split(b" ")
         if kind == b"p" and not isinstance(topic, str):
-            version, attempt, seq, stamp = map(int, fields if len(fields) > 3 else (*fields, 0))
+            version, attempt, seq, stamp, turn_seq = map(int, fields)
             episode = Episode(Version(version), attempt, VersionStamp(stamp))
-            return LivePart(topic, episode, seq, body)
+            return LivePart(topic, episode, seq, body, Seq(turn_seq) if turn_seq else None)
         if kind == b"s" and topic == SETTINGS:
             org, version = fields
             return SettingsHint(OrgId(UUID(org.decode())), int(version))

@@ -44,6 +44,7 @@ def _open_calls_from_json(stored: str) -> tuple[OpenCall, ...]:
             digest=call.get("digest"),
             then=Need(call.get("then", Need.NOTHING)),
             place=call.get("place"),
+            arguments=decode_json(call["arguments"]) if "arguments" in call else None,
         )
         for call in decode_json(stored)
     )
@@ -65,6 +66,8 @@ def _open_call_to_json(call: OpenCall) -> JsonObject:
         "needs": call.needs.value,
         **gated,
         **({} if call.place is None else {"place": call.place}),
+        # As text: jsonb would change the order of keys and the form of numbers.
+        **({} if call.arguments is None else {"arguments": encode_json(call.arguments)}),
     }
 
 
@@ -122,6 +125,7 @@ COLUMNS: Final = (
     Column("stamp"),
     Column("history_stamp"),
     Column("last_seq"),
+    Column("turn_seq"),
     Column("last_queued_id"),
     Column("owes_reply"),
     Column("compactable"),

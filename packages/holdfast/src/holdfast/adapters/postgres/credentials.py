@@ -1,8 +1,9 @@
 """Sign-ins, API keys and throttles in PostgreSQL, all on its clock."""
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
+from uuid import UUID
 
 from holdfast.adapters.postgres.audit import audit_parameters, audited, audited_if
 from holdfast.adapters.postgres.codec import escape, unescape
@@ -86,7 +87,7 @@ class PostgresCredentials:
 
     async def by_token(self, token_hash: bytes, *, idle: timedelta) -> Principal | None:
         row = await fetch_row(self._pool, BY_TOKEN, token_hash=token_hash, idle=idle)
-        return None if row is None else _principal("sign_in", row)
+        return None if row is None else _principal("session", row)
 
     async def by_key(self, secret_hash: bytes) -> Principal | None:
         row = await fetch_row(self._pool, BY_KEY, secret_hash=secret_hash)
@@ -98,18 +99,30 @@ class PostgresCredentials:
         rows = await fetch_rows(
             self._pool,
             VALID,
-            sign_in_ids=[each.id for each in credentials if each.kind == "sign_in"],
+            sign_in_ids=[each.id for each in credentials if each.kind == "session"],
             key_ids=[each.id for each in credentials if each.kind == "api_key"],
             idle=idle,
         )
         return [_principal(row["kind"], row) for row in rows]
 
-    async def sign_ins(self, may: Filter, user_id: UserId) -> Sequence[SignIn]:
+    async def sign_ins(
+        self,
+        may: Filter,
+        user_id: UserId | None,
+        *,
+        limit: int,
+        after: tuple[datetime, UUID] | None = None,
+    ) -> Sequence[SignIn]:
+        after_at, after_id = after or (None, None)
+        of_user = () if user_id is None else ("sign_ins_of_user_end",)
         rows = await fetch_rows(
             self._pool,
-            filtered(TargetKind.SIGN_IN, may[1], "sign_ins_begin", "sign_ins_end"),
+            filtered(TargetKind.SIGN_IN, may[1], "sign_ins_begin", *of_user, "sign_ins_end"),
             **actor_parameters(may),
-            user_id=user_id,
+            **({} if user_id is None else {"user_id": user_id}),
+            after_at=after_at,
+            after_id=after_id,
+            limit=limit,
         )
         return [_sign_in(row) for row in rows]
 
@@ -147,12 +160,23 @@ class PostgresCredentials:
     async def receipt(self, actor_id: UserId, key: ClientKey) -> AccountReceipt | None:
         return await find_receipt(self._pool, actor_id, key)
 
-    async def keys(self, may: Filter, user_id: UserId | None) -> Sequence[ApiKey]:
+    async def keys(
+        self,
+        may: Filter,
+        user_id: UserId | None,
+        *,
+        limit: int,
+        after: tuple[datetime, UUID] | None = None,
+    ) -> Sequence[ApiKey]:
+        after_at, after_id = after or (None, None)
         rows = await fetch_rows(
             self._pool,
             filtered(TargetKind.API_KEY, may[1], "api_keys_begin", "api_keys_end"),
             **actor_parameters(may),
             user_id=user_id,
+            after_at=after_at,
+            after_id=after_id,
+            limit=limit,
         )
         return [_api_key(row) for row in rows]
 
@@ -177,7 +201,7 @@ def _principal(kind: str, row: RowLike) -> Principal:
     credential = (
         Credential("api_key", ApiKeyId(row["id"]))
         if is_key
-        else Credential("sign_in", SignInId(row["id"]))
+        else Credential("session", SignInId(row["id"]))
     )
     return Principal(
         org_id=OrgId(row["org_id"]),

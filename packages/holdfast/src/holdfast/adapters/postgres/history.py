@@ -16,6 +16,7 @@ from holdfast.domain.messages import Message, MessageBody
 from holdfast.ports.history import PAGE_BYTES_MAX, Changes, Head, HistoryPage, OlderPath
 
 PAGE: Final = load_query("page_of_history")
+PAGE_AFTER: Final = load_query("page_after")
 PAGES: Final = load_query("pages_of_histories")
 PROMPT_BYTES: Final = load_query("prompt_bytes")
 CHANGES: Final = load_query("changes_since")
@@ -93,6 +94,26 @@ class PostgresHistory:
             for each, messages, number in zip(wanted, found, met, strict=True)
         ]
 
+    async def page_after(
+        self,
+        chat_id: ChatId,
+        after: Seq,
+        *,
+        limit: int,
+        as_of: Version | None = None,
+        bytes_max: int = PAGE_BYTES_MAX,
+    ) -> Sequence[Message]:
+        rows = await fetch_rows(
+            self._pool,
+            PAGE_AFTER,
+            chat_id=chat_id,
+            after=min(after, SEQ_MAX),
+            limit=limit,
+            as_of=_version(as_of),
+            bytes_max=bytes_max,
+        )
+        return [message_from_row(row) for row in rows]
+
     async def changes_since(
         self,
         chat_id: ChatId,
@@ -148,8 +169,12 @@ class PostgresHistory:
             for row in rows
         ]
 
-    async def older_paths(self, chat_id: ChatId, *, limit: int) -> Sequence[OlderPath]:
-        rows = await fetch_rows(self._pool, OLDER_PATHS, chat_id=chat_id, limit=limit)
+    async def older_paths(
+        self, chat_id: ChatId, *, limit: int, before: Version | None = None
+    ) -> Sequence[OlderPath]:
+        rows = await fetch_rows(
+            self._pool, OLDER_PATHS, chat_id=chat_id, limit=limit, before=_version(before)
+        )
         return [
             OlderPath(Version(row["version"]), Seq(row["first_seq"]), row["messages"])
             for row in rows

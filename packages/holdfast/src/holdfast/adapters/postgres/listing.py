@@ -4,12 +4,12 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from holdfast.adapters.postgres.audit import audit_parameters, audited_if
-from holdfast.adapters.postgres.codec import escape, unescape
+from holdfast.adapters.postgres.codec import decode_json, escape, unescape
 from holdfast.adapters.postgres.numbers import SEQ_MAX, VERSION_MAX
 from holdfast.adapters.postgres.policy import actor_parameters, filtered, listed
 from holdfast.adapters.postgres.pool import Pool
 from holdfast.adapters.postgres.queries import Query, load_query
-from holdfast.adapters.postgres.rows import RowLike
+from holdfast.adapters.postgres.rows import RowLike, metadata_to_json
 from holdfast.adapters.postgres.store import (
     fetch_row,
     fetch_rows,
@@ -21,7 +21,16 @@ from holdfast.domain.errors import TooSlow
 from holdfast.domain.ids import ChatId, OrgId, Seq, UserId, Version
 from holdfast.domain.parts import Need
 from holdfast.domain.policy import Condition, Filter, TargetKind
-from holdfast.ports.listing import Entry, ListChanges, ListFilter, ListPosition, Mark, Share
+from holdfast.ports.listing import (
+    UNCHANGED,
+    ChatPatch,
+    Entry,
+    ListChanges,
+    ListFilter,
+    ListPosition,
+    Mark,
+    Share,
+)
 
 SUGGEST: Final = load_query("suggest_title")
 NOW: Final = load_query("watch_now")
@@ -59,6 +68,7 @@ class PostgresListing:
             archived=wanted.archived,
             pinned=wanted.pinned,
             label=None if wanted.label is None else escape(wanted.label),
+            metadata=metadata_to_json(wanted.metadata) if wanted.metadata else None,
             title_has=None if wanted.title_has is None else escape(wanted.title_has),
             after_at=None if after is None else after.touched_at,
             after_id=None if after is None else after.chat_id,
@@ -83,44 +93,38 @@ class PostgresListing:
     async def find(self, may: Filter, chat_id: ChatId) -> Entry | None:
         return await self._one("find_entry_begin", "entry_end", may, chat_id=chat_id)
 
-    async def rename(
+    async def update(
         self,
         may: Filter,
         chat_id: ChatId,
-        title: str | None,
+        patch: ChatPatch,
         *,
+        pins_max: int,
+        pairs_max: int,
         expected: Collection[int] | None = None,
     ) -> Entry | None:
-        escaped = None if title is None else escape(title)
-        return await self._changed("rename_begin", may, chat_id, expected, title=escaped)
+        title = None if patch.title in (None, UNCHANGED) else escape(str(patch.title))
+        return await self._one(
+            "update_begin",
+            "changed_entry_end",
+            may,
+            chat_id=chat_id,
+            expected=None if expected is None else list(expected),
+            sets_title=patch.title is not UNCHANGED,
+            title=title,
+            pinned=patch.pinned,
+            pins_max=pins_max,
+            labels=None if patch.labels is None else [escape(each) for each in patch.labels],
+            clears_metadata=patch.metadata is None,
+            metadata=None
+            if patch.metadata is UNCHANGED
+            else metadata_to_json(patch.metadata or {}),
+            pairs_max=pairs_max,
+        )
 
     async def suggest_title(self, chat_id: ChatId, title: str) -> bool:
         row = await fetch_row(self._pool, SUGGEST, chat_id=chat_id, title=escape(title))
         return row is not None
-
-    async def pin(
-        self,
-        may: Filter,
-        chat_id: ChatId,
-        *,
-        pinned: bool,
-        pins_max: int,
-        expected: Collection[int] | None = None,
-    ) -> Entry | None:
-        return await self._changed(
-            "pin_begin", may, chat_id, expected, pinned=pinned, pins_max=pins_max
-        )
-
-    async def label(
-        self,
-        may: Filter,
-        chat_id: ChatId,
-        labels: Sequence[str],
-        *,
-        expected: Collection[int] | None = None,
-    ) -> Entry | None:
-        escaped = [escape(label) for label in labels]
-        return await self._changed("label_begin", may, chat_id, expected, labels=escaped)
 
     async def mark_read(self, may: Filter, chat_id: ChatId, seq: Seq) -> Seq | None:
         row = await fetch_row(
@@ -157,19 +161,6 @@ class PostgresListing:
             )
             for row in rows
         ]
-
-    async def _changed(
-        self,
-        begin: str,
-        may: Filter,
-        chat_id: ChatId,
-        expected: Collection[int] | None,
-        **values: object,
-    ) -> Entry | None:
-        numbers = None if expected is None else list(expected)
-        return await self._one(
-            begin, "changed_entry_end", may, chat_id=chat_id, expected=numbers, **values
-        )
 
     async def reached(self) -> Mark:
         row = await fetch_row(self._pool, NOW)
@@ -245,6 +236,7 @@ def _entry(row: RowLike) -> Entry:
         archived=row["archived"],
         pinned=row["pinned"],
         labels=tuple(unescape(label) for label in row["labels"]),
+        metadata={} if row["metadata"] == "{}" else decode_json(row["metadata"]),
         version=Version(row["version"]),
         history_version=Version(row["history_version"]),
         listed=row["listed"],

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from importlib.resources import as_file, files
 from typing import TYPE_CHECKING, Final
@@ -39,7 +40,7 @@ class SchemaBehind(HoldfastError):
     def __init__(self, missing: Sequence[str]) -> None:
         super().__init__(
             f"The database lacks the migrations {', '.join(missing)} of this version."
-            " Run `holdfast migrate` first."
+            " Run `holdfast db migrate` first."
         )
         self.missing = tuple(missing)
 
@@ -56,6 +57,8 @@ class MigrateOptions:
     """How often to look which sessions hold the lock."""
     tells_each: bool = True
     """Log the name of each migration. A wait for a lock is logged in any case."""
+    folder: "Path | None" = None
+    """With the migrations; None: those of this version."""
 
     def __post_init__(self) -> None:
         assert 0 < self.look_every_s < self.lock_s
@@ -68,7 +71,7 @@ class MigrationBlocked(HoldfastError):
         held = f" It is held by {'; '.join(blockers)}." if blockers else ""
         super().__init__(
             f"The migration did not get a lock within {waited_s:g} s, and was undone.{held}"
-            " Run `holdfast migrate` again when that session has ended."
+            " Run `holdfast db migrate` again when that session has ended."
         )
 
 
@@ -105,6 +108,12 @@ def _migrations() -> set[str]:
     return {name.removesuffix(".sql") for name in ours if name.endswith(".sql")}
 
 
+def _folder(options: MigrateOptions) -> "AbstractContextManager[Path]":
+    if options.folder is not None:
+        return nullcontext(options.folder)
+    return as_file(files("holdfast.adapters.postgres") / "migrations")
+
+
 async def _run(url: str, rollback_count: int | None, options: MigrateOptions) -> None:
     connection = await _connect(url)
     try:
@@ -114,7 +123,7 @@ async def _run(url: str, rollback_count: int | None, options: MigrateOptions) ->
         await patience.run(
             lambda: connection.execute("select pg_advisory_lock($1)", _ONE_AT_A_TIME)
         )
-        with as_file(files("holdfast.adapters.postgres") / "migrations") as migrations:
+        with _folder(options) as migrations:
             steps = _LOG if options.tells_each else _SILENT
             if rollback_count is None:
                 await patience.run(

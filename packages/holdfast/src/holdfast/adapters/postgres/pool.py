@@ -247,7 +247,7 @@ async def _refuse_unbounded(pool: Pool, options: PoolOptions) -> None:
         found = ", ".join(f"{row['name']}={row['setting']}" for row in wrong)
         raise UnsafeDatabase(
             f"The pooler's sessions have {found}. Holdfast cannot set that where transactions are"
-            " pooled. Run `holdfast migrate --role-settings`, or:"
+            " pooled. Run `holdfast db migrate --role-settings`, or:"
             f" {' '.join(row['remedy'] for row in wrong)} Then let the pooler reconnect."
         )
 

@@ -8,14 +8,22 @@ from uuid import UUID
 
 from holdfast.adapters.postgres.codec import decode_json, encode_json, escape, unescape
 from holdfast.adapters.postgres.columns import BY_HAND, COLUMNS, NAMES
-from holdfast.domain.chat import Awaiting, Chat, LostWorkers, Origin, Past, QueuedMessage
+from holdfast.domain.chat import (
+    Awaiting,
+    Chat,
+    ListedFacts,
+    LostWorkers,
+    Origin,
+    Past,
+    QueuedMessage,
+)
 from holdfast.domain.client_tools import ClientTool
 from holdfast.domain.errors import ChatTooNew, FormatUnknown
-from holdfast.domain.events import takeover_json
 from holdfast.domain.format import FORMAT, READS, parts_from_json, parts_to_json
 from holdfast.domain.ids import (
     CallId,
     ChatId,
+    ClientKey,
     Epoch,
     QueuedId,
     Seq,
@@ -98,10 +106,14 @@ def message_from_row(row: RowLike) -> Message:
             usage=None if row["usage"] is None else decode_json(row["usage"]),
             cost_micros=row["cost_micros"],
             takeover=_takeover_from_json(row["takeover"]),
+            client_key=_client_key(row["client_key"]),
         ),
         revision=Version(row["revision"]),
         epoch=Epoch(row["epoch"]),
         created_at=row["created_at"],
+        turn_seq=row["turn_seq"],
+        queued_id=row["queued_id"],
+        attempt=row["attempt"],
         removed_revision=None if removed is None else Version(removed),
         copied_from=None if copied_from is None else Seq(copied_from),
         stamp=VersionStamp(row["stamp"]),
@@ -122,6 +134,7 @@ def _queued_body(row: RowLike, parts: Sequence[JsonObject]) -> MessageBody:
         model=_text(row["model"]),
         effort=_text(row["effort"]),
         author_id=None if author_id is None else UserId(UUID(str(author_id))),
+        client_key=_client_key(row["client_key"]),
     )
 
 
@@ -138,6 +151,8 @@ def past_from_row(version: Version, row: RowLike) -> Past:
         copied=row["copied"],
         copied_bytes=row["copied_bytes"],
         hidden=row["hidden"],
+        turn_seq=row["turn_seq"],
+        turn_copied=row["turn_copied"],
         tail=_tail_from_json(row["tail"]),
     )
 
@@ -153,6 +168,7 @@ def origin_from_row(chat: Chat, version: Version, row: RowLike) -> Origin:
         before_reply=row["before_reply"],
         bytes=row["bytes"],
         bytes_before_reply=row["bytes_before_reply"],
+        turn_seq=row["turn_seq"],
         tail=_tail_from_json(row["tail"]),
     )
 
@@ -169,6 +185,10 @@ def _tail_from_json(stored: str | None) -> tuple[MessageBody, ...]:
 
 def _text(stored: str | None) -> str | None:
     return None if stored is None else unescape(stored)
+
+
+def _client_key(stored: str | None) -> ClientKey | None:
+    return None if stored is None else ClientKey(unescape(stored))
 
 
 def _queue_from_json(stored: str) -> tuple[QueuedMessage, ...]:
@@ -203,6 +223,19 @@ def _takeover_from_json(stored: str | None) -> Takeover | None:
         return _takeover(decode_json(stored))
     except (LookupError, TypeError, ValueError):
         return None  # of a newer version: the message is shown without the line
+
+
+def _takeover_to_json(takeover: Takeover) -> JsonObject:
+    return {
+        "attempt": takeover.attempt,
+        "lost_workers": takeover.lost_workers,
+        "after_s": takeover.after_s,
+        "kept": takeover.kept,
+        "calls": [
+            {"call_id": call.call_id, "tool": call.tool, "fate": call.fate.value}
+            for call in takeover.calls
+        ],
+    }
 
 
 def _takeover(takeover: Mapping[str, Any]) -> Takeover:
@@ -269,6 +302,18 @@ def facts_parameters(chat: Chat) -> dict[str, Any]:
     return parameters
 
 
+def listed_parameters(listed: ListedFacts) -> dict[str, Any]:
+    return {
+        "title": _escaped(listed.title),
+        "labels": [escape(label) for label in listed.labels],
+        "metadata": metadata_to_json(listed.metadata),
+    }
+
+
+def metadata_to_json(metadata: Mapping[str, str | None]) -> str:
+    return encode_json(metadata) if metadata else "{}"
+
+
 def tools_to_json(tools: Sequence[ClientTool]) -> str:
     return encode_json(
         [
@@ -281,15 +326,17 @@ def tools_to_json(tools: Sequence[ClientTool]) -> str:
 MESSAGE: Final = (
     *("m_seq", "m_role", "m_ending", "m_visibility", "m_parts"),
     *("m_model", "m_effort", "m_author", "m_usage", "m_cost", "m_takeover"),
+    *("m_turn_seq", "m_attempt", "m_key"),
 )
 MESSAGES: Final = (
     *("seqs", "roles", "endings", "visibilities", "parts"),
     *("models", "efforts", "authors", "usages", "costs", "takeovers"),
+    *("turn_seqs", "attempts", "message_keys"),
 )
 NO_MESSAGE: Final[dict[str, Any]] = {"format": FORMAT, **dict.fromkeys(MESSAGE)}
 QUEUED: Final = (
     *("q_ids", "q_positions", "q_urgent"),
-    *("q_parts", "q_bytes", "q_heads", "q_models", "q_efforts", "q_authors"),
+    *("q_parts", "q_bytes", "q_heads", "q_models", "q_efforts", "q_authors", "q_keys"),
 )
 
 
@@ -335,7 +382,10 @@ def _message_row(appended: Appended) -> tuple[Any, ...]:
         body.author_id,
         None if body.usage is None else encode_json(body.usage),
         body.cost_micros,
-        None if body.takeover is None else encode_json(takeover_json(body.takeover)),
+        None if body.takeover is None else encode_json(_takeover_to_json(body.takeover)),
+        appended.turn_seq,
+        appended.attempt,
+        _escaped(body.client_key),
     )
 
 
@@ -351,6 +401,7 @@ def _queued_row(queued: Enqueued) -> tuple[Any, ...]:
         _escaped(queued.body.model),
         _escaped(queued.body.effort),
         queued.body.author_id,
+        _escaped(queued.body.client_key),
     )
 
 

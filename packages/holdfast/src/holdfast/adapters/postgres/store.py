@@ -4,6 +4,7 @@ In a crowd several of them share a transaction (`lanes`). A statement that locks
 so in the order of their ids, here and in leases.sql: else two of them could wait for one another.
 """
 
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -25,6 +26,7 @@ from holdfast.adapters.postgres.rows import (
     RowLike,
     chat_from_row,
     facts_parameters,
+    listed_parameters,
     messages_parameters,
     origin_from_row,
     past_from_row,
@@ -39,7 +41,6 @@ from holdfast.domain.ids import (
     ChatId,
     ClientKey,
     Epoch,
-    QueuedId,
     Seq,
     UserId,
     Version,
@@ -61,6 +62,7 @@ from holdfast.ports.store import (
 
 LOAD: Final = load_query("load_begin", "load_one_end")
 LOAD_MANY: Final = load_query("load_begin", "load_many_end")
+LOAD_TARGET: Final = load_query("load_begin", "load_target_columns", "load_target_end")
 LOAD_PAST: Final = load_query("load_past")
 LOAD_ORIGIN: Final = load_query("load_origin")
 CREATE: Final = load_query("create_chat_begin", "create_messages_end")
@@ -68,9 +70,10 @@ FORK: Final = load_query("create_chat_begin", "fork_messages_end")
 STORED_BYTES: Final = load_query("stored_bytes")
 FIND_CREATED: Final = load_query("find_created")
 KEEP_RECEIPT: Final = load_query("keep_receipt")
-RECEIPTS_KEY: Final = "receipts_pkey"
+RECEIPTS_KEY: Final = re.compile(r"receipts_\d+_pkey")
+"""Each partition has a primary key of its own, which an error names."""
 NO_RECEIPT: Final[dict[str, Any]] = dict.fromkeys(
-    ("client_key", "digest", "answer_seq", "answer_queued_id")
+    ("client_key", "digest", "answer_turn_seq", "answer_seq", "answer_queued_id")
 )
 
 
@@ -78,10 +81,6 @@ NO_RECEIPT: Final[dict[str, Any]] = dict.fromkeys(
 class _LoadRequest:
     chat_id: ChatId
     asking: LoadQuery
-
-    @property
-    def target(self) -> Seq | None:
-        return within(self.asking.target, SEQ_MAX)
 
     @property
     def client_key(self) -> str | None:
@@ -116,13 +115,18 @@ class PostgresStore:
         return self._commits.counters
 
     async def load(self, chat_id: ChatId, asking: LoadQuery = JUST_THE_CHAT) -> Loaded | None:
-        row = await self._loads.ask(_LoadRequest(chat_id, asking))
+        wanted = _LoadRequest(chat_id, asking)
+        target = within(asking.target, SEQ_MAX)
+        if target is None:
+            row = await self._loads.ask(wanted)
+        else:
+            row = await self._load_target(wanted, target)
         if row is None:
             return None
         chat = chat_from_row(row)
         facts = Facts(
             chat=chat,
-            target=_target(asking.target, row),
+            target=None if target is None else _target(target, row),
             past=await self._load_past(chat_id, within(asking.past, VERSION_MAX)),
             origin=await self._load_origin(chat, asking.origin),
         )
@@ -133,7 +137,15 @@ class PostgresStore:
             self._pool,
             LOAD,
             chat_id=wanted.chat_id,
-            target=wanted.target,
+            client_key=wanted.client_key,
+        )
+
+    async def _load_target(self, wanted: "_LoadRequest", target: Seq) -> RowLike | None:
+        return await fetch_row(
+            self._pool,
+            LOAD_TARGET,
+            chat_id=wanted.chat_id,
+            target=target,
             client_key=wanted.client_key,
         )
 
@@ -142,7 +154,6 @@ class PostgresStore:
             self._pool,
             LOAD_MANY,
             chat_ids=[each.chat_id for each in wanted],
-            targets=[each.target for each in wanted],
             client_keys=[each.client_key for each in wanted],
         )
         found: list[RowLike | None] = [None] * len(wanted)
@@ -185,6 +196,7 @@ class PostgresStore:
             owner_id=chat.owner_id,
             taker=outcome.taker,
             tools=tools_to_json(chat.tools),
+            **listed_parameters(outcome.listed),
             client_key=None if keyed is None else escape(keyed.key),
             digest=None if keyed is None else keyed.digest,
             chats_max=self._chats_max,
@@ -226,8 +238,9 @@ class PostgresStore:
         row = await fetch_row(self._pool, FIND_CREATED, owner_id=owner_id, client_key=escape(key))
         if row is None:
             return None
-        receipt = Receipt(row["digest"], Answer(version=Version(1)))
-        return Created(ChatId(row["id"]), receipt)
+        seq = row["seq"]
+        answer = Answer(version=Version(1), turn_seq=seq, seq=seq)
+        return Created(ChatId(row["id"]), Receipt(row["digest"], answer))
 
     async def commit(
         self, outcome: Outcome, *, fence: Fence | None = None, keyed: IdempotencyKey | None = None
@@ -266,7 +279,7 @@ class PostgresStore:
                     row = await _commit_one(connection, commit)
         except asyncpg.UniqueViolationError as error:
             # A decision without a load could not know of the receipt.
-            if keyed is None or error.constraint_name != RECEIPTS_KEY:
+            if keyed is None or not RECEIPTS_KEY.fullmatch(error.constraint_name or ""):
                 raise
             return None
         except DATABASE_ERRORS as error:
@@ -423,6 +436,7 @@ def _receipt_parameters(keyed: IdempotencyKey, answer: Answer) -> dict[str, Any]
     return {
         "client_key": escape(keyed.key),
         "digest": keyed.digest,
+        "answer_turn_seq": answer.turn_seq,
         "answer_seq": answer.seq,
         "answer_queued_id": answer.queued_id,
     }
@@ -433,8 +447,8 @@ def _stamp(row: RowLike, promoted: tuple[Part, ...] = ()) -> Stamp:
 
 
 @refusing_unknown
-def _target(seq: Seq | None, row: RowLike) -> Target | None:
-    if seq is None or row["target_role"] is None:
+def _target(seq: Seq, row: RowLike) -> Target | None:
+    if row["target_role"] is None:
         return None
     return Target(seq=seq, role=Role(row["target_role"]), removed=row["target_removed"])
 
@@ -442,10 +456,10 @@ def _target(seq: Seq | None, row: RowLike) -> Target | None:
 def _receipt(row: RowLike) -> Receipt | None:
     if row["receipt_digest"] is None:
         return None
-    seq, queued_id = row["receipt_seq"], row["receipt_queued_id"]
     answer = Answer(
         version=Version(row["receipt_version"]),
-        seq=None if seq is None else Seq(seq),
-        queued_id=None if queued_id is None else QueuedId(queued_id),
+        turn_seq=row["receipt_turn_seq"],
+        seq=row["receipt_seq"],
+        queued_id=row["receipt_queued_id"],
     )
     return Receipt(row["receipt_digest"], answer)

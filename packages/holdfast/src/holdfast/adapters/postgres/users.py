@@ -60,7 +60,12 @@ class PostgresUsers:
         return await fetch_row(self._pool, query, user_id=user_id, **actor_parameters(may))
 
     async def page(
-        self, may: Filter, *, limit: int, after: tuple[str, UserId] | None = None
+        self,
+        may: Filter,
+        *,
+        limit: int,
+        after: tuple[str, UserId] | None = None,
+        words: Sequence[str] = (),
     ) -> Sequence[User]:
         name, user_id = after or (None, None)
         rows = await fetch_rows(
@@ -69,6 +74,7 @@ class PostgresUsers:
             **actor_parameters(may),
             after_name=None if name is None else escape(name),
             after_id=user_id,
+            words=[escape(word) for word in words],
             limit=limit,
         )
         return [user_from_row(row) for row in rows]
@@ -94,40 +100,23 @@ class PostgresUsers:
             expected=expected,
         )
 
-    async def set_role(
-        self,
-        may: Filter,
-        user_id: UserId,
-        role: OrgRole,
-        audit: AuditEntry,
-        *,
-        expected: Collection[int] | None = None,
-    ) -> User | None:
-        return await self._change(
-            "set_role_begin",
-            "changed_user_end",
-            may,
-            audit,
-            user_id=user_id,
-            role=role.value,
-            expected=expected,
-        )
-
-    async def set_disabled(
+    async def update(
         self,
         may: Filter,
         user_id: UserId,
         audit: AuditEntry,
         *,
-        disabled: bool,
+        role: OrgRole | None = None,
+        disabled: bool | None = None,
         expected: Collection[int] | None = None,
     ) -> User | None:
         return await self._change(
-            "set_disabled_begin",
+            "update_user_begin",
             "changed_user_end",
             may,
             audit,
             user_id=user_id,
+            role=None if role is None else role.value,
             disabled=disabled,
             expected=expected,
         )

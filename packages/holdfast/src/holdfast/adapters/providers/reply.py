@@ -5,7 +5,8 @@ fit to be stored at any moment (L09, L11).
 """
 
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Literal, TypeAlias, cast
 
@@ -15,7 +16,7 @@ from holdfast.adapters.providers.errors import incomplete
 from holdfast.adapters.providers.types import Object
 from holdfast.domain.ids import CallId
 from holdfast.domain.messages import Ending
-from holdfast.domain.parts import Native, Part, Reasoning, Source, Text, ToolCall
+from holdfast.domain.parts import Citation, Native, Part, Reasoning, Source, Text, ToolCall
 from holdfast.ports import models
 from holdfast.ports.models import (
     ArgumentsDelta,
@@ -38,12 +39,13 @@ decoder that kept those would be a cycle, and would stay until the collector com
 class Slot:
     """One part under way, or finished once `part` is set."""
 
-    __slots__ = ("call_id", "index", "kind", "part", "pieces", "runs_at", "tool")
+    __slots__ = ("call_id", "citations", "index", "kind", "part", "pieces", "runs_at", "tool")
 
     def __init__(self, index: int, kind: Literal["text", "reasoning", "call", "other"]) -> None:
         self.index = index
         self.kind = kind
         self.pieces: list[str] = []
+        self.citations: list[Citation] = []
         self.part: Part | None = None
         self.call_id = CallId("")
         self.tool = ""
@@ -61,6 +63,7 @@ class ReplyBuilder:
         self.slots: list[Slot] = []
         self.malformed: list[Malformed] = []
         self._sources: set[str] = set()
+        self._cited: list[tuple[int, int, str, bool]] = []
 
     def _new(self, kind: Literal["text", "reasoning", "call", "other"]) -> Slot:
         slot = Slot(len(self.slots), kind)
@@ -131,6 +134,43 @@ class ReplyBuilder:
             self._sources.add(url)
             self.add(Source(url, title if isinstance(title, str) else ""), events)
 
+    def cite(self, slot: Slot, start: object, end: object, url: object) -> None:
+        """Some of a text part's code points rest on a source."""
+        if isinstance(start, int) and isinstance(end, int) and isinstance(url, str):
+            slot.citations.append(Citation(start, end, url))
+
+    def cite_reply(
+        self, start: object, end: object, url: object, *, in_bytes: bool = False
+    ) -> None:
+        """The same, counted from the beginning of all text of the reply; or in bytes of UTF-8."""
+        if isinstance(start, int) and isinstance(end, int) and isinstance(url, str):
+            self._cited.append((start, end, url, in_bytes))
+
+    def _parts(self, now: datetime) -> Iterator[Part | None]:
+        spread = self._spread() if self._cited else {}
+        for slot in self.slots:
+            part = _partial(slot, now)
+            found = [*slot.citations, *spread.get(slot.index, ())]
+            yield _with_citations(part, found) if found and isinstance(part, Text) else part
+
+    def _spread(self) -> dict[int, list[Citation]]:
+        """What was cited of the reply, by the text parts that it lies in."""
+        slots = [slot for slot in self.slots if slot.kind == "text"]
+        text = "".join(slot.text for slot in slots)
+        encoded = text.encode("utf-8", "surrogatepass")
+        spread: dict[int, list[Citation]] = {}
+        for start, end, url, in_bytes in self._cited:
+            if in_bytes:
+                start, end = (_chars_in(encoded, max(0, place)) for place in (start, end))  # noqa: PLW2901
+            at = 0
+            for slot in slots:
+                size = len(slot.text)
+                first, last = max(start - at, 0), min(end - at, size)
+                if first < last:
+                    spread.setdefault(slot.index, []).append(Citation(first, last, url))
+                at += size
+        return spread
+
     def final(
         self,
         *,
@@ -140,7 +180,7 @@ class ReplyBuilder:
         finish: str,
         response_id: str | None,
     ) -> models.Reply:
-        cut = ending is Ending.CUT
+        cut = ending.is_cut
         if not cut and any(slot.part is None for slot in self.slots):
             raise incomplete("the stream ended inside a part")
         # Broken arguments at a length limit are a call cut in half; anywhere else they are the
@@ -148,7 +188,7 @@ class ReplyBuilder:
         halves = {bad.call_id for bad in self.malformed} if cut else set[CallId]()
         parts = tuple(
             part
-            for part in (_partial(slot, now) for slot in self.slots)
+            for part in self._parts(now)
             if part is not None and not (isinstance(part, ToolCall) and part.call_id in halves)
         )
         return models.Reply(
@@ -162,12 +202,27 @@ class ReplyBuilder:
 
     def partial(self, now: datetime) -> tuple[Part, ...]:
         broken = {bad.call_id for bad in self.malformed}
-        parts = (_partial(slot, now) for slot in self.slots)
         return tuple(
             part
-            for part in parts
+            for part in self._parts(now)
             if part is not None and not (isinstance(part, ToolCall) and part.call_id in broken)
         )
+
+
+CITATIONS_MAX: typing.Final = 1_000
+
+
+def _with_citations(part: Text, found: Iterable[Citation]) -> Text:
+    """In order, each once, and only what lies within the text."""
+    length = len(part.text)
+    within = {each for each in found if 0 <= each.start < each.end <= length and each.source_url}
+    ordered = sorted(within, key=lambda each: (each.start, each.end, each.source_url))
+    return replace(part, citations=tuple(ordered[:CITATIONS_MAX]))
+
+
+def _chars_in(encoded: bytes, count: int) -> int:
+    """How many characters begin within so many bytes."""
+    return len(encoded[:count].decode("utf-8", "ignore"))
 
 
 def _stamped(part: Part, now: datetime) -> Part:

@@ -8,10 +8,10 @@ import orjson
 from holdfast.adapters.providers.errors import protocol
 from holdfast.adapters.providers.reply import is_shallow
 from holdfast.adapters.providers.types import Call, Decoder, Object, ThinkingStyle
+from holdfast.domain.messages import EFFORTS
 from holdfast.domain.parts import JsonObject, ToolCall
 from holdfast.ports.models import Event
 
-EFFORTS: Final = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 _NOT_NULL: Final = ("properties", "required")
 
 P = ParamSpec("P")

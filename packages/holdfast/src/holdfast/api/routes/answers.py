@@ -1,5 +1,8 @@
 """Answer what a turn waits for: results of client-side tools, decisions about calls."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from starlette.responses import Response
 
 from holdfast.admin.settings import DEFAULT_MODEL
@@ -17,11 +20,13 @@ from holdfast.domain.ids import ChatId
 from holdfast.domain.policy import TargetKind
 from holdfast.identity.recording import entry_by
 
-router = router_for("answers")
+router = router_for("tool calls")
 
 
-@router.post("/chats/{chat_id}/results", status_code=202, response_model=shapes.Committed)
-async def results(chat_id: ChatIdInPath, body: bodies.Results, asks: Asks, key: ByKey) -> Response:
+@router.post("/chats/{chat_id}/tool-results", status_code=202, response_model=shapes.Receipt)
+async def submit_tool_results(
+    chat_id: ChatIdInPath, body: bodies.SubmitToolResults, asks: Asks, key: ByKey
+) -> Response:
     """What client-side tools, or people, answer to calls that wait for it. An output of more than
     32 KiB is cut in its middle, as those of the server's own tools are."""
     driver = asks.driver
@@ -36,23 +41,39 @@ async def results(chat_id: ChatIdInPath, body: bodies.Results, asks: Asks, key: 
     return committed(commit, 202)
 
 
-@router.post("/chats/{chat_id}/decisions", status_code=202, response_model=shapes.Committed)
-async def decide(chat_id: ChatIdInPath, body: bodies.Decision, asks: Asks, key: ByKey) -> Response:
-    """Approve a call that waits for it, or deny it; `digest` says of what you were shown."""
-    driver = asks.driver
+@router.post("/chats/{chat_id}/tool-decisions", status_code=202, response_model=shapes.Receipt)
+async def submit_tool_decisions(
+    chat_id: ChatIdInPath, body: bodies.SubmitToolDecisions, asks: Asks, key: ByKey
+) -> Response:
+    """Approve or deny calls that wait for it, all or none; each `digest` names the call as it was
+    shown. An API key needs the scope `approve`, which no key has by default."""
+    driver = asks.approver
     tools = _open_tools(await _load(asks, driver, ChatId(chat_id)))
-    approved = body.verdict == "approve"
-    entry = entry_by(
-        asks.who,
-        asks.edge.clock,
-        AuditAction.CALL_APPROVED if approved else AuditAction.CALL_DENIED,
-        (TargetKind.CHAT, chat_id),
-        {"call_id": body.call_id, "tool": tools.get(body.call_id), "digest": body.digest},
-    )
-    commit = await answering.decide_call(
-        asks.edge.chats.ledger, driver, ChatId(chat_id), body.decision(), keyed=key, audit=entry
+    action, detail = _logged(body.decisions, tools)
+    entry = entry_by(asks.who, asks.edge.clock, action, (TargetKind.CHAT, chat_id), detail)
+    commit = await answering.decide_calls(
+        *(asks.edge.chats.ledger, driver, ChatId(chat_id)),
+        [each.command() for each in body.decisions],
+        keyed=key,
+        audit=entry,
     )
     return committed(commit, 202)
+
+
+def _logged(
+    decisions: Sequence[bodies.ToolDecision], tools: Mapping[str, str]
+) -> tuple[AuditAction, dict[str, Any]]:
+    """The entry of the audit log: one for the commit, however many decisions it has."""
+    told = [
+        {"call_id": each.call_id, "tool": tools.get(each.call_id), "digest": each.digest}
+        for each in decisions
+    ]
+    if len(decisions) > 1:
+        each_told = zip(decisions, told, strict=True)
+        several = [{**one, "decision": each.decision} for each, one in each_told]
+        return AuditAction.CALLS_DECIDED, {"decisions": several}
+    approved = decisions[0].decision == "approve"
+    return AuditAction.CALL_APPROVED if approved else AuditAction.CALL_DENIED, told[0]
 
 
 async def _load(asks: Caller, driver: Actor, chat_id: ChatId) -> Chat:

@@ -1,22 +1,36 @@
-"""What waits in the queue: take it out, delete it, move it, or say it now."""
+"""The queue of a chat: list it, remove a message, move it, or send it now."""
 
 from starlette.responses import Response
 
 from holdfast.api import requests as bodies
 from holdfast.api import responses as shapes
 from holdfast.api.auth import Asks, ByKey
-from holdfast.api.presenters import answer, committed
+from holdfast.api.presenters import answer, committed, page
 from holdfast.api.routes.common import ChatIdInPath, NumberInPath, router_for
-from holdfast.chats import queue
-from holdfast.domain.events import parts_json
+from holdfast.chats import listing, queue
+from holdfast.domain.errors import ChatNotFound
+from holdfast.domain.events import queued_json, removed_json
 from holdfast.domain.ids import ChatId, QueuedId
 
 router = router_for("queue")
 
 
-@router.post("/chats/{chat_id}/queue/{queued_id}/take", response_model=shapes.Taken)
-async def take(chat_id: ChatIdInPath, queued_id: NumberInPath, asks: Asks, key: ByKey) -> Response:
-    """Take a message out and give it back, to be edited: only one of two takers gets it."""
+@router.get("/chats/{chat_id}/queue", response_model=shapes.QueuePage)
+async def list_queued_messages(chat_id: ChatIdInPath, asks: Asks) -> Response:
+    """The messages that wait for the turn to end, next one first. A queue is one page."""
+    await listing.find(asks.edge.chats.listing, asks.who, ChatId(chat_id))
+    loaded = await asks.edge.chats.store.load(ChatId(chat_id))
+    if loaded is None:
+        raise ChatNotFound(ChatId(chat_id))  # deleted between two statements
+    return page([queued_json(each) for each in loaded.facts.chat.queue])
+
+
+@router.delete("/chats/{chat_id}/queue/{queued_id}", response_model=shapes.QueuedMessage)
+async def delete_queued_message(
+    chat_id: ChatIdInPath, queued_id: NumberInPath, asks: Asks, key: ByKey
+) -> Response:
+    """Remove a message that waits, and return the whole of it. Of two callers one gets it, and the
+    other `queued_message_not_found`."""
     chats = asks.edge.chats
     body = await queue.take(
         chats.ledger,
@@ -26,23 +40,16 @@ async def take(chat_id: ChatIdInPath, queued_id: NumberInPath, asks: Asks, key: 
         QueuedId(queued_id),
         keyed=key,
     )
-    return answer({"parts": parts_json(body), "model": body.model, "effort": body.effort})
+    return answer(removed_json(QueuedId(queued_id), body))
 
 
-@router.delete("/chats/{chat_id}/queue/{queued_id}", response_model=shapes.Committed)
-async def delete(
-    chat_id: ChatIdInPath, queued_id: NumberInPath, asks: Asks, key: ByKey
-) -> Response:
-    """Delete a message that waits."""
-    ledger = asks.edge.chats.ledger
-    return committed(
-        await queue.delete(ledger, asks.driver, ChatId(chat_id), QueuedId(queued_id), keyed=key)
-    )
-
-
-@router.put("/chats/{chat_id}/queue/{queued_id}/place", response_model=shapes.Committed)
-async def move(
-    chat_id: ChatIdInPath, queued_id: NumberInPath, body: bodies.Moving, asks: Asks, key: ByKey
+@router.patch("/chats/{chat_id}/queue/{queued_id}", response_model=shapes.Receipt)
+async def update_queued_message(
+    chat_id: ChatIdInPath,
+    queued_id: NumberInPath,
+    body: bodies.UpdateQueuedMessage,
+    asks: Asks,
+    key: ByKey,
 ) -> Response:
     """Place a message that waits before another."""
     commit = await queue.move(
@@ -50,18 +57,21 @@ async def move(
         asks.driver,
         ChatId(chat_id),
         QueuedId(queued_id),
-        before=None if body.before is None else QueuedId(body.before),
+        before=None if body.before_id is None else QueuedId(body.before_id),
         keyed=key,
     )
     return committed(commit)
 
 
-@router.post("/chats/{chat_id}/queue/{queued_id}/promote", response_model=shapes.Committed)
-async def promote(
+@router.post(
+    "/chats/{chat_id}/queue/{queued_id}/send-now", status_code=202, response_model=shapes.Receipt
+)
+async def send_queued_message(
     chat_id: ChatIdInPath, queued_id: NumberInPath, asks: Asks, key: ByKey
 ) -> Response:
-    """Say this one now, before the others and before the present turn ends by itself."""
+    """Send this message before the others; a turn that runs is interrupted."""
     ledger = asks.edge.chats.ledger
-    return committed(
-        await queue.promote(ledger, asks.driver, ChatId(chat_id), QueuedId(queued_id), keyed=key)
+    commit = await queue.promote(
+        ledger, asks.driver, ChatId(chat_id), QueuedId(queued_id), keyed=key
     )
+    return committed(commit, 202)

@@ -3,10 +3,10 @@
 from starlette.responses import Response
 
 from holdfast.admin.settings import ALLOWED_MODELS, DEFAULT_MODEL, is_allowed
-from holdfast.api import responses as shapes
+from holdfast.api import server_responses as shapes
 from holdfast.api.auth import Asks, TheEdge, TheStranger
 from holdfast.api.errors import NotReady
-from holdfast.api.presenters import answer
+from holdfast.api.presenters import answer, page
 from holdfast.api.routes.common import router_for
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.policy import Action, TargetKind, rule_for
@@ -16,34 +16,34 @@ router = router_for("server")
 health = router_for("health")
 
 
-@router.get("/models", response_model=shapes.Models)
-async def models(asks: Asks) -> Response:
+@router.get("/models", response_model=shapes.ModelPage)
+async def list_models(asks: Asks) -> Response:
     """The models that messages may ask for."""
     allowed = asks.current(ALLOWED_MODELS)
     names = [name for name in asks.edge.models if is_allowed(name, allowed)]
-    return answer(
-        {
-            "models": names,
-            "default": asks.current(DEFAULT_MODEL) or next(iter(names), None),
-            "windows": {name: asks.edge.windows[name] for name in names},
-        }
+    default = asks.current(DEFAULT_MODEL) or next(iter(names), None)
+    return page(
+        [
+            {"id": name, "is_default": name == default, "context_window": asks.edge.windows[name]}
+            for name in names
+        ]
     )
 
 
 @router.get("/version", response_model=shapes.VersionInfo)
-async def version(edge: TheStranger) -> Response:
+async def get_version(edge: TheStranger) -> Response:
     """Of the server."""
     return answer({"version": edge.version, "api": "v1"})
 
 
 @health.get("/healthz", response_model=shapes.Health)
-async def live() -> Response:
+async def check_liveness() -> Response:
     """This process answers."""
     return answer({"status": "ok"})
 
 
 @health.get("/readyz", response_model=shapes.Health)
-async def ready(edge: TheEdge) -> Response:
+async def check_readiness(edge: TheEdge) -> Response:
     """The database can be read and written, and this replica is not about to stop; else
     `unavailable`."""
     edge.chats.hub.check_open()
@@ -56,8 +56,12 @@ async def ready(edge: TheEdge) -> Response:
     return answer({"status": "ok"})
 
 
-@health.get("/metrics", response_class=Response)
-async def metrics(asks: Asks) -> Response:
+@health.get(
+    "/metrics",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+)
+async def get_metrics(asks: Asks) -> Response:
     """For Prometheus, with an admin's key: the numbers are of all organisations. The port of
     `HOLDFAST_METRICS_PORT` asks for none."""
     rule_for(asks.who, Action.READ, TargetKind.AUDIT)

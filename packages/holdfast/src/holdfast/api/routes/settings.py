@@ -1,36 +1,43 @@
 """What the admins of an organisation set while the server runs."""
 
+from fastapi import Request
 from starlette.responses import Response
 
 from holdfast.admin import changes
 from holdfast.admin.current import OrgSettings
 from holdfast.admin.registry import SettingScope
+from holdfast.api import account_responses as shapes
 from holdfast.api import requests as bodies
-from holdfast.api import responses as shapes
 from holdfast.api.auth import Asks, Caller
 from holdfast.api.etags import IfMatch, only_number, present, tag_of_settings, tagged
 from holdfast.api.presenters import answer
 from holdfast.api.routes.common import router_for
 
-router = router_for("settings")
+router = router_for("organization")
 
 
-@router.get("/settings", response_model=shapes.Settings)
-async def look(asks: Asks) -> Response:
+@router.get("/organization/settings", response_model=shapes.Settings)
+async def get_settings(asks: Asks) -> Response:
     """What is set for the organisation; null: as the server's own settings say."""
     return _answer(asks, await changes.find(asks.edge.settings, asks.who))
 
 
-@router.put("/settings", response_model=shapes.Settings)
-async def change(body: bodies.SettingsIn, asks: Asks, if_match: IfMatch) -> Response:
-    """All of them at once: what is left out is unset. Every replica knows within a second, and the
-    next step of every turn goes by it."""
+@router.patch("/organization/settings", response_model=shapes.Settings)
+async def update_settings(
+    body: bodies.UpdateSettings,  # noqa: ARG001 - checks the fields that were sent
+    asks: Asks,
+    if_match: IfMatch,
+    request: Request,
+) -> Response:
+    """A merge patch (RFC 7396): what is left out stays, null unsets. Every replica knows within a
+    second, and the next step of every turn goes by it."""
+    patch = await request.json()
     async with present(lambda: _tag(asks)):
-        changed = await changes.change(
+        changed = await changes.patch(
             asks.edge.settings,
             asks.edge.clock,
             asks.who,
-            body.values(),
+            lambda now: bodies.patched_settings(now, patch),
             models=asks.edge.models,
             expected=only_number(if_match),
         )

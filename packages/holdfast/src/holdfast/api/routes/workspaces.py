@@ -6,15 +6,15 @@ the chat may change it. Asking again is the same as asking once, so no route her
 
 import asyncio
 from collections.abc import Awaitable
-from typing import Final
+from typing import Any, Final
 
 from starlette.responses import Response
 
 from holdfast.api import requests as bodies
-from holdfast.api import responses as shapes
+from holdfast.api import server_responses as shapes
 from holdfast.api.auth import Asks, Caller
 from holdfast.api.etags import IfMatch, only_number, present, tag_of_workspace, tagged
-from holdfast.api.presenters import answer, workspace_json
+from holdfast.api.presenters import answer, page, workspace_json
 from holdfast.api.routes.common import ChatIdInPath, router_for
 from holdfast.chats import listing
 from holdfast.domain.denials import FieldRefused
@@ -28,37 +28,50 @@ router = router_for("workspaces")
 
 WAIT_S: Final = 5.0
 """How long a request waits for what it asked for; the work goes on without it."""
+RETRY_AFTER: Final = "1"
+"""Seconds: the next request waits again."""
+UNDER_WAY: Final[dict[int | str, dict[str, Any]]] = {
+    202: {
+        "description": "The work goes on; ask again after `Retry-After` seconds.",
+        "model": shapes.Workspace,
+        "headers": {"Retry-After": {"schema": {"type": "integer"}}},
+    }
+}
 NOT_OFFERED: Final = (
     "This server offers no workspaces. An administrator can set HOLDFAST_TEMPLATES."
 )
 
 
-@router.get("/templates", response_model=shapes.Templates)
-async def templates(asks: Asks) -> Response:
+@router.get("/workspace-templates", response_model=shapes.TemplatePage)
+async def list_workspace_templates(asks: Asks) -> Response:
     """The kinds of workspaces that chats may have; the first is the default."""
     offered = () if asks.edge.workspaces is None else asks.edge.workspaces.templates
-    return answer(
-        {
-            "templates": [
-                {"name": each.name, "description": each.description, "ttl_s": each.ttl_s}
-                for each in offered
-            ]
-        }
+    return page(
+        [
+            {
+                "name": each.name,
+                "description": each.description,
+                "ttl_seconds": each.ttl_s or None,
+            }
+            for each in offered
+        ]
     )
 
 
-@router.get("/chats/{chat_id}/workspace", response_model=shapes.WorkspaceOfChat)
-async def look(chat_id: ChatIdInPath, asks: Asks) -> Response:
-    """The chat's workspace; null if it has none."""
+@router.get("/chats/{chat_id}/workspace", response_model=shapes.Workspace)
+async def get_workspace(chat_id: ChatIdInPath, asks: Asks) -> Response:
+    """The chat's workspace; `workspace_not_found` if it has none."""
     await listing.find(asks.edge.chats.listing, asks.who, ChatId(chat_id))
     found = await _found(asks, ChatId(chat_id))
     if found is None:
-        return answer({"workspace": None})
-    return tagged(answer({"workspace": workspace_json(found)}), tag_of_workspace(found))
+        raise NoWorkspace("The chat has no workspace.")
+    return tagged(answer(workspace_json(found)), tag_of_workspace(found))
 
 
-@router.put("/chats/{chat_id}/workspace", response_model=shapes.Workspace)
-async def create(chat_id: ChatIdInPath, body: bodies.NewWorkspace, asks: Asks) -> Response:
+@router.put("/chats/{chat_id}/workspace", response_model=shapes.Workspace, responses=UNDER_WAY)
+async def create_workspace(
+    chat_id: ChatIdInPath, body: bodies.CreateWorkspace, asks: Asks
+) -> Response:
     """Let the chat have a workspace: made if there is none, started if it is stopped, and as it is
     if it runs. Waits a few seconds; if it is still `starting` then, ask again."""
     await _check_may_start(asks, ChatId(chat_id))
@@ -68,26 +81,30 @@ async def create(chat_id: ChatIdInPath, body: bodies.NewWorkspace, asks: Asks) -
     loaded = await asks.edge.chats.store.load(ChatId(chat_id))
     if loaded is None:
         raise ChatNotFound(ChatId(chat_id))  # deleted between two statements
-    made = workspaces.create(loaded.facts.chat, body.template, ttl_s=body.ttl_s)
+    made = workspaces.create(loaded.facts.chat, body.template, ttl_s=body.ttl_seconds or 0)
     return await _within_a_wait(asks, ChatId(chat_id), made)
 
 
-@router.post("/chats/{chat_id}/workspace/start", response_model=shapes.Workspace)
-async def start(chat_id: ChatIdInPath, asks: Asks) -> Response:
+@router.post(
+    "/chats/{chat_id}/workspace/start", response_model=shapes.Workspace, responses=UNDER_WAY
+)
+async def start_workspace(chat_id: ChatIdInPath, asks: Asks) -> Response:
     """Start the workspace, with the files that are in it; waits like `PUT`."""
     await _check_may_start(asks, ChatId(chat_id))
     return await _within_a_wait(asks, ChatId(chat_id), _offered(asks).start(ChatId(chat_id)))
 
 
-@router.post("/chats/{chat_id}/workspace/stop", response_model=shapes.Workspace)
-async def stop(chat_id: ChatIdInPath, asks: Asks) -> Response:
+@router.post(
+    "/chats/{chat_id}/workspace/stop", response_model=shapes.Workspace, responses=UNDER_WAY
+)
+async def stop_workspace(chat_id: ChatIdInPath, asks: Asks) -> Response:
     """Stop the workspace and all that runs in it; its files stay. Waits like `PUT`."""
     await _check_may_drive(asks, ChatId(chat_id))
     return await _within_a_wait(asks, ChatId(chat_id), _offered(asks).stop(ChatId(chat_id)))
 
 
-@router.delete("/chats/{chat_id}/workspace", response_model=shapes.Workspace)
-async def delete(chat_id: ChatIdInPath, asks: Asks, if_match: IfMatch) -> Response:
+@router.delete("/chats/{chat_id}/workspace", response_model=shapes.Workspace, responses=UNDER_WAY)
+async def delete_workspace(chat_id: ChatIdInPath, asks: Asks, if_match: IfMatch) -> Response:
     """Delete the workspace with everything in it; the chat may have another one."""
     await _check_may_drive(asks, ChatId(chat_id))
     workspaces, expected = _offered(asks), only_number(if_match)
@@ -103,7 +120,7 @@ async def _check_may_drive(asks: Caller, chat_id: ChatId) -> None:
 async def _check_may_start(asks: Caller, chat_id: ChatId) -> None:
     entry = await listing.find(asks.edge.chats.listing, asks.who, chat_id, Action.DRIVE)
     if entry.archived:
-        reason = "an archived chat starts nothing; unarchive it first"
+        reason = "The chat is archived. Unarchive it first."
         raise NotLawful(chat_id, "archived", "start_workspace", reason)
 
 
@@ -129,6 +146,8 @@ async def _within_a_wait(asks: Caller, chat_id: ChatId, work: Awaitable[Workspac
         reached = found
     settled = reached.status not in (WorkspaceStatus.STARTING, WorkspaceStatus.STOPPING)
     told = answer(workspace_json(reached), 200 if settled else 202)
+    if not settled:
+        told.headers["retry-after"] = RETRY_AFTER
     return tagged(told, tag_of_workspace(reached))
 
 

@@ -3,7 +3,7 @@
 from typing import Final
 
 from holdfast_client.config import Config, Target, read_config, write_config
-from holdfast_client.errors import NotConfigured
+from holdfast_client.errors import ConfigurationError
 
 NAME: Final = "dev"
 
@@ -15,6 +15,6 @@ def remember(url: str, key: str) -> str:
         known = read_config()
         current = known.current if known.current in known.contexts else NAME
         write_config(Config({**known.contexts, NAME: Target(url, key)}, current))
-    except (NotConfigured, OSError) as error:
-        return f"export HOLDFAST_URL={url} HOLDFAST_TOKEN=…  # {error}\n            "
+    except (ConfigurationError, OSError) as error:
+        return f"export HOLDFAST_URL={url} HOLDFAST_API_KEY=…  # {error}\n            "
     return "" if current == NAME else f"holdfast context use {NAME} && "

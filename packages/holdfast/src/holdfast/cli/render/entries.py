@@ -4,25 +4,26 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from holdfast_client.models import ChatEntry, ChatInfo
+    from holdfast_client.models import ChatFields, ChatInfo, ChatSummary
 
-HEAD: Final = ("ID", "STATUS", "TOUCHED", "TITLE")
-SHORT_CHARS: Final = 13
+HEAD: Final = ("ID", "STATUS", "UPDATED", "TITLE")
+SHORT_CHARS: Final = 17
+"""The prefix, and the time of creation to the millisecond."""
 
 
-def entry_row(entry: "ChatEntry", *, whole: bool = False) -> tuple[str, ...]:
+def entry_row(entry: "ChatSummary", *, whole: bool = False) -> tuple[str, ...]:
     """`whole`: for programs, with all of the id and of the time."""
-    at = entry.touched_at.isoformat() if whole else when(entry.touched_at)
-    chat_id = entry.chat_id if whole else entry.chat_id[:SHORT_CHARS]
+    at = entry.updated_at.isoformat() if whole else when(entry.updated_at)
+    chat_id = entry.id if whole else entry.id[:SHORT_CHARS]
     return (chat_id, status_words(entry), at, title_words(entry))
 
 
-def status_words(entry: "ChatEntry") -> str:
+def status_words(entry: "ChatFields") -> str:
     waiting = f" +{entry.queue_length}" if entry.queue_length else ""
     return f"{'archived' if entry.archived else entry.status}{waiting}"
 
 
-def title_words(entry: "ChatEntry") -> str:
+def title_words(entry: "ChatSummary") -> str:
     marks = [mark for mark, there in (("[pinned]", entry.pinned), ("[new]", entry.unread)) if there]
     return " ".join([*marks, entry.title or "", *(f"#{label}" for label in entry.labels)]).strip()
 
@@ -34,12 +35,12 @@ def when(at: datetime) -> str:
 def facts(info: "ChatInfo") -> list[tuple[str, str]]:
     """What `show` says of a chat before its messages."""
     told = [
-        ("chat", info.chat_id),
+        ("chat", info.id),
         ("title", info.title or ""),
         ("status", status_words(info)),
         ("model", " ".join(each for each in (info.model, info.effort) if each)),
         ("labels", ", ".join(info.labels)),
-        ("touched", when(info.touched_at)),
-        ("error", info.error.sentence if info.error else ""),
+        ("updated", when(info.updated_at)),
+        ("error", info.error.message if info.error else ""),
     ]
     return [(name, value) for name, value in told if value]

@@ -7,20 +7,21 @@ from holdfast.cli.render.takeover import takeover_line
 from holdfast.cli.render.text import compact
 
 Data: TypeAlias = dict[str, Any]
-_SPEAKERS = {"user": "You", "assistant": "Agent", "tool": "Tools", "boundary": "Summary"}
+_SPEAKERS = {"user": "You", "assistant": "Agent", "tool": "Tools", "summary": "Summary"}
 
 
 def markdown(chat: Data, messages: Sequence[Data]) -> str:
     """A chat as a document. Text is as it was said; what tools did stands in lists."""
-    head = [f"# {_one_line(chat.get('title') or 'Chat')}", "", f"`{chat['chat_id']}`", ""]
+    head = [f"# {_one_line(chat.get('title') or 'Chat')}", "", f"`{chat['id']}`", ""]
     return "\n".join([*head, *(line for each in messages for line in _message(each))])
 
 
 def _message(message: Data) -> Iterator[str]:
     speaker = _SPEAKERS.get(message["role"], message["role"])
     said = f" · {message['model']}" if message.get("model") else ""
-    ending = "" if message["ending"] == "complete" else f" · {message['ending']}"
-    yield f"## {speaker}{said}{ending}"
+    reason = message["finish_reason"]
+    how = "" if reason == "stop" else f" · {reason.replace('_', ' ')}"
+    yield f"## {speaker}{said}{how}"
     yield ""
     takeover = message.get("takeover")
     if takeover is not None and not takeover["kept"]:
@@ -37,16 +38,16 @@ def _quiet(takeover: Data) -> str:
 
 
 def _part(part: Data) -> Iterator[str]:
-    match part["kind"]:
+    match part["type"]:
         case "text":
             yield part["text"]
         case "reasoning":
             yield from (f"> {line}".rstrip() for line in part["text"].splitlines())
         case "tool_call":
-            yield f"- called `{part['tool']}` {_code(compact(part['arguments']))}"
+            yield f"- called `{part['tool_name']}` {_code(compact(part['arguments']))}"
         case "tool_result":
-            how = "failed with" if part["failed"] else "gave"
-            yield from _result(f"- `{part['tool']}` {how}", compact(part["output"]).strip())
+            how = "failed with" if part["is_error"] else "gave"
+            yield from _result(f"- `{part['tool_name']}` {how}", compact(part["output"]).strip())
         case "source":
             yield f"- <{part['url']}> {_one_line(part['title'])}"
         case "file_reference":

@@ -61,20 +61,22 @@ class LiveRenderer:
     _queue_length: int = 0
     _answered: bool = False
 
-    def feed(self, kind: str, data: Data) -> list[Ink]:
-        match kind:
-            case "part":
-                inks = self._part(data)
-            case "message":
+    def feed(self, event_type: str, data: Data) -> list[Ink]:
+        match event_type:
+            case "preview.delta":
+                inks = self._preview_delta(data)
+            case "message.created":
                 inks = self._message(data)
-            case "history_reset":
+            case "history.reset":
                 inks = self._history_reset(data)
-            case "status":
-                inks = self._end_of_snapshot()
-            case "preview_reset":
+            case "chat.state":
+                inks = self._chat_state(data)
+            case "preview.reset":
                 inks = self._preview_reset()
+            case "queue.updated":
+                inks = self._queue(data["messages"])
             case _:
-                inks = self._told(kind, data)
+                inks = ()
         return list(inks)
 
     def own(self, seq: int) -> None:
@@ -104,12 +106,13 @@ class LiveRenderer:
 
     def _history_reset(self, data: Data) -> Iterator[Ink]:
         yield from self._preview_over()
-        if data["from"] > 1:
-            yield from self._rewritten(data["from"])
+        if data["from_seq"] > 1:
+            yield from self._rewritten(data["from_seq"])
             return
         self._snapshot = []
-        if data["older"] is not None and self.options.tail is None:
-            yield from self.note(f"messages before {data['older']} are left out: `holdfast show`")
+        older = data["older_before_seq"]
+        if older is not None and self.options.tail is None:
+            yield from self.note(f"messages before {older} are left out: `holdfast show`")
 
     def _end_of_snapshot(self) -> Iterator[Ink]:
         if self._snapshot is None:
@@ -175,7 +178,7 @@ class LiveRenderer:
         shown, self._shown = self._shown, {}
         thoughts, self._thoughts = self._thoughts, {}
         for index, part in enumerate(message["parts"]):
-            match part["kind"]:
+            match part["type"]:
                 case "text":
                     yield from self._committed_text(part["text"], shown.get(index, ""))
                 case "reasoning" if index not in thoughts:
@@ -188,8 +191,10 @@ class LiveRenderer:
                     yield from self._result(part, message)
                 case _:
                     pass
-        if message["ending"] in ("interrupted", "cut") and not _is_kept(message):
-            yield from self.note(f"{self.options.marks.rule} {message['ending']}", "yellow")
+        reason = message["finish_reason"]
+        if reason not in ("stop", "paused") and not _is_kept(message):
+            line = f"{self.options.marks.rule} {reason.replace('_', ' ')}"
+            yield from self.note(line, "yellow")
 
     def _committed_text(self, text: str, shown: str) -> Iterator[Ink]:
         text = safe(text) if self.options.live else text
@@ -227,20 +232,20 @@ class LiveRenderer:
 
     def _call_line(self, call: Data) -> str:
         arguments = call["arguments"]
-        said = f"{call['tool']} {compact(arguments)}" if arguments else call["tool"]
+        said = f"{call['tool_name']} {compact(arguments)}" if arguments else call["tool_name"]
         return clip(f"{self.options.marks.call} {said}", self._width // 2, self.options.marks.more)
 
     def _results(self, message: Data) -> Iterator[Ink]:
         for part in message["parts"]:
-            if part["kind"] == "tool_result":
+            if part["type"] == "tool_result":
                 yield from self._result(part, message)
 
     def _result(self, result: Data, message: Data) -> Iterator[Ink]:
         marks = self.options.marks
         call = self._calls.pop(result["call_id"], None)
         beside = self._open_call is not None and self._open_call == result["call_id"]
-        line = self._call_line(call) if call else f"{marks.call} {result['tool']}"
-        mark = marks.failed if result["failed"] else marks.done
+        line = self._call_line(call) if call else f"{marks.call} {result['tool_name']}"
+        mark = marks.failed if result["is_error"] else marks.done
         told = f"{mark}{_took(call, message)} {marks.gives} {compact(result['output'])}"
         if beside:
             self._open = self._open_call = None
@@ -248,16 +253,16 @@ class LiveRenderer:
             yield from self._fresh_line()
             yield Ink("note", line, "dim")
         room = max(4, self._width - 2 - len(line))
-        style: Style = "red" if result["failed"] else "dim"
+        style: Style = "red" if result["is_error"] else "dim"
         yield Ink("note", f" {clip(told, room, marks.more)}\n", style)
 
     # What is said right now.
 
-    def _part(self, data: Data) -> Iterator[Ink]:
+    def _preview_delta(self, data: Data) -> Iterator[Ink]:
         if not self.options.live:
             return
         for delta in data["deltas"]:
-            match delta["kind"]:
+            match delta["type"]:
                 case "text":
                     yield from self._live_text(delta["index"], safe(delta["text"]))
                 case "reasoning":
@@ -300,20 +305,17 @@ class LiveRenderer:
 
     # What else is told.
 
-    def _told(self, kind: str, data: Data) -> Iterator[Ink]:
-        match kind:
-            case "retry":
-                wait = seconds(data["delay_ms"] / 1000)
-                yield from self.note(f"retrying in {wait}: {data['error']['sentence']}", "yellow")
-            case "error":
-                yield from self.note(f"error: {data['sentence']}", "red")
-            case "action_required":
-                for line in asked_for(data, self.options.chat):
-                    yield from self.note(line, "yellow")
-            case "queue":
-                yield from self._queue(data["messages"])
-            case _:
-                pass
+    def _chat_state(self, data: Data) -> Iterator[Ink]:
+        yield from self._end_of_snapshot()
+        retry, error, action = data["retry"], data["error"], data["action_required"]
+        if retry is not None:
+            wait = seconds(retry["delay_ms"] / 1000)
+            yield from self.note(f"retrying in {wait}: {retry['error']['message']}", "yellow")
+        if error is not None:
+            yield from self.note(f"error: {error['message']}", "red")
+        if action is not None:
+            for line in asked_for(action, self.options.chat):
+                yield from self.note(line, "yellow")
 
     def _queue(self, messages: Sequence[Data]) -> Iterator[Ink]:
         before, self._queue_length = self._queue_length, len(messages)
@@ -323,7 +325,7 @@ class LiveRenderer:
 
 def text_of(parts: Sequence[Data]) -> str:
     """What a message says in words."""
-    return "\n\n".join(part["text"] for part in parts if part["kind"] == "text" and part["text"])
+    return "\n\n".join(part["text"] for part in parts if part["type"] == "text" and part["text"])
 
 
 def _is_kept(message: Data) -> bool:
@@ -335,14 +337,14 @@ def _is_kept(message: Data) -> bool:
 def asked_for(action: Data, chat: str) -> Iterator[str]:
     """What the user has to do before the turn can continue, and with which command."""
     for call in action["calls"]:
-        call_id, tool = call["call_id"], call["tool"]
-        match action["kind"]:
+        call_id, tool = call["call_id"], call["tool_name"]
+        match action["type"]:
             case "approval":
                 yield f"{tool} waits for approval: holdfast approve {chat} {call_id}"
             case "login":
                 yield f"{tool} needs a sign-in first"
             case _:
-                yield f"{tool} waits for an answer: holdfast answer {chat} {call_id} TEXT"
+                yield f"{tool} waits for an answer: holdfast respond {chat} {call_id} TEXT"
 
 
 def _took(call: Data | None, message: Data) -> str:

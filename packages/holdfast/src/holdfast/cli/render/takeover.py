@@ -7,9 +7,9 @@ HARMLESS: Final = frozenset({"joined", "not_started"})
 
 
 def takeover_line(takeover: dict[str, Any]) -> str:
-    lost, after_s = takeover["lost_workers"], takeover["after_s"]
+    lost, after_s = takeover["lost_workers"], takeover["after_seconds"]
     calls = takeover["calls"]
-    repeated = [call["tool"] for call in calls if call["fate"] == "repeated"]
+    repeated = [call["tool_name"] for call in calls if call["fate"] == "repeated"]
     unknown = sum(call["fate"] == "unknown" for call in calls)
     told = [
         "worker lost" if lost == 1 else f"{lost} workers lost",

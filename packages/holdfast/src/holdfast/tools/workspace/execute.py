@@ -17,7 +17,7 @@ from holdfast.ports.workspaces import WorkspaceUnusable
 from holdfast.tools.workspace.binding import Binding, agent_key
 from holdfast.tools.workspace.offer import Arguments, offer
 from holdfast.tools.workspace.shell import without_ampersand
-from holdfast.tools.workspace.texts import outcome, told
+from holdfast.tools.workspace.texts import outcome
 from holdfast.tools.workspace.watching import Seen, Watched
 from holdfast_agent.wire import FaultCode, Process, Start, State
 
@@ -158,7 +158,7 @@ def _result(seen: Seen, wait_s: float, *, in_background: bool) -> ToolOutput:
             line = STILL.format(seconds=wait_s, id=process.id)
         case _:
             line = outcome(process)
-    return ToolOutput(told(line, seen.output), failed=process.state is State.STOPPED)
+    return seen.reported(line)
 
 
 EXECUTE: Final = offer(

@@ -46,7 +46,8 @@ class Read(Arguments):
 
 async def _read(binding: Binding, run: Run, asked: Read) -> ToolOutput:  # noqa: ARG001
     wanted = ReadFile(path=asked.path, first_line=asked.first_line, lines_max=asked.lines_max)
-    return ToolOutput(lines_of(await binding.use(lambda agent: agent.read(wanted))))
+    found = await binding.use(lambda agent: agent.read(wanted))
+    return ToolOutput(lines_of(found), truncated=found.more, summary_lines=1)
 
 
 class Write(Arguments):
@@ -145,7 +146,7 @@ class List(Arguments):
 async def _list(binding: Binding, run: Run, asked: List) -> ToolOutput:  # noqa: ARG001
     wanted = ListFiles(path=asked.path, depth=asked.depth, hidden=asked.hidden, limit=asked.limit)
     found = await binding.use(lambda agent: agent.list(wanted))
-    return ToolOutput(entries(found.entries, more=found.more))
+    return ToolOutput(entries(found.entries, more=found.more), truncated=found.more)
 
 
 class Find(Arguments):
@@ -165,7 +166,7 @@ async def _find(binding: Binding, run: Run, asked: Find) -> ToolOutput:  # noqa:
         pattern=asked.pattern, path=asked.path, hidden=asked.hidden, limit=asked.limit
     )
     found = await binding.use(lambda agent: agent.find(wanted))
-    return ToolOutput(paths(found.paths, more=found.more))
+    return ToolOutput(paths(found.paths, more=found.more), truncated=found.more)
 
 
 class Search(Arguments):
@@ -210,7 +211,7 @@ async def _search(binding: Binding, run: Run, asked: Search) -> ToolOutput:  # n
         limit=asked.limit,
     )
     found = await binding.use(lambda agent: agent.search(wanted))
-    return ToolOutput(matches(found.matches, more=found.more))
+    return ToolOutput(matches(found.matches, more=found.more), truncated=found.more)
 
 
 FILES: Final = (

@@ -1,5 +1,6 @@
 """Processes that go on after the call that started them: look, write, signal."""
 
+from dataclasses import replace
 from typing import Final, Literal
 
 from pydantic import Field
@@ -8,7 +9,7 @@ from holdfast.ports.tools import Effect, Run, ToolOutput
 from holdfast.tools.workspace.binding import Binding
 from holdfast.tools.workspace.execute import DEADLINE_S, WAIT_S_MAX
 from holdfast.tools.workspace.offer import Arguments, NoArguments, offer
-from holdfast.tools.workspace.texts import listed, outcome, told
+from holdfast.tools.workspace.texts import listed, outcome
 from holdfast.tools.workspace.watching import Watched
 from holdfast_agent.wire import Input, Signal
 
@@ -43,7 +44,7 @@ async def _output(binding: Binding, run: Run, asked: ProcessOutput) -> ToolOutpu
     else:
         seen = await watched.wait_after(asked.after, asked.wait_s, until=asked.until)
     line = f"{seen.process.id}: {outcome(seen.process)}; output up to byte {seen.end}"
-    return ToolOutput(told(line, seen.output))
+    return replace(seen.reported(line), failed=False)  # the look itself went well
 
 
 class ProcessInput(Arguments):

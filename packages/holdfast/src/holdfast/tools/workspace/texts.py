@@ -4,7 +4,6 @@ Plain text and no JSON: a model reads lines, and every escaped line break would 
 """
 
 from collections.abc import Iterable
-from datetime import datetime
 
 from holdfast_agent.wire import Entry, Lines, Look, Match, Process, State
 
@@ -27,12 +26,14 @@ def _ended(process: Process) -> str:
         said = f"ended by signal {process.signal.removeprefix('SIG')}"
     else:
         said = f"exit code {process.exit_code}"
-    seconds = _seconds(process.started_at, process.ended_at)
+    seconds = seconds_of(process)
     took = "" if seconds is None else f" after {_duration(seconds)}"
     return f"{said}{took}" + (f" ({process.reason})" if process.reason else "")
 
 
-def _seconds(began: datetime | None, ended: datetime | None) -> float | None:
+def seconds_of(process: Process) -> float | None:
+    """How long it ran; None if it has not ended."""
+    began, ended = process.started_at, process.ended_at
     return None if began is None or ended is None else (ended - began).total_seconds()
 
 
@@ -49,10 +50,14 @@ def told(line: str, output: str) -> str:
 
 def kept(look: Look) -> str:
     """All of the output that the agent still has, around what it dropped (L105)."""
-    if look.head is None:
-        return gap(look.output.missed) + look.output.text
-    dropped = max(look.output.missed, look.output.begin - look.head.end)
-    return look.head.text + gap(dropped) + look.output.text
+    head = "" if look.head is None else look.head.text
+    return head + gap(dropped(look)) + look.output.text
+
+
+def dropped(look: Look) -> int:
+    """How many bytes of output are missing in a look."""
+    missed = look.output.missed
+    return missed if look.head is None else max(missed, look.output.begin - look.head.end)
 
 
 def gap(missed: int) -> str:
@@ -88,8 +93,8 @@ def lines_of(found: Lines) -> str:
         return head + "empty"
     last = found.last_line
     head += f"lines {found.first_line} to {last} of {found.lines_total}"
-    foot = f"\n[more: read_file with first_line={last + 1}]" if found.more else ""
-    return f"{head}\n{found.text}{foot}"
+    more = f"; read on with first_line={last + 1}" if found.more else ""
+    return f"{head}{more}\n{found.text}"
 
 
 def entries(found: Iterable[Entry], *, more: bool) -> str:

@@ -9,9 +9,9 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from holdfast.ports.tools import Emit
+from holdfast.ports.tools import Emit, ToolOutput
 from holdfast.tools.workspace.binding import Binding
-from holdfast.tools.workspace.texts import gap, kept
+from holdfast.tools.workspace.texts import dropped, gap, kept, seconds_of, told
 from holdfast_agent.wire import Look, Output, Process, State
 
 LOOK_S: Final = 30.0
@@ -32,6 +32,22 @@ class Seen:
     output: str
     end: int
     """The byte after the last one that was seen."""
+    truncated: bool = False
+
+    def reported(self, line: str) -> ToolOutput:
+        """The result of a call about this process: a line that says how it stands, its output, and
+        the same as fields."""
+        process, seconds = self.process, seconds_of(self.process)
+        return ToolOutput(
+            told(line, self.output),
+            failed=process.state is State.STOPPED,
+            exit_code=process.exit_code,
+            signal=None if process.signal is None else process.signal.removeprefix("SIG"),
+            duration_ms=None if seconds is None else max(0, round(seconds * 1000)),
+            process_id=process.id if process.state is State.RUNNING else None,
+            truncated=self.truncated,
+            summary_lines=1,
+        )
 
 
 @dataclass(slots=True)
@@ -66,7 +82,7 @@ class Watched:
         if reader.is_whole:
             return Seen(look.process, "".join(reader.pieces), reader.after)
         whole = await self._look(-1, 0.0, "exit")
-        return Seen(whole.process, kept(whole), whole.output.end)
+        return Seen(whole.process, kept(whole), whole.output.end, truncated=dropped(whole) > 0)
 
     async def wait_after(
         self, after: int, wait_s: float, *, until: Literal["exit", "output"]
@@ -77,8 +93,13 @@ class Watched:
             return Seen(look.process, "".join(reader.pieces), reader.after)
         again = await self._look(after, 0.0, "exit")
         rest = await self._look(again.output.end, 0.0, "exit")
-        said = [gap(output.missed) + output.text for output in (again.output, rest.output)]
-        return Seen(rest.process, "".join(said), rest.output.end)
+        both = (again.output, rest.output)
+        return Seen(
+            rest.process,
+            "".join(gap(output.missed) + output.text for output in both),
+            rest.output.end,
+            truncated=any(output.missed for output in both),
+        )
 
     async def _read(
         self, after: int, wait_s: float, until: Literal["exit", "output"]

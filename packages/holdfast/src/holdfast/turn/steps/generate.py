@@ -59,7 +59,8 @@ async def _go_on(session: TurnSession, said: UncommittedReply) -> Commit | None:
     """Keep these words; the next attempt goes on from there (L153)."""
     session.counters.continued += 1
     session.turn.keeps_words = True
-    return await session.commit_step(CommitStep((session.partial(said, Ending.CUT),)))
+    kept = session.partial(said, Ending.CUT)
+    return await session.commit_step(CommitStep((kept,), attempt=said.episode.attempt))
 
 
 # After an attempt.

@@ -1,4 +1,4 @@
-"""`holdfast migrate` beside a dump: a transaction that has read a table and stays open.
+"""`holdfast db migrate` beside a dump: a transaction that has read a table and stays open.
 
 The migration waits for its lock, and every statement that comes after it on the same table waits
 behind the migration. No statement may wait longer than the migration waits at a time.
@@ -13,12 +13,11 @@ from typing import Final
 
 import asyncpg
 
-from holdfast.adapters.postgres.migrate import MigrateOptions, migrate, roll_back
+from holdfast.adapters.postgres.migrate import MigrateOptions, migrate
 from holdfast_lab.chaos.attack import Found, Order
 from holdfast_lab.chaos.harness.cluster import theatre
+from holdfast_lab.chaos.harness.later_schema import LATER, later_migrations
 
-OLDEST: Final = 4
-"""Migrations that the database has seen; the next ones change `chats`."""
 DUMPS_S: Final = 5.0
 """How long the dump goes on once the migration waits for it."""
 MARGIN_S: Final = 1.0
@@ -29,26 +28,28 @@ STATEMENTS: Final = (
     "select count(*) from messages",
 )
 PAUSE_S: Final = 0.05
-SILENT: Final = MigrateOptions(tells_each=False)
 ENDS_S: Final = 120.0
 WAITS: Final = "select exists (select from pg_locks where not granted and locktype = 'relation')"
-APPLIED: Final = "select count(*) from _pogo_migration"
+APPLIED: Final = "select exists (select from _pogo_migration where migration_id = $1)"
 
 
 async def migrate_beside(order: Order, options: MigrateOptions | None = None) -> Found:
-    """`options`: other than those of `holdfast migrate`."""
+    """`options`: other than those of `holdfast db migrate`."""
+    with later_migrations() as folder:
+        given = replace(options or MigrateOptions(), tells_each=False, folder=folder)
+        return await _all(order, given)
+
+
+async def _all(order: Order, options: MigrateOptions) -> Found:
     found, longest_s = Found(0), 0.0
-    given = replace(options, tells_each=False) if options else SILENT
     async with theatre() as stage:
         for _ in range(order.count):
             url = await stage.new_database()
             async with _connected(url) as look:
-                total = await look.fetchval(APPLIED)
-                await roll_back(url, count=total - OLDEST, options=SILENT)
-                waited_s = await _once(url, look, given, order)
+                waited_s = await _once(url, look, options)
                 longest_s = max(longest_s, waited_s)
-                if (after := await look.fetchval(APPLIED)) != total:
-                    found.violations.append(f"{after} of {total} migrations were applied")
+                if not await look.fetchval(APPLIED, LATER):
+                    found.violations.append("the migration was not applied")
             if waited_s > MigrateOptions().lock_s + MARGIN_S * order.patience:
                 found.violations.append(f"a statement waited {waited_s:.1f} s for the migration")
             found.count += 1
@@ -58,7 +59,7 @@ async def migrate_beside(order: Order, options: MigrateOptions | None = None) ->
 
 
 async def _once(
-    url: str, look: "asyncpg.Connection[asyncpg.Record]", options: MigrateOptions, order: Order
+    url: str, look: "asyncpg.Connection[asyncpg.Record]", options: MigrateOptions
 ) -> float:
     """The longest that a statement of others was answered in."""
     done, longest_s = asyncio.Event(), 0.0

@@ -6,15 +6,13 @@ another address are answered meanwhile.
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Coroutine
-from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-import aiohttp
-
 from holdfast_lab.chaos.attack import Found, Order
+from holdfast_lab.chaos.faults.fleet.onlooker import Onlooker
 from holdfast_lab.chaos.faults.streams.cell import QUICK
 from holdfast_lab.chaos.faults.workers.trials import settings_for
 from holdfast_lab.chaos.harness.cluster import theatre
@@ -44,35 +42,6 @@ HEADS: Final[dict[str, tuple[bytes, bytes]]] = {
 }
 
 
-@dataclass
-class People:
-    """A person who only looks on."""
-
-    server: Served
-    longest_s: float = 0.0
-    refused: list[str] = field(default_factory=list[str])
-
-    @asynccontextmanager
-    async def looking(self) -> AsyncGenerator[None]:
-        async with asyncio.TaskGroup() as tasks:
-            task = tasks.create_task(self._look())
-            yield
-            task.cancel()
-
-    async def _look(self) -> None:
-        while True:
-            for path in ("/healthz", "chats"):
-                began_s = time.monotonic()
-                try:
-                    said = await self.server.admin.get(path)
-                    if said.status != 200:
-                        self.refused.append(f"{path} was answered {said.status}")
-                except (aiohttp.ClientError, TimeoutError) as error:
-                    self.refused.append(f"{path} was not answered: {error!r}")
-                self.longest_s = max(self.longest_s, time.monotonic() - began_s)
-            await asyncio.sleep(0.02)
-
-
 async def send_heads(order: Order, mutant: str | None = None, sent_mb: float = SENT_MB) -> Found:
     """Every kind of head, and the crowd, as often as it takes to make the count."""
     found = Found(0)
@@ -83,7 +52,7 @@ async def send_heads(order: Order, mutant: str | None = None, sent_mb: float = S
         # A proxy that is trusted is not bounded as an address; here none is.
         settings["trusted_proxies"] = "127.0.0.3"
         async with served(settings, mutant, PEOPLE) as server:
-            people = People(server)
+            people = Onlooker(server, PEOPLE)
             await _warm(server)
             while found.count < order.count:
                 for name in HEADS:
@@ -110,7 +79,7 @@ async def _warm(server: Served) -> None:
         await _send_one(where.port or 0, start, piece, MB)
 
 
-async def _head(people: People, name: str, sent_mb: float, found: Found, order: Order) -> None:
+async def _head(people: Onlooker, name: str, sent_mb: float, found: Found, order: Order) -> None:
     start, piece = HEADS[name]
     port, left = urlsplit(people.server.admin.url).port or 0, sent_mb * MB
 
@@ -139,7 +108,7 @@ async def _send_one(port: int, start: bytes, piece: bytes, most: float) -> int:
     return max(sent, len(piece))
 
 
-async def _measured(people: People, strike: Callable[[], Coroutine[Any, Any, None]]) -> float:
+async def _measured(people: Onlooker, strike: Callable[[], Coroutine[Any, Any, None]]) -> float:
     """Megabytes that the server had more at its peak, while so many strike at once."""
     before_kb = people.server.forget_peak()
     async with people.looking(), asyncio.TaskGroup() as strangers:
@@ -148,7 +117,7 @@ async def _measured(people: People, strike: Callable[[], Coroutine[Any, Any, Non
     return (people.server.memory_kb() - before_kb) / 1024
 
 
-async def _silent_crowd(people: People, found: Found, order: Order) -> None:
+async def _silent_crowd(people: Onlooker, found: Found, order: Order) -> None:
     """Half of them say nothing, half begin a head; who is above the bound is refused at once."""
     port, closed_s = urlsplit(people.server.admin.url).port or 0, list[float]()
 

@@ -23,6 +23,7 @@ from holdfast_lab.chaos.attack import Found, Order
 from holdfast_lab.chaos.faults.fleet.readers import Reader
 from holdfast_lab.chaos.faults.streams.cell import QUICK
 from holdfast_lab.chaos.faults.workers.trials import settings_for
+from holdfast_lab.chaos.harness.client import uuid_of
 from holdfast_lab.chaos.harness.cluster import Theatre, theatre
 from holdfast_lab.chaos.harness.private_postgres import (
     PrivatePostgres,
@@ -206,7 +207,7 @@ async def lose_commits(place: Fleet, found: Found, order: Order) -> None:
         known.begun_anew = 0
         await _say_and_wait(place, "and more")
         found.figures["lost_commits_tried"] = found.figures.get("lost_commits_tried", 0) + 1
-        stored = (await place.server.admin.get(f"chats/{place.chat_id}/messages")).json["messages"]
+        stored = (await place.server.admin.get(f"chats/{place.chat_id}/messages")).json["data"]
         if LOST in str(stored):
             place.wrong.append("lost words are stored")
         await _judge_reader(place, connected, stored, "that stayed")
@@ -302,10 +303,10 @@ async def _sum_up(place: Fleet, database: PrivatePostgres, found: Found) -> None
         place.wrong.append("the server died of it")
     else:
         await _judge_turn(place, place.chat_id)
-    stored = "select parts::text from messages where chat_id = $1::text::uuid"
+    stored = "select parts::text from messages where chat_id = $1"
     connection = await asyncpg.connect(database.url)
     try:
-        texts = [row["parts"] for row in await connection.fetch(stored, place.chat_id)]
+        texts = [row["parts"] for row in await connection.fetch(stored, uuid_of(place.chat_id))]
     finally:
         await connection.close()
     for token in place.taken:

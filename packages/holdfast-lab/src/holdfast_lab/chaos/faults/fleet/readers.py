@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import aiohttp
 
-from holdfast_client.view import EMPTY, ChatView, WireEvent, reduce
+from holdfast_client.view import EMPTY, WireEvent, WireView, reduce
 from holdfast_lab.chaos.harness.client import Client
 
 LOOKS_S: Final = 0.05
@@ -24,7 +24,7 @@ AWAY_S: Final = 0.2
 class Reader:
     client: Client
     chat_id: str
-    view: ChatView = EMPTY
+    view: WireView = EMPTY
     begun_anew: int = 0
     """How often it was told to, after its first snapshot."""
 
@@ -63,12 +63,11 @@ class Reader:
             with suppress(aiohttp.ClientError, AssertionError, TimeoutError):
                 async with self.client.stream(self.chat_id, self.view.cursor) as events:
                     async for event in events:
-                        if "event" in event:
-                            self._take(event)
+                        self._take(event)
             await asyncio.sleep(AWAY_S)
 
     def _take(self, event: dict[str, Any]) -> None:
-        if event["event"] == "history_reset" and event["data"]["from"] == 1:
+        if event["type"] == "history.reset" and event["data"]["from_seq"] == 1:
             self.begun_anew += self.view.cursor is not None
         self.view = reduce(self.view, WireEvent.from_json(event))
 

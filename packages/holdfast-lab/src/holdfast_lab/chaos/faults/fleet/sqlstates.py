@@ -183,7 +183,8 @@ async def _talk(place: Place, chat_id: str, code: str, ends_s: float) -> None:
 async def _look(place: Place, chat_id: str, code: str, ends_s: float) -> None:
     where = f"chats/{chat_id}"
     while time.monotonic() < ends_s:
-        for path in (where, f"{where}/messages", "chats", "me", "/readyz", "settings", "keys"):
+        mine = ("chats", "me", "/readyz", "organization/settings", "api-keys")
+        for path in (where, f"{where}/messages", *mine):
             await _ask(place, code, "GET", path)
         await asyncio.sleep(0.1)
 

@@ -12,28 +12,29 @@ from typing import Any, Final, Literal, get_args
 
 import asyncpg
 
+from holdfast.domain.public_ids import CHAT_ID
 from holdfast_lab.chaos.attack import Found, Order
 from holdfast_lab.chaos.faults.streams.cell import QUICK
 from holdfast_lab.chaos.faults.workers.trials import settings_for
-from holdfast_lab.chaos.harness.client import Client
+from holdfast_lab.chaos.harness.client import Client, uuid_of
 from holdfast_lab.chaos.harness.cluster import theatre
 from holdfast_lab.chaos.harness.replica import open_door
 
 Row = Literal["message", "queued message", "awaiting", "open call"]
 ROWS: Final[tuple[Row, ...]] = get_args(Row)
 POISON: Final[dict[Row, str]] = {
-    "message": "update messages set format = 2 where chat_id = $1::text::uuid",
-    "queued message": "update queued_messages set format = 2 where chat_id = $1::text::uuid",
+    "message": "update messages set format = 2 where chat_id = $1",
+    "queued message": "update queued_messages set format = 2 where chat_id = $1",
     "awaiting": """
         update chats set status = 'awaiting', runnable_since = null, worker_id = null,
             awaiting = '{"kind":"of a newer version","calls":[]}',
             awaiting_until = clock_timestamp() - interval '1 minute'
-        where id = $1::text::uuid
+        where id = $1
     """,
     "open call": """
         update chats set open_calls
             = '[{"call_id":"c1","tool":"t","seq":1,"epoch":1,"needs":"of a newer version"}]'
-        where id = $1::text::uuid
+        where id = $1
     """,
 }
 HEALTHY_EACH: Final = 4
@@ -44,7 +45,7 @@ ASKED: Final = f'[[sim: say "{SAID}"]]'
 WITHIN_S: Final = 30.0
 LOOKS_S: Final = 0.1
 ASIDE: Final = """
-    select id::text, set_aside_at is not null as aside, status, attempt - attempts_forgiven as tries
+    select id, set_aside_at is not null as aside, status, attempt - attempts_forgiven as tries
     from chats
 """
 
@@ -85,7 +86,7 @@ async def _poisoned(admin: Client, url: str, rows: Sequence[Row]) -> Chats:
             chat_id = await admin.new_chat(ASKED)
             said = await admin.post(f"chats/{chat_id}/messages", {"text": ASKED})
             assert said.status == 202, said.raw
-            await connection.execute(POISON[row], chat_id)
+            await connection.execute(POISON[row], uuid_of(chat_id))
             chats.unreadable[chat_id] = row
     finally:
         await connection.close()
@@ -98,7 +99,7 @@ async def _judge(admin: Client, url: str, chats: Chats, found: Found, within_s: 
     connection = await asyncpg.connect(url)
     try:
         while time.monotonic() < ends_s:
-            rows = {row["id"]: row for row in await connection.fetch(ASIDE)}
+            rows = {CHAT_ID.encode(row["id"]): row for row in await connection.fetch(ASIDE)}
             if _all_well(chats, rows):
                 break
             await asyncio.sleep(LOOKS_S)

@@ -54,7 +54,7 @@ class Strangers:
     async def hold_locks(self) -> None:
         connection = await asyncpg.connect(self.url)
         async with connection.transaction():
-            await connection.execute("lock table messages in access exclusive mode")
+            await connection.execute("lock table chats, messages in access exclusive mode")
             await asyncio.sleep(LOCKED_S)
         await connection.close()
 

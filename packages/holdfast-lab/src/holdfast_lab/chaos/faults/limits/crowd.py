@@ -11,11 +11,11 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Final
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import aiohttp
 
-from holdfast.domain.ids import ChatId
+from holdfast.domain.public_ids import CHAT_ID
 from holdfast_lab.chaos.attack import Found
 from holdfast_lab.chaos.faults.database.crashes import broken_rules, differences
 from holdfast_lab.chaos.faults.workers.trials import words
@@ -27,7 +27,7 @@ ANSWER: Final = words("w", 30)
 SAYS: Final = f'say "{ANSWER}" | rate=200'
 PADDING_BYTES: Final = 3_000
 """In every message, and nothing that could be packed: so that a disk has something to hold."""
-REFUSED: Final = {"unavailable", "overloaded", "chat_busy"}
+REFUSED: Final = {"unavailable", "overloaded", "write_contention"}
 PAUSE_S: Final = 0.1
 LOOKS_S: Final = 0.05
 SETTLE_S: Final = 60.0
@@ -138,9 +138,9 @@ class Crowd:
         found.violations += self.wrong
         history = self.door.server.adapters.history
         for talk in self.talks:
-            stored = await whole(history, ChatId(UUID(talk.chat_id)))
+            stored = await whole(history, CHAT_ID.decode(talk.chat_id))
             found.violations += differences(stored, talk.taken, ANSWER)
-        chat_ids = [ChatId(UUID(talk.chat_id)) for talk in self.talks]
+        chat_ids = [CHAT_ID.decode(talk.chat_id) for talk in self.talks]
         found.violations += await broken_rules(self.door.database_url, chat_ids)
         found.figures |= {
             "taken": self.taken,

@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 import aiohttp
@@ -19,6 +19,7 @@ import asyncpg
 from holdfast.chats.listing import SEARCH_LOOKS_MAX
 from holdfast_lab.chaos.attack import Found, Order
 from holdfast_lab.chaos.faults.limits.beside import Waits
+from holdfast_lab.chaos.faults.limits.flooder import Flooder
 from holdfast_lab.chaos.faults.streams.cell import QUICK
 from holdfast_lab.chaos.faults.workers.trials import settings_for
 from holdfast_lab.chaos.harness.client import Client, add_member
@@ -26,7 +27,6 @@ from holdfast_lab.chaos.harness.cluster import theatre
 from holdfast_lab.chaos.harness.replica import Door, open_door
 
 OTHERS: Final = 9
-CLIENTS: Final = 40
 CHATS: Final = SEARCH_LOOKS_MAX + 5_000
 EACH_MAX: Final = 3
 STREAMS_MAX: Final = 20
@@ -35,7 +35,6 @@ ROUNDS_IDLE: Final = 3
 LISTS: Final = 5
 """Of each of the others in a round, one after the other."""
 LOOKS_S: Final = 0.02
-NOWHERE: Final = "chats?q=nowhere&limit=1"
 MANY_CHATS: Final = """
     insert into chats (
         id, org_id, owner_id, status, version, history_version, queue_version, last_seq,
@@ -57,14 +56,11 @@ SEARCHES: Final = """
 
 @dataclass
 class Flood:
-    """What the flooding person did and was told, and how many statements that was at once."""
+    """The flooding person, and how many statements of that person the database had at once."""
 
-    who: Client
+    flooder: Flooder
     database_url: str
-    asked: int = 0
-    refused: int = 0
     at_once_max: int = 0
-    wrong: list[str] = field(default_factory=list[str])
 
     @asynccontextmanager
     async def going_on(self) -> AsyncGenerator[None]:
@@ -72,28 +68,17 @@ class Flood:
         done = asyncio.Event()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._watch(done))
-            for _ in range(CLIENTS):
-                tasks.create_task(self._search(done))
             try:
-                await self._until_begun()
-                yield
+                async with self.flooder.searching():
+                    await self._until_begun()
+                    yield
             finally:
                 done.set()
 
     async def _until_begun(self) -> None:
         async with asyncio.timeout(60):
-            while not (self.asked and self.at_once_max):  # noqa: ASYNC110
+            while not self.at_once_max:  # noqa: ASYNC110
                 await asyncio.sleep(LOOKS_S)
-
-    async def _search(self, done: asyncio.Event) -> None:
-        while not done.is_set():
-            said = await self.who.get(NOWHERE)
-            self.asked += 1
-            if said.status == 200:
-                continue
-            self.refused += 1
-            if said.code not in ("too_many_statements", "list_too_slow", "unavailable"):
-                self.wrong.append(f"a search was refused with {said.status} {said.raw!r}")
 
     async def _watch(self, done: asyncio.Event) -> None:
         connection = await asyncpg.connect(self.database_url)
@@ -118,7 +103,8 @@ async def flood(order: Order, **settings: Any) -> Found:
         given = settings_for(stage, url, "postgres", **{**QUICK, "role": "all", **bounds})
         async with open_door(given) as door:
             others = [await add_member(door.admin, f"Other{n}") for n in range(OTHERS)]
-            flooding = Flood(await _with_many_chats(door), url)
+            who = await _with_many_chats(door)
+            flooding = Flood(Flooder(who), url)
             found = Found(0)
             lists, turns = Waits(), Waits()
             await _all_work(others, found, [], [])  # the first one warms what it uses
@@ -128,9 +114,9 @@ async def flood(order: Order, **settings: Any) -> Found:
                 for _ in range(order.count):
                     await _all_work(others, found, lists.beside_s, turns.beside_s)
                     found.count += 1
-                    order.say(f"{flooding.asked} searches, {flooding.at_once_max} at once")
+                    order.say(f"round {found.count}: {flooding.at_once_max} statements at once")
             order.say(f"a list takes others {lists.told()}; a turn {turns.told()}")
-            found.violations += flooding.wrong
+            found.violations += flooding.flooder.wrong
             found.violations += lists.wrong("a list", order.patience)
             found.violations += turns.wrong("a turn", order.patience)
             if flooding.at_once_max > EACH_MAX:
@@ -138,12 +124,12 @@ async def flood(order: Order, **settings: Any) -> Found:
                     f"{flooding.at_once_max} statements of one person at once, {EACH_MAX} at most"
                 )
                 found.violations.append(said)
-            await _open_too_many(flooding.who, others[0], door, found)
+            await _open_too_many(who, others[0], door, found)
             found.figures |= {
                 "list_ratio": lists.ratio,
                 "turn_ratio": turns.ratio,
-                "searches": flooding.asked,
-                "searches_refused": flooding.refused,
+                "searches": flooding.flooder.asked,
+                "searches_refused": flooding.flooder.refused,
                 "statements_at_once": flooding.at_once_max,
             }
     return found
@@ -201,13 +187,13 @@ async def _open_too_many(who: Client, other: Client, door: Door, found: Found) -
             found.violations.append(said)
         await other.new_chat()
         event = await asyncio.wait_for(anext(others_events), 30)
-        if event["event"] != "chat":
-            found.violations.append(f"the stream of another person was told {event['event']}")
+        if event["type"] != "chat.updated":
+            found.violations.append(f"the stream of another person was told {event['type']}")
 
 
 @asynccontextmanager
 async def _stream(who: Client, chat_id: str) -> AsyncGenerator[aiohttp.ClientResponse]:
-    where = f"{who.url}/api/v1/chats/{chat_id}/stream"
+    where = f"{who.url}/api/v1/chats/{chat_id}/events"
     async with who.http.get(where, headers=who.headers) as response:
         assert response.status == 200, await response.read()
         yield response

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import asyncpg
 
@@ -27,7 +27,7 @@ from holdfast_lab.chaos.attack import Found, Order
 from holdfast_lab.chaos.faults.limits.beside import Waits
 from holdfast_lab.chaos.faults.streams.cell import QUICK
 from holdfast_lab.chaos.faults.workers.trials import settings_for, words
-from holdfast_lab.chaos.harness.client import Client, add_member
+from holdfast_lab.chaos.harness.client import Client, add_member, uuid_of
 from holdfast_lab.chaos.harness.cluster import Actor, theatre
 from holdfast_lab.chaos.harness.served import Served, served
 
@@ -36,7 +36,7 @@ ROUNDS: Final = 3
 """Of each kind. Each round beside whales has new ones, which wait when it begins."""
 MESSAGE_BYTES: Final = 990_000
 MESSAGES: Final = 200
-QUEUE_EVENT: Final = b"event: queue"
+QUEUE_EVENT: Final = b"event: queue.updated"
 SLOWLY: Final = f'say "{words("slow", 300)}" | rate=1'
 """So that no whale ends its first turn, and promotes a message, while the others are timed."""
 LOOKS_S: Final = 0.01
@@ -146,7 +146,7 @@ class Sea:
 
     async def _until_idle(self) -> None:
         """By one statement: forty clients that ask would be part of what is timed."""
-        waiting = [UUID(each) for each in (*self.chats, self.stopping)]
+        waiting = [uuid_of(each) for each in (*self.chats, self.stopping)]
         async with asyncio.timeout(SETTLE_S):
             while await self.database.fetchval(UNDONE, waiting):  # noqa: ASYNC110
                 await asyncio.sleep(LOOKS_S)
@@ -168,15 +168,15 @@ class Sea:
         """Chats that wait for a worker, with queues as full as they ever could be."""
         made = [await self.bob.new_chat(f"hello [[sim: {SLOWLY}]]") for _ in range(whales)]
         for chat_id in made:
-            await self.database.execute(QUEUE, UUID(chat_id), _words(), QUEUE_LENGTH_MAX)
-            await self.database.execute(QUEUED, UUID(chat_id), QUEUE_LENGTH_MAX)
+            await self.database.execute(QUEUE, uuid_of(chat_id), _words(), QUEUE_LENGTH_MAX)
+            await self.database.execute(QUEUED, uuid_of(chat_id), QUEUE_LENGTH_MAX)
         await self._written()
         return made
 
     async def long_history(self) -> str:
         chat_id = await self.bob.new_chat()
-        await self.database.execute(HISTORY, UUID(chat_id), _words(), MESSAGES)
-        await self.database.execute(SAID, UUID(chat_id), MESSAGES)
+        await self.database.execute(HISTORY, uuid_of(chat_id), _words(), MESSAGES)
+        await self.database.execute(SAID, uuid_of(chat_id), MESSAGES)
         await self._written()
         return chat_id
 
@@ -240,7 +240,7 @@ async def _stall(sea: Sea, chat_id: str, found: Found) -> None:
     """What each of many readers that ask for a whale and never read costs the server."""
     where = urlsplit(sea.bob.url)
     head = "".join(f"{name}: {value}\r\n" for name, value in sea.bob.headers.items())
-    asked = f"GET /api/v1/chats/{chat_id}/stream HTTP/1.1\r\nhost: x\r\n{head}\r\n".encode()
+    asked = f"GET /api/v1/chats/{chat_id}/events HTTP/1.1\r\nhost: x\r\n{head}\r\n".encode()
     loop, before_kb, lazy = asyncio.get_running_loop(), sea.server.forget_peak(), list[bytes]()
     with ExitStack() as stack:
         readers = [stack.enter_context(socket.socket()) for _ in range(READERS)]
@@ -264,7 +264,7 @@ async def _stall(sea: Sea, chat_id: str, found: Found) -> None:
 async def _snapshot_bytes(client: Client, chat_id: str) -> int:
     """What a new reader is sent, up to the end of the queue, which comes last."""
     told, tail, ending = 0, b"", False
-    where = f"{client.url}/api/v1/chats/{chat_id}/stream"
+    where = f"{client.url}/api/v1/chats/{chat_id}/events"
     async with (
         asyncio.timeout(SETTLE_S),
         client.http.get(where, headers=client.headers) as response,
@@ -285,7 +285,7 @@ async def _read_history(sea: Sea, chat_id: str, found: Found) -> None:
     server = sea.server.process.pid
     with _grows("page_mb", server, found):
         page = await sea.bob.get(f"chats/{chat_id}/messages?limit=200")
-        if len(page.raw) > PAGE_BYTES_MAX + MESSAGE_BYTES or page.json["before"] is None:
+        if len(page.raw) > PAGE_BYTES_MAX + MESSAGE_BYTES or page.json["next_cursor"] is None:
             found.violations.append(f"a page has {len(page.raw) // 1024} KB")
     with _grows("snapshot_mb", server, found):
         await _snapshot_bytes(sea.bob, chat_id)
@@ -298,7 +298,7 @@ async def _read_history(sea: Sea, chat_id: str, found: Found) -> None:
         await sea.bob.post(f"chats/{chat_id}/messages", {"text": "hello"})
         sea.worker.tell(do="open")
         chat = await sea.bob.until(chat_id, "failed", "idle", within_s=SETTLE_S)
-    kind = None if chat["error"] is None else chat["error"]["kind"]
+    kind = None if chat["error"] is None else chat["error"]["type"]
     if kind != "context_overflow":
         found.violations.append(f"a turn on {MESSAGES} MB is {chat['status']}: {chat['error']}")
 

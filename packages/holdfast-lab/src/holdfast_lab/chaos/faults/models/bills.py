@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from holdfast.domain.messages import Ending, MessageBody, Role
+from holdfast.domain.messages import MessageBody, Role
 from holdfast_lab.chaos.faults.models.outcomes import ODD
 from holdfast_lab.chaos.faults.models.problems import fails, retries_of
 from holdfast_lab.chaos.faults.models.turns import Account
@@ -43,7 +43,7 @@ def bill_of(account: Account, asked: Sequence[dict[str, Any]]) -> Bill:
             continue
         if tokens in left:
             left.remove(tokens)  # so that no request pays for two
-        elif body.ending is not Ending.CUT:  # of a cut reply the provider may have billed more
+        elif not body.ending.is_cut:  # of a cut reply the provider may have billed more
             problems.append(f"{tokens} tokens are noted, {left} were billed")
     return Bill(problems=tuple(problems), billed=tuple(billed), unrecorded=tuple(left))
 
@@ -57,7 +57,7 @@ def _count_problems(account: Account, replies: Sequence[MessageBody], asked: int
     expected = retries_of(account) + (1 if fails(account) else len(replies))
     if asked != expected:
         yield f"the model was asked {asked} times, not {expected}"
-    whole = [body for body in replies if body.ending is not Ending.CUT]
+    whole = [body for body in replies if not body.ending.is_cut]
     if account.row.fault not in ODD and not fails(account) and not whole:
         yield "there is no reply to pay for"
 

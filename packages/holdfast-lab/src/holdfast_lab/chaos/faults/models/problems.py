@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from holdfast.domain.chat import Status
-from holdfast.domain.events import EventKind, is_shown, message_json
+from holdfast.domain.events import EventType, is_shown, message_json
 from holdfast.domain.messages import Ending, Role
 from holdfast.domain.parts import Text
 from holdfast_lab.chaos.faults.models.outcomes import ODD, RACING, kept
@@ -35,27 +35,24 @@ def fails(account: Account) -> bool:
 def order_problems(account: Account) -> Iterator[str]:
     """Parts belong to the attempt that was announced, and are taken back before the next (L53)."""
     skipped = skipped_retries(account.told, retries_of(account))
-    attempt, shown, before = 0, 0, ""
+    attempt, shown = 0, 0
     for told in account.told:
         match told.kind:
-            case EventKind.PART:
-                if (told.data["attempt"], told.data["seq"]) != (attempt, shown + 1):
+            case EventType.PREVIEW_DELTA:
+                if (told.data["attempt"], told.data["index"]) != (attempt, shown + 1):
                     yield f"a part {told.data} after {attempt}.{shown}"
                 shown += 1
-            case EventKind.MESSAGE | EventKind.PREVIEW_RESET:
-                if told.kind == EventKind.PREVIEW_RESET and not shown:
+            case EventType.MESSAGE_CREATED | EventType.PREVIEW_RESET:
+                if told.kind == EventType.PREVIEW_RESET and not shown:
                     yield "nothing was taken back"
                 shown = 0
-            case EventKind.STATUS:
+            case EventType.CHAT_STATE:
                 # Skipped together with its retry: then the first part of the next attempt does it.
                 if told.data["attempt"] != attempt and shown and attempt not in skipped:
                     yield f"{shown} parts of attempt {attempt} stay when another begins"
                 attempt = told.data["attempt"]
             case _:
                 pass
-        if told.kind in (EventKind.RETRY, EventKind.ERROR) and before != EventKind.STATUS:
-            yield f"{told.kind} after {before}"
-        before = told.kind
     if shown:
         yield f"{shown} parts stay for ever"
 
@@ -63,33 +60,33 @@ def order_problems(account: Account) -> Iterator[str]:
 def retry_problems(account: Account) -> Iterator[str]:
     """As many attempts as are documented, each with the reason for the one before. Only a retry
     that the reader's cursors show to be skipped may be missing."""
-    retries = [told for told in account.told if told.kind == EventKind.RETRY]
+    retries = account.said("retry")
     documented = retries_of(account)
     skipped = skipped_retries(account.told, documented)
-    after = [told.data["attempt"] for told in retries]
+    after = [retry["attempt"] for retry in retries]
     wanted = [number for number in range(1, documented + 1) if number not in skipped]
     if after != wanted:
         yield f"{len(after)} retries: after the attempts {after}, not {wanted}"
-    for told in retries:
-        yield from error_problems(account, told.data["error"])
+    for retry in retries:
+        yield from error_problems(account, retry["error"])
 
 
 def error_problems(account: Account, error: dict[str, Any]) -> Iterator[str]:
     row = account.row
-    if (error["kind"], error["status_code"]) != (row.kind, row.status_code):
+    if (error["type"], error["status_code"]) != (row.kind, row.status_code):
         yield f"{error} instead of {row.kind} ({row.status_code})"
     if error["retryable"] != row.retryable:
         yield f"{error} may be retried: {row.retryable}"
     if error["provider"] != f"simulator-{row.wire}":
         yield f"the provider is {error['provider']!r}"
-    if re.search(r"\d", error["sentence"]) or not error["sentence"].endswith("."):
-        yield f"{error['sentence']!r} is no sentence for people (L47)"
+    if re.search(r"\d", error["message"]) or not error["message"].endswith("."):
+        yield f"{error['message']!r} is no sentence for people (L47)"
 
 
 def end_problems(account: Account) -> Iterator[str]:
     chat, row = account.chat, account.row
     assert chat is not None
-    errors = [told.data for told in account.told if told.kind == EventKind.ERROR]
+    errors = account.said("error")
     spoken = [m.body for m in account.stored if m.body.role is Role.ASSISTANT]
     if not fails(account):
         if chat.status is not Status.IDLE or errors:
@@ -123,10 +120,10 @@ def view_problems(account: Account) -> Iterator[str]:
     ]
     if list(view.messages) != stored:
         yield f"the reader has {view.messages} instead of {stored}"
-    if view.preview is not None or view.retry is not None or view.lagged:
-        yield f"the reader still has {view.preview}, {view.retry}, {view.lagged}"
-    if (view.status or {}).get("status") != chat.status:
+    if view.preview is not None or view.retry is not None:
+        yield f"the reader still has {view.preview}, {view.retry}"
+    if view.status != chat.status:
         yield f"the reader is told {view.status}"
     sentence = None if chat.error is None else chat.error.sentence
-    if (view.error or {}).get("sentence") != sentence:
+    if (view.error or {}).get("message") != sentence:
         yield f"the reader is told {view.error} instead of {sentence!r}"

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from holdfast.domain.chat import Status
-from holdfast.domain.events import EventKind
+from holdfast.domain.events import EventType
 from holdfast.domain.ids import Version
 from holdfast.domain.messages import Role
 from holdfast_lab.chaos.faults.models.turns import Told
@@ -52,15 +52,15 @@ def _first_reply(told: Sequence[Told]) -> list[_Known]:
     known: dict[Version, _Known] = {}
     attempt = 0
     for each in told:
-        role = each.data["role"] if each.kind == EventKind.MESSAGE else None
+        role = each.data["role"] if each.kind == EventType.MESSAGE_CREATED else None
         if each.cursor is None or not (known or role == Role.USER):
             continue
         version = each.cursor.version
         now = known.setdefault(version, _Known(version, attempt))
-        if each.kind == EventKind.STATUS:
+        if each.kind == EventType.CHAT_STATE:
             now.attempt = attempt = each.data["attempt"]
             now.over = each.data["status"] != Status.RUNNING
-        now.waits = now.waits or each.kind == EventKind.RETRY
+            now.waits = now.waits or each.data["retry"] is not None
         if now.over or role == Role.ASSISTANT:
             now.over = True
             break

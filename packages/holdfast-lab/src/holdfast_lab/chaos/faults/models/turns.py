@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Literal
 from uuid import uuid4
 
 import orjson
@@ -12,13 +12,13 @@ from holdfast.bootstrap import Server
 from holdfast.chats.create import create
 from holdfast.chats.send import send
 from holdfast.domain.chat import Chat, Status
-from holdfast.domain.events import EventKind
+from holdfast.domain.events import EventType
 from holdfast.domain.ids import ChatId
 from holdfast.domain.messages import Message
 from holdfast.stream.cursor import Cursor
 from holdfast.stream.events import StreamEvent
 from holdfast.stream.hub import Hub
-from holdfast_client.view import EMPTY, ChatView, WireEvent, reduce
+from holdfast_client.view import EMPTY, WireEvent, WireView, reduce
 from holdfast_lab.chaos.faults.models.documented import Documented
 from holdfast_lab.chaos.harness.people import ACTOR, user
 from holdfast_simulator.faults import Fault
@@ -94,7 +94,7 @@ class Account:
     delay_s_max: float = DELAY_S_MAX
     chat: Chat | None = None
     told: list[Told] = field(default_factory=list[Told])
-    view: ChatView = EMPTY
+    view: WireView = EMPTY
     stored: Sequence[Message] = ()
     token: str = field(default_factory=lambda: uuid4().hex)
     """In the prompt, so that the simulator's record tells whose request it was."""
@@ -113,13 +113,19 @@ class Account:
     def ended(self) -> bool:
         """The last event was that the turn is over, and, if it failed, why."""
         last = self.told[-1]
-        idle = last.kind == EventKind.STATUS and last.data["status"] == Status.IDLE
-        return bool(self.view.messages) and (idle or last.kind == EventKind.ERROR)
+        if last.kind != EventType.CHAT_STATE or not self.view.messages:
+            return False
+        return last.data["status"] == Status.IDLE or last.data["error"] is not None
+
+    def said(self, fact: Literal["retry", "error"]) -> list[dict[str, Any]]:
+        """Every one that a `chat.state` told of."""
+        states = [told.data for told in self.told if told.kind == EventType.CHAT_STATE]
+        return [state[fact] for state in states if state[fact] is not None]
 
     def take(self, event: StreamEvent) -> None:
         wire = WireEvent.from_bytes(event.json())
         cursor = Cursor.parse(wire.cursor) if wire.cursor else None
-        self.told.append(Told(wire.kind, wire.data, _now_s(), cursor))
+        self.told.append(Told(wire.type, wire.data, _now_s(), cursor))
         self.view = reduce(self.view, wire)
 
 
@@ -162,8 +168,9 @@ async def play(server: Server, account: Account) -> ChatId:
         await send(server.ledger, ACTOR, chat_id, user(prompt(account), model=model))
         async for event in events:
             account.take(event)
-            if event.kind is EventKind.RETRY and row.hint_s >= LONG_S:
-                await _come_late(hub, chat_id, account, orjson.loads(event.data)["attempt"])
+            retry = account.view.retry if event.kind is EventType.CHAT_STATE else None
+            if retry is not None and row.hint_s >= LONG_S:
+                await _come_late(hub, chat_id, account, retry["attempt"])
             if account.ended:
                 break
     account.chat = await _at_rest(server, chat_id)
@@ -196,15 +203,16 @@ async def _hear_retry(events: AsyncIterator[StreamEvent], account: Account, atte
     attempt came after the wait: the machine was busy. Each other reader must be told the retry."""
     in_time = False
     async for event in events:
+        if event.kind is not EventType.CHAT_STATE:
+            continue
         data = orjson.loads(event.data)
-        if event.kind is EventKind.RETRY:
-            account.latecomers.append(data)
+        if data["attempt"] != attempt:
+            account.came_after += not in_time
             return
-        if event.kind is EventKind.STATUS:
-            if data["attempt"] != attempt:
-                account.came_after += not in_time
-                return
-            in_time = True
+        if data["retry"] is not None:
+            account.latecomers.append(data["retry"])
+            return
+        in_time = True
 
 
 def _now_s() -> float:

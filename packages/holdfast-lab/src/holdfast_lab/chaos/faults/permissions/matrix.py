@@ -1,5 +1,6 @@
 """Every route × every actor: no actor reads what is not theirs, or learns that it exists (A1)."""
 
+import re
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from holdfast_lab.chaos.harness.client import (
     Answer,
     Client,
     add_member,
+    uuid_of,
 )
 from holdfast_lab.chaos.harness.cluster import theatre
 from holdfast_lab.chaos.harness.replica import open_door
@@ -31,48 +33,51 @@ BODIES: Final[Mapping[str, Any]] = {
     "POST /chats": {},
     "POST /chats/{chat_id}/fork": {},
     "PUT /chats/{chat_id}/tools": {"tools": []},
-    "PUT /chats/{chat_id}/title": {"title": "foreign"},
-    "PUT /chats/{chat_id}/pinned": {"pinned": True},
-    "PUT /chats/{chat_id}/labels": {"labels": ["foreign"]},
-    "PUT /chats/{chat_id}/read": {"seq": 1},
+    "PATCH /chats/{chat_id}": {"title": "foreign", "pinned": True, "labels": ["foreign"]},
+    "PUT /chats/{chat_id}/read-marker": {"seq": 1},
     "POST /chats/{chat_id}/messages": MESSAGE,
-    "PUT /chats/{chat_id}/messages/{seq}": MESSAGE,
-    "PUT /chats/{chat_id}/queue/{queued_id}/place": {"before": None},
+    "POST /chats/{chat_id}/messages/{seq}/edit": MESSAGE,
+    "PATCH /chats/{chat_id}/queue/{queued_id}": {"before_id": None},
     "POST /chats/{chat_id}/retry": {},
     "POST /chats/{chat_id}/restore": {"version": 1},
-    "POST /chats/{chat_id}/results": {"results": [{"call_id": "c1", "output": "x"}]},
-    "POST /chats/{chat_id}/decisions": {
-        "call_id": "c1",
-        "verdict": "approve",
-        "digest": "0" * 64,
+    "POST /chats/{chat_id}/tool-results": {"results": [{"call_id": "c1", "output": "x"}]},
+    "POST /chats/{chat_id}/tool-decisions": {
+        "decisions": [{"call_id": "c1", "decision": "approve", "digest": "0" * 64}]
     },
     "POST /me/password": {"current": "not the password", "new": "another long password"},
     "POST /users": {"name": "New", "email": "new@fresh.example"},
-    "PUT /users/{user_id}/role": {"role": "admin"},
+    "PATCH /users/{user_id}": {"role": "admin"},
     "PUT /users/{user_id}/password": {"password": "another long password"},
-    "POST /sign-ins": {"email": "nobody@acme.example", "password": PASSWORD},
-    "POST /keys": {"name": "new", "scopes": ["read"]},
-    "PUT /settings": {"instructions": "foreign"},
+    "POST /sessions": {"email": "nobody@acme.example", "password": PASSWORD},
+    "POST /api-keys": {"name": "new", "scopes": ["read"]},
+    "PATCH /organization/settings": {"instructions": "foreign"},
     "PUT /chats/{chat_id}/workspace": {},
 }
 """What a valid request says; routes that are not here take no body."""
 
-KEYS_DO_NOT: Final = {"DELETE /sign-ins/current", "POST /me/password"} | {
+KEYS_DO_NOT: Final = {"DELETE /sessions/current", "POST /me/password"} | {
     "POST /oidc/{provider}/link"
 }
 """For browsers: a key is refused, whosoever it is."""
 COLLEAGUES_MAY: Final = {"GET /users/{user_id}"}
-UNSCOPED: Final = {"GET /chats", "GET /me", "GET /users", "GET /keys", "GET /sign-ins"} | {
+UNSCOPED: Final = {"GET /chats", "GET /me", "GET /users", "GET /api-keys", "GET /sessions"} | {
     "GET /models",
-    "GET /templates",
-    "GET /watch",
-    "WEBSOCKET /watch/socket",
+    "GET /workspace-templates",
+    "GET /events",
+    "WEBSOCKET /events",
 }
 """Without an id in them: every user may ask, and gets what is theirs."""
-ADMINS_ONLY: Final = {"GET /oversight/chats", "GET /audit", "POST /users", "GET /metrics"} | {
-    "GET /settings",
-    "PUT /settings",
+ADMINS_ONLY: Final = {"POST /users", "GET /metrics"} | {
+    "GET /organization/chats",
+    "GET /organization/audit-log",
+    "GET /organization/settings",
+    "PATCH /organization/settings",
 }
+_REQUEST_ID: Final = re.compile(rb'"request_id":"req_[0-9a-f]+",?')
+DIGITS: Final = 32
+SENDER: Final = "sender"
+"""The owner's own key, with the scopes read and write: it may do all but approve tool calls, so it
+only tries that."""
 ROUTES: Final = [(each.method, each.path) for each in all_routes()]
 
 
@@ -87,41 +92,42 @@ class Scene:
 
 
 async def set_scene(admin: Client, keys: ApiKeys, database_url: str) -> Scene:
-    """An admin with a chat, a colleague, a key and a sign-in; and seven who want them."""
+    """An admin with a chat, a colleague, a key and a session; and eight who want them."""
     anonymous = admin.as_(None)
     chat_id = await admin.new_chat('[[sim: say "canary-words"]]')
     await admin.until(chat_id, "idle")
-    await admin.ask("PUT", f"chats/{chat_id}/title", {"title": "canary-title"})
+    await admin.ask("PATCH", f"chats/{chat_id}", {"title": "canary-title"})
     victim = await admin.post("users", {"name": "Victim", "email": "victim@acme.example"})
     login = {"email": ADMIN_EMAIL, "password": PASSWORD}
-    assert (await anonymous.post("sign-ins", login, origin=OUR_ORIGIN)).status == 201
-    sign_in = (await admin.get("sign-ins")).json["sign_ins"][0]["sign_in_id"]
-    spare = await admin.post("keys", {"name": "canary-key"})
+    assert (await anonymous.post("sessions", login, origin=OUR_ORIGIN)).status == 201
+    session = (await admin.get("sessions")).json["data"][0]["id"]
+    spare = await admin.post("api-keys", {"name": "canary-key"})
     ids = {
         "chat_id": chat_id,
-        "user_id": victim.json["user_id"],
-        "sign_in_id": sign_in,
-        "key_id": spare.json["key_id"],
+        "user_id": victim.json["id"],
+        "session_id": session,
+        "api_key_id": spare.json["id"],
         "seq": "1",
         "queued_id": "1",
         "provider": "nobodys-provider",
     }
-    inside = [chat_id, "canary-words", "canary-title", "canary-key", sign_in]
+    inside = [chat_id, "canary-words", "canary-title", "canary-key", session]
     outside = [*inside, ids["user_id"], "Victim", "acme.example"]
     actors = {
-        "colleague": await add_member(admin, "Bob", ("read", "write", "admin")),
+        "colleague": await add_member(admin, "Bob", ("read", "write", "approve", "admin")),
         "foreign admin": admin.as_(await _foreign_admin(keys, database_url)),
         "expired": await _expired_key(admin, database_url),
         "revoked": await _revoked_key(admin),
         "reader": admin.as_((await _new_key(admin, "read"))["secret"]),
+        SENDER: admin.as_((await _new_key(admin, "read", "write"))["secret"]),
         "anonymous": anonymous,
-        "garbage": admin.as_("hf_garbage"),
+        "garbage": admin.as_("hfst_garbage"),
     }
     return Scene(admin, ids, actors, {"colleague": inside, "foreign admin": outside})
 
 
 async def _new_key(admin: Client, *scopes: str) -> dict[str, Any]:
-    return (await admin.post("keys", {"name": "k", "scopes": scopes})).json
+    return (await admin.post("api-keys", {"name": "k", "scopes": scopes})).json
 
 
 async def _expired_key(admin: Client, database_url: str) -> Client:
@@ -129,7 +135,7 @@ async def _expired_key(admin: Client, database_url: str) -> Client:
     connection = await asyncpg.connect(database_url)
     await connection.execute(
         "update api_keys set expires_at = now() - interval '1 second' where id = $1",
-        made["key_id"],
+        uuid_of(made["id"]),
     )
     await connection.close()
     return admin.as_(made["secret"])
@@ -137,7 +143,7 @@ async def _expired_key(admin: Client, database_url: str) -> Client:
 
 async def _revoked_key(admin: Client) -> Client:
     made = await _new_key(admin, "read", "write", "admin")
-    assert (await admin.ask("DELETE", f"keys/{made['key_id']}")).status == 204
+    assert (await admin.ask("DELETE", f"api-keys/{made['id']}")).status == 204
     return admin.as_(made["secret"])
 
 
@@ -157,7 +163,7 @@ async def _foreign_admin(keys: ApiKeys, database_url: str) -> str:
         user_id=user_id,
         role=OrgRole.ADMIN,
         scopes=EVERY_SCOPE,
-        credential=Credential("sign_in", SignInId(UUID(int=9))),
+        credential=Credential("session", SignInId(UUID(int=9))),
     )
     return (await keys.create(who, name="k", scopes=frozenset(Scope))).secret
 
@@ -167,7 +173,7 @@ async def ask(client: Client, method: str, path: str, ids: Mapping[str, str]) ->
     where = path.format_map(ids)
     if method == "WEBSOCKET":
         return await knock(client, where)
-    if where.endswith(("/stream", "/watch")):
+    if where.endswith("/events"):
         return await begun(client, where)
     return await client.ask(method, where, body)
 
@@ -189,7 +195,7 @@ async def knock(client: Client, where: str) -> Answer:
 
 
 def blanked(answer: Answer, ids: Mapping[str, str]) -> tuple[int, bytes]:
-    raw = answer.raw
+    raw = _REQUEST_ID.sub(b"", answer.raw)
     for name, value in ids.items():
         if len(value) > 8:
             raw = raw.replace(value.encode(), name.encode())
@@ -210,16 +216,28 @@ def expected(actor: str, name: str, method: str, path: str) -> set[int]:
         return {403}
     if name in ADMINS_ONLY:
         return {200, 201} if actor == "foreign admin" else {403}
-    if actor == "reader" and name == "PUT /chats/{chat_id}/read":
-        return {200}  # how far one has read is part of reading
+    if actor == SENDER:
+        return {403}
     if actor == "reader":
-        return {200} if is_read(method) and name != "GET /chats/{chat_id}/shares" else {403}
+        return _of_reader(name, method)
     if actor == "colleague" and name in COLLEAGUES_MAY:
         return {200}
     if "{" in path:
         return {404} if actor == "foreign admin" or "{chat_id}" in path else {403, 404}
-    assert name in UNSCOPED or name in ("POST /chats", "POST /keys"), name
+    assert name in UNSCOPED or name in ("POST /chats", "POST /api-keys"), name
     return {200, 201}
+
+
+NO_WORKSPACE: Final = ("reader", "GET /chats/{chat_id}/workspace")
+"""A reader of the chat may learn that it has no workspace."""
+
+
+def _of_reader(name: str, method: str) -> set[int]:
+    if name == "PUT /chats/{chat_id}/read-marker":
+        return {200}  # how far one has read is part of reading
+    if name == NO_WORKSPACE[1]:
+        return {404}
+    return {200} if is_read(method) and name != "GET /chats/{chat_id}/shares" else {403}
 
 
 async def trespass(scene: Scene) -> Found:
@@ -228,13 +246,19 @@ async def trespass(scene: Scene) -> Found:
     for actor, client in scene.actors.items():
         for method, path in ROUTES:
             name = f"{method} {path.removeprefix(PREFIX)}"
-            if actor == "reader" and name == "POST /sign-ins":
+            if actor == "reader" and name == "POST /sessions":
+                continue
+            if actor == SENDER and not name.endswith("decisions"):
                 continue
             said = await ask(client, method, path, scene.ids)
             wrong = list(_leaks(scene, actor, name, said))
             if said.status not in expected(actor, name, method, path):
                 wrong.append(f"was told {said.status} {said.raw[:200]!r}")
-            elif said.status in (403, 404) and await _differs(scene, client, method, path, said):
+            elif (
+                said.status in (403, 404)
+                and (actor, name) != NO_WORKSPACE
+                and await _differs(scene, client, method, path, said)
+            ):
                 wrong.append("learns from the refusal that it is there")
             found.count += 1
             found.violations += [f"{actor} on {name} {sentence}" for sentence in wrong]
@@ -252,9 +276,14 @@ def _leaks(scene: Scene, actor: str, name: str, said: Answer) -> Iterator[str]:
 
 
 async def _differs(scene: Scene, client: Client, method: str, path: str, said: Answer) -> bool:
-    unknown = {key: str(uuid4()) for key in scene.ids} | {"seq": "1", "queued_id": "1"}
+    unknown = {key: another(value) for key, value in scene.ids.items()}
     other = await ask(client, method, path, unknown)
     return blanked(said, scene.ids) != blanked(other, unknown)
+
+
+def another(public_id: str) -> str:
+    """A well-formed id of the same type that names nothing; numbers stay as they are."""
+    return public_id if public_id.isdigit() else public_id[:-DIGITS] + uuid4().hex
 
 
 def _unasked(said: Answer, ids: Mapping[str, str]) -> bytes:
@@ -268,8 +297,8 @@ async def state_of(scene: Scene) -> Any:
     del chat["read_seq"], chat["unread"]  # which the reader, who is the owner, moves
     messages = (await admin.get(f"chats/{chat_id}/messages")).json
     victim = (await admin.get(f"users/{scene.ids['user_id']}")).json
-    settings = (await admin.get("settings")).json
-    keys = [k for k in (await admin.get("keys")).json["keys"] if k["name"] == "canary-key"]
+    settings = (await admin.get("organization/settings")).json
+    keys = [k for k in (await admin.get("api-keys")).json["data"] if k["name"] == "canary-key"]
     return chat, messages, victim, keys, settings
 
 

@@ -117,7 +117,6 @@ class Tally:
     readers: int = 0
     messages: int = 0
     turns: int = 0
-    lagged: int = 0
     missing: int = 0
     doubled: int = 0
     reordered: int = 0
@@ -357,7 +356,7 @@ async def _finish(reader: SocketReader, told: dict[int, dict[str, Any]], within_
 
 def _count(reader: SocketReader, told: dict[int, dict[str, Any]], tally: Tally) -> None:
     seen = reader.seen
-    for name in ("events", "connections", "resets", "lagged"):
+    for name in ("events", "connections", "resets"):
         setattr(tally, name, getattr(tally, name) + getattr(reader, name))
     for name in ("parts", "missing", "doubled", "reordered", "wrong"):
         setattr(tally, name, getattr(tally, name) + getattr(seen, name))

@@ -45,9 +45,9 @@ class Dated(Watching):
     def take(  # pyright: ignore[reportImplicitOverride]
         self, kind: str, data: dict[str, Any]
     ) -> None:
-        if kind == "message":
+        if kind == "message.created":
             self.told_at[data["seq"]] = time.monotonic()
-        if kind == "part":
+        if kind == "preview.delta":
             becomes = max(self.messages, default=0) + 1
             self.first_part_at.setdefault(becomes, time.monotonic())
         super().take(kind, data)

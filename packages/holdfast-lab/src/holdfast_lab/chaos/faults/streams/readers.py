@@ -5,12 +5,10 @@ import random
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
-
-import orjson
 
 from holdfast.domain.ids import ChatId
 from holdfast.stream.cursor import Cursor
+from holdfast_client.view import WireEvent
 from holdfast_lab.chaos.faults.workers.watching import Watching
 
 READ_MAX = 8_192
@@ -24,14 +22,13 @@ class Frames:
 
     rest: bytes = b""
 
-    def feed(self, data: bytes) -> list[tuple[str, str, dict[str, Any]]]:
+    def feed(self, data: bytes) -> list[WireEvent]:
         *blocks, self.rest = (self.rest + data).split(b"\n\n")
         return [self._frame(block) for block in blocks if block and not block.startswith(b":")]
 
-    def _frame(self, block: bytes) -> tuple[str, str, dict[str, Any]]:
+    def _frame(self, block: bytes) -> WireEvent:
         fields = dict(line.split(b": ", 1) for line in block.split(b"\n"))
-        cursor = fields.get(b"id", b"").decode()
-        return fields[b"event"].decode(), cursor, orjson.loads(fields[b"data"])
+        return WireEvent.from_bytes(fields[b"data"])
 
 
 @dataclass
@@ -50,7 +47,6 @@ class SocketReader:
     events: int = 0
     connections: int = 0
     resets: int = 0
-    lagged: int = 0
     _writer: asyncio.StreamWriter | None = None
 
     def cut(self) -> None:
@@ -88,18 +84,17 @@ class SocketReader:
                 return
             if budget is not None:
                 budget -= len(data)
-            for kind, cursor, said in frames.feed(data):
-                self._take(kind, cursor, said)
+            for event in frames.feed(data):
+                self._take(event)
 
-    def _take(self, kind: str, cursor: str, data: dict[str, Any]) -> None:
+    def _take(self, event: WireEvent) -> None:
         self.events += 1
-        self.resets += kind == "history_reset" and self.cursor != "-"
-        self.lagged += kind == "lagged"
-        if cursor:
-            self._go_to(cursor)
-        if kind == "history_reset" and self.events == 1:
+        self.resets += event.type == "history.reset" and self.cursor != "-"
+        if event.cursor is not None:
+            self._go_to(event.cursor)
+        if event.type == "history.reset" and self.events == 1:
             return
-        self.seen.take(kind, data)
+        self.seen.take(event.type, event.data)
 
     def _go_to(self, cursor: str) -> None:
         """Every identifier is after the one before, wherever it was given (R2)."""

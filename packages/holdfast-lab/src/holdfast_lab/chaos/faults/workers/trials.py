@@ -335,7 +335,7 @@ async def _check(
 
 
 def _texts(message: Mapping[str, Any]) -> list[str]:
-    return [part["text"] for part in message["parts"] if part["kind"] == "text"]
+    return [part["text"] for part in message["parts"] if part["type"] == "text"]
 
 
 def _check_effects(scene: Scene, history: tuple[Message, ...], verdict: Verdict) -> None:

@@ -13,7 +13,7 @@ from holdfast.stream.hub import Hub
 
 
 def text_of(message: dict[str, Any]) -> str:
-    return "".join(part["text"] for part in message["parts"] if part["kind"] == "text")
+    return "".join(part["text"] for part in message["parts"] if part["type"] == "text")
 
 
 @dataclass
@@ -45,19 +45,19 @@ class Watching:
     def take(self, kind: str, data: dict[str, Any]) -> None:
         self.kinds.append(kind)
         match kind:
-            case "part":
+            case "preview.delta":
                 self._take_part(data)
-            case "message":
+            case "message.created":
                 self._take_message(data)
-            case "preview_reset":
+            case "preview.reset":
                 if self.shown.strip():
                     self.taken_back = self.shown
                     self.resets += 1
                 self._forget()
-            case "history_reset":
+            case "history.reset":
                 self._forget()
-                self.messages = {s: m for s, m in self.messages.items() if s < data["from"]}
-            case "status":
+                self.messages = {s: m for s, m in self.messages.items() if s < data["from_seq"]}
+            case "chat.state":
                 self.status = data
             case _:
                 pass
@@ -69,7 +69,7 @@ class Watching:
             # message follows at once.
             self.wrong.append(f"{self.taken_back!r} was shown and taken back (L153)")
             self.taken_back = ""
-        attempt, seq = data["attempt"], data["seq"]
+        attempt, seq = data["attempt"], data["index"]
         if (attempt, seq) != (self._attempt, self._seq + 1) and seq != 1:
             self.wrong.append(f"part {attempt}.{seq} after {self._attempt}.{self._seq}")
             known = self._seq if attempt == self._attempt else 0
@@ -81,7 +81,7 @@ class Watching:
             self.doubled += 1
         if seq == 1 and self._seq and attempt != self._attempt:
             self.wrong.append(f"part {attempt}.1 while {self._attempt}.{self._seq} is shown")
-            self.missing += 1  # of a preview_reset
+            self.missing += 1  # of a preview.reset
         self._attempt, self._seq = attempt, seq
         self.parts += 1
         if self.told_others is not None:
@@ -89,7 +89,7 @@ class Watching:
             if self.told_others.setdefault(place, data["deltas"]) != data["deltas"]:
                 self.wrong.append(f"part {place} is another for others (R7)")
         for delta in data["deltas"]:
-            match delta["kind"]:
+            match delta["type"]:
                 case "text":
                     self.shown += delta["text"]
                 case "tool_output":
@@ -155,7 +155,11 @@ def folded(messages: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     found: list[Mapping[str, Any]] = []
     for message in messages:
         last = found[-1] if found else None
-        if last is not None and last["ending"] == "cut" and message["role"] == "assistant":
+        if (
+            last is not None
+            and last["finish_reason"] == "provider_error"
+            and message["role"] == "assistant"
+        ):
             parts = [*last["parts"], *message["parts"]]
             found[-1] = {**message, "seq": last["seq"], "parts": parts}
         else:

@@ -3,13 +3,15 @@
 -- flush --
 -- One statement and so one transaction per tick: no note names a part that cannot be read yet (R4).
 with kept as (
-    insert into live_parts (slot, chat_id, history_version, attempt, history_stamp, seq, payload)
+    insert into live_parts (
+        slot, chat_id, history_version, attempt, history_stamp, seq, payload, turn_seq
+    )
     select
         (floor(extract(epoch from clock_timestamp())::float8 / :window_s::float8)::bigint % 3)::smallint,
         part.*
     from unnest(
         :chat_ids::uuid[], :history_versions::bigint[], :attempts::integer[],
-        :history_stamps::bigint[], :seqs::integer[], :payloads::bytea[]
+        :history_stamps::bigint[], :seqs::integer[], :payloads::bytea[], :turn_seqs::integer[]
     ) as part
     on conflict do nothing
 )
@@ -17,7 +19,7 @@ select count(pg_notify(told.channel, told.note))
 from unnest(:channels::text[], :notes::text[]) as told (channel, note)
 
 -- read_live --
-select distinct on (seq) seq, payload
+select distinct on (seq) seq, payload, turn_seq
 from live_parts
 where chat_id = :chat_id and history_version = :history_version and attempt = :attempt
     and history_stamp = :history_stamp and seq > :after_seq and seq <= :upto_seq

@@ -12,6 +12,7 @@ case when c.queue_length > 0 then (
         json_build_object(
             'queued_id', q.id, 'position', q.position, 'urgent', q.urgent,
             'format', q.format, 'model', q.model, 'effort', q.effort, 'author_id', q.author_id,
+            'client_key', q.client_key,
             -- Without `bytes` an older version wrote it: no beginning is known if it is long.
             'bytes', coalesce(q.bytes, pg_column_size(q.parts)),
             'cut', q.head is not null or (q.bytes is null and pg_column_size(q.parts) > 600),
@@ -21,40 +22,42 @@ case when c.queue_length > 0 then (
             end
         ) order by q.position
     )
-    from queued_messages as q
-    where q.chat_id = c.id and q.removed_revision is null
+    from waiting_messages(c.id) as q
 ) end as queue
 
 -- load_begin --
--- The facts, the message that an edit names, and the receipt of a repeated request.
+-- The facts, and the receipt of a repeated request.
 select
     {{chat_columns}},
-    t.role as target_role, t.removed_revision is not null as target_removed,
-    r.digest as receipt_digest, r.version as receipt_version, r.seq as receipt_seq,
-    r.queued_id as receipt_queued_id
+    r.digest as receipt_digest, r.version as receipt_version, r.turn_seq as receipt_turn_seq,
+    r.seq as receipt_seq, r.queued_id as receipt_queued_id
 
 -- load_one_end --
 from chats as c
-left join messages as t on t.chat_id = c.id and t.seq = :target
-left join receipts as r on r.chat_id = c.id and r.client_key = :client_key
+left join receipts as r on r.chat_id = :chat_id and r.client_key = :client_key
+where c.id = :chat_id
+
+-- load_target_columns --
+-- The message that an edit names. Only edits have one: the other loads open no partition of messages.
+, t.role as target_role, t.removed_revision is not null as target_removed
+
+-- load_target_end --
+from chats as c
+left join messages as t on t.chat_id = :chat_id and t.seq = :target
+left join receipts as r on r.chat_id = :chat_id and r.client_key = :client_key
 where c.id = :chat_id
 
 -- load_many_end --
 -- Each for itself; `place` says whose answer a row is. The limits keep it so: a plan that was made while
 -- the tables were small would else join by reading all of them, and be kept while they grow.
 , asked.place
-from unnest(:chat_ids::uuid[], :targets::integer[], :client_keys::text[])
-    with ordinality as asked (chat_id, target, client_key, place)
+from unnest(:chat_ids::uuid[], :client_keys::text[])
+    with ordinality as asked (chat_id, client_key, place)
 cross join lateral (
     select * from chats where chats.id = asked.chat_id limit 1
 ) as c
 left join lateral (
-    select m.role, m.removed_revision from messages as m
-    where m.chat_id = asked.chat_id and m.seq = asked.target
-    limit 1
-) as t on true
-left join lateral (
-    select k.digest, k.version, k.seq, k.queued_id from receipts as k
+    select k.digest, k.version, k.turn_seq, k.seq, k.queued_id from receipts as k
     where k.chat_id = asked.chat_id and k.client_key = asked.client_key
     limit 1
 ) as r on true
@@ -71,9 +74,21 @@ with shared as (
     from messages
     where chat_id = :chat_id and role = 'assistant' and revision <= :version
         and (removed_revision is null or removed_revision > :version)
+), turn as (
+    select max(seq) as seq
+    from messages
+    where chat_id = :chat_id and role = 'user' and revision <= :version
+        and (removed_revision is null or removed_revision > :version)
 )
 select
     shared.seq as shared_seq,
+    turn.seq as turn_seq,
+    (
+        select count(*)::integer
+        from messages
+        where chat_id = :chat_id and seq > shared.seq and seq <= turn.seq
+            and revision <= :version and removed_revision > :version
+    ) as turn_copied,
     (
         select count(*)::integer
         from messages
@@ -108,7 +123,7 @@ select
         where m.chat_id = :chat_id and m.seq >= reply.seq and m.revision <= :version
             and (m.removed_revision is null or m.removed_revision > :version)
     ) as tail
-from chats, shared, reply
+from chats, shared, reply, turn
 where chats.id = :chat_id and :version between 1 and chats.version
 
 -- load_origin --
@@ -128,6 +143,10 @@ select
     (select coalesce(max(seq), 0) from path) as last_seq,
     (select count(*)::integer from path) as messages,
     (select count(*)::integer from path where seq < reply.seq) as before_reply,
+    (
+        select nullif(count(*), 0)::integer from path
+        where seq <= (select max(seq) from path where role = 'user')
+    ) as turn_seq,
     (select coalesce(sum(bytes), 0)::bigint from path) as bytes,
     (select coalesce(sum(bytes), 0)::bigint from path where seq < reply.seq) as bytes_before_reply,
     (
@@ -165,13 +184,14 @@ with quota as (
 ), created as (
     insert into chats (
         id, org_id, owner_id, version, queue_length, worker_id, epoch, tools, runnable_since,
-        client_key, client_digest, bytes,
+        client_key, client_digest, bytes, title, title_source, labels, metadata,
         {{fact_columns}}
     )
     select
         :chat_id, :org_id, :owner_id, 1, 0, :taker::uuid, case when :taker::uuid is null then 0 else 1 end,
         :tools, case when :status = 'running' then clock_timestamp() end,
-        :client_key, :digest, :bytes_added,
+        :client_key, :digest, :bytes_added, :title, case when :title::text is not null then 'user' end,
+        :labels, :metadata,
         {{fact_values}}
     from quota
     where not quota.is_full and (
@@ -186,16 +206,20 @@ with quota as (
 , appended as (
     insert into messages (
         chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort,
-        author_id, usage, cost_micros, created_at, stamp
+        author_id, usage, cost_micros, created_at, stamp, turn_seq, client_key
     )
     select
         created.id, m.seq, created.version, created.epoch, m.role, m.ending, m.visibility, :format,
         m.parts, octet_length(m.parts::text), m.model, m.effort, m.author_id, m.usage, m.cost_micros,
-        statement_timestamp(), :history_stamp
+        statement_timestamp(), :history_stamp, m.turn_seq, m.client_key
     from created, unnest(
         :seqs::integer[], :roles::text[], :endings::text[], :visibilities::text[], :parts::json[],
-        :models::text[], :efforts::text[], :authors::uuid[], :usages::json[], :costs::bigint[]
-    ) as m (seq, role, ending, visibility, parts, model, effort, author_id, usage, cost_micros)
+        :models::text[], :efforts::text[], :authors::uuid[], :usages::json[], :costs::bigint[],
+        :turn_seqs::integer[], :message_keys::text[]
+    ) as m (
+        seq, role, ending, visibility, parts, model, effort, author_id, usage, cost_micros, turn_seq,
+        client_key
+    )
 )
 select epoch, statement_timestamp() as at, false as is_full from created
 union all
@@ -203,21 +227,27 @@ select null, null, true from quota where quota.is_full
 
 -- fork_messages_end --
 -- Copies cost nothing: the originals keep what was billed. What the server told only the model stays
--- with its chat: who may read that one was not shown it.
+-- with its chat: who may read that one was not shown it. Copies have numbers of their own, so their turns
+-- do, too. They came out of no queue of this chat, and no request sent them here.
 , copied as (
     insert into messages (
         chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort,
-        author_id, created_at, takeover, stamp
+        author_id, created_at, takeover, stamp, turn_seq, attempt
     )
     select
-        created.id, row_number() over (order by m.seq), created.version, created.epoch, m.role,
+        created.id, m.number, created.version, created.epoch, m.role,
         m.ending, m.visibility, m.format, m.parts, m.bytes, m.model, m.effort, m.author_id,
-        m.created_at, m.takeover, :history_stamp
+        m.created_at, m.takeover, :history_stamp,
+        max(m.number) filter (where m.role = 'user') over (order by m.number), m.attempt
     from created
-    cross join messages as m
-    where m.chat_id = :source_id and m.seq <= :upto and m.revision <= :source_version
-        and (m.removed_revision is null or m.removed_revision > :source_version)
-        and m.role <> 'system' and m.visibility <> 'model'
+    cross join (
+        select original.*, row_number() over (order by original.seq) as number
+        from messages as original
+        where original.chat_id = :source_id and original.seq <= :upto
+            and original.revision <= :source_version
+            and (original.removed_revision is null or original.removed_revision > :source_version)
+            and original.role <> 'system' and original.visibility <> 'model'
+    ) as m
 )
 select epoch, statement_timestamp() as at, false as is_full from created
 union all
@@ -228,8 +258,17 @@ select null, null, true from quota where quota.is_full
 select coalesce(sum(bytes), 0)::bigint as bytes from chats where owner_id = :owner_id
 
 -- find_created --
-select id, client_digest as digest from chats
-where owner_id = :owner_id and client_key = :client_key
+-- `seq`: of the message that came with the request.
+select
+    c.id, c.client_digest as digest,
+    (
+        select m.seq from messages as m
+        where m.chat_id = c.id and m.revision = 1 and m.client_key = :client_key
+        order by m.seq
+        limit 1
+    ) as seq
+from chats as c
+where c.owner_id = :owner_id and c.client_key = :client_key
 
 -- commit_begin --
 -- Compare and set. No row back: another commit was first, the fence is stale, or the taker's lease
@@ -293,8 +332,10 @@ with moved as (
 
 -- commit_receipt --
 , receipt as (
-    insert into receipts (chat_id, client_key, digest, version, seq, queued_id)
-    select moved.id, :client_key::text, :digest, moved.version, :answer_seq, :answer_queued_id
+    insert into receipts (chat_id, client_key, digest, version, turn_seq, seq, queued_id)
+    select
+        moved.id, :client_key::text, :digest, moved.version, :answer_turn_seq, :answer_seq,
+        :answer_queued_id
     from moved
     where :client_key::text is not null
 )
@@ -304,13 +345,13 @@ with moved as (
 , appended as (
     insert into messages (
         chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort,
-        author_id, usage, cost_micros, takeover, created_at, stamp
+        author_id, usage, cost_micros, takeover, created_at, stamp, turn_seq, attempt, client_key
     )
     select
         moved.id, :m_seq::integer, moved.version, moved.epoch, :m_role, :m_ending, :m_visibility, :format,
         :m_parts::json, octet_length(:m_parts::json::text), :m_model, :m_effort, :m_author,
         :m_usage::json, :m_cost, :m_takeover::json,
-        statement_timestamp(), :history_stamp
+        statement_timestamp(), :history_stamp, :m_turn_seq, :m_attempt, :m_key
     from moved
     where :m_seq::integer is not null
 )
@@ -320,63 +361,73 @@ with moved as (
 , appended as (
     insert into messages (
         chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort,
-        author_id, usage, cost_micros, takeover, created_at, stamp
+        author_id, usage, cost_micros, takeover, created_at, stamp, turn_seq, attempt, client_key
     )
     select
         moved.id, m.seq, moved.version, moved.epoch, m.role, m.ending, m.visibility, :format,
         m.parts, octet_length(m.parts::text), m.model, m.effort, m.author_id, m.usage, m.cost_micros,
-        m.takeover, statement_timestamp(), :history_stamp
+        m.takeover, statement_timestamp(), :history_stamp, m.turn_seq, m.attempt, m.client_key
     from moved, unnest(
         :seqs::integer[], :roles::text[], :endings::text[], :visibilities::text[], :parts::json[],
         :models::text[], :efforts::text[], :authors::uuid[], :usages::json[], :costs::bigint[],
-        :takeovers::json[]
+        :takeovers::json[], :turn_seqs::integer[], :attempts::integer[], :message_keys::text[]
     ) as m (
-        seq, role, ending, visibility, parts, model, effort, author_id, usage, cost_micros, takeover
+        seq, role, ending, visibility, parts, model, effort, author_id, usage, cost_micros, takeover,
+        turn_seq, attempt, client_key
     )
 )
 
 -- commit_rest --
--- The rarer changes: an edit or restore hides and copies messages, and the queue moves.
+-- The rarer changes: an edit or restore hides and copies messages, and the queue moves. The chat is
+-- named by its parameter, which leaves out the partitions of other chats before the statement begins.
 , hidden as (
     update messages set removed_revision = moved.version, removed_stamp = :history_stamp
     from moved
-    where messages.chat_id = moved.id and messages.seq between :hidden_from and :last_seq_before
+    where messages.chat_id = :chat_id and messages.seq between :hidden_from and :last_seq_before
         and messages.removed_revision is null
 ), copied as (
-    -- Copies cost nothing: the originals keep what was billed.
+    -- Copies cost nothing: the originals keep what was billed. They have numbers of their own, and so
+    -- have the turns that begin among them. The originals keep what led a client to them.
     insert into messages (
         chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort,
-        author_id, copied_from, takeover, stamp
+        author_id, copied_from, takeover, stamp, turn_seq, attempt
     )
     select
-        moved.id, :last_seq_before + row_number() over (order by m.seq), moved.version, moved.epoch, m.role,
+        moved.id, m.number, moved.version, moved.epoch, m.role,
         m.ending, m.visibility, m.format, m.parts, m.bytes, m.model, m.effort, m.author_id,
-        coalesce(m.copied_from, m.seq), m.takeover, :history_stamp
+        coalesce(m.copied_from, m.seq), m.takeover, :history_stamp,
+        coalesce(max(m.number) filter (where m.role = 'user') over (order by m.number), m.turn_seq),
+        m.attempt
     from moved
-    inner join messages as m on m.chat_id = moved.id
-    where m.seq > :shared_seq and m.revision <= :past_version and m.removed_revision > :past_version
+    cross join lateral (
+        select original.*, :last_seq_before + row_number() over (order by original.seq) as number
+        from messages as original
+        where original.chat_id = :chat_id and original.seq > :shared_seq
+            and original.revision <= :past_version and original.removed_revision > :past_version
+    ) as m
 ), queued as (
     insert into queued_messages (
-        chat_id, id, position, urgent, revision, format, parts, bytes, head, model, effort, author_id
+        chat_id, id, position, urgent, revision, format, parts, bytes, head, model, effort, author_id,
+        client_key
     )
     select
         moved.id, q.id, q.position, q.urgent, moved.version, :q_format, q.parts, q.bytes, q.head,
-        q.model, q.effort, q.author_id
+        q.model, q.effort, q.author_id, q.client_key
     from moved, unnest(
         :q_ids::bigint[], :q_positions::integer[], :q_urgent::boolean[], :q_parts::json[],
         :q_bytes::integer[], :q_heads::json[], :q_models::text[], :q_efforts::text[],
-        :q_authors::uuid[]
-    ) as q (id, position, urgent, parts, bytes, head, model, effort, author_id)
+        :q_authors::uuid[], :q_keys::text[]
+    ) as q (id, position, urgent, parts, bytes, head, model, effort, author_id, client_key)
 ), gone as (
     update queued_messages as q
     set removed_revision = moved.version, fate = l.fate, promoted_seq = l.seq
     from moved, unnest(:left_ids::bigint[], :left_fates::text[], :left_seqs::integer[]) as l (id, fate, seq)
-    where q.chat_id = moved.id and q.id = l.id and q.removed_revision is null
+    where q.chat_id = :chat_id and q.id = l.id and q.removed_revision is null
 ), shifted as (
     update queued_messages as q
     set position = s.position, urgent = s.urgent
     from moved, unnest(:moved_ids::bigint[], :moved_positions::integer[], :moved_urgent::boolean[]) as s (id, position, urgent)
-    where q.chat_id = moved.id and q.id = s.id and q.removed_revision is null
+    where q.chat_id = :chat_id and q.id = s.id and q.removed_revision is null
 )
 
 -- commit_promoted --
@@ -384,14 +435,14 @@ with moved as (
 , promoted as (
     insert into messages (
         chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort,
-        author_id, created_at, stamp
+        author_id, created_at, stamp, turn_seq, queued_id, client_key
     )
     select
         moved.id, :p_seq, moved.version, moved.epoch, 'user', 'complete', 'both', q.format, q.parts,
         coalesce(q.bytes, octet_length(q.parts::text)), q.model, q.effort, q.author_id,
-        statement_timestamp(), :history_stamp
+        statement_timestamp(), :history_stamp, :p_seq, q.id, q.client_key
     from moved
-    inner join queued_messages as q on q.chat_id = moved.id and q.id = :p_queued_id
+    inner join queued_messages as q on q.chat_id = :chat_id and q.id = :p_queued_id
     returning format, parts
 )
 
@@ -406,8 +457,8 @@ left join promoted on true
 
 -- keep_receipt --
 -- Of a request that changed nothing. It is ordered before any commit that comes at the same time.
-insert into receipts (chat_id, client_key, digest, version, seq, queued_id)
-select id, :client_key, :digest, version, :answer_seq, :answer_queued_id
+insert into receipts (chat_id, client_key, digest, version, turn_seq, seq, queued_id)
+select id, :client_key, :digest, version, :answer_turn_seq, :answer_seq, :answer_queued_id
 from chats where id = :chat_id and version = :expected_version and stamp = :expected_stamp
 on conflict do nothing
 returning chat_id

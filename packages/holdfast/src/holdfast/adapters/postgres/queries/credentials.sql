@@ -93,7 +93,7 @@ select id, user_id, org_id, role, scopes from found
 
 -- valid_credentials --
 -- For every open stream of a process at once.
-select 'sign_in' as kind, s.id, s.user_id, u.org_id, u.role, null::text[] as scopes
+select 'session' as kind, s.id, s.user_id, u.org_id, u.role, null::text[] as scopes
 from sign_ins as s
 inner join users as u on u.id = s.user_id
 where s.id = any(:sign_in_ids::uuid[]) and s.revoked_at is null
@@ -112,11 +112,16 @@ select
     s.id, s.user_id, s.method, s.address, s.agent, s.created_at, s.seen_at, s.expires_at
 from sign_ins as s
 inner join users as u on u.id = s.user_id and u.org_id = :org_id
-where s.user_id = :user_id and s.revoked_at is null and s.expires_at > clock_timestamp()
+where s.revoked_at is null and s.expires_at > clock_timestamp()
+    and (:after_id::uuid is null or (s.created_at, s.id) < (:after_at::timestamptz, :after_id))
+
+-- sign_ins_of_user_end --
+-- A block of its own: a condition that may be absent has a generic plan that reads the whole table.
+and s.user_id = :user_id
 
 -- sign_ins_end --
-order by s.created_at desc
-limit 100
+order by s.created_at desc, s.id desc
+limit :limit
 
 -- revoke_sign_in_begin --
 with changed as (
@@ -151,10 +156,11 @@ select
     k.revoked_at, k.last_used_at
 from api_keys as k
 where k.org_id = :org_id and (:user_id::uuid is null or k.user_id = :user_id)
+    and (:after_id::uuid is null or (k.created_at, k.id) < (:after_at::timestamptz, :after_id))
 
 -- api_keys_end --
-order by k.created_at desc
-limit 500
+order by k.created_at desc, k.id desc
+limit :limit
 
 -- revoke_key_begin --
 with changed as (
@@ -166,38 +172,39 @@ with changed as (
 )
 
 -- forget_expired --
--- The oldest few of each: who has more comes again.
+-- The oldest few of each; the caller comes again for more. By arrays: the plan does not know that they are
+-- few, and would join the whole tables with them.
 with sign_ins_gone as (
-    delete from sign_ins where id in (
+    delete from sign_ins where id = any(array(
         select id from sign_ins
         where expires_at < (select clock_timestamp() - interval '30 days')
         order by expires_at
         limit :limit
-    )
+    ))
     returning 1
 ), throttles_gone as (
-    delete from login_throttles where key in (
+    delete from login_throttles where key = any(array(
         select key from login_throttles
         where since < (select clock_timestamp() - :time_window::interval)
         order by since
         limit :limit
-    )
+    ))
     returning 1
 ), states_gone as (
-    delete from oidc_states where state_hash in (
+    delete from oidc_states where state_hash = any(array(
         select state_hash from oidc_states
         where expires_at < (select clock_timestamp())
         order by expires_at
         limit :limit
-    )
+    ))
     returning 1
 ), receipts_gone as (
-    delete from account_receipts where (actor_id, client_key) in (
-        select actor_id, client_key from account_receipts
+    delete from account_receipts where ctid = any(array(
+        select ctid from account_receipts
         where created_at < (select clock_timestamp() - interval '30 days')
         order by created_at
         limit :limit
-    )
+    ))
     returning 1
 )
 select

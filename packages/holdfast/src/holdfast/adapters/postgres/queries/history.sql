@@ -6,7 +6,7 @@
 select
     m.seq, m.revision, m.removed_revision, m.epoch, m.role, m.ending, m.visibility, m.format,
     m.parts, m.model, m.effort, m.author_id, m.usage, m.cost_micros, m.copied_from, m.created_at,
-    m.takeover, m.stamp, m.met
+    m.takeover, m.stamp, m.turn_seq, m.queued_id, m.attempt, m.client_key, m.met
 from (
     select
         page.*, count(*) over () as met, row_number() over newest_first as number,
@@ -26,13 +26,39 @@ from (
 where m.number = 1 or m.upto <= :bytes_max
 order by m.seq desc
 
+-- page_after --
+-- The oldest messages after a seq that are in the history as of a version (null: of now): at most
+-- :limit, and :bytes_max bytes or one message.
+select
+    m.seq, m.revision, m.removed_revision, m.epoch, m.role, m.ending, m.visibility, m.format,
+    m.parts, m.model, m.effort, m.author_id, m.usage, m.cost_micros, m.copied_from, m.created_at,
+    m.takeover, m.stamp, m.turn_seq, m.queued_id, m.attempt, m.client_key
+from (
+    select
+        page.*, row_number() over oldest_first as number,
+        sum(coalesce(page.bytes, octet_length(page.parts::text))) over oldest_first as upto
+    from (
+        select * from messages
+        where chat_id = :chat_id and seq > :after
+            and case
+                when :as_of::bigint is null then removed_revision is null
+                else revision <= :as_of and (removed_revision is null or removed_revision > :as_of)
+            end
+        order by seq
+        limit :limit
+    ) as page
+    window oldest_first as (order by page.seq)
+) as m
+where m.number = 1 or m.upto <= :bytes_max
+order by m.seq
+
 -- pages_of_histories --
 -- The newest messages of several histories, each as of a version; `place` says whose a row is. The
 -- bound in bytes is of each.
 select
     asked.place, m.seq, m.revision, m.removed_revision, m.epoch, m.role, m.ending, m.visibility,
     m.format, m.parts, m.model, m.effort, m.author_id, m.usage, m.cost_micros, m.copied_from,
-    m.created_at, m.takeover, m.stamp, m.met
+    m.created_at, m.takeover, m.stamp, m.turn_seq, m.queued_id, m.attempt, m.client_key, m.met
 from unnest(:chat_ids::uuid[], :as_ofs::bigint[]) with ordinality as asked (chat_id, as_of, place)
 cross join lateral (
     select
@@ -118,7 +144,7 @@ select
     least(c.version, :as_of) as version, c.history_version, hidden.first_seq as hidden_from,
     w.seq, w.revision, w.removed_revision, w.epoch, w.role, w.ending, w.visibility, w.format,
     w.parts, w.model, w.effort, w.author_id, w.usage, w.cost_micros, w.copied_from, w.created_at,
-    w.takeover, w.stamp, w.met,
+    w.takeover, w.stamp, w.turn_seq, w.queued_id, w.attempt, w.client_key, w.met,
     case when cut.revision > known.revision then cut.stamp else known.stamp end as history_stamp
 from chats as c
 cross join known
@@ -146,12 +172,13 @@ where c.version is distinct from known.version
 select removed_revision - 1 as version, min(seq) as first_seq, count(*)::integer as messages
 from messages
 where chat_id = :chat_id and removed_revision is not null
+    and (:before::bigint is null or removed_revision - 1 < :before)
 group by removed_revision
 order by removed_revision desc
 limit :limit
 
 -- queued_message --
-select format, parts, model, effort, author_id
+select format, parts, model, effort, author_id, client_key
 from queued_messages
 where chat_id = :chat_id and id = :queued_id
 

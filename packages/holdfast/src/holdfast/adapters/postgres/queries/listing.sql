@@ -34,6 +34,7 @@ with visible as (
         and (:statuses::text[] is null or c.status = any(:statuses))
         and (:archived::boolean is null or (c.archived_at is not null) = :archived)
         and (:label::text is null or c.labels @> array[:label])
+        and (:metadata::jsonb is null or c.metadata @> :metadata)
         and (:title_has::text is null or strpos(lower(c.title), lower(:title_has)) > 0)
 
 -- list_after --
@@ -56,8 +57,8 @@ select
     c.id, c.org_id, c.owner_id, c.title, c.title_source, c.status,
     c.archived_at is not null as archived,
     c.pinned_at is not null and c.owner_id = :actor_id as pinned,
-    c.labels, c.version, c.history_version, c.listed, c.last_seq, c.queue_length, c.touched_at,
-    c.created_at, c.awaiting ->> 'kind' as needs,
+    c.labels, c.metadata, c.version, c.history_version, c.listed, c.last_seq, c.queue_length,
+    c.touched_at, c.created_at, c.awaiting ->> 'kind' as needs,
     coalesce(r.seq, 0) as read_seq
 from visible
 inner join chats as c on c.id = visible.id
@@ -88,48 +89,52 @@ select
     c.id, c.org_id, c.owner_id, c.title, c.title_source, c.status,
     c.archived_at is not null as archived,
     c.pinned_at is not null and c.owner_id = :actor_id as pinned,
-    c.labels, c.version, c.history_version, c.listed, c.last_seq, c.queue_length, c.touched_at,
-    c.created_at, c.awaiting ->> 'kind' as needs,
+    c.labels, c.metadata, c.version, c.history_version, c.listed, c.last_seq, c.queue_length,
+    c.touched_at, c.created_at, c.awaiting ->> 'kind' as needs,
     coalesce(r.seq, 0) as read_seq
 from visible
 inner join chats as c on c.id = visible.id
 left join read_cursors as r on r.chat_id = c.id and r.user_id = :actor_id
 
--- rename_begin --
+-- update_begin --
+-- Whatever is given: the title, the pin, the labels, the metadata. Metadata are merged, and a key with
+-- null is removed.
 with visible as (
     update chats as c
     set
-        title = :title,
-        title_source = case when :title::text is not null then 'user' end,
-        listed = c.listed + 1,
-        changed_in = pg_current_xact_id()::text::bigint
-    where c.id = :chat_id and c.org_id = :org_id
-        and (:expected::integer[] is null or c.listed = any(:expected))
-
--- pin_begin --
-with visible as (
-    update chats as c
-    set
-        pinned_at = case when :pinned then coalesce(c.pinned_at, clock_timestamp()) end,
+        title = case when :sets_title then :title else c.title end,
+        title_source = case
+            when not :sets_title then c.title_source
+            when :title::text is not null then 'user'
+        end,
+        pinned_at = case
+            when :pinned::boolean is null then c.pinned_at
+            when :pinned then coalesce(c.pinned_at, clock_timestamp())
+        end,
+        labels = coalesce(:labels::text[], c.labels),
+        metadata = case
+            when :metadata::jsonb is null then c.metadata
+            else jsonb_strip_nulls(case when :clears_metadata then '{}' else c.metadata end || :metadata)
+        end,
         listed = c.listed + 1, changed_in = pg_current_xact_id()::text::bigint
     where c.id = :chat_id and c.org_id = :org_id
         and (:expected::integer[] is null or c.listed = any(:expected))
         and (
-            not :pinned or c.pinned_at is not null
+            :pinned is not true or c.pinned_at is not null
             or (
                 select count(*) from chats as other
                 where other.owner_id = :actor_id and other.pinned_at is not null
             ) < :pins_max
         )
-
--- label_begin --
-with visible as (
-    update chats as c
-    set
-        labels = :labels::text[], listed = c.listed + 1,
-        changed_in = pg_current_xact_id()::text::bigint
-    where c.id = :chat_id and c.org_id = :org_id
-        and (:expected::integer[] is null or c.listed = any(:expected))
+        and (
+            :metadata::jsonb is null or (
+                select count(*) from jsonb_object_keys(
+                    jsonb_strip_nulls(
+                        case when :clears_metadata then '{}' else c.metadata end || :metadata::jsonb
+                    )
+                )
+            ) <= :pairs_max
+        )
 
 -- changed_entry_end --
     returning c.*
@@ -138,8 +143,8 @@ select
     c.id, c.org_id, c.owner_id, c.title, c.title_source, c.status,
     c.archived_at is not null as archived,
     c.pinned_at is not null and c.owner_id = :actor_id as pinned,
-    c.labels, c.version, c.history_version, c.listed, c.last_seq, c.queue_length, c.touched_at,
-    c.created_at, c.awaiting ->> 'kind' as needs,
+    c.labels, c.metadata, c.version, c.history_version, c.listed, c.last_seq, c.queue_length,
+    c.touched_at, c.created_at, c.awaiting ->> 'kind' as needs,
     coalesce(r.seq, 0) as read_seq
 from visible as c
 left join read_cursors as r on r.chat_id = c.id and r.user_id = :actor_id
@@ -271,8 +276,8 @@ select
     now.reached, changed.id as changed_id, c.id, c.org_id, c.owner_id, c.title, c.title_source,
     c.status, c.archived_at is not null as archived,
     c.pinned_at is not null and c.owner_id = :actor_id as pinned,
-    c.labels, c.version, c.history_version, c.listed, c.last_seq, c.queue_length, c.touched_at,
-    c.created_at, c.awaiting ->> 'kind' as needs,
+    c.labels, c.metadata, c.version, c.history_version, c.listed, c.last_seq, c.queue_length,
+    c.touched_at, c.created_at, c.awaiting ->> 'kind' as needs,
     coalesce(r.seq, 0) as read_seq
 from (select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as reached) as now
 left join changed on true

@@ -44,6 +44,10 @@ select
 from users as u
 where u.org_id = :org_id
     and (:after_id::uuid is null or (u.name, u.id) > (:after_name::text, :after_id))
+    and not exists (
+        select from unnest(:words::text[]) as wanted (word)
+        where strpos(lower(concat_ws(' ', u.name, u.email)), lower(wanted.word)) = 0
+    )
 
 -- page_of_users_end --
 order by u.name, u.id
@@ -63,21 +67,9 @@ with changed as (
     where s.user_id = changed.id and s.id is distinct from :keep and s.revoked_at is null
 )
 
--- set_role_begin --
+-- update_user_begin --
 -- The admins are locked in the order of their ids, so that two who take each other's role away take
--- turns: the second finds only one left.
-with admins as (
-    select id from users
-    where org_id = :org_id and role = 'admin' and disabled_at is null
-    order by id
-    for update
-), changed as (
-    update users as u set role = :role, version = u.version + 1
-    where u.id = :user_id and u.org_id = :org_id
-        and (:expected::integer[] is null or u.version = any(:expected))
-        and (:role = 'admin' or exists (select from admins where admins.id <> :user_id))
-
--- set_disabled_begin --
+-- turns: the second finds only one left. Null: stays as it is.
 with admins as (
     select id from users
     where org_id = :org_id and role = 'admin' and disabled_at is null
@@ -86,11 +78,21 @@ with admins as (
 ), changed as (
     update users as u
     set
-        disabled_at = case when :disabled then coalesce(u.disabled_at, clock_timestamp()) end,
+        role = coalesce(:role::text, u.role),
+        disabled_at = case
+            when :disabled::boolean is null then u.disabled_at
+            when :disabled then coalesce(u.disabled_at, clock_timestamp())
+        end,
         version = u.version + 1
     where u.id = :user_id and u.org_id = :org_id
         and (:expected::integer[] is null or u.version = any(:expected))
-        and (not :disabled or exists (select from admins where admins.id <> :user_id))
+        and (
+            (
+                coalesce(:role, u.role) = 'admin'
+                and not coalesce(:disabled, u.disabled_at is not null)
+            )
+            or exists (select from admins where admins.id <> :user_id)
+        )
 
 -- changed_user_end --
     returning

@@ -36,10 +36,24 @@ with watched as (
         lag(epoch) over chat_order as last_epoch
     from history
     window chat_order as (partition by chat_id order by seq)
+), turns as (
+    select
+        chat_id, seq, turn_seq,
+        max(seq) filter (where role = 'user') over (partition by chat_id order by seq) as began_seq
+    from active
 )
 select id as chat_id, 'S3: last_seq is not the last message' as rule, last_seq::text as detail
 from watched as c
 where last_seq <> (select coalesce(max(seq), 0) from history as h where h.chat_id = c.id)
+union all
+select id, 'S3: turn_seq is not the last user message', coalesce(turn_seq::text, 'none')
+from watched as c
+where turn_seq is distinct from (
+    select max(a.seq) from active as a where a.chat_id = c.id and a.role = 'user'
+)
+union all
+select chat_id, 'S3: a message names another turn than its own', seq::text from turns
+where turn_seq is distinct from began_seq
 union all
 select chat_id, 'M2: a gap in seq', seq::text from numbered where number <> seq
 union all
@@ -88,7 +102,10 @@ from queued_messages as q
 inner join watched as c on c.id = q.chat_id
 left join history as h on h.chat_id = q.chat_id and h.seq = q.promoted_seq
 where q.fate = 'promoted'
-    and (h.role is distinct from 'user' or h.revision is distinct from q.removed_revision)
+    and (
+        h.role is distinct from 'user' or h.revision is distinct from q.removed_revision
+        or h.queued_id is distinct from q.id or h.client_key is distinct from q.client_key
+    )
 union all
 select chat_id, 'M3: a call with more than one result', call_id from answers where results > 1
 union all

@@ -216,7 +216,7 @@ class BridgeStream:
         used = self.usage_min
         return self._reply.final(
             now=self._now(),
-            ending=Ending.CUT if response.finish_reason == "length" else Ending.COMPLETE,
+            ending=Ending.LENGTH if response.finish_reason == "length" else Ending.COMPLETE,
             usage=used if used.input and used.output else None,
             finish=str(raw),
             response_id=response.provider_response_id,

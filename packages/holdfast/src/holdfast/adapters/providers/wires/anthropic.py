@@ -58,8 +58,8 @@ BUDGET_MIN: Final = 1024
 DOUBLED_MIN: Final = 3
 """Different deltas that all came twice before we believe that it is not the model's way to talk."""
 _ENDINGS: Final[Mapping[str, Ending]] = {
-    "max_tokens": Ending.CUT,
-    "model_context_window_exceeded": Ending.CUT,
+    "max_tokens": Ending.LENGTH,
+    "model_context_window_exceeded": Ending.LENGTH,
     "pause_turn": Ending.PAUSED,
 }
 
@@ -353,6 +353,8 @@ class AnthropicDecoder:
         native = Native(self._dialect, block)
         if slot.kind == "text":
             block["text"] = slot.text
+            for citation in block.get("citations") or ():  # of the whole block
+                self._reply.cite(slot, 0, len(slot.text), citation.get("url"))
             self._reply.finish_text(slot, native, events)
         elif slot.kind == "reasoning":
             block["thinking"] = slot.text

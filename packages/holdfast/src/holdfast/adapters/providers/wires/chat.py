@@ -258,6 +258,9 @@ class ChatDecoder:
         for annotation in delta.get("annotations") or ():
             citation: Object = annotation.get("url_citation") or annotation
             self._reply.source(citation.get("url"), citation.get("title"), events)
+            self._reply.cite_reply(
+                citation.get("start_index"), citation.get("end_index"), citation.get("url")
+            )
 
     def _speak(self, kind: str, field: str, text: str, events: list[Event]) -> None:
         slot = self._speaking
@@ -352,7 +355,7 @@ class ChatDecoder:
             )
         return self._reply.final(
             now=now,
-            ending=Ending.CUT if finish == "length" else Ending.COMPLETE,
+            ending=Ending.LENGTH if finish == "length" else Ending.COMPLETE,
             usage=self.usage if self.counted else None,
             finish=finish,
             response_id=self._response_id,

@@ -75,7 +75,7 @@ _FILTERED: Final = frozenset(
         "LANGUAGE",
     }
 )
-_ENDINGS: Final[Mapping[str, Ending]] = {"STOP": Ending.COMPLETE, "MAX_TOKENS": Ending.CUT}
+_ENDINGS: Final[Mapping[str, Ending]] = {"STOP": Ending.COMPLETE, "MAX_TOKENS": Ending.LENGTH}
 
 
 class GeminiWire:
@@ -366,9 +366,21 @@ class GeminiDecoder:
         for source in grounding.get("groundingChunks") or ():
             web: Object = source.get("web") or {}
             self._reply.source(web.get("uri"), web.get("title"), events)
+        self._cite_segments(grounding)
         citations: Object = candidate.get("citationMetadata") or {}
         for citation in citations.get("citationSources") or citations.get("citations") or ():
             self._reply.source(citation.get("uri"), citation.get("title"), events)
+
+    def _cite_segments(self, grounding: Object) -> None:
+        """Segments count bytes of the reply's text; a start of 0 is left out."""
+        chunks: list[Object] = grounding.get("groundingChunks") or []
+        for support in grounding.get("groundingSupports") or ():
+            segment: Object = support.get("segment") or {}
+            start, end = segment.get("startIndex") or 0, segment.get("endIndex")
+            for index in support.get("groundingChunkIndices") or ():
+                if isinstance(index, int) and 0 <= index < len(chunks):
+                    web: Object = chunks[index].get("web") or {}
+                    self._reply.cite_reply(start, end, web.get("uri"), in_bytes=True)
 
     def _count(self, usage: Object, events: list[Event]) -> None:
         thoughts: int = usage.get("thoughtsTokenCount") or self.usage.reasoning

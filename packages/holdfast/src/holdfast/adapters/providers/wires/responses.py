@@ -295,9 +295,7 @@ class ResponsesDecoder:
             self._refused = self._refused or refuses
             self._answered = self._answered or not (refuses or not slot.text.strip())
             self._reply.finish_text(slot, native, events)
-            for content in item.get("content") or ():
-                for annotation in content.get("annotations") or ():
-                    self._cite(annotation, events)
+            self._cite_content(slot, item, events)
         elif slot.kind == "reasoning":
             words = _words(item, "summary", "\n\n") or _words(item, "content")
             self._complete(slot, words, events)
@@ -334,6 +332,18 @@ class ResponsesDecoder:
         )
         self._reply.add(result, events)
 
+    def _cite_content(self, slot: Slot, item: Object, events: list[Event]) -> None:
+        """An annotation counts characters of its own content; a part has all contents."""
+        at = 0
+        for content in item.get("content") or ():
+            for annotation in content.get("annotations") or ():
+                self._cite(annotation, events)
+                if annotation.get("type") == "url_citation":
+                    start, end = annotation.get("start_index"), annotation.get("end_index")
+                    if isinstance(start, int) and isinstance(end, int):
+                        self._reply.cite(slot, at + start, at + end, annotation.get("url"))
+            at += len(content.get("text") or content.get("refusal") or "")
+
     def _cite(self, annotation: Object, events: list[Event]) -> None:
         if annotation.get("type") == "url_citation":
             self._reply.source(annotation.get("url"), annotation.get("title"), events)
@@ -367,7 +377,7 @@ class ResponsesDecoder:
             raise filtered("refusal")
         return self._reply.final(
             now=now,
-            ending=Ending.COMPLETE if self._status == "completed" else Ending.CUT,
+            ending=Ending.COMPLETE if self._status == "completed" else Ending.LENGTH,
             usage=self.usage if self.counted else None,
             finish=self._reason or self._status,
             response_id=self._response_id,

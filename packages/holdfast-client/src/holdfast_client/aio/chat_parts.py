@@ -1,0 +1,76 @@
+"""What belongs to a chat: its messages and its queue."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Literal
+
+from holdfast_client import models
+from holdfast_client.aio.http import AsyncHttp
+
+
+class AsyncMessages:
+    def __init__(self, http: AsyncHttp, chat_id: str) -> None:
+        self._http = http
+        self._path = f"chats/{chat_id}/messages"
+
+    async def list(
+        self,
+        *,
+        order: Literal["asc", "desc"] = "desc",
+        limit: int | None = None,
+        before_seq: int | None = None,
+        version: int | None = None,
+    ) -> AsyncGenerator[models.Message]:
+        """All messages, page by page as they are taken. `order`: `asc` from the first one on,
+        `desc` from the newest one back. `limit`: at most so many. `before_seq`: those before this
+        one. `version`: the history as it was then."""
+        found = self._http.pages(
+            self._path, limit, order=order, before_seq=before_seq, version=version
+        )
+        async with aclosing(found) as pages:
+            async for page in pages:
+                for each in page if order == "asc" else reversed(page):
+                    yield models.Message.model_validate(each)
+
+    async def retrieve(self, seq: int) -> models.Message:
+        return models.Message.model_validate(await self._http.get(f"{self._path}/{seq}"))
+
+
+class AsyncQueue:
+    """Messages that wait until the chat is free."""
+
+    def __init__(self, http: AsyncHttp, chat_id: str) -> None:
+        self._http = http
+        self._path = f"chats/{chat_id}/queue"
+
+    async def list(self) -> list[models.QueuedMessage]:
+        found = await self._http.get(self._path)
+        return [models.QueuedMessage.model_validate(each) for each in found["data"]]
+
+    async def delete(
+        self, queued_id: int, *, idempotency_key: str | None = None
+    ) -> models.QueuedMessage:
+        """Take a message out of the queue and return it: of two callers one gets it, and the other
+        `NotFoundError`."""
+        removed = await self._http.change(
+            "DELETE", f"{self._path}/{queued_id}", key=idempotency_key
+        )
+        return models.QueuedMessage.model_validate(removed)
+
+    async def move(
+        self, queued_id: int, *, before_id: int | None, idempotency_key: str | None = None
+    ) -> models.Receipt:
+        """Before another one; None: to the end."""
+        done = await self._http.change(
+            "PATCH", f"{self._path}/{queued_id}", {"before_id": before_id}, idempotency_key
+        )
+        return models.Receipt.model_validate(done)
+
+    async def send_now(
+        self, queued_id: int, *, idempotency_key: str | None = None
+    ) -> models.Receipt:
+        """Stop the turn that runs, and send this message."""
+        done = await self._http.change(
+            "POST", f"{self._path}/{queued_id}/send-now", key=idempotency_key
+        )
+        return models.Receipt.model_validate(done)

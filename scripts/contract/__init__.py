@@ -1,0 +1,1 @@
+"""What breaks clients between two OpenAPI documents: `python -m scripts.contract`."""

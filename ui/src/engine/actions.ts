@@ -1,0 +1,38 @@
+/** The commands to a chat. Each is safe to repeat; a refusal is an `ApiError` to show. */
+import type { QueuedMessage } from "@holdfast/client";
+
+export interface Draft {
+  readonly text: string;
+  readonly model: string | null;
+}
+
+export type WhenBusy = "queue" | "interrupt";
+
+export interface ChatActions {
+  /** Send a message. It is shown at once, and repeated until the server has it. */
+  send(draft: Draft, whenBusy: WhenBusy): void;
+  /** Send a failed message again, under the same key. */
+  resend(clientKey: string): void;
+  /** Drop a message that never arrived; returns its text. */
+  discard(clientKey: string): Draft | null;
+  /** Stop the turn that is shown. It is no error if that turn has ended. */
+  interrupt(): Promise<void>;
+  /** Run again: after a failure, or at once while a retry waits. */
+  retry(model: string | null): Promise<void>;
+  edit(seq: number, draft: Draft): Promise<void>;
+  take(queuedId: number): Promise<QueuedMessage>;
+  remove(queuedId: number): Promise<void>;
+  place(queuedId: number, before: number | null): Promise<void>;
+  promote(queuedId: number): Promise<void>;
+  /** `digest`: of the call as it was shown; the server refuses a decision about another call. */
+  decide(
+    callId: string,
+    verdict: "approve" | "deny",
+    reason: string | null,
+    digest: string | null,
+  ): Promise<void>;
+  answer(callId: string, output: unknown, failed: boolean): Promise<void>;
+  compact(): Promise<void>;
+  restore(version: number): Promise<void>;
+  loadOlder(): Promise<void>;
+}

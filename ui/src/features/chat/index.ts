@@ -1,0 +1,9 @@
+/** The transcript and the composer, as the chat route mounts them. */
+import "./chat.css";
+
+export { Composer } from "@/features/composer/composer";
+export { NEW_CHAT, offerDraft } from "@/features/composer/drafts";
+export { Transcript } from "@/features/transcript/transcript";
+export { createPaneRefs, focusComposer, Pane } from "./panes";
+export { type ChatSession, chatSessions } from "./session";
+export { ChatSessionProvider } from "./session-provider";

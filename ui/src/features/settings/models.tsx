@@ -1,0 +1,43 @@
+import { useQuery } from "@tanstack/react-query";
+import { modelsQuery } from "@/api/queries/models";
+import { settingsStrings } from "@/i18n/en/settings";
+import { count } from "@/lib/format";
+import { EmptyState } from "@/ui/empty-state";
+import { Cell, Table, TableRow } from "@/ui/table";
+import { QueryResult } from "./query-result";
+import { Section } from "./section";
+
+const t = settingsStrings;
+
+function windowWords(tokens: number | null | undefined): string {
+  return tokens == null ? t.windowUnknown : t.windowOf(count(tokens));
+}
+
+export function Models() {
+  const query = useQuery(modelsQuery);
+  return (
+    <Section title={t.sections.models} hint={t.modelsHint}>
+      <QueryResult query={query}>
+        {({ models, default: usual, windows }) =>
+          models.length === 0 ? (
+            <EmptyState title={t.noModels} />
+          ) : (
+            <Table label={t.sections.models} heads={[t.model, t.window]}>
+              {models.map((model) => (
+                <TableRow key={model}>
+                  <Cell>
+                    <span className="font-mono text-code">{model}</span>
+                    {model === usual && (
+                      <span className="ml-2 text-meta text-muted">{t.defaultModel}</span>
+                    )}
+                  </Cell>
+                  <Cell>{windowWords(windows[model])}</Cell>
+                </TableRow>
+              ))}
+            </Table>
+          )
+        }
+      </QueryResult>
+    </Section>
+  );
+}

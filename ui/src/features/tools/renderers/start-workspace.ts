@@ -1,0 +1,11 @@
+import { Box } from "lucide-react";
+import type { ToolDefinition } from "@/features/tools/registry";
+import { titleWith } from "@/features/tools/title";
+
+export const startWorkspace: ToolDefinition = {
+  match: ["start_workspace"],
+  icon: Box,
+  title: titleWith("startWorkspace"),
+  tally: { kind: "workspaceSteps", label: (count, t) => t.tally.workspaceSteps(count) },
+  body: () => import("@/features/tools/bodies/brief"),
+};

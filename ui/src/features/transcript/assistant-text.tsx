@@ -1,0 +1,100 @@
+/** Text, reasoning and sources of the model. */
+import { Brain, ChevronRight } from "lucide-react";
+import { memo } from "react";
+import { useLiveText } from "@/features/chat/live";
+import { cn } from "@/lib/classes";
+import { tail } from "@/lib/format";
+import { hostOf, safeAddress } from "@/markdown/links";
+import { Markdown } from "@/markdown/markdown";
+
+interface AssistantTextProps {
+  /** `null`: it is being said. */
+  text: string | null;
+  index: number;
+}
+
+/** The same element before and after its message is committed: nothing is mounted anew. */
+export const AssistantText = memo(function AssistantText({ text, index }: AssistantTextProps) {
+  const live = useLiveText(index);
+  return <Markdown text={text ?? live} isLive={text === null} />;
+});
+
+interface ReasoningProps extends AssistantTextProps {
+  isOpen: boolean;
+  onToggle: () => void;
+}
+
+export const Reasoning = memo(function Reasoning({
+  text,
+  index,
+  isOpen,
+  onToggle,
+}: ReasoningProps) {
+  const live = useLiveText(index);
+  const isLive = text === null;
+  const words = text ?? live;
+  return (
+    <div>
+      <button
+        type="button"
+        data-row-action="toggle"
+        aria-expanded={isOpen}
+        onClick={onToggle}
+        className="flex h-7 w-full items-center gap-2 rounded-control text-left text-ui text-muted hover:bg-hover coarse:h-11"
+      >
+        <Brain aria-hidden className="size-4 shrink-0 text-faint" />
+        <span className="shrink-0">{isLive ? "Thinking" : "Thought"}</span>
+        <span className="min-w-0 flex-1 truncate text-faint">
+          {isOpen ? "" : excerpt(words, isLive)}
+        </span>
+        <ChevronRight
+          aria-hidden
+          className={cn("size-4 shrink-0 text-faint", isOpen && "rotate-90")}
+        />
+      </button>
+      {isOpen && (
+        <div className="mt-1 ml-2 border-l-2 border-line pl-4 text-muted">
+          <Markdown text={words} isLive={isLive} />
+        </div>
+      )}
+    </div>
+  );
+});
+
+/** While it thinks, what it thinks now; afterwards, how it began. */
+function excerpt(words: string, isLive: boolean): string {
+  const line = isLive ? (tail(words, 1)[0] ?? "") : (words.trim().split("\n")[0] ?? "");
+  return line.replace(/^#+ |[*_`]/g, "");
+}
+
+export function Sources({ sources }: { sources: readonly { url: string; title: string }[] }) {
+  return (
+    <ol aria-label="Sources" className="flex flex-wrap gap-1">
+      {sources.map(({ url, title }, at) => {
+        const address = safeAddress(url);
+        const label = title === "" ? hostOf(url) : title;
+        const look =
+          "inline-flex h-6 max-w-64 items-center gap-1 rounded-control border border-line px-2 text-meta";
+        return (
+          // biome-ignore lint/suspicious/noArrayIndexKey: sources are numbered by their place
+          <li key={at} className="max-w-full">
+            {address === null ? (
+              <span className={cn(look, "text-muted")}>{label}</span>
+            ) : (
+              <a
+                href={address.href}
+                title={address.href}
+                target="_blank"
+                rel="noopener noreferrer"
+                className={cn(look, "hover:bg-hover")}
+              >
+                <span className="numeric text-faint">{at + 1}</span>
+                <span className="truncate">{label}</span>
+              </a>
+            )}
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
