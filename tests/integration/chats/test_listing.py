@@ -1,5 +1,7 @@
 """Lists of chats: who sees what, in which order, page by page; and the verbs about lists."""
 
+from dataclasses import replace
+
 import pytest
 
 from holdfast.adapters.postgres.listing import PostgresListing
@@ -312,6 +314,50 @@ async def test_bounds_of_pins_labels_and_titles(
     for title in ("", " \n ", "x" * 201):
         with pytest.raises(FieldRefused):
             await listing.update(realm.listing, admin, one, ChatPatch(title=title))
+
+
+async def test_metadata_is_merged_and_bounded_in_pairs(
+    realm: Realm, admin: Principal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "METADATA_PAIRS_MAX", 2)
+    chat_id = await realm.chat(admin)
+
+    async def change(**pairs: str | None) -> Entry:
+        patch = ChatPatch(metadata=pairs)
+        return await listing.update(realm.listing, admin, chat_id, patch)
+
+    await change(team="red", ticket="7")
+    with pytest.raises(FieldRefused) as refused:
+        await change(more="x")
+    assert refused.value.field == "metadata"
+    assert (await change(ticket=None, more="x")).metadata == {"team": "red", "more": "x"}
+
+
+async def test_a_bound_that_another_request_freed_meanwhile_is_a_conflict(
+    realm: Realm, admin: Principal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refused(*_args: object, **_named: object) -> None:
+        return None
+
+    chat_id = await realm.chat(admin)
+    monkeypatch.setattr(PublishingListing, "update", refused)
+    monkeypatch.setattr(PostgresListing, "update", refused)
+    with pytest.raises(ChangedMeanwhile):
+        await listing.update(realm.listing, admin, chat_id, ChatPatch(title="A title"))
+
+
+async def test_a_chat_may_be_created_with_title_labels_and_metadata() -> None:
+    facts = listing.new_facts(" A  title ", ("a", "b", "a"), {"k": "v"})
+    assert (facts.title, facts.labels, facts.metadata) == ("A title", ("a", "b"), {"k": "v"})
+    assert listing.new_facts(None, (), {}).title is None
+
+
+async def test_only_a_principal_that_may_approve_decides_about_tool_calls(
+    admin: Principal,
+) -> None:
+    assert listing.approver(admin) == listing.driver(admin)
+    with pytest.raises(NotAllowed):
+        listing.approver(replace(admin, scopes=frozenset({Scope.READ})))
 
 
 @requirement("A1")

@@ -1,4 +1,4 @@
-"""What is said to whoever is refused: enough to act on, and nothing about others."""
+"""A refusal tells its reader enough to act on, and nothing about other users."""
 
 from uuid import UUID
 
@@ -15,7 +15,8 @@ from holdfast.domain.denials import (
     Throttled,
     WrongCredentials,
 )
-from holdfast.domain.ids import ApiKeyId
+from holdfast.domain.errors import ContentRefused, MessageNotFound
+from holdfast.domain.ids import ApiKeyId, ChatId
 
 ID = UUID(int=7)
 
@@ -53,3 +54,12 @@ def test_the_detail_of_a_refused_login_is_for_the_log_only(reason: str) -> None:
 def test_a_reason_that_no_page_knows_is_our_mistake() -> None:
     with pytest.raises(AssertionError):
         OidcRefused("weather", "")
+
+
+def test_a_refusal_about_a_message_names_message_and_chat() -> None:
+    said = str(MessageNotFound(ChatId(ID), 3))
+    assert said == f"Message 3 is not in the history of chat chat_{ID.hex}."
+
+
+def test_a_refusal_of_content_is_a_sentence() -> None:
+    assert ContentRefused("the text is too large").sentence == "The text is too large."

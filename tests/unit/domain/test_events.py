@@ -329,3 +329,8 @@ def test_preview_reset_says_why(attempt: int, status: Status, reason: str) -> No
     after = a_chat(version=Version(6), attempt=attempt, status=status)
     reset = of_commit(a_chat(attempt=1), after, ())[0]
     assert reset.data == {"attempt": attempt, "reason": reason}
+
+
+def test_a_value_that_json_cannot_say_is_refused_by_name() -> None:
+    with pytest.raises(TypeError, match="not JSON"):
+        encode_data({"x": object()})  # pyright: ignore[reportArgumentType]
