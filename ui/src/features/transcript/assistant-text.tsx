@@ -2,10 +2,13 @@
 import { Brain, ChevronRight } from "lucide-react";
 import { memo } from "react";
 import { useLiveText } from "@/features/chat/live";
+import { transcriptStrings } from "@/i18n/en/transcript";
 import { cn } from "@/lib/classes";
 import { tail } from "@/lib/format";
 import { hostOf, safeAddress } from "@/markdown/links";
 import { Markdown } from "@/markdown/markdown";
+
+const t = transcriptStrings;
 
 interface AssistantTextProps {
   /** `null`: it is being said. */
@@ -43,7 +46,7 @@ export const Reasoning = memo(function Reasoning({
         className="flex h-7 w-full items-center gap-2 rounded-control text-left text-ui text-muted hover:bg-hover coarse:h-11"
       >
         <Brain aria-hidden className="size-4 shrink-0 text-faint" />
-        <span className="shrink-0">{isLive ? "Thinking" : "Thought"}</span>
+        <span className="shrink-0">{isLive ? t.thinking : t.thought}</span>
         <span className="min-w-0 flex-1 truncate text-faint">
           {isOpen ? "" : excerpt(words, isLive)}
         </span>
@@ -69,7 +72,7 @@ function excerpt(words: string, isLive: boolean): string {
 
 export function Sources({ sources }: { sources: readonly { url: string; title: string }[] }) {
   return (
-    <ol aria-label="Sources" className="flex flex-wrap gap-1">
+    <ol aria-label={t.sources} className="flex flex-wrap gap-1">
       {sources.map(({ url, title }, at) => {
         const address = safeAddress(url);
         const label = title === "" ? hostOf(url) : title;

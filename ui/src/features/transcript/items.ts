@@ -118,7 +118,7 @@ export interface Regenerable {
   model: string | null;
 }
 
-export type Phase = "waiting" | "thinking" | "writing" | "running" | "stopping" | "awaiting";
+type Phase = "waiting" | "thinking" | "writing" | "running" | "stopping" | "awaiting";
 
 export interface FootItem extends Common {
   kind: "foot";

@@ -20,6 +20,8 @@ import {
 import { useFold } from "@/features/chat/folds";
 import type { ChatSession } from "@/features/chat/session";
 import { useChatSession } from "@/features/chat/session-provider";
+import { chatStrings } from "@/i18n/en/chat";
+import { transcriptStrings } from "@/i18n/en/transcript";
 import { cn } from "@/lib/classes";
 import { Button } from "@/ui/button";
 import { Older } from "./dividers";
@@ -87,7 +89,7 @@ export function Timeline({ items: all, loadOlder, onMode, sent, goal }: Timeline
         ref={scroller}
         role="log"
         aria-live="off"
-        aria-label="Conversation"
+        aria-label={chatStrings.chat.conversation}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by key
         tabIndex={0}
         className="timeline h-full overflow-x-hidden overflow-y-auto"
@@ -260,8 +262,8 @@ function JumpToEnd({
     <div className="pointer-events-none absolute inset-x-0 bottom-3 flex justify-center">
       <Button className="pointer-events-auto rounded-full shadow-float" onClick={onJump}>
         <ArrowDown aria-hidden />
-        Jump to latest
-        {fresh > 0 && <span className="numeric text-accent">{fresh} new</span>}
+        {transcriptStrings.jump}
+        {fresh > 0 && <span className="numeric text-accent">{transcriptStrings.fresh(fresh)}</span>}
       </Button>
     </div>
   );
