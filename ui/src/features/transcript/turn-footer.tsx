@@ -141,7 +141,7 @@ const SILENT_FROM_MS = 30_000;
 
 function RunningFooter({ foot }: { foot: Extract<Foot, { is: "going" }> }) {
   const now = useNow();
-  const silence = useSilence();
+  const silence = useSilence(SILENT_FROM_MS);
   const { phase, since } = foot;
   const ms = since === null ? 0 : now - Date.parse(since);
   const Glyph = phase === "awaiting" ? Hourglass : phase === "stopping" ? Square : CircleDashed;
@@ -157,7 +157,7 @@ function RunningFooter({ foot }: { foot: Extract<Foot, { is: "going" }> }) {
       />
       <span className="min-w-0 truncate">{t.phases[phase]}</span>
       {ms >= SHOWN_FROM_MS && <span className="numeric shrink-0">{elapsed(ms)}</span>}
-      {silence >= SILENT_FROM_MS && phase !== "awaiting" && (
+      {silence > 0 && phase !== "awaiting" && (
         <span className="numeric shrink-0">{t.silent(elapsed(silence))}</span>
       )}
     </div>
