@@ -5,24 +5,32 @@ import { useLiveText } from "@/features/chat/live";
 import { transcriptStrings } from "@/i18n/en/transcript";
 import { cn } from "@/lib/classes";
 import { tail } from "@/lib/format";
-import { hostOf, safeAddress } from "@/markdown/links";
+import type { CitationMark } from "@/markdown/citations";
+import { safeAddress } from "@/markdown/links";
 import { Markdown } from "@/markdown/markdown";
+import { type Source, sourceLabel } from "./sources";
 
 const t = transcriptStrings;
 
-interface AssistantTextProps {
+interface StreamedTextProps {
   /** `null`: it is being said. */
   text: string | null;
   index: number;
 }
 
+interface AssistantTextProps extends StreamedTextProps {
+  /** Numbers of its sources. */
+  marks?: readonly CitationMark[] | undefined;
+}
+
 /** The same element before and after its message is committed: nothing is mounted anew. */
-export const AssistantText = memo(function AssistantText({ text, index }: AssistantTextProps) {
+export const AssistantText = memo(function AssistantText(props: AssistantTextProps) {
+  const { text, index, marks } = props;
   const live = useLiveText(index);
-  return <Markdown text={text ?? live} isLive={text === null} />;
+  return <Markdown text={text ?? live} isLive={text === null} marks={marks} />;
 });
 
-interface ReasoningProps extends AssistantTextProps {
+interface ReasoningProps extends StreamedTextProps {
   isOpen: boolean;
   onToggle: () => void;
 }
@@ -70,19 +78,21 @@ function excerpt(words: string, isLive: boolean): string {
   return line.replace(/^#+ |[*_`]/g, "");
 }
 
-export function Sources({ sources }: { sources: readonly { url: string; title: string }[] }) {
+export function Sources({ sources }: { sources: readonly Source[] }) {
   return (
     <ol aria-label={t.sources} className="flex flex-wrap gap-1">
-      {sources.map(({ url, title }, at) => {
-        const address = safeAddress(url);
-        const label = title === "" ? hostOf(url) : title;
+      {sources.map((source, at) => {
+        const address = safeAddress(source.url);
+        const label = sourceLabel(source);
         const look =
           "inline-flex h-6 max-w-64 items-center gap-1 rounded-control border border-line px-2 text-meta";
         return (
-          // biome-ignore lint/suspicious/noArrayIndexKey: sources are numbered by their place
-          <li key={at} className="max-w-full">
+          <li key={source.url} className="max-w-full">
             {address === null ? (
-              <span className={cn(look, "text-muted")}>{label}</span>
+              <span className={cn(look, "text-muted")}>
+                <span className="numeric text-faint">{at + 1}</span>
+                <span className="truncate">{label}</span>
+              </span>
             ) : (
               <a
                 href={address.href}
