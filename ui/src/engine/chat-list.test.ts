@@ -2,30 +2,8 @@ import type { ChatSummary } from "@holdfast/client";
 import { describe, expect, it } from "vitest";
 import { foundRows, groupOf } from "@/features/chat-list/groups";
 import { told } from "@/testing/events";
+import { chatSummary as chat } from "@/testing/fixtures";
 import { inOrder, NO_CHATS, reduceList } from "./chat-list";
-
-function chat(id: string, touched: string, more: Partial<ChatSummary> = {}): ChatSummary {
-  return {
-    id,
-    owner_id: "o",
-    title: id,
-    title_source: null,
-    status: "idle",
-    archived: false,
-    pinned: false,
-    labels: [],
-    metadata: {},
-    version: 1,
-    last_seq: 1,
-    read_seq: 1,
-    unread: false,
-    queue_length: 0,
-    updated_at: touched,
-    created_at: touched,
-    action_required: null,
-    ...more,
-  };
-}
 
 const A = chat("a", "2026-01-02T00:00:00+00:00");
 const B = chat("b", "2026-01-03T00:00:00+00:00");

@@ -10,11 +10,12 @@
  * fast to mount, and code never passes through the parser.
  */
 import { ImageOff } from "lucide-react";
-import { type ComponentProps, memo, useState } from "react";
+import { memo, type ReactNode, useMemo, useState } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remend from "remend";
 import { markdownStrings as t } from "@/i18n/en/markdown";
 import { type Block, definitionsPrefix, extend, type Split, split } from "./blocks";
+import { type CitationMark, NO_MARKS, offsetInSource, placeMarks, uniqueMarks } from "./citations";
 import { CodeBlock } from "./code-block";
 import { hostOf, isShown, safeAddress } from "./links";
 import { escaped, pluginComponents, remarkPlugins } from "./plugins";
@@ -24,10 +25,14 @@ interface MarkdownProps {
   text: string;
   /** It is still growing: what is not closed yet is drawn as if it were. */
   isLive?: boolean;
+  /** Numbers of sources in it, in ascending order. */
+  marks?: readonly CitationMark[] | undefined;
 }
 
-export function Markdown({ text, isLive = false }: MarkdownProps) {
-  const { blocks, definitions, footnotes } = useSplit(text);
+export function Markdown({ text, isLive = false, marks = NO_MARKS }: MarkdownProps) {
+  const made = useSplit(text);
+  const { blocks, definitions, footnotes } = made;
+  const placed = useMemo(() => placeMarks(made, marks), [made, marks]);
   const labels = footnotes.map((note) => note.label).join("\n");
   const last = blocks.length - 1;
   return (
@@ -39,6 +44,7 @@ export function Markdown({ text, isLive = false }: MarkdownProps) {
           block={block}
           definitions={definitions}
           labels={labels}
+          marks={placed.blocks.get(at) ?? NO_MARKS}
           isOpen={isLive && at === last}
         />
       ))}
@@ -51,6 +57,7 @@ export function Markdown({ text, isLive = false }: MarkdownProps) {
                   block={{ kind: "prose", text: note.text }}
                   definitions={definitions}
                   labels={labels}
+                  marks={placed.footnotes.get(note.label) ?? NO_MARKS}
                   isOpen={false}
                 />
               </li>
@@ -76,11 +83,13 @@ interface BlockProps {
   definitions: string;
   /** Of the message's footnotes, a line each: as a text, so that blocks can be compared. */
   labels: string;
+  marks: readonly CitationMark[];
   isOpen: boolean;
 }
 
 function isSameBlock(one: BlockProps, other: BlockProps): boolean {
   if (one.isOpen !== other.isOpen || one.block.kind !== other.block.kind) return false;
+  if (one.marks !== other.marks) return false;
   if (one.block.kind === "fence" && other.block.kind === "fence") {
     const { code, closed, language } = one.block;
     return (
@@ -107,21 +116,39 @@ function prefixOf(props: BlockProps): string {
 }
 
 const BlockView = memo(function BlockView(props: BlockProps) {
-  const { block, isOpen } = props;
+  const { block, isOpen, marks } = props;
   if (block.kind === "fence") {
     const isWriting = isOpen && !block.closed;
-    return <CodeBlock code={block.code} language={block.language} isWriting={isWriting} />;
+    return (
+      <>
+        <CodeBlock code={block.code} language={block.language} isWriting={isWriting} />
+        <MarksBelow marks={marks} />
+      </>
+    );
   }
   if (block.kind === "footnote") return null; // they stand at the end of the message
-  if (block.kind === "verbatim") return <pre className="verbatim">{block.text}</pre>;
-  if (block.text.length > PARSED_MAX) {
-    return <p className="whitespace-pre-wrap wrap-anywhere">{block.text}</p>;
+  if (block.kind === "verbatim" || block.text.length > PARSED_MAX) {
+    return (
+      <>
+        {block.kind === "verbatim" ? (
+          <pre className="verbatim">{block.text}</pre>
+        ) : (
+          <p className="whitespace-pre-wrap wrap-anywhere">{block.text}</p>
+        )}
+        <MarksBelow marks={marks} />
+      </>
+    );
   }
   const prefix = prefixOf(props);
   const text = escaped(block.text);
+  const placed = marks.map((mark) => ({ ...mark, at: offsetInSource(block.text, text, mark.at) }));
   return (
     <ReactMarkdown
-      remarkPlugins={remarkPlugins({ labels: labelsOf(props), prefixLength: prefix.length })}
+      remarkPlugins={remarkPlugins({
+        labels: labelsOf(props),
+        prefixLength: prefix.length,
+        marks: placed,
+      })}
       components={COMPONENTS}
       urlTransform={(address) => safeAddress(address)?.href ?? null}
     >
@@ -129,6 +156,22 @@ const BlockView = memo(function BlockView(props: BlockProps) {
     </ReactMarkdown>
   );
 }, isSameBlock);
+
+/** Numbers of sources below a block that is not parsed. */
+function MarksBelow({ marks }: { marks: readonly CitationMark[] }) {
+  if (marks.length === 0) return null;
+  return (
+    <p>
+      {uniqueMarks(marks).map(({ number, title, url }) => (
+        <sup key={number} className="citation">
+          <Link href={url} label={t.source(number, title)}>
+            {number}
+          </Link>
+        </sup>
+      ))}
+    </p>
+  );
+}
 
 /**
  * Characters of one paragraph, list or table; what is longer is shown as it was written. The parser
@@ -138,7 +181,11 @@ const PARSED_MAX = 20_000;
 
 const COMPONENTS: Components = {
   ...pluginComponents,
-  a: ({ href, children }) => <Link href={href}>{children}</Link>,
+  a: ({ href, children, "aria-label": label }) => (
+    <Link href={href} label={label}>
+      {children}
+    </Link>
+  ),
   img: ({ src, alt }) => <Picture address={typeof src === "string" ? src : ""} alt={alt ?? ""} />,
   // A fence inside a list or a quote; those at the top level come from the split.
   pre: ({ children }) => <NestedCode>{children}</NestedCode>,
@@ -151,11 +198,31 @@ const COMPONENTS: Components = {
   h6: ({ children }) => <h6>{children}</h6>,
 };
 
-function Link({ href, children }: Pick<ComponentProps<"a">, "href" | "children">) {
+interface LinkProps {
+  href: string | undefined;
+  /** Its name, if the children alone do not say where it leads. */
+  label?: string | undefined;
+  children: ReactNode;
+}
+
+function Link({ href, label, children }: LinkProps) {
   const url = safeAddress(href);
+  if (url === null && label !== undefined) {
+    return (
+      <span role="img" aria-label={label}>
+        {children}
+      </span>
+    );
+  }
   if (url === null) return <span>{children}</span>;
   return (
-    <a href={url.href} title={url.href} target="_blank" rel="noopener noreferrer">
+    <a
+      href={url.href}
+      title={url.href}
+      aria-label={label}
+      target="_blank"
+      rel="noopener noreferrer"
+    >
       {children}
     </a>
   );

@@ -3,6 +3,7 @@
 import type {
   ActionRequired,
   ChatError,
+  ChatSummary,
   Message,
   MessagePart,
   QueuedMessage,
@@ -49,6 +50,34 @@ export function message(
     queued_id: null,
     attempt: null,
     client_key: null,
+    ...more,
+  };
+}
+
+/** A chat as the list has it; its title is its id. */
+export function chatSummary(
+  id: string,
+  touched: string,
+  more: Partial<ChatSummary> = {},
+): ChatSummary {
+  return {
+    id,
+    owner_id: "o",
+    title: id,
+    title_source: null,
+    status: "idle",
+    archived: false,
+    pinned: false,
+    labels: [],
+    metadata: {},
+    version: 1,
+    last_seq: 1,
+    read_seq: 1,
+    unread: false,
+    queue_length: 0,
+    updated_at: touched,
+    created_at: touched,
+    action_required: null,
     ...more,
   };
 }

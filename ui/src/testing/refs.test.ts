@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
 
-const FOLDERS = ["features/tools", "features/transcript", "markdown"];
+const FOLDERS = ["features/chat", "features/tools", "features/transcript", "markdown"];
 /** Functions that call their argument while rendering. */
 const CALLS_AT_ONCE = new Set(["useMemo", "useState", "map", "filter", "flatMap", "find", "some"]);
 

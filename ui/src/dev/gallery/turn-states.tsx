@@ -11,6 +11,7 @@ import {
   PendingMessage,
   Run,
 } from "@/features/transcript/dividers";
+import { marksOf } from "@/features/transcript/sources";
 import { TurnFooter } from "@/features/transcript/turn-footer";
 import { UserMessage } from "@/features/transcript/user-message";
 import * as f from "@/testing/fixtures";
@@ -21,6 +22,24 @@ const THOUGHT =
 const LONG = Array.from({ length: 30 }, (_, at) => `${at + 1}. a line of a very long message`).join(
   "\n",
 );
+
+const SOURCES = [
+  {
+    url: "https://docs.python.org/3/library/datetime.html",
+    title: "datetime — Basic date and time types",
+  },
+  { url: "https://peps.python.org/pep-0495/", title: "" },
+  { url: "javascript:alert(1)", title: "not a place" },
+];
+const CITED = {
+  text: "An aware time has an offset. A fold tells two equal wall times apart.\n\n```py\nnow(tz=UTC)\n```",
+  citations: [
+    { start: 0, end: 27, source_url: SOURCES[0]?.url ?? "" },
+    { start: 29, end: 68, source_url: SOURCES[0]?.url ?? "" },
+    { start: 29, end: 68, source_url: SOURCES[1]?.url ?? "" },
+    { start: 71, end: 92, source_url: SOURCES[2]?.url ?? "" },
+  ],
+};
 
 const REGENERABLE = { seq: 1, text: "Why?", model: null };
 
@@ -133,17 +152,11 @@ export function TurnStates() {
         <State name="Thought, open">
           <Reasoning text={THOUGHT} index={0} isOpen onToggle={() => {}} />
         </State>
+        <State name="A text that cites its sources">
+          <AssistantText text={CITED.text} index={0} marks={marksOf(CITED, SOURCES)} />
+        </State>
         <State name="Sources">
-          <Sources
-            sources={[
-              {
-                url: "https://docs.python.org/3/library/datetime.html",
-                title: "datetime — Basic date and time types",
-              },
-              { url: "https://peps.python.org/pep-0495/", title: "" },
-              { url: "javascript:alert(1)", title: "not a place" },
-            ]}
-          />
+          <Sources sources={SOURCES} />
         </State>
       </Stage>
       <Feet />

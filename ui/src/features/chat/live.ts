@@ -4,9 +4,9 @@
  */
 
 import type { Preview } from "@holdfast/client";
-import { createContext, useContext, useEffect, useRef, useSyncExternalStore } from "react";
+import { createContext, useContext, useMemo, useSyncExternalStore } from "react";
 import type { ChatLog } from "@/engine/chat-store";
-import { useClock, useNow } from "@/lib/clock";
+import { type Clock, useClock } from "@/lib/clock";
 
 export interface LiveSource {
   subscribe: (listener: () => void) => () => void;
@@ -37,16 +37,36 @@ export function useShown(callId: string): string {
   return useSyncExternalStore(source.subscribe, () => source.preview()?.outputs[callId] ?? "");
 }
 
-/** How long nothing was heard of the chat, in milliseconds. */
-export function useSilence(): number {
+/**
+ * How long nothing was heard of the chat, in milliseconds; 0 while that is less than `fromMs`. So a
+ * chat that streams does not draw the component again.
+ */
+export function useSilence(fromMs: number): number {
   const source = useContext(LiveContext);
   const clock = useClock();
-  const heard = useRef(clock.now());
-  useEffect(() => {
-    heard.current = clock.now();
-    return source.subscribe(() => {
-      heard.current = clock.now();
-    });
-  }, [source, clock]);
-  return useNow() - heard.current;
+  const silence = useMemo(() => silenceOf(source, clock, fromMs), [source, clock, fromMs]);
+  return useSyncExternalStore(silence.subscribe, silence.snapshot);
+}
+
+/** An external store of the silence. It counts from the subscription on. */
+function silenceOf(source: LiveSource, clock: Clock, fromMs: number) {
+  let heardAt: number | null = null;
+  return {
+    subscribe(listener: () => void): () => void {
+      const stopClock = clock.subscribe(listener);
+      const stopSource = source.subscribe(() => {
+        heardAt = clock.now();
+        listener();
+      });
+      heardAt = clock.now();
+      return () => {
+        stopClock();
+        stopSource();
+      };
+    },
+    snapshot(): number {
+      const silence = heardAt === null ? 0 : clock.now() - heardAt;
+      return silence < fromMs ? 0 : silence;
+    },
+  };
 }

@@ -4,8 +4,11 @@
  */
 
 import { sentence } from "@/features/tools/words";
-import { firstLine, plural } from "@/lib/format";
+import { transcriptStrings } from "@/i18n/en/transcript";
+import { firstLine } from "@/lib/format";
 import type { Foot, FootItem, Item } from "./items";
+
+const t = transcriptStrings.announce;
 
 export const QUIET_MS = 7000;
 
@@ -44,19 +47,14 @@ function begun(state: AnnouncerState, { foot }: FootItem, now: number): Announce
   switch (foot.is) {
     case "going":
       if (foot.phase === "awaiting") return running(at, foot, now);
-      return { state: at, polite: "Agent started", assertive: null };
+      return { state: at, polite: t.started, assertive: null };
     case "over":
-      return { state: at, polite: ended(foot), assertive: null };
+      return { state: at, polite: t.finished(foot.ends.calls, foot.answer), assertive: null };
     case "retrying":
-      return { state: at, polite: `${foot.retry.error.message} Trying again.`, assertive: null };
+      return { state: at, polite: t.retrying(foot.retry.error.message), assertive: null };
     case "failed":
-      return { state: at, polite: null, assertive: `The turn failed. ${foot.error.message}` };
+      return { state: at, polite: null, assertive: t.failed(foot.error.message) };
   }
-}
-
-function ended({ ends, answer }: Extract<Foot, { is: "over" }>): string {
-  const steps = ends.calls === 0 ? "Finished" : `Finished, ${plural(ends.calls, "step")}`;
-  return answer === "" ? steps : `${steps}. ${answer}`;
 }
 
 function running(
@@ -73,7 +71,7 @@ function running(
     return {
       state: { ...state, call: what.id, at: now },
       polite: null,
-      assertive: `Needs your input: ${sentence(what)}`,
+      assertive: t.needsInput(sentence(what)),
     };
   }
   if (now - state.at < QUIET_MS) return silent;

@@ -2,24 +2,35 @@
 import { Brain, ChevronRight } from "lucide-react";
 import { memo } from "react";
 import { useLiveText } from "@/features/chat/live";
+import { transcriptStrings } from "@/i18n/en/transcript";
 import { cn } from "@/lib/classes";
 import { tail } from "@/lib/format";
-import { hostOf, safeAddress } from "@/markdown/links";
+import type { CitationMark } from "@/markdown/citations";
+import { safeAddress } from "@/markdown/links";
 import { Markdown } from "@/markdown/markdown";
+import { type Source, sourceLabel } from "./sources";
 
-interface AssistantTextProps {
+const t = transcriptStrings;
+
+interface StreamedTextProps {
   /** `null`: it is being said. */
   text: string | null;
   index: number;
 }
 
+interface AssistantTextProps extends StreamedTextProps {
+  /** Numbers of its sources. */
+  marks?: readonly CitationMark[] | undefined;
+}
+
 /** The same element before and after its message is committed: nothing is mounted anew. */
-export const AssistantText = memo(function AssistantText({ text, index }: AssistantTextProps) {
+export const AssistantText = memo(function AssistantText(props: AssistantTextProps) {
+  const { text, index, marks } = props;
   const live = useLiveText(index);
-  return <Markdown text={text ?? live} isLive={text === null} />;
+  return <Markdown text={text ?? live} isLive={text === null} marks={marks} />;
 });
 
-interface ReasoningProps extends AssistantTextProps {
+interface ReasoningProps extends StreamedTextProps {
   isOpen: boolean;
   onToggle: () => void;
 }
@@ -43,7 +54,7 @@ export const Reasoning = memo(function Reasoning({
         className="flex h-7 w-full items-center gap-2 rounded-control text-left text-ui text-muted hover:bg-hover coarse:h-11"
       >
         <Brain aria-hidden className="size-4 shrink-0 text-faint" />
-        <span className="shrink-0">{isLive ? "Thinking" : "Thought"}</span>
+        <span className="shrink-0">{isLive ? t.thinking : t.thought}</span>
         <span className="min-w-0 flex-1 truncate text-faint">
           {isOpen ? "" : excerpt(words, isLive)}
         </span>
@@ -67,19 +78,21 @@ function excerpt(words: string, isLive: boolean): string {
   return line.replace(/^#+ |[*_`]/g, "");
 }
 
-export function Sources({ sources }: { sources: readonly { url: string; title: string }[] }) {
+export function Sources({ sources }: { sources: readonly Source[] }) {
   return (
-    <ol aria-label="Sources" className="flex flex-wrap gap-1">
-      {sources.map(({ url, title }, at) => {
-        const address = safeAddress(url);
-        const label = title === "" ? hostOf(url) : title;
+    <ol aria-label={t.sources} className="flex flex-wrap gap-1">
+      {sources.map((source, at) => {
+        const address = safeAddress(source.url);
+        const label = sourceLabel(source);
         const look =
           "inline-flex h-6 max-w-64 items-center gap-1 rounded-control border border-line px-2 text-meta";
         return (
-          // biome-ignore lint/suspicious/noArrayIndexKey: sources are numbered by their place
-          <li key={at} className="max-w-full">
+          <li key={source.url} className="max-w-full">
             {address === null ? (
-              <span className={cn(look, "text-muted")}>{label}</span>
+              <span className={cn(look, "text-muted")}>
+                <span className="numeric text-faint">{at + 1}</span>
+                <span className="truncate">{label}</span>
+              </span>
             ) : (
               <a
                 href={address.href}

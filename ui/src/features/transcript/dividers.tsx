@@ -8,11 +8,14 @@ import { useChatActions } from "@/features/chat/context";
 import { useFold } from "@/features/chat/folds";
 import { offerDraft } from "@/features/composer/drafts";
 import { tally } from "@/features/tools/words";
+import { transcriptStrings } from "@/i18n/en/transcript";
 import { cn } from "@/lib/classes";
 import { Markdown } from "@/markdown/markdown";
 import { Button } from "@/ui/button";
 import type { BreakItem, RunItem } from "./items";
 import { lostDetails, lostLine } from "./takeover";
+
+const t = transcriptStrings;
 
 function Divider({ children }: { children: ReactNode }) {
   return (
@@ -24,17 +27,18 @@ function Divider({ children }: { children: ReactNode }) {
   );
 }
 
-const CONTINUE = "Continue.";
-
 /** Neutral on purpose: a person wanted this. */
 export function Break({ why, isLast }: Pick<BreakItem, "why" | "isLast">) {
   const { actions } = useChatActions();
   return (
     <Divider>
-      {why === "interrupted" ? "Stopped" : "The reply was cut off."}
+      {t.break[why]}
       {isLast && actions !== null && (
-        <Button size="small" onClick={() => actions.send({ text: CONTINUE, model: null }, "queue")}>
-          Continue
+        <Button
+          size="small"
+          onClick={() => actions.send({ text: t.break.continueMessage, model: null }, "queue")}
+        >
+          {t.break.continue}
         </Button>
       )}
     </Divider>
@@ -46,9 +50,9 @@ export function Boundary({ message, itemKey }: { message: Message; itemKey: stri
   return (
     <div>
       <Divider>
-        Earlier messages were summarised for the model
+        {t.summary.title}
         <Button variant="plain" size="small" aria-expanded={isShown} onClick={toggle}>
-          {isShown ? "Hide summary" : "Show summary"}
+          {isShown ? t.summary.hide : t.summary.show}
         </Button>
       </Divider>
       {isShown && (
@@ -102,7 +106,7 @@ export function Older({ isLoading, onLoad }: { isLoading: boolean; onLoad: () =>
     <Divider>
       <Button variant="plain" size="small" aria-disabled={isLoading} onClick={onLoad}>
         <ChevronUp aria-hidden />
-        {isLoading ? "Loading earlier messages…" : "Load earlier messages"}
+        {isLoading ? t.loadingEarlier : t.loadEarlier}
       </Button>
     </Divider>
   );
@@ -113,7 +117,7 @@ export function Run({ item }: { item: RunItem }) {
   const { toggle } = useFold(item.key);
   const isPart = item.hidden < item.calls.length;
   const [steps = "", ...rest] = tally(item.calls, 0).filter((piece) => piece !== "");
-  const first = isPart && !item.isOpen ? `${steps} so far` : steps;
+  const first = isPart && !item.isOpen ? t.soFar(steps) : steps;
   return (
     <button
       type="button"
@@ -141,7 +145,7 @@ export function PendingMessage({ sending }: { sending: Sending }) {
   };
   return (
     <div className="user-message">
-      <h2 className="sr-only">Sending</h2>
+      <h2 className="sr-only">{t.pending.title}</h2>
       <div
         className={cn(
           "rounded-card border border-line bg-subtle px-3 py-2",
@@ -152,17 +156,17 @@ export function PendingMessage({ sending }: { sending: Sending }) {
       </div>
       <div className="flex min-h-7 flex-wrap items-center justify-end gap-2 text-meta text-muted coarse:min-h-11">
         {sending.state === "sending" ? (
-          "Sending…"
+          t.pending.sending
         ) : (
           <>
             <span role="alert" className="text-danger">
-              Not sent. {sending.why}
+              {t.pending.failed(sending.why)}
             </span>
             <Button size="small" onClick={() => actions?.resend(sending.clientKey)}>
-              Send again
+              {t.pending.resend}
             </Button>
             <Button variant="plain" size="small" onClick={takeBack}>
-              Edit
+              {t.pending.edit}
             </Button>
           </>
         )}

@@ -1,6 +1,10 @@
 import { useEffect, useRef, useState } from "react";
+import { commonStrings } from "@/i18n/en/common";
+import { transcriptStrings } from "@/i18n/en/transcript";
 import { Button } from "@/ui/button";
 import { Textarea } from "@/ui/textarea";
+
+const t = transcriptStrings.editor;
 
 interface EditorProps {
   text: string;
@@ -27,14 +31,12 @@ export function Editor({ text, onChange, onCancel, onSend }: EditorProps) {
       .then(onCancel)
       .catch((problem: unknown) => {
         setSending(false);
-        setFailure(
-          problem instanceof Error ? problem.message : "The edit did not reach the server.",
-        );
+        setFailure(problem instanceof Error ? problem.message : t.failed);
       });
   };
   return (
     <form
-      aria-label="Edit message"
+      aria-label={t.form}
       className="mb-3 rounded-card border border-line-strong bg-raised p-2 focus-within:border-accent focus-within:ring-1 focus-within:ring-accent"
       onSubmit={(event) => {
         event.preventDefault();
@@ -43,7 +45,7 @@ export function Editor({ text, onChange, onCancel, onSend }: EditorProps) {
     >
       <Textarea
         ref={area}
-        aria-label="Message"
+        aria-label={t.field}
         value={text}
         rows={1}
         onChange={(event) => onChange(event.target.value)}
@@ -55,14 +57,12 @@ export function Editor({ text, onChange, onCancel, onSend }: EditorProps) {
         className="block max-h-[50dvh] w-full bg-transparent p-1 text-body outline-none"
       />
       <div className="mt-2 flex flex-wrap items-center justify-end gap-2 pl-1">
-        <p className="flex-1 text-meta text-muted max-sm:basis-full">
-          Later messages are kept as another version. File changes are not undone.
-        </p>
+        <p className="flex-1 text-meta text-muted max-sm:basis-full">{t.hint}</p>
         <Button variant="plain" onClick={onCancel}>
-          Cancel
+          {commonStrings.cancel}
         </Button>
         <Button variant="accent" type="submit" aria-disabled={text.trim() === "" || isSending}>
-          {isSending ? "Sending…" : "Save & resend"}
+          {isSending ? t.sending : t.send}
         </Button>
       </div>
       {failure !== null && (

@@ -23,7 +23,7 @@ export const ItemView = memo(function ItemView({ item, isOpen }: ItemViewProps) 
     case "user":
       return <UserMessage message={item.message} />;
     case "text":
-      return <AssistantText text={item.text} index={item.index} />;
+      return <AssistantText text={item.text} index={item.index} marks={item.marks} />;
     case "reasoning":
       return <Reasoning text={item.text} index={item.index} isOpen={isOpen} onToggle={onToggle} />;
     case "tool":

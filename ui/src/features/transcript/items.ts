@@ -22,6 +22,8 @@ import {
 import type { LiveShape } from "@/engine/live-parts";
 import type { Row, Sending, StepRow, TurnEnd } from "@/engine/rows";
 import { type Call, isLive, NOTHING_EXACT, stateOf } from "@/features/tools/call";
+import type { CitationMark } from "@/markdown/citations";
+import { marksOf, type Source, sourcesOf } from "./sources";
 
 export type Item =
   | OlderItem
@@ -57,6 +59,8 @@ interface TextItem extends Common {
   /** `null`: it is being said; the live source has it, under `index`. */
   text: string | null;
   index: number;
+  /** Numbers of its sources. */
+  marks?: readonly CitationMark[];
 }
 
 interface ReasoningItem extends Common {
@@ -83,7 +87,7 @@ export interface RunItem extends Common {
 
 interface SourcesItem extends Common {
   kind: "sources";
-  sources: readonly { url: string; title: string }[];
+  sources: readonly Source[];
 }
 
 interface BoundaryItem extends Common {
@@ -118,7 +122,7 @@ export interface Regenerable {
   model: string | null;
 }
 
-export type Phase = "waiting" | "thinking" | "writing" | "running" | "stopping" | "awaiting";
+type Phase = "waiting" | "thinking" | "writing" | "running" | "stopping" | "awaiting";
 
 export interface FootItem extends Common {
   kind: "foot";
@@ -280,10 +284,11 @@ function stepItems(
   const keepsWords = message.takeover?.kept === true; // the line stands above what is continued
   const items: Item[] = keepsWords ? [] : [...own];
   const { turn } = row;
+  const sources = sourcesOf(message.parts);
   message.parts.forEach((part, index) => {
     const at = { key: `${row.key}.${index}`, turn, index };
     if (part.type === "text" && part.text.trim() !== "")
-      items.push({ kind: "text", ...at, text: part.text });
+      items.push({ kind: "text", ...at, text: part.text, marks: marksOf(part, sources) });
     if (part.type === "reasoning" && part.text.trim() !== "") {
       items.push({ kind: "reasoning", ...at, text: part.text });
     }
@@ -304,7 +309,6 @@ function stepItems(
       items.push({ kind: "tool", ...at, call, action: state === "awaiting" ? action : null });
     }
   });
-  const sources = message.parts.filter((part) => part.type === "source");
   if (sources.length > 0) items.push({ kind: "sources", key: `${row.key}.sources`, turn, sources });
   if (keepsWords) items.push(...own);
   row.lost.forEach((takeover, at) => void items.push(...lostItems(row, at + 1, takeover)));

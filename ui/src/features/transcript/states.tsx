@@ -1,6 +1,9 @@
 /** A transcript without messages: nothing said yet, not here yet, or not for us. */
 import { MessageSquareText, SearchX } from "lucide-react";
 import { type ReactNode, useEffect, useState } from "react";
+import { transcriptStrings } from "@/i18n/en/transcript";
+
+const t = transcriptStrings;
 
 const SKELETON_AFTER_MS = 150;
 
@@ -8,10 +11,8 @@ export function EmptyTranscript() {
   return (
     <Centre>
       <MessageSquareText aria-hidden className="size-6 text-faint" />
-      <h2 className="text-title font-semibold">Describe what you want done</h2>
-      <p className="max-w-80 text-ui text-muted">
-        Runs on the server. You can close this page and come back any time.
-      </p>
+      <h2 className="text-title font-semibold">{t.empty}</h2>
+      <p className="max-w-80 text-ui text-muted">{t.emptyHint}</p>
     </Centre>
   );
 }
@@ -24,7 +25,7 @@ export function LoadingTranscript({ afterMs = SKELETON_AFTER_MS }: { afterMs?: n
     return () => clearTimeout(timer);
   }, [afterMs]);
   return (
-    <div role="status" aria-label="Loading the chat" className="min-h-0 flex-1 overflow-hidden">
+    <div role="status" aria-label={t.loading} className="min-h-0 flex-1 overflow-hidden">
       {isShown && (
         <div aria-hidden className="mx-auto max-w-(--column) space-y-6 px-4 pt-6">
           {[72, 48, 84].map((width) => (
@@ -44,8 +45,8 @@ export function UnavailableTranscript({ children }: { children?: ReactNode }) {
   return (
     <Centre>
       <SearchX aria-hidden className="size-6 text-faint" />
-      <h2 className="text-title font-semibold">Chat not found</h2>
-      <p className="max-w-80 text-ui text-muted">It does not exist, or you don’t have access.</p>
+      <h2 className="text-title font-semibold">{t.unavailable}</h2>
+      <p className="max-w-80 text-ui text-muted">{t.unavailableHint}</p>
       {children}
     </Centre>
   );

@@ -14,14 +14,19 @@ import { type ReactNode, useState } from "react";
 import type { TurnEnd } from "@/engine/rows";
 import { useChatActions, useChatMeta } from "@/features/chat/context";
 import { useSilence } from "@/features/chat/live";
+import { commonStrings } from "@/i18n/en/common";
+import { composerStrings } from "@/i18n/en/composer";
+import { transcriptStrings } from "@/i18n/en/transcript";
 import { cn } from "@/lib/classes";
 import { useClock, useNow, useNowUntil } from "@/lib/clock";
 import { cost, count, elapsed, moment, remaining } from "@/lib/format";
 import { Button } from "@/ui/button";
 import { CopyButton } from "@/ui/copy-button";
 import { Menu, MenuItem } from "@/ui/menu";
-import type { Foot, Phase, Regenerable } from "./items";
+import type { Foot, Regenerable } from "./items";
 import { RowActions } from "./row-actions";
+
+const t = transcriptStrings.turn;
 
 export function TurnFooter({ foot }: { foot: Foot }) {
   switch (foot.is) {
@@ -69,9 +74,7 @@ function FinishedFooter({ ends, answer, regenerable }: FinishedFooterProps) {
         <time dateTime={ends.endedAt} className="numeric mr-1 whitespace-nowrap">
           {moment(ends.endedAt, clock.now())}
         </time>
-        {answer !== "" && (
-          <CopyButton label="Copy answer" data-row-action="copy" text={() => answer} />
-        )}
+        {answer !== "" && <CopyButton label={t.copy} data-row-action="copy" text={() => answer} />}
         {regenerable !== null && actions !== null && (
           <RegenerateButton
             ask={() =>
@@ -87,15 +90,14 @@ function FinishedFooter({ ends, answer, regenerable }: FinishedFooterProps) {
 /** Asks the same again; the present answer stays as an older version. */
 function RegenerateButton({ ask }: { ask: () => Promise<void> }) {
   const { isBusy, failure, attempt } = useAttempt();
-  const label = "Regenerate";
   return (
     <>
       <Failure why={failure} />
       <Button
         variant="plain"
         size="iconSmall"
-        aria-label={label}
-        tooltip={`${label} (this answer is kept as an older version)`}
+        aria-label={t.regenerate}
+        tooltip={t.regenerateHint}
         aria-disabled={isBusy}
         onClick={() => attempt(ask)}
       >
@@ -116,10 +118,10 @@ interface Fact {
 function factsOf(ends: TurnEnd): Fact[] {
   const { usage } = ends;
   const facts: Fact[] = ends.model === null ? [] : [{ is: "model", said: ends.model }];
-  const tokens = tokensOf(usage, "");
-  const cached =
-    usage.cache_read_tokens === undefined ? "" : ` (${count(usage.cache_read_tokens)} cached)`;
-  if (tokens !== "") facts.push({ is: "tokens", said: tokens, atLength: tokensOf(usage, cached) });
+  const tokens = tokensOf(usage, undefined);
+  if (tokens !== "") {
+    facts.push({ is: "tokens", said: tokens, atLength: tokensOf(usage, usage.cache_read_tokens) });
+  }
   const price = cost(ends.costMicros);
   if (price !== null) facts.push({ is: "price", said: price });
   if (ends.startedAt !== null) {
@@ -129,29 +131,17 @@ function factsOf(ends: TurnEnd): Fact[] {
   return facts;
 }
 
-function tokensOf(usage: TurnEnd["usage"], cached: string): string {
-  const pieces = [
-    usage.input_tokens === undefined ? null : `${count(usage.input_tokens)} in${cached}`,
-    usage.output_tokens === undefined ? null : `${count(usage.output_tokens)} out`,
-  ].filter((each) => each !== null);
-  return pieces.length === 0 ? "" : `${pieces.join(", ")} tokens`;
+function tokensOf(usage: TurnEnd["usage"], cached: number | undefined): string {
+  const said = (tokens: number | undefined) => (tokens === undefined ? null : count(tokens));
+  return t.tokens(said(usage.input_tokens), said(cached), said(usage.output_tokens));
 }
 
-const PHASES: Readonly<Record<Phase, string>> = {
-  waiting: "Waiting for a worker",
-  thinking: "Thinking",
-  writing: "Writing",
-  // What runs stands in the card above; twice would only flicker twice.
-  running: "Working",
-  stopping: "Stopping…",
-  awaiting: "Needs your input",
-};
 const SHOWN_FROM_MS = 3000;
 const SILENT_FROM_MS = 30_000;
 
 function RunningFooter({ foot }: { foot: Extract<Foot, { is: "going" }> }) {
   const now = useNow();
-  const silence = useSilence();
+  const silence = useSilence(SILENT_FROM_MS);
   const { phase, since } = foot;
   const ms = since === null ? 0 : now - Date.parse(since);
   const Glyph = phase === "awaiting" ? Hourglass : phase === "stopping" ? Square : CircleDashed;
@@ -165,10 +155,10 @@ function RunningFooter({ foot }: { foot: Extract<Foot, { is: "going" }> }) {
             : "size-4 shrink-0 animate-spin text-accent [animation-duration:2.4s]"
         }
       />
-      <span className="min-w-0 truncate">{PHASES[phase]}</span>
+      <span className="min-w-0 truncate">{t.phases[phase]}</span>
       {ms >= SHOWN_FROM_MS && <span className="numeric shrink-0">{elapsed(ms)}</span>}
-      {silence >= SILENT_FROM_MS && phase !== "awaiting" && (
-        <span className="numeric shrink-0">· nothing new for {elapsed(silence)}</span>
+      {silence > 0 && phase !== "awaiting" && (
+        <span className="numeric shrink-0">{t.silent(elapsed(silence))}</span>
       )}
     </div>
   );
@@ -186,13 +176,14 @@ function RetryingFooter({ retry }: { retry: Retry }) {
       details={detailsOf(retry.error)}
     >
       <p className="numeric text-ui text-muted">
-        {until <= now ? "Trying again now" : `Trying again in ${remaining(until, now)}`} · attempt{" "}
-        {retry.attempt + 1}
+        {until <= now
+          ? t.retryingNow(retry.attempt + 1)
+          : t.retryingIn(remaining(until, now), retry.attempt + 1)}
       </p>
       {actions !== null && (
         <div className="flex flex-wrap gap-2">
-          <AsyncButton label="Try now" busy="Trying…" act={() => actions.retry(null)} />
-          <AsyncButton label="Stop" busy="Stopping…" act={() => actions.interrupt()} />
+          <AsyncButton label={t.tryNow} busy={t.trying} act={() => actions.retry(null)} />
+          <AsyncButton label={t.stop} busy={t.stopping} act={() => actions.interrupt()} />
         </div>
       )}
     </Notice>
@@ -204,37 +195,24 @@ function FailedFooter({ error }: { error: ChatError }) {
   const { models } = useChatMeta();
   return (
     <Notice Glyph={AlertTriangle} variant="danger" title={error.message} details={detailsOf(error)}>
-      <p className="text-ui text-muted">
-        {NEXT[error.type] ?? "The turn ended here. Earlier text is kept."}
-      </p>
+      <p className="text-ui text-muted">{t.next[error.type] ?? t.ended}</p>
       <div className="flex flex-wrap gap-2">
         {actions !== null && (
-          <AsyncButton label="Retry" busy="Retrying…" glyph act={() => actions.retry(null)} />
+          <AsyncButton
+            label={commonStrings.retry}
+            busy={t.retrying}
+            glyph
+            act={() => actions.retry(null)}
+          />
         )}
         {actions !== null && models.length > 1 && (
           <RetryWith models={models} retry={(model) => actions.retry(model)} />
         )}
-        <CopyButton label="Copy details" size="icon" text={() => JSON.stringify(error, null, 2)} />
+        <CopyButton label={t.copyDetails} size="icon" text={() => JSON.stringify(error, null, 2)} />
       </div>
     </Notice>
   );
 }
-
-/** What to do next, by what went wrong. */
-const NEXT: Readonly<Record<string, string>> = {
-  rate_limit: "The provider’s rate limit is reached. Wait a moment, or use another model.",
-  overloaded: "The provider is busy. Retry in a while, or use another model.",
-  timeout: "No answer came in time. Retrying often helps.",
-  stream_closed: "The provider closed the connection. Retrying often helps.",
-  unavailable: "The provider cannot be reached. Retry in a while, or use another model.",
-  auth: "The provider refuses the server's key. Ask an administrator to check the model’s settings.",
-  config: "The model is not configured correctly. Ask an administrator to check its settings.",
-  context_overflow:
-    "The chat is too long for this model. Compact it, or use a model with a larger context window.",
-  content_filter: "The provider refuses to answer this. Say it differently, or use another model.",
-  usage_limit:
-    "A usage limit is reached. Wait until it resets, or ask an administrator to raise it.",
-};
 
 function detailsOf(error: ChatError): string {
   const pieces = [
@@ -307,7 +285,7 @@ function RetryWith({
       <Menu
         trigger={
           <Button aria-disabled={isBusy}>
-            Retry with… <ChevronDown aria-hidden />
+            {t.retryWith} <ChevronDown aria-hidden />
           </Button>
         }
       >
@@ -332,11 +310,7 @@ function useAttempt() {
     setFailure(null);
     act()
       .catch((problem: unknown) =>
-        setFailure(
-          problem instanceof Error
-            ? problem.message
-            : "The server did not receive this. Try again.",
-        ),
+        setFailure(problem instanceof Error ? problem.message : composerStrings.notReceived),
       )
       .finally(() => setBusy(false));
   };

@@ -7,9 +7,11 @@ import { useChatActions, useChatMeta } from "@/features/chat/context";
 import { useFold } from "@/features/chat/folds";
 import { loadDraft, NO_DRAFT, saveDraft } from "@/features/composer/drafts";
 import { countLines } from "@/features/composer/paste";
+import { composerStrings } from "@/i18n/en/composer";
+import { transcriptStrings } from "@/i18n/en/transcript";
 import { cn } from "@/lib/classes";
 import { useClock } from "@/lib/clock";
-import { firstLine, moment, plural } from "@/lib/format";
+import { firstLine, moment } from "@/lib/format";
 import { Markdown } from "@/markdown/markdown";
 import { Button } from "@/ui/button";
 import { CopyButton } from "@/ui/copy-button";
@@ -17,6 +19,8 @@ import { Menu, MenuItem, MenuLabel } from "@/ui/menu";
 import { showToast } from "@/ui/toast";
 import { Editor } from "./editor";
 import { RowActions } from "./row-actions";
+
+const t = transcriptStrings.message;
 
 const FOLD_LINES = 20;
 const FOLD_CHARACTERS = 2400;
@@ -32,11 +36,7 @@ export function UserMessage({ message }: { message: Message }) {
     saveDraft(kept, words === null ? NO_DRAFT : { text: words, attachments: [] });
     setEdited(words);
   };
-  const heading = (
-    <h2 className="sr-only">
-      {author ?? "You"} said: {firstLine(text, 80)}
-    </h2>
-  );
+  const heading = <h2 className="sr-only">{t.heading(author ?? t.you, firstLine(text, 80))}</h2>;
   if (edited !== null && actions !== null) {
     const send = (words: string) =>
       actions.edit(message.seq, { text: words, model: message.model });
@@ -83,7 +83,7 @@ function UserMessageBody({ text, seq, parts }: UserMessageBodyProps) {
           aria-expanded={!isFolded}
           onClick={toggle}
         >
-          {isFolded ? `Show all ${plural(countLines(text), "line")}` : "Show less"}
+          {isFolded ? t.showAll(countLines(text)) : t.showLess}
         </Button>
       )}
       <Attached parts={parts} />
@@ -101,7 +101,7 @@ function Attached({ parts }: { parts: readonly MessagePart[] }) {
   });
   if (chips.length === 0) return null;
   return (
-    <ul aria-label="Attached" className="mt-2 flex flex-wrap gap-1">
+    <ul aria-label={t.attached} className="mt-2 flex flex-wrap gap-1">
       {chips.map(({ at, Glyph, name }) => (
         <li
           key={at}
@@ -136,13 +136,13 @@ function Meta({ message, text, onEdit }: MetaProps) {
         <time dateTime={message.created_at} className="numeric mr-1">
           {moment(message.created_at, clock.now())}
         </time>
-        <CopyButton label="Copy message" data-row-action="copy" text={() => text} />
+        <CopyButton label={t.copy} data-row-action="copy" text={() => text} />
         {onEdit !== null && (
           <Button
             variant="plain"
             size="iconSmall"
-            aria-label="Edit"
-            tooltip="Edit"
+            aria-label={t.edit}
+            tooltip={t.edit}
             data-row-action="edit"
             onClick={onEdit}
           >
@@ -156,10 +156,7 @@ function Meta({ message, text, onEdit }: MetaProps) {
 }
 
 function sayWhy(problem: unknown): void {
-  showToast(
-    problem instanceof Error ? problem.message : "The server did not receive this. Try again.",
-    "danger",
-  );
+  showToast(problem instanceof Error ? problem.message : composerStrings.notReceived, "danger");
 }
 
 /** Histories that were left behind when this message took the place of another. */
@@ -174,18 +171,18 @@ function Versions({ message }: { message: Message }) {
       trigger={
         <Button variant="plain" size="small">
           <History aria-hidden />
-          {plural(mine.length, "older version")}
+          {t.versions(mine.length)}
         </Button>
       }
     >
-      <MenuLabel>The current version is kept.</MenuLabel>
+      <MenuLabel>{t.versionsHint}</MenuLabel>
       {mine.map((path) => (
         <MenuItem
           key={path.version}
           disabled={actions === null}
           onSelect={() => void actions?.restore(path.version).catch(sayWhy)}
         >
-          Go back to version {path.version}, {plural(path.messages, "message")}
+          {t.goBack(path.version, path.messages)}
         </MenuItem>
       ))}
     </Menu>

@@ -4,6 +4,7 @@ export const markdownStrings = {
   done: "done",
   toDo: "to do",
   footnotes: "Footnotes",
+  source: (number: number, title: string) => `Source ${number}: ${title}`,
   image: (alt: string, host: string) => `Image${alt === "" ? "" : ` “${alt}”`} · ${host}`,
   code: (language: string) => `Code, ${language}`,
   plainText: "text",

@@ -1,11 +1,12 @@
 /** The extensions of Markdown, in the order in which they are applied. */
+import { citations } from "./citations";
 import { directives } from "./directives";
 import { footnotes } from "./footnotes";
 import { gfm } from "./gfm";
 import { math } from "./math";
 import type { MarkdownPlugin, MessageContext, OpenBlock } from "./plugin";
 
-const PLUGINS: readonly MarkdownPlugin[] = [gfm, footnotes, math, directives];
+const PLUGINS: readonly MarkdownPlugin[] = [gfm, footnotes, math, directives, citations];
 
 export function openBlock(line: string): OpenBlock | null {
   for (const { isOpenBlock } of PLUGINS) {

@@ -1,5 +1,6 @@
 /** What an extension of Markdown brings: syntax, elements, and blocks that are not to be split. */
 import type { Components, Options } from "react-markdown";
+import type { CitationMark } from "@/markdown/citations";
 
 export interface OpenBlock {
   /** Whether the block ends with this line, which still belongs to it. */
@@ -18,6 +19,8 @@ export interface MessageContext {
   labels: readonly string[];
   /** How many characters before the block's own text define what other blocks have. */
   prefixLength: number;
+  /** Of the block, in ascending order. */
+  marks: readonly CitationMark[];
 }
 
 export interface MarkdownPlugin {
