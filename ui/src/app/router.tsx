@@ -10,6 +10,7 @@ import {
 import { BASE } from "@/api/client";
 import { meQuery } from "@/api/queries/me";
 import { queryClient } from "@/api/query-client";
+import { validateChatSearch } from "@/features/chat/search";
 import {
   FIRST_SECTION,
   isAdminSection,
@@ -31,6 +32,7 @@ const newChatRoute = createRoute({
 const chatRoute = createRoute({
   getParentRoute: () => root,
   path: "/chats/$chatId",
+  validateSearch: validateChatSearch,
   component: lazyRouteComponent(() => part(() => import("./routes/chat/chat")), "ChatPage"),
 });
 

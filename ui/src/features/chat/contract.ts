@@ -13,6 +13,8 @@ export interface TranscriptProps {
   readonly paths?: readonly Branch[];
   /** Names of those who said something and are not the one who looks. */
   readonly authors?: ReadonlyMap<string, string>;
+  /** The seq of the message that the address names. */
+  readonly seq?: number | undefined;
 }
 
 export interface ComposerProps {

@@ -19,20 +19,32 @@ export interface Match {
 export function matchesIn(items: readonly Item[], wanted: string): Match[] {
   const needle = wanted.trim().toLowerCase();
   if (needle === "") return [];
-  const matches: Match[] = [];
+  return withFolds(items).flatMap(({ item, folded }) => {
+    const where = whereIn(item, needle);
+    if (where === null) return [];
+    return [{ key: item.key, opens: where === "inside" ? [...folded, item.key] : folded }];
+  });
+}
+
+interface FoldedItem {
+  readonly item: Item;
+  /** The run that hides it, unless that is open; empty: none does. */
+  readonly folded: readonly string[];
+}
+
+/** `items`, which have every run open, without the heads of the runs. */
+export function withFolds(items: readonly Item[]): FoldedItem[] {
+  const all: FoldedItem[] = [];
   let run: { key: string; left: number } | null = null;
   for (const item of items) {
     if (item.kind === "run") {
       run = { key: item.key, left: item.hidden };
       continue;
     }
-    const folded = run !== null && run.left > 0 ? [run.key] : [];
+    all.push({ item, folded: run !== null && run.left > 0 ? [run.key] : [] });
     if (run !== null) run = { ...run, left: run.left - 1 };
-    const where = whereIn(item, needle);
-    if (where === null) continue;
-    matches.push({ key: item.key, opens: where === "inside" ? [...folded, item.key] : folded });
   }
-  return matches;
+  return all;
 }
 
 /** On what is always shown of it, or inside, where it must be opened. */

@@ -46,10 +46,13 @@ interface TimelineProps {
 
 export interface Goal {
   readonly key: string;
+  /** Show its beginning, and mark it for a moment. */
+  readonly isMarked: boolean;
 }
 
 const LOAD_OLDER_WITHIN = 4;
 const ROOM_BELOW_PX = 24;
+const MARKED_MS = 2500;
 const OLDER_PX = 56;
 
 export function Timeline({ items: all, loadOlder, onMode, sent, goal }: TimelineProps) {
@@ -76,7 +79,7 @@ export function Timeline({ items: all, loadOlder, onMode, sent, goal }: Timeline
     sign({ kind: "sends" });
     toEnd();
   }, [sent, sign, toEnd]);
-  useGoal(goal, items, virtualizer, sign);
+  const marked = useGoal(goal, items, virtualizer, sign);
   const older = useOlder(virtualizer, hasOlder, items[0]?.key, loadOlder);
   const jump = () => {
     sign({ kind: "jumps to the end" });
@@ -127,6 +130,7 @@ export function Timeline({ items: all, loadOlder, onMode, sent, goal }: Timeline
               above={index === 0 && hasOlder ? all[0] : items[index - 1]}
               measure={virtualizer.measureElement}
               isFocused={index === focusedAt || (focusedAt < 0 && index === items.length - 1)}
+              isMarked={key === marked}
             />
           ))}
         </div>
@@ -191,22 +195,33 @@ function useList(
   return { virtualizer, state, follow };
 }
 
-/** Somebody looks for something: what they go to is read, whatever else is said meanwhile. */
+/**
+ * The reader goes to an item: it is read, and the list does not follow meanwhile. The result is the
+ * key of the item that is marked.
+ */
 function useGoal(
   goal: Goal | null,
   items: readonly Item[],
   list: List,
   sign: (sign: Sign) => void,
-): void {
+): string | null {
   const reached = useRef<Goal | null>(null);
+  const [marked, setMarked] = useState<string | null>(null);
   useEffect(() => {
     if (goal === null || reached.current === goal) return;
     const at = items.findIndex((item) => item.key === goal.key);
     if (at < 0) return; // what hides it is being opened
     reached.current = goal;
     sign({ kind: "looks back" });
-    list.scrollToIndex(at, { align: "center" });
+    list.scrollToIndex(at, { align: goal.isMarked ? "start" : "center" });
+    setMarked(goal.isMarked ? goal.key : null);
   }, [goal, items, list, sign]);
+  useEffect(() => {
+    if (marked === null) return;
+    const timer = setTimeout(() => setMarked(null), MARKED_MS);
+    return () => clearTimeout(timer);
+  }, [marked]);
+  return marked;
 }
 
 function isOlder(items: readonly Item[], key: string | null): boolean {
@@ -224,11 +239,12 @@ interface RowProps {
   setSize: number;
   measure: (element: HTMLElement | null) => void;
   isFocused: boolean;
+  isMarked: boolean;
   above: Item | undefined;
 }
 
 const Row = memo(function Row(props: RowProps) {
-  const { index, item, setSize, measure, isFocused, above } = props;
+  const { index, item, setSize, measure, isFocused, isMarked, above } = props;
   const { isOpen } = useFold(item?.key ?? "");
   if (item === undefined) return null;
   return (
@@ -238,6 +254,7 @@ const Row = memo(function Row(props: RowProps) {
       data-key={item.key}
       aria-posinset={index + 1}
       aria-setsize={setSize}
+      data-marked={isMarked ? "" : undefined}
       tabIndex={isFocused ? 0 : -1}
       className="group/row absolute top-0 left-0 w-full outline-none"
     >

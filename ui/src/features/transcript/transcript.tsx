@@ -15,12 +15,13 @@ import { type FrozenFolds, freezeFolds, type Item, itemsOf, settled, stateInput 
 import { EmptyTranscript, LoadingTranscript, UnavailableTranscript } from "./states";
 import { StatusRegion } from "./status-region";
 import { type Goal, Timeline } from "./timeline";
+import { useJump } from "./use-jump";
 import { versionsBySeq } from "./versions";
 
 export function Transcript(props: TranscriptProps) {
   const session = useChatSession();
   const { log, actions } = session;
-  const { models, mayWrite, paths = [], authors = NO_AUTHORS } = props;
+  const { models, mayWrite, paths = [], authors = NO_AUTHORS, seq } = props;
   const state = useLog(log, (now) => now.state);
   const items = useItems(log);
   const live = useMemo(() => liveOf(log), [log]);
@@ -43,10 +44,11 @@ export function Transcript(props: TranscriptProps) {
   const isFinding = useStore(session.find, ({ isOpen }) => isOpen);
   useFindKey(session);
   const [goal, setGoal] = useState<Goal | null>(null);
-  const go = (match: Match) => {
+  const go = (match: Match, isMarked = false) => {
     for (const key of match.opens) if (!folds.snapshot().has(key)) folds.toggle(key);
-    setGoal({ key: match.key });
+    setGoal({ key: match.key, isMarked });
   };
+  useJump({ log, seq, items: items.all, loadOlder, onGo: (match) => go(match, true) });
   if (state === "unavailable") return <UnavailableTranscript />;
   if (state === "opening" && items.list.length === 0) return <LoadingTranscript />;
   return (

@@ -6,6 +6,10 @@ export const transcriptStrings = {
   thought: "Thought",
   sources: "Sources",
   jump: "Jump to latest",
+  jumpTo: {
+    missing: "The message of this link is not in the chat.",
+    failed: "The message of this link could not be loaded. Reload the page to try again.",
+  },
   fresh: (rows: number) => `${rows} new`,
   loadEarlier: "Load earlier messages",
   loadingEarlier: "Loading earlier messages…",

@@ -144,20 +144,32 @@ const route = getRouteApi("/chats/$chatId");
 
 export function ChatPage() {
   const { chatId } = route.useParams();
-  return <ChatPane key={chatId} chatId={chatId} />;
+  const { m } = route.useSearch();
+  return <ChatPane key={chatId} chatId={chatId} seq={m} />;
 }
 
-function ChatPane({ chatId }: { chatId: string }) {
+interface ChatPaneProps {
+  readonly chatId: string;
+  /** Of the message that the address names. */
+  readonly seq: number | undefined;
+}
+
+function ChatPane({ chatId, seq }: ChatPaneProps) {
   const [session] = useState(() => chatSessions.open(chatId));
   useEffect(() => session.follow(), [session]);
   return (
     <ChatSessionProvider session={session}>
-      <Chat session={session} />
+      <Chat session={session} seq={seq} />
     </ChatSessionProvider>
   );
 }
 
-function Chat({ session }: { session: ChatSession }) {
+interface ChatProps {
+  readonly session: ChatSession;
+  readonly seq: number | undefined;
+}
+
+function Chat({ session, seq }: ChatProps) {
   const { chatId } = session.log;
   const state = useLog(session.log, (now) => now.state);
   const entry = useChatEntry(session);
@@ -198,6 +210,7 @@ function Chat({ session }: { session: ChatSession }) {
         mayWrite={mayWrite}
         paths={paths}
         authors={authors}
+        seq={seq}
       />
       {mayWrite && (
         <Composer
