@@ -23,16 +23,17 @@ describe("what has changed is told", () => {
   let onFrame: Schedule;
   beforeEach(async () => {
     frames = [];
-    vi.resetModules(); // no rest is left of the test before
+    vi.resetModules();
     ({ onFrame } = await import("./frame"));
     vi.useFakeTimers();
     vi.stubGlobal("requestAnimationFrame", (run: FrameRequestCallback) => frames.push(run));
   });
   afterEach(() => {
     becomes("visible");
+    vi.unstubAllGlobals(); // first: what it puts back is the fake of the timers
     vi.useRealTimers();
-    vi.unstubAllGlobals();
     vi.restoreAllMocks();
+    vi.resetModules(); // its rest ends by the fake clock, and would hold up tests of other files
   });
 
   it("together, in one frame, in order", () => {
