@@ -254,3 +254,8 @@ def test_a_reply_that_was_whole_has_nothing_left_to_say() -> None:
 def test_a_reply_that_began_otherwise_is_said_whole() -> None:
     plan = planner().plan(asked('[[sim: say "one two"]]', cut("else"), GO_ON), {})
     assert texts(plan.reply.parts) == ["one two"]
+
+
+def test_a_reply_that_goes_on_otherwise_does_not_repeat_what_was_said() -> None:
+    plan = planner().plan(asked('[[sim: say "one two three"]]', cut("one two four"), GO_ON), {})
+    assert texts(plan.reply.parts) == ["three"]

@@ -5,6 +5,7 @@ message is nothing that a person said: around it the pieces of a reply are one r
 """
 
 from dataclasses import replace
+from itertools import takewhile
 from typing import Final
 
 from holdfast_simulator.asked import Asked, Said, Speaker
@@ -39,7 +40,8 @@ def folded(asked: Asked) -> tuple[Asked, str]:
 
 
 def rest_of(reply: Reply, begun: str) -> Reply:
-    """What a reply has left to say; all of it, if it does not begin like that."""
+    """What a reply has left to say. Of one that does not begin like that: all but the words that
+    both begin with, since a model that obeys repeats nothing."""
     left: list[Part] = []
     for part in reply.parts:
         if not begun:
@@ -50,5 +52,20 @@ def rest_of(reply: Reply, begun: str) -> Reply:
             left.append(replace(part, text=part.text[len(begun) :]))
             begun = ""
         elif not isinstance(part, ThinkingPart | RedactedPart):
-            return reply
-    return reply if begun else replace(reply, parts=tuple(left))
+            return _without(reply, begun)
+    return _without(reply, begun) if begun else replace(reply, parts=tuple(left))
+
+
+def _without(reply: Reply, begun: str) -> Reply:
+    """A reply whose words are chosen anew, without those that were said already."""
+    parts = list(reply.parts)
+    for at, part in enumerate(parts):
+        if isinstance(part, TextPart):
+            pairs = zip(part.text, begun, strict=False)
+            shared = "".join(
+                letter for letter, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)
+            )
+            rest = part.text[len(shared.rpartition(" ")[0]) :].lstrip()
+            parts[at] = replace(part, text=rest) if shared.strip() and rest else part
+            break
+    return replace(reply, parts=tuple(parts))
