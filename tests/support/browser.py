@@ -131,7 +131,10 @@ async def a_site(replicas: Replicas, **settings: Any) -> AsyncGenerator[Site]:
     cell: Cell = await up.enter_async_context(
         a_cell(replicas, port=port, within_s=LIFE_S, **settings)
     )
-    async with aiohttp.ClientSession() as http:  # lives on while the server is away
+    # A new connection for each request: one that rests may be closed when the next is sent. The
+    # session lives on while the server is away.
+    connector = aiohttp.TCPConnector(force_close=True)
+    async with aiohttp.ClientSession(connector=connector) as http:
         admin = Client(http, url, cell.admin.headers)
         site = Site(replicas, port, admin, up, url, settings)
         try:

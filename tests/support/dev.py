@@ -77,7 +77,7 @@ async def dev(data: Path, *arguments: str, **variables: Any) -> AsyncGenerator[D
     """Ready."""
     async with (
         started(data, *(arguments or ("--port", "0")), **variables) as process,
-        aiohttp.ClientSession() as http,
+        aiohttp.ClientSession(connector=aiohttp.TCPConnector(force_close=True)) as http,
     ):
         assert process.stdout is not None
         lines: list[str] = []
