@@ -225,6 +225,10 @@ bench-plans *options:
 bench-contract: ui
     uv run python -m benchmarks.contract
 
+# CPU of a turn with and without hash partitions, and at COMMIT; writes keys of benchmarks/contract.json.
+bench-partitions commit *options:
+    uv run python -m benchmarks.partitions --before {{ commit }} {{ options }}
+
 # The model test and its mutants, counted; writes its figures into benchmarks/ledger.json.
 bench-model:
     uv run python -m benchmarks.model
