@@ -308,6 +308,14 @@ def _citation(job: Job, source: Source) -> JsonObject:
 
 
 def _thinking(job: Job, index: int, part: ThinkingPart) -> Iterator[Frame]:
+    block: JsonObject = {"type": "thinking", "thinking": "", "signature": ""}
+    if part.hidden_s:
+        size = tokens.count(part.text)
+        signature = seal(Purpose.THINKING, "", job.chance)
+        body: JsonObject = {"type": "signature_delta", "signature": signature}
+        signed = Frame(body=body, tokens=size, reasoning=size, pause_s=part.hidden_s)
+        yield from _block(index, block, [signed])
+        return
     inner = [
         Frame(
             body={"type": "thinking_delta", "thinking": delta},
@@ -319,7 +327,7 @@ def _thinking(job: Job, index: int, part: ThinkingPart) -> Iterator[Frame]:
     ]
     signature = seal(Purpose.THINKING, part.text, job.chance)
     inner.append(Frame(body={"type": "signature_delta", "signature": signature}))
-    yield from _block(index, {"type": "thinking", "thinking": "", "signature": ""}, inner)
+    yield from _block(index, block, inner)
 
 
 def _call(job: Job, index: int, part: CallPart) -> Iterator[Frame]:

@@ -36,6 +36,8 @@ class Frame:
     searches: int = 0
     part: int = -1
     """Which part of the reply it belongs to."""
+    pause_s: float = 0.0
+    """Silence before it, but for the pings of a wire that has them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

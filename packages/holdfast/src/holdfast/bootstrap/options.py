@@ -133,6 +133,7 @@ def _config(model: ModelSettings, settings: Settings) -> ModelConfig:
             first_part_s=model.first_part_s or settings.first_part_s,
             silence_s=model.silence_s or settings.silence_s,
             progress_s=model.progress_s or settings.progress_s,
+            thinking_s=model.thinking_s or settings.thinking_s,
         ),
     )
 

@@ -5,8 +5,8 @@ from typing import Final
 
 from holdfast.domain.chat import Chat, OpenCall
 from holdfast.domain.ids import CallId, Seq, Version, VersionStamp
-from holdfast.domain.messages import Message, MessageBody, Role, Visibility
-from holdfast.domain.parts import Part, Text, ToolCall
+from holdfast.domain.messages import Ending, Message, MessageBody, Role, Visibility
+from holdfast.domain.parts import Part, Reasoning, Text, ToolCall
 
 GO_ON: Final = (
     "Your last message was cut off before its end. Go on exactly where it stopped, in the middle "
@@ -103,6 +103,19 @@ class Prompt:
             elif body.role is not Role.TOOL:  # which closes the calls of one
                 break
         return cuts
+
+    @property
+    def thought_only(self) -> int:
+        """Replies in a row at its end that reached their length by thinking alone."""
+        count = 0
+        for message in reversed(self._messages):
+            body = message.body
+            if body.ending is not Ending.LENGTH or not all(
+                isinstance(part, Reasoning) for part in body.parts
+            ):
+                break
+            count += 1
+        return count
 
     @property
     def edited(self) -> Message | None:

@@ -1,10 +1,11 @@
 """The configured models behind the port: a name leads to an endpoint, facts, clocks and a price."""
 
-from collections.abc import AsyncIterator, Mapping
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 from holdfast.adapters.providers.errors import ProviderError
 from holdfast.adapters.providers.prices import Price, cost_micros
@@ -15,6 +16,10 @@ from holdfast.domain.chat import ErrorKind, TurnError
 from holdfast.domain.parts import Part
 from holdfast.ports import models
 from holdfast.ports.models import Ask, Event, ModelFailed, Usage
+
+_LOG: Final = logging.getLogger(__name__)
+REJECTED_MAX: Final = 3
+"""Settings that one attempt leaves out; one more, and the provider's error is told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,12 +61,29 @@ class ConfiguredModels:
         self._transport = transport
         self._configs = dict(configs)
         self._default = default
+        self._rejected: dict[str, frozenset[str]] = {}
 
     def _config(self, name: str | None) -> ModelConfig | None:
         return self._configs.get(name or self._default)
 
     def stream(self, ask: Ask) -> "ConfiguredStream":
-        return ConfiguredStream(self._transport, self._config(ask.model), ask)
+        name = ask.model or self._default
+        known = self._rejected.get(name, frozenset())
+        return ConfiguredStream(
+            self._transport,
+            self._configs.get(name),
+            ask,
+            without=known,
+            on_rejected=lambda setting: self._remember(name, setting),
+        )
+
+    def _remember(self, name: str, setting: str) -> None:
+        """The next call goes without it from the start, for the life of this process."""
+        known = self._rejected.get(name, frozenset())
+        if setting not in known:
+            self._rejected[name] = known | {setting}
+            extra = {"model": name, "setting": setting}
+            _LOG.warning("a provider rejects a setting; it is left out", extra=extra)
 
     def cost_micros(self, model: str | None, usage: Usage | None, at: datetime) -> int | None:
         config = self._config(model)
@@ -80,10 +102,20 @@ class ConfiguredStream:
     """One attempt. A setting that the provider rejects is left out, and the call repeated (L41):
     no part was received yet, so readers see no difference."""
 
-    def __init__(self, transport: Transport, config: ModelConfig | None, ask: Ask) -> None:
+    def __init__(
+        self,
+        transport: Transport,
+        config: ModelConfig | None,
+        ask: Ask,
+        *,
+        without: frozenset[str] = frozenset(),
+        on_rejected: Callable[[str], None] = lambda _: None,
+    ) -> None:
         self._transport = transport
         self._config = config
         self._ask = ask
+        self._without = without
+        self._on_rejected = on_rejected
         self._inner: ProviderStream | None = None
 
     @property
@@ -105,14 +137,21 @@ class ConfiguredStream:
         config = self._config
         if config is None:
             raise ModelUnknown(self._ask.model or "")
-        call = _call(config, self._ask)
-        try:
-            await self._open(config, call)
-        except ProviderError as error:
-            if error.rejected != "temperature" or call.temperature is None:
-                raise
-            await self._open(config, replace(call, temperature=None))
-        return self
+        call = replace(_call(config, self._ask), without=self._without)
+        while True:
+            try:
+                await self._open(config, call)
+            except ProviderError as error:
+                left_out = call.without - self._without
+                if error.rejected is None or error.rejected in call.without:
+                    raise
+                if len(left_out) >= REJECTED_MAX:
+                    raise
+                call = replace(call, without=call.without | {error.rejected})
+            else:
+                for setting in call.without - self._without:
+                    self._on_rejected(setting)
+                return self
 
     async def _open(self, config: ModelConfig, call: Call) -> None:
         self._inner = ProviderStream(self._transport, config.endpoint, call, config.deadlines)

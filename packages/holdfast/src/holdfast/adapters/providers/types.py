@@ -40,6 +40,7 @@ class ModelFacts:
     sampling: bool = True  # whether `temperature` is accepted
     images: bool = True
     documents: bool = True  # PDF
+    thinks: bool = False  # without being asked to
     thinking_display: str | None = None  # Anthropic hides thinking on newer models unless asked
     betas: tuple[str, ...] = ()
     price_id: str | None = None  # "provider/model" for prices.py
@@ -111,6 +112,7 @@ class Call:
     stored: bool = False  # whether the provider keeps the reply, with its reasoning (Responses)
     files: FileResolver = no_files
     extra: JsonObject = field(default_factory=dict[str, Any])  # further fields of the body
+    without: frozenset[str] = frozenset()  # settings that the provider rejected, as dotted paths
 
 
 # Where it goes.
@@ -209,6 +211,12 @@ class Decoder(Protocol):
     @property
     def counted(self) -> bool:
         """Whether `usage` covers all that was received, so that it is a bill and no lower bound."""
+        ...
+
+    @property
+    def thinking(self) -> bool:
+        """Whether the model thinks at the moment, as far as the stream shows: silence is then no
+        sign of a dead stream."""
         ...
 
     @property

@@ -20,7 +20,13 @@ from holdfast.adapters.providers.content import (
     asked_pieces,
     output_pieces,
 )
-from holdfast.adapters.providers.errors import filtered, from_event, incomplete, protocol
+from holdfast.adapters.providers.errors import (
+    filtered,
+    from_event,
+    incomplete,
+    note_unknown,
+    protocol,
+)
 from holdfast.adapters.providers.history import (
     Entry,
     ModelEntry,
@@ -57,6 +63,7 @@ BREAKPOINTS_MAX: Final = 4
 BUDGET_MIN: Final = 1024
 DOUBLED_MIN: Final = 3
 """Different deltas that all came twice before we believe that it is not the model's way to talk."""
+_WHOLE: Final = frozenset({"end_turn", "stop_sequence", "tool_use"})
 _ENDINGS: Final[Mapping[str, Ending]] = {
     "max_tokens": Ending.LENGTH,
     "model_context_window_exceeded": Ending.LENGTH,
@@ -92,7 +99,7 @@ class AnthropicWire:
         if call.model.betas:
             headers["anthropic-beta"] = ",".join(call.model.betas)
         url = f"{endpoint.base_url}/v1/messages"
-        return Request(url, headers, encode(body, call.extra, stream=True))
+        return Request(url, headers, encode(body, call, stream=True))
 
     def decoder(self, call: Call, endpoint: Endpoint) -> "AnthropicDecoder":
         return AnthropicDecoder(call, endpoint)
@@ -193,17 +200,19 @@ def _tool_choice(call: Call, names: ToolNames) -> Object:
 def _thinking(call: Call, limit: int, entries: list[Entry], dialect: str) -> Object:
     effort = effort_of(call)
     facts = call.model
-    if effort is None or effort == "none":
+    if effort == "none" or (effort is None and not facts.thinks):
         return {}
     forced = bool(call.tools) and call.tool_choice not in ("auto", "none")
     if facts.thinking is ThinkingStyle.ADAPTIVE:
-        config = {"output_config": {"effort": effort}}
+        config: Object = {"output_config": {"effort": effort}} if effort is not None else {}
         if forced:  # the provider refuses thinking with a forced call
             return config
         thinking = {"type": "adaptive"}
         if facts.thinking_display:
             thinking["display"] = facts.thinking_display
         return {"thinking": thinking, **config}
+    if effort is None:
+        return {}
     budget = min(facts.budgets.get(effort, BUDGET_MIN), limit - BUDGET_MIN)
     if forced or budget < BUDGET_MIN or _starts_without_thinking(entries, dialect):
         return {}
@@ -257,9 +266,11 @@ class AnthropicDecoder:
         self._started = 0
         self._response_id: str | None = None
         self._stop: str | None = None
+        self._stop_details: Object = {}
         self._provider_tools: dict[str, str] = {}
         self.usage = Usage()
         self.counted = False
+        self.thinking = False
         self.ended = False
 
     @property
@@ -280,6 +291,7 @@ class AnthropicDecoder:
 
     def _message_delta(self, data: Object, events: list[Event]) -> None:
         self._stop = data["delta"].get("stop_reason") or self._stop
+        self._stop_details = data["delta"].get("stop_details") or self._stop_details
         usage: Object = data.get("usage") or {}
         self._count(usage, events)
         # The opening tells the input; how much was said is told only here.
@@ -309,6 +321,7 @@ class AnthropicDecoder:
         elif kind == "thinking":
             slot = self._reply.reasoning()
             self._reply.grow(slot, block["thinking"], events)
+            self.thinking = True
         elif kind == "tool_use":
             call_id = self._ids.give(block["id"], self._response_id)
             slot = self._reply.call(call_id, self._names.tool(block["name"]), events)
@@ -347,6 +360,7 @@ class AnthropicDecoder:
 
     def _stop_block(self, data: Object, events: list[Event]) -> None:
         slot, block = self._blocks.pop(data["index"])
+        self.thinking = False
         if slot is None:
             self._reply.add(self._whole(block), events)
             return
@@ -420,7 +434,9 @@ class AnthropicDecoder:
         if not self.ended or self._stop is None:
             raise incomplete()
         if self._stop == "refusal":
-            raise filtered(self._stop)
+            raise filtered(self._stop, self._stop_details)
+        if self._stop not in _WHOLE and self._stop not in _ENDINGS:
+            note_unknown("stop_reason", self._stop)
         return self._reply.final(
             now=now,
             ending=_ENDINGS.get(self._stop, Ending.COMPLETE),

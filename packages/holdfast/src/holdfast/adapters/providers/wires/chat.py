@@ -36,6 +36,7 @@ from holdfast.adapters.providers.shaping import (
     encode,
     schema_of,
     temperature_of,
+    will_think,
 )
 from holdfast.adapters.providers.types import Call, Endpoint, Object, OneTool, Request
 from holdfast.domain.chat import ErrorKind
@@ -77,7 +78,7 @@ class ChatWire:
         if call.cache_key and quirks.cache_key:
             body["prompt_cache_key"] = call.cache_key
         url = f"{endpoint.base_url}/chat/completions"
-        return Request(url, endpoint.headers, encode(body, call.extra, stream=True))
+        return Request(url, endpoint.headers, encode(body, call, stream=True))
 
     def decoder(self, call: Call, endpoint: Endpoint) -> "ChatDecoder":
         return ChatDecoder(call, endpoint)
@@ -207,9 +208,15 @@ class ChatDecoder:
         self._response_id: str | None = None
         self._finish: str | None = None
         self._refused = self._answered = False
+        # Such a model thinks first; most servers say nothing until it has words to show.
+        self._silent = will_think(call)
         self.usage = Usage()
         self.counted = False
         self.closed = False
+
+    @property
+    def thinking(self) -> bool:
+        return self._silent or (self._speaking is not None and self._speaking.kind == "reasoning")
 
     @property
     def ended(self) -> bool:
@@ -235,7 +242,7 @@ class ChatDecoder:
             if finish and self._finish is None:
                 self._end(finish, events)
         if events:  # said, and not yet counted; vLLM can count with every event
-            self.counted = False
+            self.counted = self._silent = False
         usage: Object | None = data.get("usage")
         if usage:
             self._count(usage, events)
