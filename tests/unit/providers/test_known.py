@@ -30,7 +30,7 @@ def literals(given: Any) -> set[str]:
         return literals(typing.get_args(given)[0])
     if origin in (typing.Union, types.UnionType, list):
         inner = (each for each in typing.get_args(given) if each is not type(None))
-        return set().union(*map(literals, inner))
+        return set[str]().union(*map(literals, inner))
     return literals(given.model_fields["type"].annotation)
 
 

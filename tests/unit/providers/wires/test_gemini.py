@@ -345,7 +345,10 @@ def test_one_stand_in_on_different_parts_is_no_repetition() -> None:
 
 
 def test_a_part_that_came_before_with_its_signature_is_refused() -> None:
-    call = {"functionCall": {"name": "clock", "args": {}}, "thoughtSignature": "s"}
+    call: dict[str, Any] = {
+        "functionCall": {"name": "clock", "args": {}},
+        "thoughtSignature": "s",
+    }
     with pytest.raises(ProviderError) as caught:
         play("gemini", chunk(call, call, finish="STOP"))
     assert caught.value.retryable

@@ -176,8 +176,12 @@ class _Contents:
             "response": {"error" if result.failed else "output": output_text(pieces)},
         }
         pictures = [piece for piece in pieces if not isinstance(piece, Words)]
-        takes = IN_RESPONSE if self._call.model.thinking is ThinkingStyle.LEVEL else frozenset()
-        inside = [p for p in pictures if isinstance(p, Picture) and p.media_type in takes]
+        modern = self._call.model.thinking is ThinkingStyle.LEVEL
+        inside = [
+            piece
+            for piece in pictures
+            if modern and isinstance(piece, Picture) and piece.media_type in IN_RESPONSE
+        ]
         if inside:
             response["parts"] = [_piece(piece) for piece in inside]
         outside = [_piece(piece) for piece in pictures if piece not in inside]
