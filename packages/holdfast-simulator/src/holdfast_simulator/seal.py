@@ -26,6 +26,7 @@ class Purpose(StrEnum):
     SEARCH_RESULT = "search-result"
     CITATION = "citation"
     THOUGHT = "thought"
+    CONTINUATION = "continuation"
 
 
 def seal(purpose: Purpose, bound: str, chance: Chance) -> str:

@@ -23,6 +23,7 @@ from pydantic import (
 from pydantic_settings import NoDecode, SettingsConfigDict, SettingsError
 
 from holdfast.settings import limits
+from holdfast.settings.catalogue import DiscoverModels, PricesFile
 from holdfast.settings.connections import ConnectionsMax, ConnectionsPerAddressMax, HeadSeconds
 from holdfast.settings.database import DatabaseSettings
 from holdfast.settings.models import ModelSettings
@@ -293,6 +294,8 @@ class Settings(DatabaseSettings):
         default="",
         description="Name of the default model. Empty: the first of the list.",
     )
+    discover_models: DiscoverModels = True
+    prices_file: PricesFile = None
     system_prompt: str = Field(default="", description="System prompt for all chats.")
 
     # Workspaces.

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from holdfast.adapters.providers.errors import ProviderError
+from holdfast.adapters.providers.listings import Listed, facts_with
 from holdfast.adapters.providers.prices import Price, cost_micros
 from holdfast.adapters.providers.stream import Deadlines, ProviderStream
 from holdfast.adapters.providers.transport import Transport
@@ -15,7 +16,7 @@ from holdfast.adapters.providers.types import CachePolicy, Call, Endpoint, Model
 from holdfast.domain.chat import ErrorKind, TurnError
 from holdfast.domain.parts import Part
 from holdfast.ports import models
-from holdfast.ports.models import Ask, Event, ModelFailed, Usage
+from holdfast.ports.models import Ask, Event, ModelCard, ModelFailed, Usage
 
 _LOG: Final = logging.getLogger(__name__)
 REJECTED_MAX: Final = 3
@@ -32,6 +33,9 @@ class ModelConfig:
     price: Price | None = None  # the operator's own; else the price list's
     temperature: float | None = None
     cache: CachePolicy = field(default_factory=CachePolicy)
+    settled: frozenset[str] = frozenset()
+    """Facts that settings decide: a provider's list does not change them."""
+    retires_at: datetime | None = None
 
 
 class ModelUnknown(ModelFailed):
@@ -59,6 +63,7 @@ class ConfiguredModels:
     ) -> None:
         assert not configs or default in configs, f"the default model {default!r} is not configured"
         self._transport = transport
+        self.given = configs
         self._configs = dict(configs)
         self._default = default
         self._rejected: dict[str, frozenset[str]] = {}
@@ -96,6 +101,31 @@ class ConfiguredModels:
     def context_window(self, model: str | None) -> int | None:
         config = self._config(model)
         return None if config is None else config.facts.context_window
+
+    def learn(self, name: str, listed: Listed) -> None:
+        """Take what the provider's list says of a model, for the attempts that begin from now on.
+        Without a release: the families are older than the list, the settings are not."""
+        given = self.given[name]
+        self._configs[name] = replace(
+            given,
+            facts=facts_with(given.facts, listed, given.settled),
+            price=given.price or listed.price,
+            retires_at=listed.retires_at,
+        )
+
+    def card(self, name: str) -> ModelCard | None:
+        """What clients may know of a model."""
+        config = self._configs.get(name)
+        if config is None:
+            return None
+        facts = config.facts
+        return ModelCard(
+            context_window=facts.context_window,
+            output_max=facts.output_max,
+            efforts=facts.efforts,
+            images=facts.images,
+            retires_at=config.retires_at,
+        )
 
 
 class ConfiguredStream:

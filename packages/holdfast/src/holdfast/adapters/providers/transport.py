@@ -84,14 +84,15 @@ class Transport:
     async def send(
         self, request: Request, endpoint: Endpoint, *, silence_s: float
     ) -> aiohttp.ClientResponse:
-        """POST; the response is open, of any status."""
+        """The response is open, of any status."""
         session = self.guarded if endpoint.guarded else self.open
         url = URL(request.url, encoded=True)
         if endpoint.guarded:
             _check_url(url)
-        return await session.post(
+        return await session.request(
+            request.method,
             url,
-            data=_in_pieces(request.body),
+            data=_in_pieces(request.body) or None,
             headers=authorised(request, endpoint, self.now()),
             allow_redirects=False,
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=silence_s),
@@ -127,7 +128,7 @@ def authorised(request: Request, endpoint: Endpoint, now: datetime) -> Mapping[s
         case HeaderAuth(name, secret, prefix):
             headers[name] = f"{prefix}{secret}"
         case AwsAuth():
-            headers |= signed_headers(auth, request.url, request.body, now)
+            headers |= signed_headers(auth, request.url, request.body, now, request.method)
         case _:
             assert_never(auth)
     return headers

@@ -198,6 +198,7 @@ class Request:
     url: str
     headers: Mapping[str, str]
     body: bytes
+    method: Literal["GET", "POST"] = "POST"
 
 
 class Decoder(Protocol):
