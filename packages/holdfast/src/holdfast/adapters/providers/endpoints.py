@@ -10,9 +10,9 @@ from typing import Final, Literal, TypeAlias
 
 from holdfast.adapters.providers.types import (
     NO_QUIRKS,
-    Auth,
     AwsAuth,
     Endpoint,
+    FixedAuth,
     HeaderAuth,
     NoAuth,
     Quirks,
@@ -210,7 +210,7 @@ def endpoint_of(
         title=vendor.title,
         wire=vendor.wire,
         base_url=url.rstrip("/"),
-        auth=_auth(vendor, secret),
+        auth=auth_of(vendor, secret),
         headers=vendor.headers,
         quirks=vendor.quirks,
         guarded=set_by == "user",
@@ -225,7 +225,7 @@ def _value(vendor: Vendor, place: str, values: Mapping[str, str]) -> str:
     return value
 
 
-def _auth(vendor: Vendor, secret: str | AwsKeys | None) -> Auth:
+def auth_of(vendor: Vendor, secret: str | AwsKeys | None) -> FixedAuth:
     match secret:
         case None:
             return NoAuth()

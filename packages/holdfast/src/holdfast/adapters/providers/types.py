@@ -143,7 +143,25 @@ class AwsAuth:
     token: str | None = field(default=None, repr=False)
 
 
-Auth: TypeAlias = NoAuth | HeaderAuth | AwsAuth
+FixedAuth: TypeAlias = NoAuth | HeaderAuth | AwsAuth
+
+
+class RenewedAuth(Protocol):
+    """A credential that ends and is renewed: see tokens.py."""
+
+    @property
+    def secrets(self) -> tuple[str, ...]: ...
+
+    async def current(self, now: datetime) -> FixedAuth:
+        """The credential for a request made now; raises `ProviderError`."""
+        ...
+
+    async def renewed(self, refused: FixedAuth, now: datetime) -> FixedAuth:
+        """The credential after the provider refused this one; raises `ProviderError`."""
+        ...
+
+
+Auth: TypeAlias = FixedAuth | RenewedAuth
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,21 +192,31 @@ class Endpoint:
     quirks: Quirks = NO_QUIRKS
     guarded: bool = False  # a user set the address: it must not lead inside
     dialect: str = ""  # whose blocks may be replayed here; the wire's name unless said
+    proxy: str | None = field(default=None, repr=False)  # only for addresses that an admin set
+    private: tuple[str, ...] = field(default=(), repr=False)  # further secrets: headers, the proxy
 
     def __post_init__(self) -> None:
+        # Behind a proxy the guard would check the proxy's address instead of the provider's.
+        assert not (self.guarded and self.proxy), "a guarded address is reached without a proxy"
         if not self.dialect:
             object.__setattr__(self, "dialect", self.wire)
 
     @property
     def secrets(self) -> tuple[str, ...]:
         """What must never be seen in an error or a log."""
-        match self.auth:
-            case NoAuth():
-                return ()
-            case HeaderAuth(secret=secret):
-                return (secret,)
-            case AwsAuth(secret=secret, token=token):
-                return (secret, token) if token else (secret,)
+        return (*secrets_of(self.auth), *self.private)
+
+
+def secrets_of(auth: Auth) -> tuple[str, ...]:
+    match auth:
+        case NoAuth():
+            return ()
+        case HeaderAuth(secret=secret):
+            return (secret,)
+        case AwsAuth(secret=secret, token=token):
+            return (secret, token) if token else (secret,)
+        case _:
+            return auth.secrets
 
 
 @dataclass(frozen=True, slots=True)
