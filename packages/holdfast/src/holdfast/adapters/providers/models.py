@@ -96,6 +96,8 @@ class ConfiguredModels:
             return None
         if config.price is not None:
             return cost_micros(usage, "own", at, {"own": config.price})
+        if usage is not None and usage.billed_micros is not None:
+            return usage.billed_micros
         return cost_micros(usage, config.facts.price_id, at)
 
     def context_window(self, model: str | None) -> int | None:

@@ -170,10 +170,22 @@ class Quirks:
 
     done_ends: bool = False  # chat: a bare [DONE] proves the end, without a finish_reason
     replays_reasoning: bool = False  # chat: wants its reasoning fields back
+    reasoning_stand_in: str | None = None
+    """Chat: `reasoning_content` of messages that call tools and have no reasoning."""
+    thinking_chunks: bool = False  # chat: reasoning is a chunk of a list in `content`
+    thinking_switch: bool = False  # chat: effort "none" is `thinking: {"type": "disabled"}`
     output_limit: str = "max_completion_tokens"  # chat: the name of that field
     effort_field: Literal["reasoning_effort", "reasoning"] = "reasoning_effort"  # chat
     usage_option: bool = True  # chat: knows `stream_options.include_usage`
+    short_call_ids: bool = False  # chat: call ids are nine letters or digits
+    reply_before_user: bool = False  # chat: refuses a user message right after a tool's result
+    inline_schemas: bool = False  # chat: knows no `$ref` in the schema of a tool
+    images: bool = True  # chat: False where no model of the vendor sees images
+    documents: bool = True  # chat: knows parts of the type `file`
+    cache_marks: bool = False  # chat: takes Anthropic's `cache_control` for some models
+    tells_cost: bool = False  # chat: `usage.cost` is the price of the reply in dollars
     cache_key: bool = False  # knows `prompt_cache_key`
+    model_in_url: bool = False  # anthropic: `models/MODEL:streamRawPredict`, as Google serves it
 
 
 NO_QUIRKS: typing.Final = Quirks()

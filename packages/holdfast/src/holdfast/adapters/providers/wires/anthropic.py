@@ -59,6 +59,7 @@ from holdfast.ports import models
 from holdfast.ports.models import Event, Usage, UsageSeen
 
 VERSION: Final = "2023-06-01"
+GOOGLE_CLOUD_VERSION: Final = "vertex-2023-10-16"
 BREAKPOINTS_MAX: Final = 4
 BUDGET_MIN: Final = 1024
 DOUBLED_MIN: Final = 3
@@ -99,6 +100,9 @@ class AnthropicWire:
         if call.model.betas:
             headers["anthropic-beta"] = ",".join(call.model.betas)
         url = f"{endpoint.base_url}/v1/messages"
+        if endpoint.quirks.model_in_url:
+            url = f"{endpoint.base_url}/models/{body.pop('model')}:streamRawPredict"
+            body["anthropic_version"] = GOOGLE_CLOUD_VERSION
         return Request(url, headers, encode(body, call, stream=True))
 
     def decoder(self, call: Call, endpoint: Endpoint) -> "AnthropicDecoder":
