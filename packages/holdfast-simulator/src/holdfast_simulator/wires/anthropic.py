@@ -247,7 +247,9 @@ def _searched(usage: Usage) -> JsonObject:
 
 def _bound_after(frames: list[Frame], bound: bytes | None) -> bytes | None:
     """What the next part is bound to, after the seals of this one."""
-    for frame in frames if bound is not None else ():
+    if bound is None:
+        return None
+    for frame in frames:
         body = obj(frame.body)
         sealed = txt(obj(body.get("delta")).get("signature"))
         sealed = sealed or txt(obj(body.get("content_block")).get("data"))

@@ -6,6 +6,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import Self
 
+from holdfast.adapters.providers.binding import AcceptedThinking
 from holdfast.adapters.providers.errors import ProviderError
 from holdfast.adapters.providers.prices import Price, cost_micros
 from holdfast.adapters.providers.stream import Deadlines, ProviderStream
@@ -56,12 +57,13 @@ class ConfiguredModels:
         self._transport = transport
         self._configs = dict(configs)
         self._default = default
+        self._thinking = AcceptedThinking()
 
     def _config(self, name: str | None) -> ModelConfig | None:
         return self._configs.get(name or self._default)
 
     def stream(self, ask: Ask) -> "ConfiguredStream":
-        return ConfiguredStream(self._transport, self._config(ask.model), ask)
+        return ConfiguredStream(self._transport, self._config(ask.model), ask, self._thinking)
 
     def cost_micros(self, model: str | None, usage: Usage | None, at: datetime) -> int | None:
         config = self._config(model)
@@ -77,13 +79,20 @@ class ConfiguredModels:
 
 
 class ConfiguredStream:
-    """One attempt. A setting that the provider rejects is left out, and the call repeated (L41):
-    no part was received yet, so readers see no difference."""
+    """One attempt. What the provider rejects, a setting or thinking of earlier replies, is left
+    out, and the call repeated (L41): no part was received yet, so readers see no difference."""
 
-    def __init__(self, transport: Transport, config: ModelConfig | None, ask: Ask) -> None:
+    def __init__(
+        self,
+        transport: Transport,
+        config: ModelConfig | None,
+        ask: Ask,
+        thinking: AcceptedThinking,
+    ) -> None:
         self._transport = transport
         self._config = config
         self._ask = ask
+        self._thinking = thinking
         self._inner: ProviderStream | None = None
 
     @property
@@ -105,14 +114,25 @@ class ConfiguredStream:
         config = self._config
         if config is None:
             raise ModelUnknown(self._ask.model or "")
-        call = _call(config, self._ask)
-        try:
-            await self._open(config, call)
-        except ProviderError as error:
-            if error.rejected != "temperature" or call.temperature is None:
-                raise
-            await self._open(config, replace(call, temperature=None))
-        return self
+        call = self._thinking.apply(_call(config, self._ask), self._ask)
+        while True:
+            try:
+                await self._open(config, call)
+            except ProviderError as error:
+                repeated = self._without_rejected(config, call, error)
+                if repeated is None:
+                    raise
+                call = repeated
+            else:
+                return self
+
+    def _without_rejected(
+        self, config: ModelConfig, call: Call, error: ProviderError
+    ) -> Call | None:
+        """The call to repeat; None: nothing of it can be left out. Each answer leaves out more."""
+        if error.rejected == "temperature" and call.temperature is not None:
+            return replace(call, temperature=None)
+        return self._thinking.less(call, self._ask, config.endpoint, error)
 
     async def _open(self, config: ModelConfig, call: Call) -> None:
         self._inner = ProviderStream(self._transport, config.endpoint, call, config.deadlines)
