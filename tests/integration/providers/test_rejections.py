@@ -11,7 +11,8 @@ import pytest
 from holdfast.adapters.providers.catalog import facts_of
 from holdfast.adapters.providers.endpoints import VENDORS
 from holdfast.adapters.providers.errors import ProviderError
-from holdfast.adapters.providers.models import REJECTED_MAX, ConfiguredModels, ModelConfig
+from holdfast.adapters.providers.left_out import REJECTED_MAX
+from holdfast.adapters.providers.models import ConfiguredModels, ModelConfig
 from holdfast.adapters.providers.transport import open_transport
 from holdfast.domain.ids import ChatId
 from holdfast.ports.models import Ask
@@ -165,7 +166,7 @@ async def test_a_provider_that_rejects_everything_is_not_asked_for_ever() -> Non
 
 
 async def test_an_error_of_the_history_leaves_no_setting_out() -> None:
-    words = "messages.1.content.0: Invalid `signature` in `thinking` block: not valid"
+    words = "messages.1.content.0.thinking: Extra inputs are not permitted"
     refuser = Refuser("anthropic", {"messages": {"message": words, "type": INVALID}})
 
     with pytest.raises(ProviderError):

@@ -4,7 +4,7 @@ r"""Directives: what a person writes into a prompt to say how the simulator shal
 
     directive = "[[sim:" items "]]"        items = item { "|" item }
     item      = "then"                     the next reply of this turn begins
-              | word                       thinking, redacted, tools, agent
+              | word                       thinking, redacted, tools, agent, bound
               | word "text"                say, think, redacted, search, cite, refuse
               | "call" name [object]       a tool call; without an object the agent fills it in
               | name "=" value             words, count, tools, stop, hidden, scenario, seed, or an
@@ -29,6 +29,8 @@ from holdfast_simulator.options import OPTION_NAMES
 OPENING: Final = "[[sim:"
 TEXT_WORDS: Final = frozenset({"say", "think", "redacted", "search", "cite", "refuse"})
 BARE_WORDS: Final = frozenset({"thinking", "redacted", "tools", "agent", "think"})
+BOUND: Final = "bound"
+"""About the model, not about the reply: its thinking is bound to the conversation before it."""
 VALUE_WORDS: Final = frozenset({"words", "count", "tools", "stop", "scenario", "seed", "hidden"})
 TOOL_NAME: Final = re.compile(r"[A-Za-z0-9_.:-]+")
 ASSIGNMENT: Final = re.compile(r"([a-z]+)\s*=\s*(.*)", re.DOTALL)
@@ -78,6 +80,8 @@ def parse(body: str) -> Directive:
     for piece in _pieces(body):
         if piece == "then":
             steps.append([])
+            continue
+        if piece == BOUND:
             continue
         assignment = ASSIGNMENT.fullmatch(piece)
         if assignment and assignment[1] in OPTION_NAMES:

@@ -50,6 +50,8 @@ class Call:
     """None: the bytes were no JSON object."""
     path_model: str = ""
     path_streams: bool = False
+    old_account: bool = False
+    """An account of before 2026-08-31: thinking that does not fit its conversation is accepted."""
 
     @property
     def bearer(self) -> str:

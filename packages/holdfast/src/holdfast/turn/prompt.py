@@ -68,12 +68,20 @@ class Prompt:
 
     @property
     def bodies(self) -> list[MessageBody]:
-        """For the model; with a nudge at the end if its last message broke off.
+        """For the model; with a nudge behind each message that broke off and was, or is now to be,
+        continued.
 
         The nudge is said by the user's side and never stored: providers refuse to be asked to go
-        on inside a message of their own (prefill), and a paused reply is replayed as it is.
+        on inside a message of their own (prefill), and a paused reply is replayed as it is. Later
+        prompts repeat it at the same place in the same words: providers bind what a model thought
+        to all that came before it.
         """
-        bodies = [message.body for message in self._messages]
+        bodies: list[MessageBody] = []
+        for message in self._messages:
+            body = message.body
+            if bodies and body.role is Role.ASSISTANT and _breaks_off(bodies[-1]):
+                bodies.append(_GO_ON)
+            bodies.append(body)
         if bodies and _breaks_off(bodies[-1]):
             bodies.append(_GO_ON)
         return bodies

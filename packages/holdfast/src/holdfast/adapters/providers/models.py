@@ -1,13 +1,14 @@
 """The configured models behind the port: a name leads to an endpoint, facts, clocks and a price."""
 
-import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import TracebackType
-from typing import Final, Self
+from typing import Self
 
+from holdfast.adapters.providers.binding import AcceptedThinking
 from holdfast.adapters.providers.errors import ProviderError
+from holdfast.adapters.providers.left_out import RejectedSettings
 from holdfast.adapters.providers.listings import Listed, facts_with
 from holdfast.adapters.providers.prices import Price, cost_micros
 from holdfast.adapters.providers.stream import Deadlines, ProviderStream
@@ -17,10 +18,6 @@ from holdfast.domain.chat import ErrorKind, TurnError
 from holdfast.domain.parts import Part
 from holdfast.ports import models
 from holdfast.ports.models import Ask, Event, ModelCard, ModelFailed, Usage
-
-_LOG: Final = logging.getLogger(__name__)
-REJECTED_MAX: Final = 3
-"""Settings that one attempt leaves out; one more, and the provider's error is told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,29 +63,16 @@ class ConfiguredModels:
         self.given = configs
         self._configs = dict(configs)
         self._default = default
-        self._rejected: dict[str, frozenset[str]] = {}
+        self._settings = RejectedSettings()
+        self._thinking = AcceptedThinking()
 
     def _config(self, name: str | None) -> ModelConfig | None:
         return self._configs.get(name or self._default)
 
     def stream(self, ask: Ask) -> "ConfiguredStream":
         name = ask.model or self._default
-        known = self._rejected.get(name, frozenset())
-        return ConfiguredStream(
-            self._transport,
-            self._configs.get(name),
-            ask,
-            without=known,
-            on_rejected=lambda setting: self._remember(name, setting),
-        )
-
-    def _remember(self, name: str, setting: str) -> None:
-        """The next call goes without it from the start, for the life of this process."""
-        known = self._rejected.get(name, frozenset())
-        if setting not in known:
-            self._rejected[name] = known | {setting}
-            extra = {"model": name, "setting": setting}
-            _LOG.warning("a provider rejects a setting; it is left out", extra=extra)
+        left_out = LeftOut(name, self._settings, self._thinking)
+        return ConfiguredStream(self._transport, self._configs.get(name), ask, left_out)
 
     def cost_micros(self, model: str | None, usage: Usage | None, at: datetime) -> int | None:
         config = self._config(model)
@@ -130,24 +114,41 @@ class ConfiguredModels:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What this process has learned to leave out of the calls of one model."""
+
+    model: str
+    settings: RejectedSettings
+    thinking: AcceptedThinking
+
+    def apply(self, call: Call, ask: Ask) -> Call:
+        return self.thinking.apply(self.settings.apply(call, self.model), ask)
+
+    def less(self, call: Call, ask: Ask, endpoint: Endpoint, error: ProviderError) -> Call | None:
+        """The call to repeat; None: nothing of it can be left out. Each answer leaves out more."""
+        repeated = self.thinking.less(call, ask, endpoint, error)
+        return repeated or self.settings.less(call, self.model, error)
+
+    def remember(self, call: Call) -> None:
+        self.settings.remember(call, self.model)
+
+
 class ConfiguredStream:
-    """One attempt. A setting that the provider rejects is left out, and the call repeated (L41):
-    no part was received yet, so readers see no difference."""
+    """One attempt. What the provider rejects, a setting or thinking of earlier replies, is left
+    out, and the call repeated (L41): no part was received yet, so readers see no difference."""
 
     def __init__(
         self,
         transport: Transport,
         config: ModelConfig | None,
         ask: Ask,
-        *,
-        without: frozenset[str] = frozenset(),
-        on_rejected: Callable[[str], None] = lambda _: None,
+        left_out: "LeftOut",
     ) -> None:
         self._transport = transport
         self._config = config
         self._ask = ask
-        self._without = without
-        self._on_rejected = on_rejected
+        self._left_out = left_out
         self._inner: ProviderStream | None = None
 
     @property
@@ -169,20 +170,17 @@ class ConfiguredStream:
         config = self._config
         if config is None:
             raise ModelUnknown(self._ask.model or "")
-        call = replace(_call(config, self._ask), without=self._without)
+        call = self._left_out.apply(_call(config, self._ask), self._ask)
         while True:
             try:
                 await self._open(config, call)
             except ProviderError as error:
-                left_out = call.without - self._without
-                if error.rejected is None or error.rejected in call.without:
+                repeated = self._left_out.less(call, self._ask, config.endpoint, error)
+                if repeated is None:
                     raise
-                if len(left_out) >= REJECTED_MAX:
-                    raise
-                call = replace(call, without=call.without | {error.rejected})
+                call = repeated
             else:
-                for setting in call.without - self._without:
-                    self._on_rejected(setting)
+                self._left_out.remember(call)
                 return self
 
     async def _open(self, config: ModelConfig, call: Call) -> None:

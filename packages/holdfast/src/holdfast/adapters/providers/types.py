@@ -17,6 +17,15 @@ Object: TypeAlias = dict[str, Any]
 """JSON as it lies on a wire: not ours to type, checked where it is read."""
 
 
+class ThinkingReplay(StrEnum):
+    """How much of its earlier thinking a model is sent (Anthropic)."""
+
+    ALL = "all"
+    DROP_STALE = "drop_stale"  # all, and the provider drops what no longer fits its conversation
+    LAST_TURN = "last_turn"  # only what was thought since the last user message
+    NONE = "none"
+
+
 class ThinkingStyle(StrEnum):
     """How a model is told how hard to think."""
 
@@ -110,6 +119,7 @@ class Call:
     cache: CachePolicy = CachePolicy()
     cache_key: str | None = None  # the chat: keeps its prompts on the same cache
     stored: bool = False  # whether the provider keeps the reply, with its reasoning (Responses)
+    thinking_replay: ThinkingReplay = ThinkingReplay.ALL
     files: FileResolver = no_files
     extra: JsonObject = field(default_factory=dict[str, Any])  # further fields of the body
     without: frozenset[str] = frozenset()  # settings that the provider rejected, as dotted paths

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any, ClassVar, Final, Literal, assert_never, cast
 
 from holdfast.adapters.providers import types
+from holdfast.adapters.providers.binding import BETA, accepted, dropping
 from holdfast.adapters.providers.content import (
     Paper,
     Picture,
@@ -50,6 +51,7 @@ from holdfast.adapters.providers.types import (
     Object,
     OneTool,
     Request,
+    ThinkingReplay,
     ThinkingStyle,
 )
 from holdfast.domain.ids import CallId
@@ -78,6 +80,7 @@ class AnthropicWire:
     def request(self, call: Call, endpoint: Endpoint) -> Request:
         names = ToolNames.of(call.tools)
         prompt = prompt_of(call.history, call.system, endpoint.dialect)
+        prompt.entries = accepted(prompt.entries, call.thinking_replay)
         limit = call.output_max or call.model.output_max
         body: Object = {
             "model": call.model.model,
@@ -91,14 +94,19 @@ class AnthropicWire:
             body["tools"] = tools
             body["tool_choice"] = _tool_choice(call, names)
         thinking = _thinking(call, limit, prompt.entries, endpoint.dialect)
+        betas = call.model.betas
+        if call.thinking_replay is ThinkingReplay.DROP_STALE and (
+            tolerant := dropping(thinking.get("thinking"))
+        ):
+            thinking, betas = {**thinking, "thinking": tolerant}, (*betas, BETA)
         body |= thinking
         temperature = temperature_of(call)
         if temperature is not None and "thinking" not in thinking:
             body["temperature"] = temperature
         _mark(body, call)
         headers = {"anthropic-version": VERSION, **endpoint.headers}
-        if call.model.betas:
-            headers["anthropic-beta"] = ",".join(call.model.betas)
+        if betas:
+            headers["anthropic-beta"] = ",".join(betas)
         url = f"{endpoint.base_url}/v1/messages"
         if endpoint.quirks.model_in_url:
             url = f"{endpoint.base_url}/models/{body.pop('model')}:streamRawPredict"
