@@ -70,6 +70,8 @@ class Asked:
     tokens_max: int | None = None
     segments: tuple[Segment, ...] = ()
     body: JsonObject
+    party: str = ""
+    """Who seals: a vendor opens only what itself has sealed."""
 
     @property
     def last_text(self) -> str:

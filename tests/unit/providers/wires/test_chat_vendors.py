@@ -135,7 +135,7 @@ def test_no_effort_switches_thinking_off(name: str) -> None:
 # OpenRouter (F5).
 
 THOUGHT = {"type": "reasoning.text", "text": "Hm.", "index": 0}
-SIGNED = {"type": "reasoning.text", "signature": "s", "index": 0}
+SIGNED = {"type": "reasoning.text", "text": "", "signature": "s", "index": 0}
 SEALED = {"type": "reasoning.encrypted", "data": "sealed", "index": 1, "id": "a"}
 
 

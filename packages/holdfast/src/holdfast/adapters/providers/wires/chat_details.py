@@ -16,8 +16,8 @@ def merged(details: Sequence[Object]) -> list[Object]:
             entries.append(dict(detail))
             continue
         for key, value in detail.items():
-            if key in _GROWING and isinstance(last.get(key), str) and value:
-                last[key] += value
+            if key in _GROWING and isinstance(last.get(key), str):
+                last[key] += value or ""  # the piece with the signature has an empty text
             elif value is not None:
                 last[key] = value
     return entries
