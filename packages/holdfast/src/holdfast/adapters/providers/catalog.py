@@ -145,6 +145,8 @@ FAMILIES: Final[tuple[Family, ...]] = (
         efforts=("minimal", *_TO_HIGH),
     ),
     _family(r"gemini", context_window=_MILLION, output_max=8_192),
+    # xAI: thinks by itself, and wants its encrypted reasoning back; which efforts differs by model
+    _family(r"grok-[4-9](?!.*non-reasoning)", thinking=ThinkingStyle.EFFORT),
 )
 
 
