@@ -249,7 +249,7 @@ class EchoWire:
     def request(self, call: Call, endpoint: Endpoint) -> Request:
         entries = prompt_of(call.history, call.system, endpoint.dialect).entries
         body: Object = {"turns": [type(entry).__name__.lower() for entry in entries]}
-        return Request(f"{endpoint.base_url}/echo", {}, encode(body, call.extra, stream=True))
+        return Request(f"{endpoint.base_url}/echo", {}, encode(body, call, stream=True))
 
     def decoder(self, call: Call, endpoint: Endpoint) -> Decoder:
         return EchoDecoder()
@@ -260,7 +260,7 @@ class EchoDecoder:
         self._reply = ReplyBuilder()
         self._slot: Slot | None = None
         self.usage = Usage()
-        self.ended = self.closed = self.counted = False
+        self.ended = self.closed = self.counted = self.thinking = False
 
     def feed(self, name: str, data: Object | None) -> list[Event]:
         events: list[Event] = []

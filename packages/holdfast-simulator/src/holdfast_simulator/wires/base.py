@@ -38,6 +38,8 @@ class Frame:
     searches: int = 0
     part: int = -1
     """Which part of the reply it belongs to."""
+    pause_s: float = 0.0
+    """Silence before it, but for the pings of a wire that has them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +54,8 @@ class Call:
     path_streams: bool = False
     party: str = ""
     """The vendor that is played, where it cannot read what others have sealed."""
+    old_account: bool = False
+    """An account of before 2026-08-31: thinking that does not fit its conversation is accepted."""
 
     @property
     def bearer(self) -> str:

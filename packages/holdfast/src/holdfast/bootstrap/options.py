@@ -9,6 +9,8 @@ from holdfast.adapters.postgres.pool import PoolOptions
 from holdfast.adapters.providers.catalog import facts_of
 from holdfast.adapters.providers.endpoints import VENDORS, AwsKeys, endpoint_of
 from holdfast.adapters.providers.models import ModelConfig
+from holdfast.adapters.providers.price_file import PriceFileWrong, use_price_file
+from holdfast.adapters.providers.prices import load_prices
 from holdfast.adapters.providers.stream import Deadlines
 from holdfast.bootstrap.approvals import approval_policy
 from holdfast.domain.parts import Need
@@ -109,6 +111,16 @@ def model_configs(settings: Settings) -> dict[str, ModelConfig]:
     return configs
 
 
+def load_price_list(settings: Settings) -> None:
+    """Read all prices now, from the operator's file if there is one; raises `WrongSettings`."""
+    if settings.prices_file is not None:
+        try:
+            use_price_file(settings.prices_file)
+        except PriceFileWrong as error:
+            raise WrongSettings(f"{env_name('prices_file')}: {error}.") from None
+    load_prices()
+
+
 def default_model(settings: Settings) -> str:
     return settings.default_model or next((model.name for model in settings.models), "")
 
@@ -131,6 +143,7 @@ def _config(model: ModelSettings, settings: Settings) -> ModelConfig:
             first_part_s=model.first_part_s or settings.first_part_s,
             silence_s=model.silence_s or settings.silence_s,
             progress_s=model.progress_s or settings.progress_s,
+            thinking_s=model.thinking_s or settings.thinking_s,
         ),
     )
 

@@ -49,6 +49,17 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCard:
+    """What is known of a model, for clients. None: not known."""
+
+    context_window: int | None = None
+    output_max: int | None = None
+    efforts: tuple[str, ...] = ()  # in rising order; empty: it cannot be told how hard to think
+    images: bool = False  # whether it takes them
+    retires_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
     """Tokens of one attempt. `input` is the total; the cache counts are shares of it."""
 

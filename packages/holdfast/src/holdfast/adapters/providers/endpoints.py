@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 
 from holdfast.adapters.providers.types import (
     NO_QUIRKS,
-    Auth,
     AwsAuth,
     Endpoint,
+    FixedAuth,
     HeaderAuth,
     NoAuth,
     Quirks,
@@ -386,7 +386,7 @@ def endpoint_of(
         title=vendor.title,
         wire=vendor.wire,
         base_url=url.rstrip("/"),
-        auth=_auth(vendor, secret),
+        auth=auth_of(vendor, secret),
         headers=headers,
         quirks=vendor.quirks,
         guarded=set_by == "user",
@@ -426,7 +426,7 @@ def _is_host_of(vendor: Vendor, host: str) -> bool:
     return bool(own) and (re.fullmatch(pattern, host) is not None or host in others)
 
 
-def _auth(vendor: Vendor, secret: str | AwsKeys | None) -> Auth:
+def auth_of(vendor: Vendor, secret: str | AwsKeys | None) -> FixedAuth:
     match secret:
         case None:
             return NoAuth()

@@ -21,6 +21,7 @@ class Signals:
     text: str  # everything that was said, in lower case
     message: str  # what the provider meant for people
     hinted: bool  # says when to come back
+    param: str = ""  # the setting that the provider names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

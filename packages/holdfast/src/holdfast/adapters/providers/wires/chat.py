@@ -16,7 +16,7 @@ import orjson
 from holdfast.adapters.providers.errors import ProviderError, filtered, from_event, incomplete
 from holdfast.adapters.providers.names import CallIds, ToolNames
 from holdfast.adapters.providers.reply import ReplyBuilder, Slot, parsed_arguments
-from holdfast.adapters.providers.shaping import encode
+from holdfast.adapters.providers.shaping import encode, will_think
 from holdfast.adapters.providers.types import Call, Endpoint, Object, Request
 from holdfast.adapters.providers.wires.chat_details import merged
 from holdfast.adapters.providers.wires.chat_request import REASONING_FIELDS, chat_body
@@ -47,7 +47,7 @@ class ChatWire:
     def request(self, call: Call, endpoint: Endpoint) -> Request:
         body = chat_body(call, endpoint)
         url = f"{endpoint.base_url}/chat/completions"
-        return Request(url, endpoint.headers, encode(body, call.extra, stream=True))
+        return Request(url, endpoint.headers, encode(body, call, stream=True))
 
     def decoder(self, call: Call, endpoint: Endpoint) -> "ChatDecoder":
         return ChatDecoder(call, endpoint)
@@ -71,9 +71,15 @@ class ChatDecoder:
         self._response_id: str | None = None
         self._finish: str | None = None
         self._refused = self._answered = False
+        # Such a model thinks first; most servers say nothing until it has words to show.
+        self._silent = will_think(call)
         self.usage = Usage()
         self.counted = False
         self.closed = False
+
+    @property
+    def thinking(self) -> bool:
+        return self._silent or (self._speaking is not None and self._speaking.kind == "reasoning")
 
     @property
     def ended(self) -> bool:
@@ -99,7 +105,7 @@ class ChatDecoder:
             if finish and self._finish is None:
                 self._end(finish, events)
         if events:  # said, and not yet counted; vLLM can count with every event
-            self.counted = False
+            self.counted = self._silent = False
         usage: Object | None = data.get("usage")
         if usage:
             self._count(usage, events)
