@@ -18,6 +18,7 @@ from holdfast.adapters.providers.models import ConfiguredModels, ModelConfig
 from holdfast.adapters.providers.stream import ProviderStream
 from holdfast.adapters.providers.transport import Transport, open_transport
 from holdfast.adapters.providers.types import Call, Endpoint, Tool
+from holdfast.adapters.providers.wires import chat_request
 from holdfast.domain.messages import MessageBody
 from holdfast.domain.parts import File, Reasoning, ToolCall
 from holdfast.ports.models import Reply
@@ -204,6 +205,23 @@ async def test_a_dialect_that_two_parties_share_is_refused(
             begun,
             lambda endpoint: replace(endpoint, dialect=dialect),
         )
+
+
+def everything(details: list[Any], _model: str) -> list[Any]:
+    return list(details)
+
+
+async def test_details_of_another_company_are_refused(
+    transport: Transport, simulator: Simulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claude, gemini = (one for one in PLAYED if one.vendor == "openrouter")
+    begun = await turn(gemini, transport, simulator, [])
+    monkeypatch.setattr(chat_request, "readable", everything)
+
+    with pytest.raises(ProviderError):
+        await turn(claude, transport, simulator, begun)
+
+    assert [entry.rejected_by for entry in simulator.record][-1] == "openrouter-thinking"
 
 
 def test_at_least_twelve_vendors_are_played() -> None:

@@ -198,7 +198,8 @@ def _openrouter_thinking(call: Call) -> Rejection | None:
     for i, message in enumerate(_messages(call)):
         for entry in _details(message):
             kept = holds(Purpose.THINKING, txt(entry.get("text")), txt(entry.get("signature")))
-            if entry.get("type") == "reasoning.text" and not kept:
+            foreign = not txt(entry.get("format") or "anthropic").startswith("anthropic")
+            if foreign or (entry.get("type") == "reasoning.text" and not kept):
                 return bad(f"messages.{i}.content.0: Invalid `signature` in `thinking` block")
     return None
 

@@ -148,11 +148,11 @@ class VendorChatWire(ChatWire):
                 said = [{"type": "text", "text": piece}]
                 body = {"content": [{"type": "thinking", "thinking": said}]}
             elif shows == "details":
-                body = {"reasoning": piece, "reasoning_details": [_detail(piece)]}
+                body = {"reasoning": piece, "reasoning_details": [_detail(job, piece)]}
             yield Frame(body=body, mark=Mark.DELTA, tokens=size, reasoning=size)
         if shows == "details":
-            signature = seal(Purpose.THINKING, part.text, job.chance)
-            yield Frame(body={"reasoning_details": [_detail("") | {"signature": signature}]})
+            signed = {"signature": seal(Purpose.THINKING, part.text, job.chance)}
+            yield Frame(body={"reasoning_details": [_detail(job, "") | signed]})
 
     def _call(self, job: Job, part: CallPart, index: int, at: int) -> Iterator[Frame]:
         vendor = self.vendor
@@ -207,8 +207,9 @@ def _is_gemini(job: Job) -> bool:
     return job.asked.model.startswith("google/")
 
 
-def _detail(text: str) -> JsonObject:
-    return {"type": "reasoning.text", "text": text, "format": "anthropic-claude-v1", "index": 0}
+def _detail(job: Job, text: str) -> JsonObject:
+    form = "google-gemini-v1" if _is_gemini(job) else "anthropic-claude-v1"
+    return {"type": "reasoning.text", "text": text, "format": form, "index": 0}
 
 
 def _whole_call(frames: Iterator[Frame]) -> Frame:
