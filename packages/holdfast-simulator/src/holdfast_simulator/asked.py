@@ -74,6 +74,8 @@ class Asked:
     transformations: list[JsonObject] | None = None
     """What was changed of the prompt; None: the client did not ask."""
     body: JsonObject
+    party: str = ""
+    """Who seals: a vendor opens only what itself has sealed."""
 
     @property
     def last_text(self) -> str:

@@ -23,18 +23,21 @@ from holdfast_simulator.plan import Planner
 from holdfast_simulator.record import Entry, Record
 from holdfast_simulator.script import Script
 from holdfast_simulator.usage import PromptCache
-from holdfast_simulator.wires.anthropic import AnthropicWire
+from holdfast_simulator.vendors import (
+    ANTHROPIC,
+    CHAT,
+    GEMINI,
+    NAMES,
+    RAW_PREDICT,
+    RESPONSES,
+    as_vendor,
+    played,
+)
 from holdfast_simulator.wires.base import Call, Wire
-from holdfast_simulator.wires.chat import ChatWire
-from holdfast_simulator.wires.gemini import GeminiWire
-from holdfast_simulator.wires.responses import ResponsesWire
 
 BODY_BYTES_MAX: Final = 256 * 1024 * 1024
 WAIT_MAX_S: Final = 60.0
 METHODS: Final = {"streamGenerateContent": True, "generateContent": False}
-
-WIRES: Final[tuple[Wire, ...]] = (AnthropicWire(), ResponsesWire(), ChatWire(), GeminiWire())
-ANTHROPIC, RESPONSES, CHAT, GEMINI = WIRES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +47,8 @@ class Config:
     seed: int = 0
     defaults: Options = field(default_factory=Options)
     script: Script | None = None
+    vendor: str = ""
+    """Played at the plain paths; empty: the inventors of the four wires."""
     clock: Clock = SYSTEM_CLOCK
     old_account: bool = False
     """Anthropic accounts of before 2026-08-31 may change the conversation before thinking."""
@@ -75,6 +80,7 @@ class Simulator:
         # Google's own client asks for v1, its documents for v1beta; both answer alike.
         router.add_post("/v1beta/models/{method}", self._handler(GEMINI))
         router.add_post("/v1/models/{method}", self._handler(GEMINI))
+        router.add_post("/as/{vendor}/{path:.*}", self._as_vendor)
         router.add_get("/v1/models", list_models)
         router.add_get("/v1beta/models", list_gemini_models)
         router.add_post("/api/show", show_model)
@@ -88,31 +94,44 @@ class Simulator:
 
     def _handler(self, wire: Wire) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         async def handle(request: web.Request) -> web.StreamResponse:
-            raw = await request.read()
-            call = _call(request, raw, old_account=self.config.old_account)
-            entry = self.record.open(
-                wire=str(wire.name),
-                path=request.path,
-                headers=request.headers,
-                body=call.body,
-                body_bytes=len(raw),
-                began_s=self.config.clock.mono_s(),
-            )
-            try:
-                return await self._answering.answer(request, wire, call, entry)
-            except asyncio.CancelledError:
-                # The server cancels a handler when its client goes away.
-                entry.disconnected_after_s = self._age_s(entry)
-                raise
-            except ConnectionError:
-                # Or a write notices it first. The client is gone; a raised error would be logged.
-                entry.disconnected_after_s = self._age_s(entry)
-                return web.Response(status=499)
-            finally:
-                entry.took_s = self._age_s(entry)
-                entry.done.set()
+            vendor = self.config.vendor
+            return await self._answer(request, played(vendor, request.path) or wire, vendor)
 
         return handle
+
+    async def _as_vendor(self, request: web.Request) -> web.StreamResponse:
+        vendor = request.match_info["vendor"]
+        wire = played(vendor, request.path)
+        if wire is None:
+            known = ", ".join(NAMES)
+            return _json({"error": f"{vendor} is not played here; there are {known}"}, status=404)
+        return await self._answer(request, wire, vendor)
+
+    async def _answer(self, request: web.Request, wire: Wire, vendor: str) -> web.StreamResponse:
+        raw = await request.read()
+        call = _call(request, raw, old_account=self.config.old_account)
+        call = as_vendor(call, vendor, request.path)
+        entry = self.record.open(
+            wire=str(wire.name),
+            path=request.path,
+            headers=request.headers,
+            body=call.body,
+            body_bytes=len(raw),
+            began_s=self.config.clock.mono_s(),
+        )
+        try:
+            return await self._answering.answer(request, wire, call, entry)
+        except asyncio.CancelledError:
+            # The server cancels a handler when its client goes away.
+            entry.disconnected_after_s = self._age_s(entry)
+            raise
+        except ConnectionError:
+            # Or a write notices it first. The client is gone; a raised error would be logged.
+            entry.disconnected_after_s = self._age_s(entry)
+            return web.Response(status=499)
+        finally:
+            entry.took_s = self._age_s(entry)
+            entry.done.set()
 
     def _age_s(self, entry: Entry) -> float:
         return round(self.config.clock.mono_s() - entry.began_s, 6)
@@ -152,8 +171,8 @@ def _call(request: web.Request, raw: bytes, *, old_account: bool) -> Call:
         parsed = loads(raw)
     except ValueError:
         parsed = None
-    model, _, method = request.match_info.get("method", "").partition(":")
-    if method and method not in METHODS:
+    model, _, method = request.path.rpartition("/")[2].partition(":")
+    if method and method not in METHODS and method not in RAW_PREDICT:
         raise web.HTTPNotFound
     return Call(
         headers={name.lower(): value for name, value in request.headers.items()},

@@ -135,7 +135,7 @@ def test_no_effort_switches_thinking_off(name: str) -> None:
 # OpenRouter (F5).
 
 THOUGHT = {"type": "reasoning.text", "text": "Hm.", "index": 0}
-SIGNED = {"type": "reasoning.text", "signature": "s", "index": 0}
+SIGNED = {"type": "reasoning.text", "text": "", "signature": "s", "index": 0}
 SEALED = {"type": "reasoning.encrypted", "data": "sealed", "index": 1, "id": "a"}
 
 
@@ -203,6 +203,30 @@ def test_details_that_are_different_entries_are_not_joined() -> None:
     assert [entry.get("data") or entry["text"] for entry in message["reasoning_details"]] == [
         "x", "y", "1", "2",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("model", "kept"),
+    [
+        ("anthropic/claude-opus-5.5", ["Hm.", "plain"]),
+        ("google/gemini-4-argon", ["sealed", "plain"]),
+        ("deepseek/deepseek-v4", ["plain"]),
+        ("openrouter/auto", ["Hm.", "sealed", "plain"]),
+    ],
+)
+def test_details_go_back_only_to_the_company_that_made_them(model: str, kept: list[str]) -> None:
+    details = [
+        {**THOUGHT, "format": "anthropic-claude-v1", "signature": "s"},
+        {**SEALED, "format": "google-gemini-v1"},
+        {"type": "reasoning.text", "text": "plain", "format": "unknown", "index": 3},
+    ]
+    native = Native("chat:openrouter", {"reasoning_details": details})
+    history = [*HI, assistant(Reasoning("Hm.", NOW, native), Text("Yes")), user("Well?")]
+
+    message = messages_for("openrouter", history, model=ModelFacts(model=model))[1]
+
+    found = [entry.get("data") or entry["text"] for entry in message["reasoning_details"]]
+    assert found == kept
 
 
 def test_a_message_of_nothing_but_details_is_left_out() -> None:

@@ -20,6 +20,8 @@ class Mark(StrEnum):
     DELTA = "delta"
     OTHER = "other"
     PING = "ping"
+    COMMENT = "comment"
+    """A comment of the event stream: clients skip it."""
     CLOSING = "closing"
     """Proves, alone or with those after it, that the reply is complete."""
 
@@ -50,6 +52,8 @@ class Call:
     """None: the bytes were no JSON object."""
     path_model: str = ""
     path_streams: bool = False
+    party: str = ""
+    """The vendor that is played, where it cannot read what others have sealed."""
     old_account: bool = False
     """An account of before 2026-08-31: thinking that does not fit its conversation is accepted."""
 

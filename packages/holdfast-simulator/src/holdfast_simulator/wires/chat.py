@@ -10,7 +10,7 @@ from typing import Final, assert_never
 
 from holdfast_simulator import tokens
 from holdfast_simulator.asked import Asked, Choice, Offer, Said, Segment, Speaker, WireName
-from holdfast_simulator.jsons import JsonList, JsonObject, dumps, is_obj, obj, objs, txt, whole
+from holdfast_simulator.jsons import JsonList, JsonObject, arr, dumps, is_obj, obj, objs, txt, whole
 from holdfast_simulator.reply import (
     CallPart,
     Part,
@@ -42,6 +42,8 @@ class ChatWire:
     name = WireName.CHAT
     crlf = False
     rules = RULES
+    always_counts = False
+    """Sends the usage also to clients that do not ask for it."""
     troubles = common.troubles(model_status=404)
 
     def account(self, call: Call) -> str:
@@ -82,17 +84,17 @@ class ChatWire:
         calls = 0
         at = 0
         for index, part in enumerate(job.reply.parts):
-            for frame in _deltas(job, part, calls, at):
+            for frame in self.deltas(job, part, calls, at):
                 frame.part = index
                 frames.append(frame)
             calls += isinstance(part, CallPart)
             at += len(part.text) if isinstance(part, TextPart) else 0
         frames = _without_silent(frames)
         frames.append(Frame(body={}, mark=Mark.CLOSING))
-        usage = _usage(self._bill(job, frames))
+        usage = self.usage(self._bill(job, frames))
         reason = FINISH_REASONS[job.reply.stop]
         wanted = obj(job.asked.body.get("stream_options"))
-        with_usage = wanted.get("include_usage") is True
+        with_usage = self.always_counts or wanted.get("include_usage") is True
         envelope = _envelope(job, "chat.completion.chunk")
         so_far = list[Frame]()
         for frame in frames:
@@ -105,7 +107,7 @@ class ChatWire:
             if wanted.get("continuous_usage_stats") is True:
                 # What vLLM offers: every chunk tells the usage so far.
                 so_far = [_sum(so_far, frame)]
-                event["usage"] = _usage(self._bill(job, so_far))
+                event["usage"] = self.usage(self._bill(job, so_far))
             if wanted.get("include_obfuscation", True):
                 event["obfuscation"] = job.chance.word(8)
             frame.body = event
@@ -115,6 +117,13 @@ class ChatWire:
         frames.append(Frame(body="[DONE]", mark=Mark.CLOSING))
         return frames
 
+    def deltas(self, job: Job, part: Part, call_index: int, at: int) -> Iterator[Frame]:
+        """The frames of a part, as deltas; `at` is where its text begins."""
+        return part_deltas(job, part, call_index, at)
+
+    def usage(self, usage: Usage) -> JsonObject:
+        return usage_of(usage)
+
     def body(self, job: Job) -> JsonObject:
         frames = self.frames(job)
         message: JsonObject = {"role": "assistant", "content": None, "refusal": None}
@@ -123,9 +132,7 @@ class ChatWire:
         for frame in frames:
             for choice in objs(obj(frame.body).get("choices")):
                 delta = obj(choice.get("delta"))
-                for field in ("content", "refusal", "reasoning_content"):
-                    if delta.get(field):
-                        message[field] = txt(message.get(field)) + txt(delta[field])
+                _grow(message, delta)
                 annotations.extend(objs(delta.get("annotations")))
                 for piece in objs(delta.get("tool_calls")):
                     _join(calls, piece)
@@ -135,7 +142,7 @@ class ChatWire:
         reason = FINISH_REASONS[job.reply.stop]
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": reason}
         found = _envelope(job, "chat.completion")
-        return found | {"choices": [choice], "usage": _usage(self._bill(job, frames))}
+        return found | {"choices": [choice], "usage": self.usage(self._bill(job, frames))}
 
     def _bill(self, job: Job, frames: list[Frame]) -> Usage:
         return bill(
@@ -211,7 +218,7 @@ def _envelope(job: Job, kind: str) -> JsonObject:
     }
 
 
-def _usage(usage: Usage) -> JsonObject:
+def usage_of(usage: Usage) -> JsonObject:
     return {
         "prompt_tokens": usage.input_tokens,
         "completion_tokens": usage.output_tokens,
@@ -226,7 +233,7 @@ def _usage(usage: Usage) -> JsonObject:
     }
 
 
-def _deltas(job: Job, part: Part, call_index: int, at: int) -> Iterator[Frame]:
+def part_deltas(job: Job, part: Part, call_index: int, at: int) -> Iterator[Frame]:
     match part:
         case TextPart(text=text):
             yield from _pieces(job, "content", text)
@@ -285,6 +292,15 @@ def _call(job: Job, part: CallPart, index: int) -> Iterator[Frame]:
     for delta in job.cut_json(part.arguments):
         piece = {"index": index, "function": {"arguments": delta}}
         yield Frame(body={"tool_calls": [piece]}, mark=Mark.DELTA, tokens=tokens.count(delta))
+
+
+def _grow(message: JsonObject, delta: JsonObject) -> None:
+    for field in ("content", "refusal", "reasoning_content", "reasoning"):
+        if delta.get(field) and isinstance(delta[field], str):
+            message[field] = txt(message.get(field)) + delta[field]
+    for field in ("content", "reasoning_details"):
+        if isinstance(delta.get(field), list):
+            message[field] = [*arr(message.get(field)), *delta[field]]
 
 
 def _join(calls: list[JsonObject], piece: JsonObject) -> None:

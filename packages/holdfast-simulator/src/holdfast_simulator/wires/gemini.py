@@ -118,6 +118,7 @@ class GeminiWire:
         tools = list(objs(body.get("tools")))
         return Asked(
             wire=self.name,
+            party=call.party,
             model=call.path_model,
             streams=call.path_streams,
             # What the requests before said is not in this one: the token stands for it.
@@ -141,7 +142,7 @@ class GeminiWire:
         frames = _without_silent(frames)
         last: JsonObject = {"text": ""}
         if not job.reply.calls and job.reply.parts:
-            last["thoughtSignature"] = seal(Purpose.THOUGHT, "", job.chance)
+            last["thoughtSignature"] = seal(Purpose.THOUGHT, job.asked.party, job.chance)
         frames.append(Frame(body=last, mark=Mark.CLOSING))
         self._wrap(job, frames)
         frames[0].mark = Mark.CLOSING if len(frames) == 1 else frames[0].mark
@@ -298,7 +299,7 @@ def _call(job: Job, part: CallPart, *, first: bool) -> Frame:
         call["id"] = part.call_id or job.chance.word(8)
     body: JsonObject = {"functionCall": call}
     if first:
-        body["thoughtSignature"] = seal(Purpose.THOUGHT, "", job.chance)
+        body["thoughtSignature"] = seal(Purpose.THOUGHT, job.asked.party, job.chance)
     return Frame(body=body, mark=Mark.DELTA, tokens=size)
 
 

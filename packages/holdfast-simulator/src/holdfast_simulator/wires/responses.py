@@ -127,6 +127,7 @@ class ResponsesWire:
         kinds = {"required": Choice.REQUIRED, "none": Choice.NONE}
         return Asked(
             wire=self.name,
+            party=call.party,
             model=txt(body.get("model")),
             streams=body.get("stream") is True,
             prompt=tuple(_prompt(body)),
@@ -347,7 +348,7 @@ def _reasoning(stream: _Stream, hidden: str, shown: str) -> Frame:
     encrypts = ENCRYPTED in arr(stream.job.asked.body.get("include"))
     item: JsonObject = {"id": stream.new_id("rs"), "type": "reasoning", "summary": []}
     draft = seal(Purpose.REASONING_DRAFT, "", stream.job.chance)
-    final = seal(Purpose.REASONING, "", stream.job.chance)
+    final = seal(Purpose.REASONING, stream.job.asked.party, stream.job.chance)
     place = stream.added(item | ({"encrypted_content": draft} if encrypts else {}))
     place |= {"summary_index": 0}
     if shown:

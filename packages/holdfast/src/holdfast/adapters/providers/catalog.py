@@ -154,6 +154,8 @@ FAMILIES: Final[tuple[Family, ...]] = (
     _gemini(r"gemini-(3\.[78]-flash|3\.1-pro-preview|4-argon)", _TO_HIGH),
     _gemini(r"gemini-([3-9]|flash-latest|flash-lite-latest|pro-latest)", _MINIMAL),
     _family(r"gemini", context_window=_MILLION, output_max=8_192),
+    # xAI: thinks by itself, and wants its encrypted reasoning back; which efforts differs by model
+    _family(r"grok-[4-9](?!.*non-reasoning)", thinking=ThinkingStyle.EFFORT),
 )
 
 

@@ -29,7 +29,7 @@ from holdfast.adapters.providers.history import (
 from holdfast.adapters.providers.names import ToolNames, short_id
 from holdfast.adapters.providers.shaping import arguments_of, effort_of, schema_of, temperature_of
 from holdfast.adapters.providers.types import Call, Endpoint, Object, OneTool, Quirks, Ttl
-from holdfast.adapters.providers.wires.chat_details import merged
+from holdfast.adapters.providers.wires.chat_details import merged, readable
 from holdfast.adapters.providers.wires.chat_schemas import inlined
 from holdfast.domain.parts import Part, Reasoning, Text, ToolCall
 
@@ -99,7 +99,7 @@ def _messages(
     for entry in entries:
         match entry:
             case ModelEntry(parts=parts):
-                messages.append(_said(parts, endpoint, names))
+                messages.append(_said(parts, call.model.model, endpoint, names))
             case ResultsEntry():
                 messages += _answered(entry, call, endpoint.quirks)
             case UserEntry(parts=asked):
@@ -108,7 +108,7 @@ def _messages(
     return messages
 
 
-def _said(parts: list[Part], endpoint: Endpoint, names: ToolNames) -> Object:
+def _said(parts: list[Part], model: str, endpoint: Endpoint, names: ToolNames) -> Object:
     quirks = endpoint.quirks
     message: Object = {"role": "assistant"}
     chunks: list[Object] = []
@@ -128,6 +128,8 @@ def _said(parts: list[Part], endpoint: Endpoint, names: ToolNames) -> Object:
                 chunks.append(block)
             else:
                 _add_reasoning(message, block)
+    if details := readable(message.pop("reasoning_details", ()), model):
+        message["reasoning_details"] = details
     message["content"] = _joined(chunks)
     if calls:
         message["tool_calls"] = calls
