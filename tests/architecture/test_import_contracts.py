@@ -42,6 +42,7 @@ RE2: Final = "Only one module knows RE2"
 CRYPTO: Final = "Only identity hashes passwords and checks signed tokens"
 HTTP: Final = "Only the API serves HTTP to people"
 BRIDGE: Final = "Only its bridge speaks pydantic-ai"
+CLOUDS: Final = "Only token sources load the clouds' credential libraries"
 PROMETHEUS: Final = "Only telemetry speaks to Prometheus"
 STRUCTLOG: Final = "Only telemetry knows structlog"
 TRACES: Final = "Only telemetry and turn trace"
@@ -130,6 +131,7 @@ BREAKS: Final = [
     Break(
         BRIDGE, "a wire imports pydantic-ai", {"adapters/providers/new.py": "import pydantic_ai"}
     ),
+    Break(CLOUDS, "an endpoint imports botocore", {"adapters/providers/new.py": "import botocore"}),
     Break(CODECS, "a codec imports asyncio", {"adapters/providers/wires/new.py": "import asyncio"}),
     Break(PROMETHEUS, "worker counts by itself", {"worker/new.py": "import prometheus_client"}),
     Break(STRUCTLOG, "bus logs by itself", {"adapters/bus/new.py": "import structlog"}),

@@ -6,7 +6,7 @@ from typing import Final
 
 from aiohttp import web
 
-from holdfast_simulator import answers, inject
+from holdfast_simulator import answers, inject, keys
 from holdfast_simulator.asked import CONTEXT_WINDOWS, Asked, WireName
 from holdfast_simulator.chance import Chance
 from holdfast_simulator.clock import Clock
@@ -49,6 +49,10 @@ class Answering:
         if found is not None:
             entry.rejected_by = found[0]
             return _refuse(wire, found[1], entry)
+        late = keys.ended(wire, call, self.clock)
+        if late is not None:
+            entry.rejected_by = "key-ended"
+            return _refuse(wire, late, entry)
         asked = wire.read(call)
         entry.model = asked.model
         total, window = prompt_tokens(asked.segments), _window(asked, call)

@@ -9,7 +9,7 @@ from typing import Final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clock:
     wall_s: Callable[[], float]
-    """Seconds since the epoch; used only for the `retry-after` date."""
+    """Seconds since the epoch; used for the `retry-after` date and for the end of keys."""
     mono_s: Callable[[], float]
     """Seconds that never jump; used for prompt-cache lifetimes and durations."""
 

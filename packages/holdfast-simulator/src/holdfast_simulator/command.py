@@ -3,7 +3,7 @@
 import asyncio
 import gc
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
@@ -29,6 +29,10 @@ def simulate(
         Path | None, typer.Option(help="JSON file with what to answer.", exists=True)
     ] = None,
     fault: Annotated[str, typer.Option(help="A fault for every request, by name.")] = "",
+    account: Annotated[
+        Literal["new", "old"],
+        typer.Option(help="Anthropic: only new accounts check what thinking is bound to."),
+    ] = "new",
     faults: Annotated[bool, typer.Option("--faults", help="List the faults and stop.")] = False,
 ) -> None:
     """Play a provider on localhost: Anthropic, OpenAI and Gemini wires, no key needed."""
@@ -51,6 +55,7 @@ def simulate(
             seed=seed,
             defaults=defaults,
             script=read_script(script) if script else None,
+            old_account=account == "old",
         )
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error

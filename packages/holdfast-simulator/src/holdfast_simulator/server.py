@@ -45,6 +45,8 @@ class Config:
     defaults: Options = field(default_factory=Options)
     script: Script | None = None
     clock: Clock = SYSTEM_CLOCK
+    old_account: bool = False
+    """Anthropic accounts of before 2026-08-31 may change the conversation before thinking."""
     hang_max_s: float = 600.0
     """No hang is endless: after so long even a hanging answer ends."""
 
@@ -87,7 +89,7 @@ class Simulator:
     def _handler(self, wire: Wire) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         async def handle(request: web.Request) -> web.StreamResponse:
             raw = await request.read()
-            call = _call(request, raw)
+            call = _call(request, raw, old_account=self.config.old_account)
             entry = self.record.open(
                 wire=str(wire.name),
                 path=request.path,
@@ -145,7 +147,7 @@ class Simulator:
         return _json({"error": "this redirect was not to be followed"}, status=410)
 
 
-def _call(request: web.Request, raw: bytes) -> Call:
+def _call(request: web.Request, raw: bytes, *, old_account: bool) -> Call:
     try:
         parsed = loads(raw)
     except ValueError:
@@ -159,6 +161,7 @@ def _call(request: web.Request, raw: bytes) -> Call:
         body=obj(parsed) if is_obj(parsed) else None,
         path_model=model,
         path_streams=METHODS.get(method, False),
+        old_account=old_account,
     )
 
 

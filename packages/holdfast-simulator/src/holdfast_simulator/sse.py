@@ -30,6 +30,11 @@ class Encoder:
             return self._rare(frame)
         return self.event(frame.name, data_of(frame))
 
+    @property
+    def pings(self) -> bool:
+        """Whether the wire has pings of its own."""
+        return self._wire.ping() is not None
+
     def ping(self) -> bytes:
         """The wire's own ping, or an SSE comment where it has none."""
         ping = self._wire.ping()

@@ -36,6 +36,8 @@ class Frame:
     searches: int = 0
     part: int = -1
     """Which part of the reply it belongs to."""
+    pause_s: float = 0.0
+    """Silence before it, but for the pings of a wire that has them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +50,8 @@ class Call:
     """None: the bytes were no JSON object."""
     path_model: str = ""
     path_streams: bool = False
+    old_account: bool = False
+    """An account of before 2026-08-31: thinking that does not fit its conversation is accepted."""
 
     @property
     def bearer(self) -> str:

@@ -5,6 +5,7 @@ models named like OpenAI's own only count it, all others show it.
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final, assert_never
 
 from holdfast_simulator import tokens
@@ -186,7 +187,11 @@ def _sum(before: list[Frame], frame: Frame) -> Frame:
 
 
 def _without_silent(frames: list[Frame]) -> list[Frame]:
-    """A frame that says nothing is not sent; the opening chunk takes over its bill."""
+    """A frame that says nothing is not sent; the opening chunk takes over its bill, and the next
+    chunk its silence."""
+    for before, frame in pairwise(frames):
+        if not before.body:
+            frame.pause_s += before.pause_s
     for frame in frames:
         if not frame.body:
             frames[0].tokens += frame.tokens
@@ -229,10 +234,10 @@ def _deltas(job: Job, part: Part, call_index: int, at: int) -> Iterator[Frame]:
                 yield Frame(body={"annotations": _annotations(part, at)})
         case RefusalPart(text=text):
             yield from _pieces(job, "refusal", text)
-        case ThinkingPart(text=text):
-            if job.asked.model.startswith(HIDES_REASONING):
+        case ThinkingPart(text=text, hidden_s=hidden_s):
+            if hidden_s or job.asked.model.startswith(HIDES_REASONING):
                 size = sum(map(tokens.count, job.cut(text)))
-                yield Frame(body={}, tokens=size, reasoning=size)
+                yield Frame(body={}, tokens=size, reasoning=size, pause_s=hidden_s)
             else:
                 for frame in _pieces(job, "reasoning_content", text):
                     frame.reasoning = frame.tokens

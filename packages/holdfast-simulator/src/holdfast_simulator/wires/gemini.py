@@ -254,6 +254,7 @@ def _without_silent(frames: list[Frame]) -> list[Frame]:
         frame.tokens += carried.tokens
         frame.reasoning += carried.reasoning
         frame.searches += carried.searches
+        frame.pause_s += carried.pause_s
         carried = Frame(body={})
         if frame.body:
             kept.append(frame)
@@ -269,6 +270,9 @@ def _part(job: Job, part: Part, *, first_call: bool) -> Iterator[Frame]:
         case TextPart(text=text) | RefusalPart(text=text):
             for delta in job.cut(text) or [""]:
                 yield Frame(body={"text": delta}, mark=Mark.DELTA, tokens=tokens.count(delta))
+        case ThinkingPart(text=text, hidden_s=hidden_s) if hidden_s:
+            size = tokens.count(text)
+            yield Frame(body={}, tokens=size, reasoning=size, pause_s=hidden_s)
         case ThinkingPart(text=text):
             for delta in job.cut(text):
                 size = tokens.count(delta)

@@ -1,7 +1,6 @@
 """Settings become values: each part gets options of its own, and none of them sees the settings."""
 
 import os
-import re
 import socket
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -21,7 +20,6 @@ from holdfast.turn.options import AWAIT_S, ToolOptions, TurnOptions
 from holdfast.turn.retry import RetryPolicy
 from holdfast.worker.options import LeaseTimings, WorkerOptions
 
-_PLACE: Final = re.compile(r"\{(\w+)\}")
 HANDOVER_SHARE: Final = 0.8
 """Of the time for draining: what is left is for letting go of the chats, one statement."""
 
@@ -133,7 +131,7 @@ def _config(model: ModelSettings, settings: Settings) -> ModelConfig:
         raise ValueError(f"no vendor is named {model.vendor!r}; there are {', '.join(VENDORS)}")
     if model.aws is not None and model.api_key is not None:
         raise ValueError("set either api_key or aws, not both")
-    needed = set(_PLACE.findall(vendor.base_url)) if not model.base_url else set[str]()
+    needed = vendor.places if not model.base_url else vendor.header_places
     if unknown := sorted(model.values.keys() - needed):
         raise ValueError(f"the address of {vendor.name} has no place for {', '.join(unknown)}")
     places: dict[str, Any] = model.values  # its keys are checked: none is a parameter's name
@@ -145,6 +143,7 @@ def _config(model: ModelSettings, settings: Settings) -> ModelConfig:
             first_part_s=model.first_part_s or settings.first_part_s,
             silence_s=model.silence_s or settings.silence_s,
             progress_s=model.progress_s or settings.progress_s,
+            thinking_s=model.thinking_s or settings.thinking_s,
         ),
     )
 

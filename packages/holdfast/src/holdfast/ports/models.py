@@ -70,11 +70,12 @@ class Usage:
     output: int = 0
     reasoning: int = 0  # a share of `output`
     searches: int = 0  # billed apiece
+    billed_micros: int | None = None  # the provider's own price of the reply, in micro-dollars
 
     def counts(self) -> Mapping[str, int]:
-        """For `MessageBody.usage`: only what is not zero."""
+        """For `MessageBody.usage`: only what is not zero. Money is not counted here."""
         pairs = ((name, getattr(self, name)) for name in self.__slots__)
-        return {name: value for name, value in pairs if value}
+        return {name: value for name, value in pairs if value and name != "billed_micros"}
 
 
 # What arrives. `index` is the position of the part in the reply.

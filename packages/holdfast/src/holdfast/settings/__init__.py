@@ -253,9 +253,10 @@ class Settings(DatabaseSettings):
         description="Maximum backoff, in seconds; a longer `Retry-After` is respected.",
     )
     first_part_s: float = Field(
-        default=60.0,
+        default=120.0,
         gt=0,
-        description="Seconds until the first part of a reply; a model may override it.",
+        description="Seconds until the first part of a reply, or the model's thinking, begins; a"
+        " model may override it.",
     )
     silence_s: float = Field(
         default=120.0,
@@ -266,6 +267,12 @@ class Settings(DatabaseSettings):
         default=300.0,
         gt=0,
         description="Seconds with only keep-alive events in a reply before the attempt fails.",
+    )
+    thinking_s: float = Field(
+        default=900.0,
+        gt=0,
+        description="Seconds that a model may think without showing anything before the attempt"
+        " fails; instead of `silence_s` and `progress_s` while it thinks.",
     )
     approvals: str = Field(
         default="",

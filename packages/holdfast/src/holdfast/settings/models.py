@@ -41,6 +41,7 @@ class ModelSettings(BaseModel):
     first_part_s: float | None = Field(default=None, gt=0, description=_OWN)
     silence_s: float | None = Field(default=None, gt=0, description=_OWN)
     progress_s: float | None = Field(default=None, gt=0, description=_OWN)
+    thinking_s: float | None = Field(default=None, gt=0, description=_OWN)
 
     @property
     def model_name(self) -> str:

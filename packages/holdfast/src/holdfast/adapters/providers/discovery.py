@@ -85,7 +85,7 @@ async def fetched(transport: Transport, request: Request, endpoint: Endpoint) ->
     except TimeoutError as error:
         failure, cause = timed_out("list", ANSWER_S), error
     except (aiohttp.ClientError, OSError) as error:
-        failure, cause = translated(error, ANSWER_S), error
+        failure, cause = translated(error), error
     except ProviderError as error:
         failure, cause = error, error
     except ValueError as error:

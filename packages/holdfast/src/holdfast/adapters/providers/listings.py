@@ -72,6 +72,8 @@ def _thinking_with(facts: ModelFacts, listed: PublishedFacts) -> dict[str, Any]:
         known = facts.thinking is style
         return {} if known else {"thinking": style, "efforts": tuple(BUDGETS), "budgets": BUDGETS}
     changes: dict[str, Any] = {"thinking": style, "efforts": efforts or ()}
+    if style is ThinkingStyle.NONE:
+        changes["thinks"] = False
     if style is ThinkingStyle.ADAPTIVE and facts.thinking is not style:
         changes["thinking_display"] = "summarized"  # a model newer than our families
     return changes

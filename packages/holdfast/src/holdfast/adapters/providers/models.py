@@ -6,7 +6,9 @@ from datetime import datetime
 from types import TracebackType
 from typing import Self
 
+from holdfast.adapters.providers.binding import AcceptedThinking
 from holdfast.adapters.providers.errors import ProviderError
+from holdfast.adapters.providers.left_out import RejectedSettings
 from holdfast.adapters.providers.listings import PublishedFacts, facts_with
 from holdfast.adapters.providers.prices import Price, cost_micros
 from holdfast.adapters.providers.stream import Deadlines, ProviderStream
@@ -61,12 +63,16 @@ class ConfiguredModels:
         self.given = configs
         self._configs = dict(configs)
         self._default = default
+        self._settings = RejectedSettings()
+        self._thinking = AcceptedThinking()
 
     def _config(self, name: str | None) -> ModelConfig | None:
         return self._configs.get(name or self._default)
 
     def stream(self, ask: Ask) -> "ConfiguredStream":
-        return ConfiguredStream(self._transport, self._config(ask.model), ask)
+        name = ask.model or self._default
+        left_out = LeftOut(name, self._settings, self._thinking)
+        return ConfiguredStream(self._transport, self._configs.get(name), ask, left_out)
 
     def cost_micros(self, model: str | None, usage: Usage | None, at: datetime) -> int | None:
         config = self._config(model)
@@ -74,6 +80,8 @@ class ConfiguredModels:
             return None
         if config.price is not None:
             return cost_micros(usage, "own", at, {"own": config.price})
+        if usage is not None and usage.billed_micros is not None:
+            return usage.billed_micros
         return cost_micros(usage, config.facts.price_id, at)
 
     def context_window(self, model: str | None) -> int | None:
@@ -106,14 +114,41 @@ class ConfiguredModels:
         )
 
 
-class ConfiguredStream:
-    """One attempt. A setting that the provider rejects is left out, and the call repeated (L41):
-    no part was received yet, so readers see no difference."""
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What this process has learned to leave out of the calls of one model."""
 
-    def __init__(self, transport: Transport, config: ModelConfig | None, ask: Ask) -> None:
+    model: str
+    settings: RejectedSettings
+    thinking: AcceptedThinking
+
+    def apply(self, call: Call, ask: Ask) -> Call:
+        return self.thinking.apply(self.settings.apply(call, self.model), ask)
+
+    def less(self, call: Call, ask: Ask, endpoint: Endpoint, error: ProviderError) -> Call | None:
+        """The call to repeat; None: nothing of it can be left out. Each answer leaves out more."""
+        repeated = self.thinking.less(call, ask, endpoint, error)
+        return repeated or self.settings.less(call, self.model, error)
+
+    def remember(self, call: Call) -> None:
+        self.settings.remember(call, self.model)
+
+
+class ConfiguredStream:
+    """One attempt. What the provider rejects, a setting or thinking of earlier replies, is left
+    out, and the call repeated (L41): no part was received yet, so readers see no difference."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        config: ModelConfig | None,
+        ask: Ask,
+        left_out: "LeftOut",
+    ) -> None:
         self._transport = transport
         self._config = config
         self._ask = ask
+        self._left_out = left_out
         self._inner: ProviderStream | None = None
 
     @property
@@ -135,14 +170,18 @@ class ConfiguredStream:
         config = self._config
         if config is None:
             raise ModelUnknown(self._ask.model or "")
-        call = _call(config, self._ask)
-        try:
-            await self._open(config, call)
-        except ProviderError as error:
-            if error.rejected != "temperature" or call.temperature is None:
-                raise
-            await self._open(config, replace(call, temperature=None))
-        return self
+        call = self._left_out.apply(_call(config, self._ask), self._ask)
+        while True:
+            try:
+                await self._open(config, call)
+            except ProviderError as error:
+                repeated = self._left_out.less(call, self._ask, config.endpoint, error)
+                if repeated is None:
+                    raise
+                call = repeated
+            else:
+                self._left_out.remember(call)
+                return self
 
     async def _open(self, config: ModelConfig, call: Call) -> None:
         self._inner = ProviderStream(self._transport, config.endpoint, call, config.deadlines)

@@ -2,17 +2,18 @@
 
 Addresses that a user may set go through the guarded session. It resolves a name once, refuses it if
 any of its addresses is not public, and connects to an address that was checked; sockets are checked
-again as they are made, because aiohttp does not ask its resolver about IP literals.
+again as they are made, because aiohttp does not ask its resolver about IP literals. Addresses that
+an administrator set may be reached through a proxy; guarded ones never are.
 """
 
 import asyncio
 import socket
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from io import BytesIO
-from typing import Any, Final, TypeAlias, assert_never
+from typing import Any, Final, TypeAlias
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
@@ -30,6 +31,9 @@ READ_BYTES: Final = 64 * 1024
 PIECE_BYTES: Final = 64 * 1024
 PORTS_ALLOWED: Final = frozenset({443, 8443})
 USER_AGENT: Final = "holdfast"
+_REFUSALS: Final = frozenset({401})
+_AWS_REFUSALS: Final = frozenset({401, 403})
+"""Statuses after which a credential that can be renewed is renewed, once. AWS says 403."""
 
 
 AddressInfo: TypeAlias = tuple[int, int, int, str, tuple[Any, ...]]
@@ -85,18 +89,50 @@ class Transport:
         self, request: Request, endpoint: Endpoint, *, silence_s: float
     ) -> aiohttp.ClientResponse:
         """The response is open, of any status."""
+        auth = endpoint.auth
+        if isinstance(auth, NoAuth | HeaderAuth | AwsAuth):
+            return await self._send(request, endpoint, silence_s)
+        held = await auth.current(self.now())
+        response = await self._send(request, replace(endpoint, auth=held), silence_s)
+        if response.status not in (_AWS_REFUSALS if isinstance(held, AwsAuth) else _REFUSALS):
+            return response
+        try:
+            renewed = await auth.renewed(held, self.now())
+        except BaseException:
+            response.close()
+            raise
+        if renewed == held:
+            return response
+        response.close()
+        return await self._send(request, replace(endpoint, auth=renewed), silence_s)
+
+    async def _send(
+        self, request: Request, endpoint: Endpoint, silence_s: float
+    ) -> aiohttp.ClientResponse:
         session = self.guarded if endpoint.guarded else self.open
         url = URL(request.url, encoded=True)
         if endpoint.guarded:
             _check_url(url)
         ask = session.get if request.method == "GET" else session.post
-        return await ask(
-            url,
-            data=_in_pieces(request.body) or None,
-            headers=authorised(request, endpoint, self.now()),
-            allow_redirects=False,
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=silence_s),
-        )
+        try:
+            return await ask(
+                url,
+                data=_in_pieces(request.body) or None,
+                headers=authorised(request, endpoint, self.now()),
+                allow_redirects=False,
+                timeout=aiohttp.ClientTimeout(
+                    total=None, sock_connect=CONNECT_S, sock_read=silence_s
+                ),
+                proxy=None if endpoint.guarded else endpoint.proxy,
+            )
+        except aiohttp.ClientHttpProxyError as error:
+            # A gateway error may pass; a refusal (403, 407) needs a change of the settings.
+            passing = error.status >= 500
+            raise ProviderError(
+                ErrorKind.UNAVAILABLE if passing else ErrorKind.CONFIG,
+                f"the proxy refused to connect: {error.status} {error.message}",
+                retryable=passing,
+            ) from error
 
 
 def _in_pieces(body: bytes) -> bytes | BytesIO:
@@ -130,7 +166,7 @@ def authorised(request: Request, endpoint: Endpoint, now: datetime) -> Mapping[s
         case AwsAuth():
             headers |= signed_headers(auth, request.url, request.body, now, request.method)
         case _:
-            assert_never(auth)
+            raise AssertionError("the transport takes the current credential first")
     return headers
 
 

@@ -44,6 +44,7 @@ from holdfast.adapters.providers.shaping import (
     encode,
     schema_of,
     temperature_of,
+    will_think,
 )
 from holdfast.adapters.providers.types import (
     Call,
@@ -89,7 +90,7 @@ class GeminiWire:
         if generation:
             body["generationConfig"] = generation
         url = f"{endpoint.base_url}/models/{call.model.model}:streamGenerateContent?alt=sse"
-        return Request(url, endpoint.headers, encode(body, call.extra))
+        return Request(url, endpoint.headers, encode(body, call))
 
     def decoder(self, call: Call, endpoint: Endpoint) -> "GeminiDecoder":
         return GeminiDecoder(call, endpoint)
@@ -243,15 +244,19 @@ def _generation(call: Call) -> Object:
     temperature = temperature_of(call)
     if temperature is not None:
         generation["temperature"] = temperature
-    effort = effort_of(call)
-    if effort is not None:
-        thinking: Object = {"includeThoughts": True}
-        if call.model.thinking is ThinkingStyle.LEVEL:
-            thinking["thinkingLevel"] = effort
-        else:
-            thinking["thinkingBudget"] = call.model.budgets.get(effort, -1)
+    thinking = _thinking(call)
+    if thinking:
         generation["thinkingConfig"] = thinking
     return generation
+
+
+def _thinking(call: Call) -> Object:
+    effort = effort_of(call)
+    if effort is None:
+        return {"includeThoughts": True} if call.model.thinks else {}
+    if call.model.thinking is ThinkingStyle.LEVEL:
+        return {"includeThoughts": True, "thinkingLevel": effort}
+    return {"includeThoughts": True, "thinkingBudget": call.model.budgets.get(effort, -1)}
 
 
 # The stream.
@@ -275,8 +280,14 @@ class GeminiDecoder:
         self._searches = 0
         self._may_search = any(tool.wire == "gemini" for tool in call.provider_tools)
         self._signed: dict[str, list[Object]] = {}
+        # Such a model thinks first; on this wire nothing says so until it has words to show.
+        self._silent = will_think(call)
         self.usage = Usage()
         self.counted = False
+
+    @property
+    def thinking(self) -> bool:
+        return self._silent or (self._speaking is not None and self._speaking.kind == "reasoning")
 
     @property
     def ended(self) -> bool:
@@ -303,6 +314,7 @@ class GeminiDecoder:
             content: Object = candidate.get("content") or {}
             for part in content.get("parts") or ():
                 self._part(part, events)
+                self._silent = False
             self._cite(candidate, events)
             self._token = candidate.get(TOKEN) or self._token
             finish = candidate.get("finishReason")
