@@ -11,6 +11,7 @@ from holdfast.admin.current import SettingsCache
 from holdfast.admin.settings import DEFAULT_MODEL, INSTRUCTIONS
 from holdfast.bootstrap import adapters
 from holdfast.domain.public_ids import ORG_ID
+from holdfast.ports.models import ModelCard
 from holdfast_simulator.server import Simulator
 from tests.requirements import requirement
 from tests.support.replica import API_KEY, Replicas
@@ -206,3 +207,45 @@ async def test_a_change_whose_hint_was_lost_is_found_by_the_poll(
         await until(lambda: cache.current(INSTRUCTIONS).of(org_id) == "unheard")
         assert cache.counters.hints <= hints + 1, "its own hint may still be under way"
         await until(lambda: cache.counters.polls >= 1)
+
+
+async def test_models_show_what_the_provider_lists_of_them(empty: Replicas) -> None:
+    url = empty.simulator.url
+    models = [
+        *two_models(url),
+        {"name": "open", "vendor": "vllm", "model": "sim-open", "base_url": f"{url}/v1"},
+    ]
+    async with a_cell(empty, models=models) as cell:
+        card = cell.served[0].edge.card
+        await until(lambda: window_of(card("open")) == 32_768)
+        shown = {each["id"]: each for each in (await cell.admin.get("models")).json["data"]}
+    assert shown["other"] == {
+        "id": "other",
+        "is_default": False,
+        "context_window": 200_000,
+        "output_max": 64_000,
+        "efforts": ["low", "medium", "high"],
+        "images": True,
+        "retires_at": "2027-04-15T00:00:00.000000Z",
+    }
+    assert (shown["open"]["context_window"], shown["open"]["efforts"]) == (32_768, [])
+
+
+def window_of(card: ModelCard | None) -> int | None:
+    return None if card is None else card.context_window
+
+
+async def test_lists_are_not_read_where_that_is_switched_off(empty: Replicas) -> None:
+    models = [
+        {
+            "name": "open",
+            "vendor": "vllm",
+            "model": "sim-open",
+            "base_url": f"{empty.simulator.url}/v1",
+            "api_key": API_KEY,
+        }
+    ]
+    async with a_cell(empty, models=models, discover_models=False) as cell:
+        await settled(cell.admin, '[[sim: say "x"]]')
+        shown = (await cell.admin.get("models")).json["data"][0]
+    assert (shown["context_window"], shown["retires_at"]) == (None, None)

@@ -5,8 +5,7 @@ from typing import Any
 
 import orjson
 import pytest
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from holdfast.cli.app import app
 from holdfast_simulator.server import Config, Simulator, running

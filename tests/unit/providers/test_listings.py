@@ -9,7 +9,7 @@ import pytest
 from holdfast.adapters.providers.catalog import facts_of
 from holdfast.adapters.providers.endpoints import VENDORS, AwsKeys, endpoint_of
 from holdfast.adapters.providers.listings import (
-    Listed,
+    PublishedFacts,
     facts_with,
     list_request,
     listed_models,
@@ -21,7 +21,7 @@ from holdfast.adapters.providers.prices import Price
 from holdfast.adapters.providers.types import ModelFacts, ThinkingStyle
 
 S = ThinkingStyle
-NOTHING = Listed()
+NOTHING = PublishedFacts()
 
 
 def yes(given: bool = True) -> dict[str, Any]:
@@ -45,13 +45,13 @@ def claude(**changes: Any) -> dict[str, Any]:
     return entry | changes
 
 
-def first(wire: str, entry: dict[str, Any]) -> Listed:
+def first(wire: str, entry: dict[str, Any]) -> PublishedFacts:
     key = "models" if wire == "gemini" else "data"
     return next(iter(listed_models(wire, {key: [entry]}).values()))
 
 
 def test_anthropic_says_limits_efforts_abilities_and_retirement() -> None:
-    assert first("anthropic", claude()) == Listed(
+    assert first("anthropic", claude()) == PublishedFacts(
         context_window=2_000_000,
         output_max=256_000,
         thinking=S.ADAPTIVE,
@@ -85,7 +85,7 @@ def test_gemini_says_limits_and_whether_a_model_thinks() -> None:
         "thinking": False,
     }
     assert listed_models("gemini", {"models": [entry]}) == {
-        "gemini-9": Listed(context_window=10, output_max=5, thinking=S.NONE)
+        "gemini-9": PublishedFacts(context_window=10, output_max=5, thinking=S.NONE)
     }
     assert first("gemini", entry | {"thinking": True}).thinking is None
 
@@ -93,15 +93,18 @@ def test_gemini_says_limits_and_whether_a_model_thinks() -> None:
 @pytest.mark.parametrize(
     ("entry", "listed"),
     [
-        ({"shutdown_date": "2027-01-02"}, Listed(retires_at=datetime(2027, 1, 2, tzinfo=UTC))),
-        ({"max_model_len": 4096}, Listed(context_window=4096)),
+        (
+            {"shutdown_date": "2027-01-02"},
+            PublishedFacts(retires_at=datetime(2027, 1, 2, tzinfo=UTC)),
+        ),
+        ({"max_model_len": 4096}, PublishedFacts(context_window=4096)),
         (
             {"max_context_length": 8192, "capabilities": {"vision": True}},
-            Listed(context_window=8192, images=True),
+            PublishedFacts(context_window=8192, images=True),
         ),
         (
             {"context_window": 131072, "max_completion_tokens": 8192},
-            Listed(context_window=131072, output_max=8192),
+            PublishedFacts(context_window=131072, output_max=8192),
         ),
         (
             {
@@ -115,7 +118,7 @@ def test_gemini_says_limits_and_whether_a_model_thinks() -> None:
                     "input_cache_write": "0.00000125",
                 },
             },
-            Listed(
+            PublishedFacts(
                 context_window=100,
                 output_max=50,
                 thinking=S.EFFORT,
@@ -130,12 +133,14 @@ def test_gemini_says_limits_and_whether_a_model_thinks() -> None:
                 ),
             ),
         ),
-        ({"supported_parameters": ["tools"]}, Listed(thinking=S.NONE)),
+        ({"supported_parameters": ["tools"]}, PublishedFacts(thinking=S.NONE)),
         ({"pricing": {"prompt": "-1", "completion": "-1"}}, NOTHING),
     ],
     ids=["openai", "vllm", "mistral", "groq", "openrouter", "unthinking", "varying price"],
 )
-def test_the_openai_form_with_what_others_add(entry: dict[str, Any], listed: Listed) -> None:
+def test_the_openai_form_with_what_others_add(
+    entry: dict[str, Any], listed: PublishedFacts
+) -> None:
     assert first("chat", {"id": "m", **entry}) == listed
 
 
@@ -182,7 +187,7 @@ def test_ollama_shows_the_limit_that_it_keeps_to() -> None:
     listed = shown_model(shown)
     assert (listed.context_window, listed.images, listed.thinking) == (40_960, True, S.EFFORT)
     assert shown_model(shown | {"parameters": "stop x\nnum_ctx 4096"}).context_window == 4096
-    assert shown_model("x") == Listed(documents=False)
+    assert shown_model("x") == PublishedFacts(documents=False)
 
 
 def test_where_lists_are() -> None:
@@ -212,7 +217,7 @@ def test_where_lists_are() -> None:
 
 def test_the_list_is_better_than_the_family_and_weaker_than_settings() -> None:
     family = facts_of(VENDORS["anthropic"], "claude-sonnet-4-5")
-    listed = Listed(context_window=1_000_000, output_max=9, images=False, thinking=S.BUDGET)
+    listed = PublishedFacts(context_window=1_000_000, output_max=9, images=False, thinking=S.BUDGET)
 
     learned = facts_with(family, listed, frozenset())
     assert (learned.context_window, learned.output_max, learned.images) == (1_000_000, 9, False)
@@ -228,12 +233,14 @@ def test_the_list_is_better_than_the_family_and_weaker_than_settings() -> None:
 
 def test_a_model_that_no_family_knows_learns_to_think() -> None:
     unknown = ModelFacts(model="new")
-    adaptive = facts_with(unknown, Listed(thinking=S.ADAPTIVE, efforts=("low", "max")), frozenset())
+    adaptive = facts_with(
+        unknown, PublishedFacts(thinking=S.ADAPTIVE, efforts=("low", "max")), frozenset()
+    )
     assert (adaptive.thinking, adaptive.efforts) == (S.ADAPTIVE, ("low", "max"))
     assert adaptive.thinking_display == "summarized"
-    budget = facts_with(unknown, Listed(thinking=S.BUDGET), frozenset())
+    budget = facts_with(unknown, PublishedFacts(thinking=S.BUDGET), frozenset())
     assert set(budget.efforts) == set(budget.budgets) != set()
-    none = facts_with(adaptive, Listed(thinking=S.NONE), frozenset())
+    none = facts_with(adaptive, PublishedFacts(thinking=S.NONE), frozenset())
     assert (none.thinking, none.efforts) == (S.NONE, ())
-    settled = facts_with(unknown, Listed(thinking=S.BUDGET), frozenset({"efforts"}))
+    settled = facts_with(unknown, PublishedFacts(thinking=S.BUDGET), frozenset({"efforts"}))
     assert settled == unknown

@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from holdfast.adapters.providers.errors import ProviderError
-from holdfast.adapters.providers.known import GEMINI_BLOCKS, GEMINI_FINISHES, Finish
+from holdfast.adapters.providers.known import GEMINI_BLOCKS, GEMINI_FINISHES, FinishMeaning
 from holdfast.adapters.providers.types import ModelFacts, OneTool, ProviderTool, ThinkingStyle
 from holdfast.adapters.providers.wires import WIRES
 from holdfast.domain.chat import ErrorKind
@@ -208,16 +208,16 @@ GIF = base64.b64encode(b"GIF89a").decode()
 def test_every_finish_reason_ends_as_the_table_says(reason: str) -> None:
     meaning = GEMINI_FINISHES[reason]
     data = chunk({"text": "One"}, finish=reason)
-    if meaning in (Finish.COMPLETE, Finish.CUT, Finish.PAUSED):
-        cut = meaning is not Finish.COMPLETE  # a pause without a token cannot go on
+    if meaning in (FinishMeaning.COMPLETE, FinishMeaning.CUT, FinishMeaning.PAUSED):
+        cut = meaning is not FinishMeaning.COMPLETE  # a pause without a token cannot go on
         assert play("gemini", data).ending is (Ending.LENGTH if cut else Ending.COMPLETE)
         return
     with pytest.raises(ProviderError) as caught:
         play("gemini", data)
     kinds = {
-        Finish.FILTERED: (ErrorKind.CONTENT_FILTER, False),
-        Finish.BROKEN: (ErrorKind.UNKNOWN, True),
-        Finish.UNSET: (ErrorKind.STREAM_CLOSED, True),
+        FinishMeaning.FILTERED: (ErrorKind.CONTENT_FILTER, False),
+        FinishMeaning.BROKEN: (ErrorKind.UNKNOWN, True),
+        FinishMeaning.UNSET: (ErrorKind.STREAM_CLOSED, True),
     }
     assert (caught.value.kind, caught.value.retryable) == kinds[meaning]
 
@@ -226,7 +226,7 @@ def test_every_finish_reason_ends_as_the_table_says(reason: str) -> None:
 def test_a_blocked_prompt_is_filtered_whatever_the_reason(reason: str) -> None:
     feedback = {"promptFeedback": {"blockReason": reason}}
     data = b"data: " + orjson.dumps(feedback) + b"\n\n" + chunk({"text": "One"}, finish="STOP")
-    if GEMINI_BLOCKS.get(reason) is Finish.UNSET:
+    if GEMINI_BLOCKS.get(reason) is FinishMeaning.UNSET:
         assert play("gemini", data).ending is Ending.COMPLETE
         return
     with pytest.raises(ProviderError) as caught:

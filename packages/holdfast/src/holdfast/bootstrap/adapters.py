@@ -7,7 +7,7 @@ place in it, nor in a pooler.
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final
@@ -35,8 +35,8 @@ from holdfast.adapters.postgres.store import PostgresStore
 from holdfast.adapters.postgres.users import PostgresUsers
 from holdfast.adapters.postgres.writable import check_writable
 from holdfast.adapters.providers.discovery import keep_discovering
-from holdfast.adapters.providers.models import ConfiguredModels
-from holdfast.adapters.providers.transport import open_transport
+from holdfast.adapters.providers.models import ConfiguredModels, ModelConfig
+from holdfast.adapters.providers.transport import Transport, open_transport
 from holdfast.adapters.workspaces.client import AgentClient
 from holdfast.admin.current import CurrentSettings, NothingSet, SettingsCache
 from holdfast.bootstrap.background import beside
@@ -135,11 +135,7 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
         admin = SettingsCache(PostgresOrgSettings(pool), bus, poll_every_s=SETTINGS_POLL_EVERY_S)
         await admin.read()
         await stack.enter_async_context(beside(admin.keep, "settings"))
-        models = ConfiguredModels(transport, configs, default_model(settings))
-        if settings.discover_models:
-            await stack.enter_async_context(
-                beside(lambda: keep_discovering(transport, models), "discovery")
-            )
+        models = await stack.enter_async_context(_models(settings, transport, configs))
         ids = SystemIds(clock)
         workspaces = await stack.enter_async_context(
             open_workspaces(
@@ -179,6 +175,19 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
             check_writable=lambda: check_writable(pool),
             postgres=await server_version(pool),
         )
+
+
+@asynccontextmanager
+async def _models(
+    settings: Settings, transport: Transport, configs: Mapping[str, ModelConfig]
+) -> AsyncGenerator[ConfiguredModels]:
+    """The models; their providers' lists are read beside, and the start does not wait for them."""
+    models = ConfiguredModels(transport, configs, default_model(settings))
+    if not settings.discover_models:
+        yield models
+        return
+    async with beside(lambda: keep_discovering(transport, models), "discovery"):
+        yield models
 
 
 def _bind(

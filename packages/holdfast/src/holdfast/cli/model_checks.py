@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from holdfast.adapters.providers.discovery import Found
-    from holdfast.adapters.providers.listings import Listed
+    from holdfast.adapters.providers.listings import PublishedFacts
     from holdfast.bootstrap.model_checks import CheckedModel
     from holdfast.settings import Settings
 
@@ -130,7 +130,7 @@ def _found_json(found: "Found") -> dict[str, object]:
     }
 
 
-def _listed_json(listed: "Listed") -> dict[str, object]:
+def _listed_json(listed: "PublishedFacts") -> dict[str, object]:
     price, retires_at = listed.price, listed.retires_at
     return {
         "context_window": listed.context_window,

@@ -15,7 +15,7 @@ import orjson
 
 from holdfast.adapters.providers.errors import ProviderError, from_response, protocol, timed_out
 from holdfast.adapters.providers.listings import (
-    Listed,
+    PublishedFacts,
     list_request,
     listed_models,
     named_in,
@@ -44,7 +44,7 @@ class Found:
 
     name: str
     endpoint: Endpoint
-    listed: Listed | None = None
+    listed: PublishedFacts | None = None
     error: ProviderError | None = None
 
 
@@ -52,7 +52,7 @@ async def discover(
     transport: Transport, configs: Mapping[str, ModelConfig]
 ) -> AsyncIterator[Found]:
     """Each configured model once; each list is fetched once."""
-    lists: dict[object, dict[str, Listed] | ProviderError] = {}
+    lists: dict[object, dict[str, PublishedFacts] | ProviderError] = {}
     for name, config in configs.items():
         endpoint, model = config.endpoint, config.facts.model
         show, listing = show_request(endpoint, model), list_request(endpoint)

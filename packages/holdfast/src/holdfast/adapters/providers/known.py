@@ -282,7 +282,7 @@ GEMINI: Final[Mapping[str, Literals]] = {
 }
 
 
-class Finish(Enum):
+class FinishMeaning(Enum):
     """What a finish or block reason of Gemini means for the reply."""
 
     COMPLETE = auto()
@@ -293,36 +293,36 @@ class Finish(Enum):
     UNSET = auto()  # the enum's zero value: says nothing
 
 
-GEMINI_FINISHES: Final[Mapping[str, Finish]] = {
-    "STOP": Finish.COMPLETE,
-    "MAX_TOKENS": Finish.CUT,
-    "CONTINUATION": Finish.PAUSED,
-    "SAFETY": Finish.FILTERED,
-    "RECITATION": Finish.FILTERED,
-    "LANGUAGE": Finish.FILTERED,
-    "BLOCKLIST": Finish.FILTERED,
-    "PROHIBITED_CONTENT": Finish.FILTERED,
-    "SPII": Finish.FILTERED,
-    "IMAGE_SAFETY": Finish.FILTERED,
-    "IMAGE_PROHIBITED_CONTENT": Finish.FILTERED,
-    "IMAGE_RECITATION": Finish.FILTERED,
-    "MALFORMED_FUNCTION_CALL": Finish.BROKEN,
-    "MALFORMED_RESPONSE": Finish.BROKEN,
-    "UNEXPECTED_TOOL_CALL": Finish.BROKEN,
-    "TOO_MANY_TOOL_CALLS": Finish.BROKEN,
-    "NO_IMAGE": Finish.BROKEN,
-    "IMAGE_OTHER": Finish.BROKEN,
-    "OTHER": Finish.BROKEN,
-    "FINISH_REASON_UNSPECIFIED": Finish.UNSET,
+GEMINI_FINISHES: Final[Mapping[str, FinishMeaning]] = {
+    "STOP": FinishMeaning.COMPLETE,
+    "MAX_TOKENS": FinishMeaning.CUT,
+    "CONTINUATION": FinishMeaning.PAUSED,
+    "SAFETY": FinishMeaning.FILTERED,
+    "RECITATION": FinishMeaning.FILTERED,
+    "LANGUAGE": FinishMeaning.FILTERED,
+    "BLOCKLIST": FinishMeaning.FILTERED,
+    "PROHIBITED_CONTENT": FinishMeaning.FILTERED,
+    "SPII": FinishMeaning.FILTERED,
+    "IMAGE_SAFETY": FinishMeaning.FILTERED,
+    "IMAGE_PROHIBITED_CONTENT": FinishMeaning.FILTERED,
+    "IMAGE_RECITATION": FinishMeaning.FILTERED,
+    "MALFORMED_FUNCTION_CALL": FinishMeaning.BROKEN,
+    "MALFORMED_RESPONSE": FinishMeaning.BROKEN,
+    "UNEXPECTED_TOOL_CALL": FinishMeaning.BROKEN,
+    "TOO_MANY_TOOL_CALLS": FinishMeaning.BROKEN,
+    "NO_IMAGE": FinishMeaning.BROKEN,
+    "IMAGE_OTHER": FinishMeaning.BROKEN,
+    "OTHER": FinishMeaning.BROKEN,
+    "FINISH_REASON_UNSPECIFIED": FinishMeaning.UNSET,
 }
-GEMINI_BLOCKS: Final[Mapping[str, Finish]] = {
-    "SAFETY": Finish.FILTERED,
-    "OTHER": Finish.FILTERED,
-    "BLOCKLIST": Finish.FILTERED,
-    "PROHIBITED_CONTENT": Finish.FILTERED,
-    "IMAGE_SAFETY": Finish.FILTERED,
-    "MODEL_ARMOR": Finish.FILTERED,
-    "JAILBREAK": Finish.FILTERED,
-    "BLOCKED_REASON_UNSPECIFIED": Finish.UNSET,
+GEMINI_BLOCKS: Final[Mapping[str, FinishMeaning]] = {
+    "SAFETY": FinishMeaning.FILTERED,
+    "OTHER": FinishMeaning.FILTERED,
+    "BLOCKLIST": FinishMeaning.FILTERED,
+    "PROHIBITED_CONTENT": FinishMeaning.FILTERED,
+    "IMAGE_SAFETY": FinishMeaning.FILTERED,
+    "MODEL_ARMOR": FinishMeaning.FILTERED,
+    "JAILBREAK": FinishMeaning.FILTERED,
+    "BLOCKED_REASON_UNSPECIFIED": FinishMeaning.UNSET,
 }
 """Why a prompt was blocked; a reason that this table lacks blocks it as well."""

@@ -40,7 +40,7 @@ _NUM_CTX: Final = re.compile(r"^num_ctx\s+(\d+)\s*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
+class PublishedFacts:
     """What a provider's list says of a model. None: nothing."""
 
     context_window: int | None = None
@@ -56,7 +56,7 @@ class Listed:
 _FACTS: Final = ("context_window", "output_max", "images", "documents")
 
 
-def facts_with(facts: ModelFacts, listed: Listed, settled: frozenset[str]) -> ModelFacts:
+def facts_with(facts: ModelFacts, listed: PublishedFacts, settled: frozenset[str]) -> ModelFacts:
     """The family's facts with what the list says; `settled` are those that settings decide."""
     said = {name: getattr(listed, name) for name in _FACTS if name not in settled}
     changes: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
@@ -65,13 +65,15 @@ def facts_with(facts: ModelFacts, listed: Listed, settled: frozenset[str]) -> Mo
     return replace(facts, **changes)
 
 
-def _thinking_with(facts: ModelFacts, listed: Listed) -> dict[str, Any]:
+def _thinking_with(facts: ModelFacts, listed: PublishedFacts) -> dict[str, Any]:
     style, efforts = listed.thinking, listed.efforts
     if style is ThinkingStyle.BUDGET:
         # Budgets are ours: no list has them. The family's stay, if it has any.
         known = facts.thinking is style
         return {} if known else {"thinking": style, "efforts": tuple(BUDGETS), "budgets": BUDGETS}
     changes: dict[str, Any] = {"thinking": style, "efforts": efforts or ()}
+    if style is ThinkingStyle.NONE:
+        changes["thinks"] = False
     if style is ThinkingStyle.ADAPTIVE and facts.thinking is not style:
         changes["thinking_display"] = "summarized"  # a model newer than our families
     return changes
@@ -108,11 +110,11 @@ def show_request(endpoint: Endpoint, model: str) -> Request | None:
 # What a list says.
 
 
-def listed_models(wire: str, answer: object) -> dict[str, Listed]:
+def listed_models(wire: str, answer: object) -> dict[str, PublishedFacts]:
     """The models of a list by their ids."""
     entries = _objects(_object(answer).get("models" if wire == "gemini" else "data"))
     read = {"anthropic": _anthropic, "gemini": _gemini}.get(wire, _openai)
-    found: dict[str, Listed] = {}
+    found: dict[str, PublishedFacts] = {}
     for entry in entries:
         named = entry.get("name") if wire == "gemini" else entry.get("id")
         if isinstance(named, str) and named:
@@ -123,7 +125,7 @@ def listed_models(wire: str, answer: object) -> dict[str, Listed]:
     return found
 
 
-def named_in(found: Mapping[str, Listed], model: str) -> Listed | None:
+def named_in(found: Mapping[str, PublishedFacts], model: str) -> PublishedFacts | None:
     """A model of a list by its id, or by the name that its dated ids begin with."""
     if model in found:
         return found[model]
@@ -131,7 +133,7 @@ def named_in(found: Mapping[str, Listed], model: str) -> Listed | None:
     return found[dated[-1]] if dated else None
 
 
-def _anthropic(entry: Object) -> Listed:
+def _anthropic(entry: Object) -> PublishedFacts:
     able = _object(entry.get("capabilities"))
     thinking = _object(able.get("thinking"))
     types = _object(thinking.get("types"))
@@ -143,7 +145,7 @@ def _anthropic(entry: Object) -> Listed:
     elif thinking.get("supported") is False:
         style = ThinkingStyle.NONE
     effort = _object(able.get("effort"))
-    return Listed(
+    return PublishedFacts(
         context_window=_tokens(entry.get("max_input_tokens")),
         output_max=_tokens(entry.get("max_tokens")),
         thinking=style,
@@ -154,16 +156,16 @@ def _anthropic(entry: Object) -> Listed:
     )
 
 
-def _gemini(entry: Object) -> Listed:
+def _gemini(entry: Object) -> PublishedFacts:
     # `thinking: true` does not say by level or by budget: the family does.
-    return Listed(
+    return PublishedFacts(
         context_window=_tokens(entry.get("inputTokenLimit")),
         output_max=_tokens(entry.get("outputTokenLimit")),
         thinking=ThinkingStyle.NONE if entry.get("thinking") is False else None,
     )
 
 
-def _openai(entry: Object) -> Listed:
+def _openai(entry: Object) -> PublishedFacts:
     """OpenAI's form, with what OpenRouter, vLLM, Mistral and Groq add to it."""
     served = _object(entry.get("top_provider"))
     modalities = _strings(_object(entry.get("architecture")).get("input_modalities"))
@@ -174,7 +176,7 @@ def _openai(entry: Object) -> Listed:
     style: ThinkingStyle | None = None
     if parameters:
         style = ThinkingStyle.EFFORT if thinks else ThinkingStyle.NONE
-    return Listed(
+    return PublishedFacts(
         context_window=_first_tokens(entry, _WINDOWS),
         output_max=_first_tokens(served, _OUTPUTS) or _first_tokens(entry, _OUTPUTS),
         thinking=style,
@@ -186,7 +188,7 @@ def _openai(entry: Object) -> Listed:
     )
 
 
-def shown_model(answer: object) -> Listed:
+def shown_model(answer: object) -> PublishedFacts:
     """What Ollama shows of one model."""
     shown = _object(answer)
     info = _object(shown.get("model_info"))
@@ -195,7 +197,7 @@ def shown_model(answer: object) -> Listed:
     trained = next((info[name] for name in info if name.endswith(".context_length")), None)
     able = _strings(shown.get("capabilities"))
     thinks = "thinking" in able
-    return Listed(
+    return PublishedFacts(
         # The model file's own limit is what the server keeps to; longer prompts are cut.
         context_window=_tokens(int(own[1]) if own else trained),
         thinking=None if not able else ThinkingStyle.EFFORT if thinks else ThinkingStyle.NONE,

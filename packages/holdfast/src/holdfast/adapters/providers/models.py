@@ -9,7 +9,7 @@ from typing import Self
 from holdfast.adapters.providers.binding import AcceptedThinking
 from holdfast.adapters.providers.errors import ProviderError
 from holdfast.adapters.providers.left_out import RejectedSettings
-from holdfast.adapters.providers.listings import Listed, facts_with
+from holdfast.adapters.providers.listings import PublishedFacts, facts_with
 from holdfast.adapters.providers.prices import Price, cost_micros
 from holdfast.adapters.providers.stream import Deadlines, ProviderStream
 from holdfast.adapters.providers.transport import Transport
@@ -88,7 +88,7 @@ class ConfiguredModels:
         config = self._config(model)
         return None if config is None else config.facts.context_window
 
-    def learn(self, name: str, listed: Listed) -> None:
+    def learn(self, name: str, listed: PublishedFacts) -> None:
         """Take what the provider's list says of a model, for the attempts that begin from now on.
         Without a release: the families are older than the list, the settings are not."""
         given = self.given[name]

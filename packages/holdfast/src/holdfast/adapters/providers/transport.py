@@ -113,9 +113,9 @@ class Transport:
         url = URL(request.url, encoded=True)
         if endpoint.guarded:
             _check_url(url)
+        ask = session.get if request.method == "GET" else session.post
         try:
-            return await session.request(
-                request.method,
+            return await ask(
                 url,
                 data=_in_pieces(request.body) or None,
                 headers=authorised(request, endpoint, self.now()),

@@ -35,7 +35,7 @@ from holdfast.adapters.providers.history import (
     is_ours,
     prompt_of,
 )
-from holdfast.adapters.providers.known import GEMINI_BLOCKS, GEMINI_FINISHES, Finish
+from holdfast.adapters.providers.known import GEMINI_BLOCKS, GEMINI_FINISHES, FinishMeaning
 from holdfast.adapters.providers.names import CallIds, ToolNames
 from holdfast.adapters.providers.reply import ReplyBuilder, Slot
 from holdfast.adapters.providers.shaping import (
@@ -306,7 +306,7 @@ class GeminiDecoder:
         self._response_id = self._response_id or data.get("responseId")
         feedback: Object = data.get("promptFeedback") or {}
         blocked = feedback.get("blockReason")
-        if blocked and GEMINI_BLOCKS.get(blocked) is not Finish.UNSET:
+        if blocked and GEMINI_BLOCKS.get(blocked) is not FinishMeaning.UNSET:
             self._blocked = blocked
         candidates: list[Object] = data.get("candidates") or []
         if candidates:
@@ -318,7 +318,7 @@ class GeminiDecoder:
             self._cite(candidate, events)
             self._token = candidate.get(TOKEN) or self._token
             finish = candidate.get("finishReason")
-            if finish and GEMINI_FINISHES.get(finish) is not Finish.UNSET:
+            if finish and GEMINI_FINISHES.get(finish) is not FinishMeaning.UNSET:
                 self._fall_silent(events)
                 self._finish = finish
                 self._pause(events)
@@ -387,7 +387,10 @@ class GeminiDecoder:
     def _pause(self, events: list[Event]) -> None:
         """Keep the token of a reply that goes on in the next request, unless it is the one that
         this request was sent with: the provider would only repeat itself."""
-        if GEMINI_FINISHES.get(self._finish or "") is not Finish.PAUSED or self._token is None:
+        if (
+            GEMINI_FINISHES.get(self._finish or "") is not FinishMeaning.PAUSED
+            or self._token is None
+        ):
             return
         _, sent = _resumed(prompt_of(self._history, (), self._dialect).entries, self._dialect)
         if self._token != sent:
@@ -464,12 +467,12 @@ class GeminiDecoder:
         finish = self._finish
         if finish is None:
             raise incomplete()
-        meaning = GEMINI_FINISHES.get(finish, Finish.BROKEN)
-        if meaning is Finish.FILTERED:
+        meaning = GEMINI_FINISHES.get(finish, FinishMeaning.BROKEN)
+        if meaning is FinishMeaning.FILTERED:
             raise filtered(finish)
-        if meaning is Finish.BROKEN:
+        if meaning is FinishMeaning.BROKEN:
             raise ProviderError(ErrorKind.UNKNOWN, f"finished with {finish!r}", retryable=True)
-        ending = Ending.COMPLETE if meaning is Finish.COMPLETE else Ending.LENGTH
+        ending = Ending.COMPLETE if meaning is FinishMeaning.COMPLETE else Ending.LENGTH
         if self._paused:
             ending = Ending.PAUSED
         return self._reply.final(
