@@ -39,6 +39,7 @@ from holdfast.ports.store import (
 )
 from tests.support.fake_rows import (
     Record,
+    forgive,
     origin_of,
     past_of,
     renumbered,
@@ -419,7 +420,7 @@ class FakeStore:
         for chat_id in held:
             record = self._records[chat_id]
             if chat_id in undriven:
-                _forgive(record)
+                forgive(record)
             record.chat = replace(record.chat, worker_id=None)
         return held
 
@@ -430,7 +431,7 @@ class FakeStore:
         found = [record for record in found if record.chat.worker_id in {None, worker_id}]
         for record in found:
             if record.chat.worker_id is not None:
-                _forgive(record)
+                forgive(record)
             record.chat = replace(record.chat, worker_id=None)
             record.set_aside = True
         return [record.chat.chat_id for record in found]
@@ -497,10 +498,3 @@ class FakeStore:
 def _promoted_id(appended: Appended) -> QueuedId:
     assert appended.promoted is not None
     return appended.promoted
-
-
-def _forgive(record: Record) -> None:
-    """The attempt that acquiring has begun, and that no driver made."""
-    chat = record.chat
-    if begun_by_acquiring(chat) and chat.attempts_forgiven < chat.attempt:
-        record.chat = replace(chat, attempts_forgiven=chat.attempts_forgiven + 1)

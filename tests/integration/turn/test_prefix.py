@@ -27,7 +27,6 @@ from holdfast.turn import prefix as prefix_module
 from holdfast.turn.interrupts import Interrupts
 from holdfast.turn.session import TurnSession
 from holdfast_simulator.server import Config, Simulator, running
-from tests.requirements import requirement
 from tests.support.builders import user
 from tests.support.turns import OPTIONS, Turns, turns_on
 
@@ -73,7 +72,7 @@ class Worker(Functions):
     async def open(self, context: ToolContext) -> AsyncGenerator[Toolbox]:
         yield self
 
-    async def sections(self) -> Sequence[str]:
+    async def sections(self) -> Sequence[str]:  # pyright: ignore[reportImplicitOverride]
         return (self._section,)
 
 
@@ -148,7 +147,6 @@ async def changed_around(talk: Talk) -> None:
     await talk.turn(SECOND, AFTER, instructions="Be brief.", system="You help, and say so.")
 
 
-@requirement("L37")
 async def test_nothing_is_refused_and_the_cache_is_hit_though_everything_around_it_changed(
     talk: Talk,
 ) -> None:
@@ -234,7 +232,11 @@ def prefix_follows(patch: pytest.MonkeyPatch) -> None:
 
 def no_recovery(patch: pytest.MonkeyPatch) -> None:
     """A refusal of thinking ends the turn, as before."""
-    patch.setattr(ConfiguredStream, "_without_rejected", lambda *_: None)
+
+    def final(*_: object) -> None:
+        return None
+
+    patch.setattr(ConfiguredStream, "_without_rejected", final)
 
 
 MUTANTS: Mapping[str, tuple[Callable[[pytest.MonkeyPatch], None], ...]] = {

@@ -57,7 +57,7 @@ class Prefix:
         for name, text in named:
             seen[name] = number = seen.get(name, 0) + 1
             sections.append((name if number == 1 else f"{name} {number}", text))
-        return cls(tuple(sections), tuple(spec.definition for spec in specs))
+        return cls(tuple(sections), tuple(map(_told_tool, specs)))
 
     @classmethod
     def stored(cls, content: str) -> "Prefix":
@@ -131,6 +131,10 @@ def _news(changes: Mapping[str, str]) -> MessageBody:
     return MessageBody(
         role=Role.SYSTEM, parts=(Text(CHANGED), *contexts), visibility=Visibility.MODEL
     )
+
+
+def _told_tool(spec: ToolSpec) -> JsonObject:
+    return {"name": spec.name, "description": spec.description, "schema": spec.schema}
 
 
 def _gone(name: str) -> str:
