@@ -86,7 +86,7 @@ def test_a_seed_replays_identically_in_another_process() -> None:
 
 def test_a_seed_does_what_the_simulation_is_for() -> None:
     """Else every promise is kept easily."""
-    traces = ["\n".join(run(seed).trace) for seed in range(12)]
+    traces = ["\n".join(run(seed).trace) for seed in range(24)]
     for happens in (
         "crashes",
         "freezes",

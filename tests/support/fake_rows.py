@@ -1,9 +1,10 @@
 """The rows of a chat in memory, for the fake store."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from holdfast.domain.chat import Chat, Origin, Past, Target
+from holdfast.domain.driving import begun_by_acquiring
 from holdfast.domain.events import is_shown
 from holdfast.domain.heads import stored_bytes
 from holdfast.domain.ids import NO_STAMP, ClientKey, QueuedId, Seq, Version, VersionStamp
@@ -106,3 +107,10 @@ def within(messages: Sequence[Message], bytes_max: int) -> list[Message]:
 def renumbered(turn_seq: Seq | None, numbers: Mapping[Seq, Seq]) -> Seq | None:
     """A turn that began before what is copied keeps its name."""
     return None if turn_seq is None else numbers.get(turn_seq, turn_seq)
+
+
+def forgive(record: Record) -> None:
+    """The attempt that acquiring has begun, and that no driver made."""
+    chat = record.chat
+    if begun_by_acquiring(chat) and chat.attempts_forgiven < chat.attempt:
+        record.chat = replace(chat, attempts_forgiven=chat.attempts_forgiven + 1)

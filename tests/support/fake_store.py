@@ -24,6 +24,7 @@ from holdfast.domain.ids import (
 )
 from holdfast.domain.messages import Message, MessageBody, Role
 from holdfast.domain.outcome import Answer, Appended, ForkedHistory, Outcome
+from holdfast.domain.prefix import PromptPrefix
 from holdfast.ports.clock import Clock
 from holdfast.ports.history import PAGE_BYTES_MAX, Changes, Head, HistoryPage, OlderPath
 from holdfast.ports.leases import Acquired, Suspect, Unreadable
@@ -38,6 +39,7 @@ from holdfast.ports.store import (
 )
 from tests.support.fake_rows import (
     Record,
+    forgive,
     origin_of,
     past_of,
     renumbered,
@@ -56,6 +58,7 @@ class FakeStore:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._records: dict[ChatId, Record] = {}
+        self._prefixes: dict[str, str] = {}
         self._leases: dict[WorkerId, datetime] = {}
         self._ticks = 0
 
@@ -126,6 +129,9 @@ class FakeStore:
 
     def _apply(self, record: Record, outcome: Outcome) -> Stamp:
         chat, taken = outcome.chat, outcome.taker is not None
+        for rider in outcome.riders:
+            if isinstance(rider, PromptPrefix):
+                self._prefixes[rider.digest] = rider.content
         promoted = outcome.promoted
         parts = () if promoted is None else record.queued[_promoted_id(promoted)].parts
         stamp = Stamp(Epoch(record.chat.epoch + taken), self._clock.now(), parts)
@@ -182,7 +188,9 @@ class FakeStore:
             replace(
                 message,
                 seq=Seq(number),
-                body=replace(message.body, usage=None, cost_micros=None, client_key=None),
+                body=replace(
+                    message.body, usage=None, cost_micros=None, client_key=None, prefix=None
+                ),
                 turn_seq=max((Seq(n) for n in began if n <= number), default=None),
                 queued_id=None,
                 revision=chat.version,
@@ -262,6 +270,9 @@ class FakeStore:
             complete=len(written) == len(met) < limit,
             history_stamp=record.history_stamp_at(version),
         )
+
+    async def prompt_prefix(self, digest: str) -> str | None:
+        return self._prefixes.get(digest)
 
     async def prompt_bytes(self, chat_id: ChatId, *, as_of: Version) -> int:
         sizes: list[int] = []
@@ -409,7 +420,7 @@ class FakeStore:
         for chat_id in held:
             record = self._records[chat_id]
             if chat_id in undriven:
-                _forgive(record)
+                forgive(record)
             record.chat = replace(record.chat, worker_id=None)
         return held
 
@@ -420,7 +431,7 @@ class FakeStore:
         found = [record for record in found if record.chat.worker_id in {None, worker_id}]
         for record in found:
             if record.chat.worker_id is not None:
-                _forgive(record)
+                forgive(record)
             record.chat = replace(record.chat, worker_id=None)
             record.set_aside = True
         return [record.chat.chat_id for record in found]
@@ -487,10 +498,3 @@ class FakeStore:
 def _promoted_id(appended: Appended) -> QueuedId:
     assert appended.promoted is not None
     return appended.promoted
-
-
-def _forgive(record: Record) -> None:
-    """The attempt that acquiring has begun, and that no driver made."""
-    chat = record.chat
-    if begun_by_acquiring(chat) and chat.attempts_forgiven < chat.attempt:
-        record.chat = replace(chat, attempts_forgiven=chat.attempts_forgiven + 1)

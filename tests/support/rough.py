@@ -105,6 +105,10 @@ class WatchedStore:
             chat_id, version, limit=limit, as_of=as_of, bytes_max=bytes_max
         )
 
+    async def prompt_prefix(self, digest: str) -> str | None:
+        self._read()
+        return await self._history.prompt_prefix(digest)
+
     async def prompt_bytes(self, chat_id: ChatId, *, as_of: Version) -> int:
         self._read()
         return await self._history.prompt_bytes(chat_id, as_of=as_of)

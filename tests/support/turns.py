@@ -11,6 +11,7 @@ from holdfast.adapters.postgres.clock import DatabaseClock
 from holdfast.adapters.postgres.pool import PoolOptions, open_pool
 from holdfast.adapters.providers.models import ConfiguredModels, ModelConfig
 from holdfast.adapters.providers.transport import Transport, open_transport
+from holdfast.admin.current import CurrentSettings
 from holdfast.chats.ledger import Ledger
 from holdfast.domain.chat import Chat
 from holdfast.domain.messages import MessageBody, Role
@@ -66,7 +67,12 @@ class Turns:
         self.driver = self.process()
 
     def process(
-        self, *, tools: Tools | None = None, options: TurnOptions = OPTIONS, **config: Any
+        self,
+        *,
+        tools: Tools | None = None,
+        options: TurnOptions = OPTIONS,
+        settings: CurrentSettings | None = None,
+        **config: Any,
     ) -> Driver:
         """A driver as one process has it; `x_sim_…` directs what the simulator does."""
         headers = {k: config.pop(k) for k in list(config) if k.startswith("x_sim")}
@@ -82,15 +88,15 @@ class Turns:
             options,
             clock=self.clock,
             chance=lambda: 0.5,
+            settings=settings,
         )
 
     def _models(self, config: dict[str, Any], headers: dict[str, str]) -> ConfiguredModels:
-        configs = {
-            wire: ModelConfig(
-                endpoint=endpoint_at(self.url, wire, **headers), facts=FACTS[wire], **config
-            )
-            for wire in WIRE_NAMES
-        }
+        def configured(wire: str) -> ModelConfig:
+            settings: dict[str, Any] = {"facts": FACTS[wire], **config}
+            return ModelConfig(endpoint=endpoint_at(self.url, wire, **headers), **settings)
+
+        configs = {wire: configured(wire) for wire in WIRE_NAMES}
         return ConfiguredModels(self.transport, configs, "chat")
 
     async def turn(self, *messages: MessageBody, driver: Driver | None = None) -> Chat:

@@ -12,6 +12,7 @@ from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId, OrgId, UserId, Version
 from holdfast.domain.messages import Message
 from holdfast.domain.outcome import Answer
+from holdfast.domain.rider import Rider
 from holdfast.ports.store import IdempotencyKey
 
 
@@ -45,7 +46,8 @@ class ChangeRequest:
     `expected`: `ChangedMeanwhile` if the history is of none of these versions; the commit
     compares what was compared here.
 
-    `audit`: what the audit log is told if, and only if, this changes the chat.
+    `audit`: what the audit log is told if, and only if, this changes the chat. `riders`: other rows
+    that the commit writes with it.
 
     `snapshot`: the chat as its runner holds it, which saves the load while no other commit comes.
     """
@@ -56,6 +58,7 @@ class ChangeRequest:
     key: IdempotencyKey | None = None
     expected: Collection[Version] | None = None
     audit: AuditEntry | None = None
+    riders: tuple[Rider, ...] = ()
     snapshot: Chat | None = None
 
     def __post_init__(self) -> None:

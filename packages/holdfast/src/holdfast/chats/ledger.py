@@ -122,7 +122,10 @@ class Ledger:
         if not outcome.changed:
             return outcome
         outcome = outcome.stamped(VersionStamp(self._random_bits(STAMP_BITS)))
-        return outcome if request.audit is None else replace(outcome, riders=(request.audit,))
+        if request.audit is None and not request.riders:
+            return outcome
+        audit = () if request.audit is None else (request.audit,)
+        return replace(outcome, riders=(*audit, *request.riders))
 
     async def commit(self, outcome: Outcome, request: ChangeRequest) -> Commit | None:
         """Write the outcome of a request and publish it; None if another commit was first."""

@@ -113,6 +113,7 @@ class MessageBody:
     cost_micros: int | None = None  # None: unpriced; 0: free
     takeover: Takeover | None = None  # a worker was lost before this was said
     client_key: ClientKey | None = None  # of the request that sent it
+    prefix: str | None = None  # `PromptPrefix.digest`, of the first reply that was made with it
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:

@@ -106,6 +106,10 @@ class History(Protocol):
         """What a reader at `version` has missed, up to `as_of` (None: up to now)."""
         ...
 
+    async def prompt_prefix(self, digest: str) -> str | None:
+        """The content of a prefix that messages name; None if there is none of this digest."""
+        ...
+
     async def prompt_bytes(self, chat_id: ChatId, *, as_of: Version) -> int:
         """The size of the history from its newest boundary on, without reading it."""
         ...

@@ -38,12 +38,15 @@ class ModelFailed(HoldfastError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """One attempt's prompt and settings, in no provider's words. `model`: None is the default."""
+    """One attempt's prompt and settings, in no provider's words. `model`: None is the default.
+
+    `bound_from`: so many messages were said with another system prompt, or other tools."""
 
     chat_id: ChatId
     model: str | None
     effort: str | None
     history: Sequence[MessageBody]
+    bound_from: int = 0
     system: Sequence[str] = ()
     tools: Sequence[ToolSpec] = ()
 

@@ -87,7 +87,8 @@ class Toolbox(Protocol):
     async def sections(self) -> Sequence[str]:
         """What the model is told beside the specs, as sections of its system prompt.
 
-        Asked for once per turn, when a model is first asked: it stays the same until its end.
+        Asked for once per turn, when a model is first asked: it stays the same until its end. What
+        is another text than in the turn before is told behind the user's message.
         """
         ...
 

@@ -36,6 +36,7 @@ from holdfast.domain.errors import (
 from holdfast.domain.fence import Fence
 from holdfast.domain.next_step import next_step, riding_command
 from holdfast.domain.parts import Need
+from holdfast.domain.prefix import PromptPrefix
 from holdfast.ports.clock import Clock
 from holdfast.turn.counters import TurnCounters
 from holdfast.turn.interrupts import Interrupts
@@ -80,7 +81,9 @@ class Commits:
         while True:
             chat = turn.chat
             try:
-                request = ChangeRequest(commands, by=Fence.of(chat), snapshot=chat)
+                riders = self._riders(turn, commands)
+                by = Fence.of(chat)
+                request = ChangeRequest(commands, by=by, riders=riders, snapshot=chat)
                 commit = await self._ledger.transact(chat.chat_id, request)
             except ChatNotFound as gone:
                 raise FenceStale(f"chat {chat.chat_id} is gone") from gone
@@ -99,8 +102,24 @@ class Commits:
                     return None
             else:
                 self._counters.steps += any(isinstance(each, CommitStep) for each in commands)
+                for rider in riders:
+                    assert turn.sent is not None, "a prefix is stored with what it was sent for"
+                    self._reading.keep_prefix(rider.digest, turn.sent.prefix)
                 turn.committed(commit)
                 return commit
+
+    def _riders(self, turn: Turn, commands: Sequence[FromWorker]) -> tuple[PromptPrefix, ...]:
+        """The prefix that a message of these commands names, unless it is stored already."""
+        row = None if turn.sent is None else turn.sent.row
+        if row is None or self._reading.knows_prefix(row.digest):
+            return ()
+        said = (
+            body
+            for command in commands
+            if isinstance(command, CommitStep | FinishInterrupt)
+            for body in (command.messages if isinstance(command, CommitStep) else command.partial)
+        )
+        return (row,) if any(body.prefix == row.digest for body in said) else ()
 
     async def _reread(self, turn: Turn) -> None:
         """After a refusal by the fence: the history moved, or another worker drives."""

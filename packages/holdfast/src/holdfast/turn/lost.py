@@ -5,13 +5,15 @@ from dataclasses import replace
 from holdfast.domain.chat import LostWorkers
 from holdfast.domain.commands import CommitStep, FromWorker
 from holdfast.domain.messages import Takeover
+from holdfast.turn.prefix import is_news
 from holdfast.turn.turn import Turn
 
 
 def add_takeover(
     turn: Turn, commands: tuple[FromWorker, ...], *, lease_s: float | None
 ) -> tuple[FromWorker, ...]:
-    """The same commands; the first message says that workers were lost, if some were.
+    """The same commands; the first message that readers see says that workers were lost, if some
+    were.
 
     A stop is told as a stop, and no line stands beside it.
     """
@@ -20,7 +22,8 @@ def add_takeover(
         return commands
     for place, command in enumerate(commands):
         if isinstance(command, CommitStep):
-            first, *rest = command.messages
+            news = [body for body in command.messages if is_news(body)]
+            first, *rest = command.messages[len(news) :]
             takeover = Takeover(
                 attempt=command.attempt or turn.chat.attempt,
                 lost_workers=lost.workers,
@@ -28,7 +31,8 @@ def add_takeover(
                 kept=turn.keeps_words,
                 calls=turn.inherited_calls,
             )
-            told = replace(command, messages=(replace(first, takeover=takeover), *rest))
+            said = (*news, replace(first, takeover=takeover), *rest)
+            told = replace(command, messages=said)
             return (*commands[:place], told, *commands[place + 1 :])
     return commands
 

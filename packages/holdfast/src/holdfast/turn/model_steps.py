@@ -9,9 +9,9 @@ from holdfast.domain.commands import BeginAttempt, CommitStep, RecordRetry
 from holdfast.domain.messages import Ending, MessageBody, Role
 from holdfast.domain.parts import Part
 from holdfast.ports.models import Ask, ModelFailed, Reply
-from holdfast.ports.tools import Toolbox
 from holdfast.turn.attempt import AttemptResult
 from holdfast.turn.failures import log_attempt
+from holdfast.turn.prefix import SentPrefix
 from holdfast.turn.prompt import Prompt
 from holdfast.turn.recheck import Interruption, apply, attend
 from holdfast.turn.retry import StopReason, next_attempt
@@ -64,17 +64,21 @@ async def wait_out(session: TurnSession, backoff: Backoff) -> Interruption | Non
     return nudged
 
 
-def ask(session: TurnSession, prompt: Prompt, toolbox: Toolbox) -> Ask:
+def ask(session: TurnSession, prompt: Prompt, sent: SentPrefix) -> Ask:
     turn, rules = session.turn, session.services.rules
+    turn.sends(sent)
+    history = prompt.bodies
+    digest = prompt.prefix if sent.row is None else sent.row.digest
     # Kept, for the bill: another model may be the default before this one has answered.
     turn.asked_model = rules.model_of(turn.chat)
     return Ask(
         chat_id=turn.chat.chat_id,
         model=turn.asked_model,
         effort=turn.chat.effort,
-        history=prompt.bodies,
-        system=(*rules.system_of(turn.chat), *(turn.tools.sections or ())),
-        tools=tuple(toolbox.specs.values()),
+        history=history if sent.news is None else [*history, sent.news],
+        bound_from=0 if digest is None else prompt.bound_from(history, digest),
+        system=sent.prefix.system,
+        tools=sent.prefix.specs,
     )
 
 
@@ -110,7 +114,7 @@ async def without_reply(session: TurnSession, heard: AttemptResult) -> Commit | 
         return None
     # Kept, for a reader has seen it (M4); the next worker goes on where it stops.
     session.counters.handovers += 1
-    return await session.commit(CommitStep((session.partial(said, Ending.CUT),)))
+    return await session.commit(CommitStep(session.kept(said, Ending.CUT)))
 
 
 async def _looked_away(session: TurnSession) -> bool:

@@ -7,6 +7,7 @@ from holdfast.domain.chat import Chat, OpenCall
 from holdfast.domain.ids import CallId, Seq, Version, VersionStamp
 from holdfast.domain.messages import Ending, Message, MessageBody, Role, Visibility
 from holdfast.domain.parts import Part, Reasoning, Text, ToolCall
+from holdfast.turn.prefix import is_news
 
 GO_ON: Final = (
     "Your last message was cut off before its end. Go on exactly where it stopped, in the middle "
@@ -88,7 +89,29 @@ class Prompt:
 
     @property
     def system(self) -> tuple[MessageBody, ...]:
-        return tuple(m.body for m in self._messages if m.body.role is Role.SYSTEM)
+        """What a boundary keeps. News are not of it: what comes after a boundary is told anew."""
+        bodies = (message.body for message in self._messages)
+        return tuple(body for body in bodies if body.role is Role.SYSTEM and not is_news(body))
+
+    @property
+    def prefix(self) -> str | None:
+        """The digest of what the newest reply was made with; None if it is not known."""
+        named = (message.body.prefix for message in reversed(self._messages))
+        return next((digest for digest in named if digest is not None), None)
+
+    @property
+    def begins_turn(self) -> bool:
+        """Whether a user has just spoken."""
+        return bool(self._messages) and self._messages[-1].body.role is Role.USER
+
+    def bound_from(self, bodies: Sequence[MessageBody], digest: str) -> int:
+        """How many of the bodies were said with another prefix than this one."""
+        others = False
+        for place, body in enumerate(bodies):
+            if body.prefix == digest:
+                return place if others else 0
+            others = others or body.prefix is not None
+        return len(bodies) if others else 0
 
     @property
     def replies(self) -> int:

@@ -1,5 +1,6 @@
 """What a runner reads: a chat's facts again, and its history once per turn."""
 
+from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Final
 
@@ -9,10 +10,13 @@ from holdfast.domain.messages import Message, Role
 from holdfast.domain.parts import ToolResult
 from holdfast.ports.history import History
 from holdfast.ports.store import Store
+from holdfast.turn.prefix import Prefix
 from holdfast.turn.prompt import Prompt
 
 EDITS_MAX: Final = 20
 """In a row, before a worker drove the chat."""
+PREFIXES_MAX: Final = 256
+"""Kept in memory; each is as long as a system prompt and the tools."""
 TAIL_MESSAGES: Final = 200
 """A reply, and as many results as it may have asked for."""
 
@@ -21,6 +25,7 @@ class TurnReader:
     def __init__(self, store: Store, history: History) -> None:
         self._store = store
         self._history = history
+        self._prefixes: OrderedDict[str, Prefix] = OrderedDict()
 
     async def chat(self, chat_id: ChatId) -> Chat | None:
         """The facts as they are now; None if the chat is gone."""
@@ -53,6 +58,28 @@ class TurnReader:
                 if size > bytes_max:
                     return Prompt(messages, chat.history_version, chat.history_stamp, whole=False)
             before = page.before
+
+    async def prefix(self, digest: str) -> Prefix | None:
+        """From memory, or read once: chats that were told the same share it."""
+        found = self._prefixes.get(digest)
+        if found is None:
+            content = await self._history.prompt_prefix(digest)
+            if content is None:
+                return None
+            found = Prefix.stored(content)
+            self.keep_prefix(digest, found)
+        return found
+
+    def knows_prefix(self, digest: str) -> bool:
+        """Whether it surely is in the database."""
+        return digest in self._prefixes
+
+    def keep_prefix(self, digest: str, prefix: Prefix) -> None:
+        """It is in the database."""
+        self._prefixes[digest] = prefix
+        self._prefixes.move_to_end(digest)
+        if len(self._prefixes) > PREFIXES_MAX:
+            self._prefixes.popitem(last=False)
 
     async def void_calls(self, chat_id: ChatId, edited: Message) -> tuple[OpenCall, ...]:
         """Calls that had no result when this edit hid them."""

@@ -19,6 +19,7 @@ from holdfast.turn.commits import ChatChanged, Commits
 from holdfast.turn.counters import TurnCounters
 from holdfast.turn.failures import log_turn
 from holdfast.turn.options import TurnOptions
+from holdfast.turn.prefix import SentPrefix, news_of
 from holdfast.turn.prompt import Prompt
 from holdfast.turn.reading import TurnReader
 from holdfast.turn.recheck import Interruption, apply, attend, is_overtaken
@@ -89,8 +90,12 @@ class TurnSession:
         log_turn(error, failed, model=self.model_name())
         said = turn.said_here() if keeps and not turn.chat.open_calls else None
         if said is not None and said.parts:
-            return await self.commit(CommitStep((self.partial(said, Ending.CUT),)), Fail(error))
+            return await self.commit(CommitStep(self.kept(said, Ending.CUT)), Fail(error))
         return await self.commit(Fail(error))
+
+    def kept(self, said: UncommittedReply, ending: Ending) -> tuple[MessageBody, ...]:
+        """A reply that the model of this worker did not end, and what must be stored with it."""
+        return self.turn.with_prefix(self.partial(said, ending), said.episode)
 
     def partial(self, said: UncommittedReply, ending: Ending) -> MessageBody:
         """A reply that the model did not end, as a message."""
@@ -132,6 +137,22 @@ class TurnSession:
                 ),
             )
         return turn.prompt
+
+    async def prefix(self, prompt: Prompt, toolbox: Toolbox, *, renews: bool = True) -> SentPrefix:
+        """What the prompt begins with: the same as before, until the next boundary. Only where a
+        user has spoken, the model is told what has changed, or gets a tool that was added.
+        `renews`: False for a reply that is the boundary."""
+        turn, services, digest = self.turn, self.services, prompt.prefix
+        stored = None
+        if digest is not None:
+            stored = await services.commits.patiently(turn, lambda: services.reading.prefix(digest))
+        if stored is not None and not (renews and prompt.begins_turn):
+            return SentPrefix(stored)
+        specs = tuple(toolbox.specs.values())
+        now = services.rules.prefix_of(turn.chat, turn.tools.sections or (), specs)
+        if stored is None or now.adds_tools_to(stored):
+            return SentPrefix(now, now.row())
+        return SentPrefix(stored, news=news_of(now, stored, prompt.bodies))
 
     def _prompt_bytes_max(self, chat: Chat) -> int:
         """What no prompt for the model of this chat can be: many times its context window."""

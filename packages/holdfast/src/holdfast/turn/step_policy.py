@@ -1,5 +1,7 @@
 """What goes for a step of a turn: as the server was started, and as the admins have set it."""
 
+from collections.abc import Sequence
+
 from holdfast.admin.current import CurrentSettings
 from holdfast.admin.settings import (
     ALLOWED_MODELS,
@@ -12,7 +14,9 @@ from holdfast.admin.settings import (
 from holdfast.domain.approvals import Judgement, strictest
 from holdfast.domain.chat import Chat, ErrorKind, TurnError
 from holdfast.domain.parts import ToolCall
+from holdfast.ports.tools import ToolSpec
 from holdfast.turn.options import TurnOptions
+from holdfast.turn.prefix import Prefix
 
 NOT_ALLOWED = "The model {model!r} is not allowed in this organisation. Choose another one."
 
@@ -36,9 +40,10 @@ class StepPolicy:
         """What to write down of a model that was asked."""
         return model or self.options.default_model
 
-    def system_of(self, chat: Chat) -> tuple[str, ...]:
+    def prefix_of(self, chat: Chat, toolbox: Sequence[str], specs: Sequence[ToolSpec]) -> Prefix:
+        """What a prompt would begin with now. `toolbox`: its sections."""
         instructions = self._instructions.of(chat.org_id)
-        return (*self.options.system, instructions) if instructions else self.options.system
+        return Prefix.of(self.options.system, instructions, toolbox, specs)
 
     def replies_max(self, chat: Chat) -> int:
         steps_max = self._steps_max.of(chat.org_id)

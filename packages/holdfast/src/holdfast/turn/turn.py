@@ -2,7 +2,7 @@
 
 import asyncio
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from holdfast.chats.changes import Commit
@@ -14,6 +14,7 @@ from holdfast.ports.bus import Episode
 from holdfast.ports.models import Usage
 from holdfast.ports.tools import Toolbox
 from holdfast.turn.interrupts import Interrupts
+from holdfast.turn.prefix import SentPrefix
 
 if TYPE_CHECKING:
     from holdfast.domain.ids import WorkerId
@@ -61,6 +62,9 @@ class Turn:
         self.asked_model: str | None = chat.model
         """Whom we asked last; None: the server's default."""
         self.tools = OpenToolbox()
+        self.sent: SentPrefix | None = None
+        self._sent_in: Episode | None = None
+        """What the prompt of our last attempt began with, and which attempt that was."""
 
     @property
     def episode(self) -> Episode:
@@ -88,6 +92,19 @@ class Turn:
     def said_here(self) -> UncommittedReply | None:
         """What we heard in the episode of the present snapshot, if we are its voice."""
         return self.said if self.said is not None and self.said.episode == self.episode else None
+
+    def sends(self, sent: SentPrefix) -> None:
+        """The attempt of the present snapshot is made with this."""
+        self.sent, self._sent_in = sent, self.episode
+
+    def with_prefix(self, body: MessageBody, episode: Episode) -> tuple[MessageBody, ...]:
+        """What an attempt of ours said, with what must be stored for it: later prompts repeat the
+        one that the attempt was made with."""
+        if self.sent is None or self._sent_in != episode:
+            return (body,)
+        row, news = self.sent.row, self.sent.news
+        body = body if row is None else replace(body, prefix=row.digest)
+        return (body,) if news is None else (news, body)
 
     def holds(self, chat: Chat) -> bool:
         """Whether a chat as loaded is still ours, by the same acquisition."""

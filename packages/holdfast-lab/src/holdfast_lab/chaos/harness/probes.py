@@ -158,6 +158,9 @@ class ProbedHistory:
             chat_id, version, limit=limit, as_of=as_of, bytes_max=bytes_max
         )
 
+    async def prompt_prefix(self, digest: str) -> str | None:
+        return await self._inner.prompt_prefix(digest)
+
     async def prompt_bytes(self, chat_id: ChatId, *, as_of: Version) -> int:
         return await self._inner.prompt_bytes(chat_id, as_of=as_of)
 

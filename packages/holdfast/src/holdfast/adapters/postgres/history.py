@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from holdfast.adapters.postgres.coalesce import Coalescer
+from holdfast.adapters.postgres.codec import unescape
 from holdfast.adapters.postgres.numbers import SEQ_MAX, VERSION_MAX
 from holdfast.adapters.postgres.pool import Pool
 from holdfast.adapters.postgres.queries import load_query
@@ -19,6 +20,7 @@ PAGE: Final = load_query("page_of_history")
 PAGE_AFTER: Final = load_query("page_after")
 PAGES: Final = load_query("pages_of_histories")
 PROMPT_BYTES: Final = load_query("prompt_bytes")
+PROMPT_PREFIX: Final = load_query("prompt_prefix")
 CHANGES: Final = load_query("changes_since")
 HEADS: Final = load_query("heads")
 MOVED: Final = load_query("moved")
@@ -144,6 +146,10 @@ class PostgresHistory:
             written=written,
             complete=not written or len(written) == rows[0]["met"] < limit,
         )
+
+    async def prompt_prefix(self, digest: str) -> str | None:
+        row = await fetch_row(self._pool, PROMPT_PREFIX, digest=digest)
+        return None if row is None else unescape(row["content"])
 
     async def prompt_bytes(self, chat_id: ChatId, *, as_of: Version) -> int:
         row = await fetch_row(self._pool, PROMPT_BYTES, chat_id=chat_id, as_of=_version(as_of))

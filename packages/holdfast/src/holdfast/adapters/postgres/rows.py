@@ -107,6 +107,7 @@ def message_from_row(row: RowLike) -> Message:
             cost_micros=row["cost_micros"],
             takeover=_takeover_from_json(row["takeover"]),
             client_key=_client_key(row["client_key"]),
+            prefix=row["prefix"],
         ),
         revision=Version(row["revision"]),
         epoch=Epoch(row["epoch"]),
@@ -326,12 +327,12 @@ def tools_to_json(tools: Sequence[ClientTool]) -> str:
 MESSAGE: Final = (
     *("m_seq", "m_role", "m_ending", "m_visibility", "m_parts"),
     *("m_model", "m_effort", "m_author", "m_usage", "m_cost", "m_takeover"),
-    *("m_turn_seq", "m_attempt", "m_key"),
+    *("m_turn_seq", "m_attempt", "m_key", "m_prefix"),
 )
 MESSAGES: Final = (
     *("seqs", "roles", "endings", "visibilities", "parts"),
     *("models", "efforts", "authors", "usages", "costs", "takeovers"),
-    *("turn_seqs", "attempts", "message_keys"),
+    *("turn_seqs", "attempts", "message_keys", "prefixes"),
 )
 NO_MESSAGE: Final[dict[str, Any]] = {"format": FORMAT, **dict.fromkeys(MESSAGE)}
 QUEUED: Final = (
@@ -386,6 +387,7 @@ def _message_row(appended: Appended) -> tuple[Any, ...]:
         appended.turn_seq,
         appended.attempt,
         _escaped(body.client_key),
+        body.prefix,
     )
 
 

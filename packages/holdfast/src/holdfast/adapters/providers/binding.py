@@ -9,13 +9,14 @@ much its provider accepts.
 
 import logging
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from holdfast.adapters.providers.errors import ProviderError
 from holdfast.adapters.providers.history import Entry, ModelEntry, UserEntry
 from holdfast.adapters.providers.types import Call, Endpoint, ThinkingReplay, ThinkingStyle
+from holdfast.domain.messages import MessageBody
 from holdfast.domain.parts import Part, Reasoning
 from holdfast.ports.models import Ask
 
@@ -97,6 +98,17 @@ def _has_controls(call: Call, endpoint: Endpoint) -> bool:
 
 
 # For the Anthropic wire.
+
+
+def unbound(history: Sequence[MessageBody], bound_from: int) -> Sequence[MessageBody]:
+    """The history without thinking that was bound to another system prompt, or other tools."""
+    if not bound_from:
+        return history
+    bare = [
+        replace(body, parts=tuple(part for part in body.parts if not _is_thinking(part)))
+        for body in history[:bound_from]
+    ]
+    return [*bare, *history[bound_from:]]
 
 
 def accepted(entries: list[Entry], replay: ThinkingReplay) -> list[Entry]:

@@ -99,6 +99,8 @@ class _Assembly:
                     self._take(body)
                 case Role.USER | Role.BOUNDARY:
                     self._ask(body.parts)
+                case Role.SYSTEM if body.visibility is Visibility.MODEL:
+                    self._ask(body.parts)  # what changed meanwhile: told at its place
                 case Role.SYSTEM:
                     self._system += [
                         text.text for text in _spoken(body.parts) if type(text) is Text

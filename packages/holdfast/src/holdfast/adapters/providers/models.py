@@ -205,6 +205,7 @@ def _call(config: ModelConfig, ask: Ask) -> Call:
     return Call(
         model=config.facts,
         history=ask.history,
+        bound_from=ask.bound_from,
         system=ask.system,
         tools=[
             Tool(name=spec.name, description=spec.description, schema=spec.schema)

@@ -120,6 +120,7 @@ class Call:
     cache_key: str | None = None  # the chat: keeps its prompts on the same cache
     stored: bool = False  # whether the provider keeps the reply, with its reasoning (Responses)
     thinking_replay: ThinkingReplay = ThinkingReplay.ALL
+    bound_from: int = 0  # of so many messages the model cannot take its thinking back (Anthropic)
     files: FileResolver = no_files
     extra: JsonObject = field(default_factory=dict[str, Any])  # further fields of the body
     without: frozenset[str] = frozenset()  # settings that the provider rejected, as dotted paths

@@ -34,7 +34,8 @@ async def perform(session: TurnSession, _step: Compact) -> Commit | None:
         return await session.fail(refusal, keeps=False)
     if not await model_steps.begin(session):
         return None
-    asking = model_steps.ask(session, prompt, toolbox)
+    sent = await session.prefix(prompt, toolbox, renews=False)
+    asking = model_steps.ask(session, prompt, sent)
     asking = replace(asking, history=[*asking.history, ASK])
     heard = await session.services.generation.attempt(session.turn, asking, shown=False)
     text = "" if heard.reply is None else boundary_text(heard.reply.parts)

@@ -42,7 +42,7 @@ async def perform(session: TurnSession, _step: Generate) -> Commit | None:
         return await session.fail(refusal, keeps=False)
     if not await model_steps.begin(session):
         return None
-    asking = model_steps.ask(session, prompt, toolbox)
+    asking = model_steps.ask(session, prompt, await session.prefix(prompt, toolbox))
     heard = await services.generation.attempt(turn, asking)
     if heard.reply is not None:
         return await _store(session, heard.reply, toolbox)
@@ -94,9 +94,9 @@ async def _store(session: TurnSession, reply: Reply, toolbox: Toolbox) -> Commit
         for part, (_, refusal) in zip(renamed, judged, strict=True)
         if refusal is not None and isinstance(part, ToolCall)
     )
-    messages: tuple[MessageBody, ...] = (body,)
+    messages = turn.with_prefix(body, turn.episode)
     if refusals and body.ending in {Ending.COMPLETE, Ending.PAUSED}:
         # In the same statement: that the arguments were broken is written nowhere else, and
         # no worker must ever find a call open that a rule denies.
-        messages = (body, MessageBody(role=Role.TOOL, parts=refusals))
+        messages = (*messages, MessageBody(role=Role.TOOL, parts=refusals))
     return await session.commit_step(CommitStep(messages, toolbox.place))

@@ -21,8 +21,8 @@ async def perform(session: TurnSession, _step: KeepPartial) -> Commit | None:
     said = await said_before(session)
     if said is None or not said.parts:
         return await session.commit(FinishInterrupt())
-    partial = session.partial(said, Ending.INTERRUPTED)
-    return await session.commit(FinishInterrupt((partial,), said.episode.attempt))
+    partial = session.kept(said, Ending.INTERRUPTED)
+    return await session.commit(FinishInterrupt(partial, said.episode.attempt))
 
 
 async def stop_inherited(session: TurnSession) -> None:

@@ -343,6 +343,8 @@ create index list_changes_of_chat on list_changes (chat_id);
 -- stamp: of the commit that wrote the message. removed_stamp: of the commit that hid it. Together
 -- they tell which history a version had. 0 or null: not known.
 -- takeover: what the successor of a lost worker found out; null for nearly all.
+-- prefix: names the system prompt and tools that a reply was made with (prompt_prefixes). Null: those of
+-- the replies before it, or not known.
 -- turn_seq: the user message that began the turn. attempt: which attempt at its step made the message.
 -- queued_id: where it waited. client_key: the idempotency key of the request that sent it.
 create table messages (
@@ -370,6 +372,7 @@ create table messages (
     attempt integer,
     queued_id bigint,
     client_key text,
+    prefix text,
     created_at timestamptz not null default clock_timestamp(),
     primary key (chat_id, seq),
     constraint seq_counts check (seq >= 1),
@@ -385,6 +388,14 @@ create table messages (
 
 create index messages_removed on messages (chat_id, removed_revision)
 where removed_revision is not null;
+
+-- What stands before the messages of prompts: system prompt and tools, under their digest (ADR 0051).
+-- Chats that were told the same share a row.
+create table prompt_prefixes (
+    digest text primary key,
+    content text not null,
+    created_at timestamptz not null default clock_timestamp()
+);
 
 -- head: the beginning of `parts`, null if they are short (domain/heads.py). The facts of a chat hold
 -- this, not the whole.

@@ -345,13 +345,13 @@ with moved as (
 , appended as (
     insert into messages (
         chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort,
-        author_id, usage, cost_micros, takeover, created_at, stamp, turn_seq, attempt, client_key
+        author_id, usage, cost_micros, takeover, created_at, stamp, turn_seq, attempt, client_key, prefix
     )
     select
         moved.id, :m_seq::integer, moved.version, moved.epoch, :m_role, :m_ending, :m_visibility, :format,
         :m_parts::json, octet_length(:m_parts::json::text), :m_model, :m_effort, :m_author,
         :m_usage::json, :m_cost, :m_takeover::json,
-        statement_timestamp(), :history_stamp, :m_turn_seq, :m_attempt, :m_key
+        statement_timestamp(), :history_stamp, :m_turn_seq, :m_attempt, :m_key, :m_prefix
     from moved
     where :m_seq::integer is not null
 )
@@ -361,19 +361,20 @@ with moved as (
 , appended as (
     insert into messages (
         chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort,
-        author_id, usage, cost_micros, takeover, created_at, stamp, turn_seq, attempt, client_key
+        author_id, usage, cost_micros, takeover, created_at, stamp, turn_seq, attempt, client_key, prefix
     )
     select
         moved.id, m.seq, moved.version, moved.epoch, m.role, m.ending, m.visibility, :format,
         m.parts, octet_length(m.parts::text), m.model, m.effort, m.author_id, m.usage, m.cost_micros,
-        m.takeover, statement_timestamp(), :history_stamp, m.turn_seq, m.attempt, m.client_key
+        m.takeover, statement_timestamp(), :history_stamp, m.turn_seq, m.attempt, m.client_key, m.prefix
     from moved, unnest(
         :seqs::integer[], :roles::text[], :endings::text[], :visibilities::text[], :parts::json[],
         :models::text[], :efforts::text[], :authors::uuid[], :usages::json[], :costs::bigint[],
-        :takeovers::json[], :turn_seqs::integer[], :attempts::integer[], :message_keys::text[]
+        :takeovers::json[], :turn_seqs::integer[], :attempts::integer[], :message_keys::text[],
+        :prefixes::text[]
     ) as m (
         seq, role, ending, visibility, parts, model, effort, author_id, usage, cost_micros, takeover,
-        turn_seq, attempt, client_key
+        turn_seq, attempt, client_key, prefix
     )
 )
 
@@ -390,14 +391,14 @@ with moved as (
     -- have the turns that begin among them. The originals keep what led a client to them.
     insert into messages (
         chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort,
-        author_id, copied_from, takeover, stamp, turn_seq, attempt
+        author_id, copied_from, takeover, stamp, turn_seq, attempt, prefix
     )
     select
         moved.id, m.number, moved.version, moved.epoch, m.role,
         m.ending, m.visibility, m.format, m.parts, m.bytes, m.model, m.effort, m.author_id,
         coalesce(m.copied_from, m.seq), m.takeover, :history_stamp,
         coalesce(max(m.number) filter (where m.role = 'user') over (order by m.number), m.turn_seq),
-        m.attempt
+        m.attempt, m.prefix
     from moved
     cross join lateral (
         select original.*, :last_seq_before + row_number() over (order by original.seq) as number

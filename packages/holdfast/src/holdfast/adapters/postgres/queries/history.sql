@@ -6,7 +6,7 @@
 select
     m.seq, m.revision, m.removed_revision, m.epoch, m.role, m.ending, m.visibility, m.format,
     m.parts, m.model, m.effort, m.author_id, m.usage, m.cost_micros, m.copied_from, m.created_at,
-    m.takeover, m.stamp, m.turn_seq, m.queued_id, m.attempt, m.client_key, m.met
+    m.takeover, m.stamp, m.turn_seq, m.queued_id, m.attempt, m.client_key, m.prefix, m.met
 from (
     select
         page.*, count(*) over () as met, row_number() over newest_first as number,
@@ -32,7 +32,7 @@ order by m.seq desc
 select
     m.seq, m.revision, m.removed_revision, m.epoch, m.role, m.ending, m.visibility, m.format,
     m.parts, m.model, m.effort, m.author_id, m.usage, m.cost_micros, m.copied_from, m.created_at,
-    m.takeover, m.stamp, m.turn_seq, m.queued_id, m.attempt, m.client_key
+    m.takeover, m.stamp, m.turn_seq, m.queued_id, m.attempt, m.client_key, m.prefix
 from (
     select
         page.*, row_number() over oldest_first as number,
@@ -58,7 +58,7 @@ order by m.seq
 select
     asked.place, m.seq, m.revision, m.removed_revision, m.epoch, m.role, m.ending, m.visibility,
     m.format, m.parts, m.model, m.effort, m.author_id, m.usage, m.cost_micros, m.copied_from,
-    m.created_at, m.takeover, m.stamp, m.turn_seq, m.queued_id, m.attempt, m.client_key, m.met
+    m.created_at, m.takeover, m.stamp, m.turn_seq, m.queued_id, m.attempt, m.client_key, m.prefix, m.met
 from unnest(:chat_ids::uuid[], :as_ofs::bigint[]) with ordinality as asked (chat_id, as_of, place)
 cross join lateral (
     select
@@ -144,7 +144,7 @@ select
     least(c.version, :as_of) as version, c.history_version, hidden.first_seq as hidden_from,
     w.seq, w.revision, w.removed_revision, w.epoch, w.role, w.ending, w.visibility, w.format,
     w.parts, w.model, w.effort, w.author_id, w.usage, w.cost_micros, w.copied_from, w.created_at,
-    w.takeover, w.stamp, w.turn_seq, w.queued_id, w.attempt, w.client_key, w.met,
+    w.takeover, w.stamp, w.turn_seq, w.queued_id, w.attempt, w.client_key, w.prefix, w.met,
     case when cut.revision > known.revision then cut.stamp else known.stamp end as history_stamp
 from chats as c
 cross join known
@@ -184,3 +184,6 @@ where chat_id = :chat_id and id = :queued_id
 
 -- database_time --
 select clock_timestamp()
+
+-- prompt_prefix --
+select content from prompt_prefixes where digest = :digest

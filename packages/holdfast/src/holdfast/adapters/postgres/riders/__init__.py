@@ -9,12 +9,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from holdfast.adapters.postgres.riders.audit import AUDIT
+from holdfast.adapters.postgres.riders.prefix import PREFIX
 from holdfast.adapters.postgres.riders.statement import RiderStatement
 from holdfast.domain.audit import AuditEntry
+from holdfast.domain.prefix import PromptPrefix
 from holdfast.domain.rider import Rider
 
 RIDERS: Final[Mapping[type[Rider], RiderStatement]] = {
     AuditEntry: AUDIT,
+    PromptPrefix: PREFIX,
 }
 
 

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, ClassVar, Final, Literal, assert_never, cast
 
 from holdfast.adapters.providers import types
-from holdfast.adapters.providers.binding import BETA, accepted, dropping
+from holdfast.adapters.providers.binding import BETA, accepted, dropping, unbound
 from holdfast.adapters.providers.content import (
     Paper,
     Picture,
@@ -79,7 +79,8 @@ class AnthropicWire:
 
     def request(self, call: Call, endpoint: Endpoint) -> Request:
         names = ToolNames.of(call.tools)
-        prompt = prompt_of(call.history, call.system, endpoint.dialect)
+        history = unbound(call.history, call.bound_from)
+        prompt = prompt_of(history, call.system, endpoint.dialect)
         prompt.entries = accepted(prompt.entries, call.thinking_replay)
         limit = call.output_max or call.model.output_max
         body: Object = {

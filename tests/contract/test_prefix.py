@@ -1,0 +1,59 @@
+"""The prefix of a prompt: stored with the reply that names it, on every store."""
+
+from dataclasses import replace
+
+from holdfast.chats.changes import ChangeRequest
+from holdfast.chats.create import fork
+from holdfast.domain.chat import Chat
+from holdfast.domain.commands import CommitStep, EditMessage, FinishTurn, Fork, Restore
+from holdfast.domain.fence import Fence
+from holdfast.domain.ids import ChatId, Seq, Version
+from holdfast.domain.prefix import PromptPrefix
+from tests.support.builders import reply, system, user
+from tests.support.world import ACTOR, World
+
+PREFIX = PromptPrefix("d1", '{"sections": [["a", "nul \x00"]], "tools": []}')
+
+
+async def said_with(world: World, prefix: PromptPrefix = PREFIX) -> Chat:
+    """A turn whose reply was made with this prefix."""
+    chat = await world.running(user("one"))
+    bodies = (system("news"), replace(reply("uno"), prefix=prefix.digest))
+    commands = (CommitStep(bodies), FinishTurn())
+    request = ChangeRequest(commands, by=Fence.of(chat), riders=(prefix,), snapshot=chat)
+    return (await world.ledger.transact(chat.chat_id, request)).chat
+
+
+async def prefixes(world: World, chat_id: ChatId) -> list[str | None]:
+    return [message.body.prefix for message in await world.read(chat_id)]
+
+
+async def test_prefix_is_stored_with_the_message_that_names_it(world: World) -> None:
+    assert await world.history.prompt_prefix("d1") is None
+    chat = await said_with(world)
+
+    assert await world.history.prompt_prefix("d1") == PREFIX.content
+    assert await prefixes(world, chat.chat_id) == [None, None, "d1"]
+    assert await world.violations([chat.chat_id]) == []
+
+
+async def test_chats_that_were_told_the_same_share_a_prefix(world: World) -> None:
+    await said_with(world)
+    again = await said_with(world)
+
+    assert await prefixes(world, again.chat_id) == [None, None, "d1"]
+    assert await world.history.prompt_prefix("d1") == PREFIX.content
+
+
+async def test_restored_history_keeps_its_prefix_and_a_fork_takes_none(world: World) -> None:
+    chat = await said_with(world)
+    copy = await fork(world.ledger, world.ids, ACTOR, chat.chat_id, Fork())
+    assert await prefixes(world, copy.chat.chat_id) == [None, None], "only the words are copied"
+
+    edited = await world.do(chat.chat_id, EditMessage(Seq(1), user("two")))
+    (running,) = await world.acquire(await world.a_worker())
+    await world.drive(running, CommitStep((reply("due"),)), FinishTurn())
+    assert await prefixes(world, chat.chat_id) == [None, None]
+    version = Version(edited.chat.version - 1)
+    await world.do(chat.chat_id, Restore(version))
+    assert await prefixes(world, chat.chat_id) == [None, None, "d1"]

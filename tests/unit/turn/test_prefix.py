@@ -1,0 +1,121 @@
+"""What a prompt begins with: how it is stored, what of it counts as changed, who is told."""
+
+from dataclasses import replace
+
+from holdfast.domain.chat import LostWorkers, Status
+from holdfast.domain.commands import CommitStep
+from holdfast.domain.messages import MessageBody, Role, Visibility
+from holdfast.domain.parts import Context, Text
+from holdfast.ports.tools import ToolSpec
+from holdfast.turn.interrupts import Interrupts
+from holdfast.turn.lost import add_takeover
+from holdfast.turn.prefix import CHANGED, SECTION_GONE, TOOL_GONE, Prefix, SentPrefix, news_of
+from holdfast.turn.turn import Turn
+from tests.support.builders import NOW, a_chat, boundary, reply, system, user
+from tests.support.scripted import says
+from tests.support.stage import staged
+from tests.unit.turn.test_prompt import prompt
+
+LOOK = ToolSpec(name="look", description="Look.", schema={"type": "object"})
+FIND = ToolSpec(name="find", description="Find.")
+BEFORE = Prefix.of(("Be kind.", "Be brief."), "Pay taxes.", ("# Workspace\nNone.", "x"), (LOOK,))
+
+
+def changes(now: Prefix, *history: MessageBody) -> dict[str, str]:
+    found = news_of(now, BEFORE, history)
+    if found is None:
+        return {}
+    assert (found.role, found.visibility) == (Role.SYSTEM, Visibility.MODEL)
+    assert found.parts[0] == Text(CHANGED)
+    return {part.name: part.text for part in found.parts if isinstance(part, Context)}
+
+
+def test_prefix_is_read_as_it_was_stored() -> None:
+    row = BEFORE.row()
+    assert Prefix.stored(row.content) == BEFORE
+    assert Prefix.stored(row.content).row() == row
+    assert BEFORE.system == ("Be kind.", "Be brief.", "Pay taxes.", "# Workspace\nNone.", "x")
+    assert BEFORE.specs == (LOOK,)
+    assert replace(BEFORE, tools=()).row().digest != row.digest
+
+
+def test_news_name_what_changed_and_nothing_else() -> None:
+    now = Prefix.of(("Be kind.", "Be long."), None, ("# Workspace\nOne.", "x"), ())
+    assert changes(BEFORE) == {}
+    told = changes(now)
+    assert told == {
+        "Server instructions 2": "Be long.",
+        "Organisation instructions": SECTION_GONE,
+        "Workspace": "# Workspace\nOne.",
+        "Tool look": TOOL_GONE,
+    }
+
+
+def test_what_was_told_is_not_told_again_until_it_changes_back() -> None:
+    now = Prefix.of(("Be kind.", "Be brief."), None, ("# Workspace\nNone.", "x"), ())
+    first = news_of(now, BEFORE, ())
+    assert first is not None
+    assert changes(now, first) == {}
+    assert set(changes(BEFORE, first)) == {"Organisation instructions", "Tool look"}
+    second = news_of(BEFORE, BEFORE, (first,))
+    assert second is not None
+    assert changes(BEFORE, first, second) == {}
+
+
+def test_only_an_added_tool_needs_another_prefix() -> None:
+    assert replace(BEFORE, tools=Prefix.of((), None, (), (LOOK, FIND)).tools).adds_tools_to(BEFORE)
+    other = Prefix.of((), None, (), (replace(LOOK, description="Look well."),))
+    assert not other.adds_tools_to(BEFORE)
+    assert set(changes(replace(BEFORE, tools=other.tools))) == {"Tool look"}
+
+
+def test_thinking_is_bound_from_the_first_reply_of_its_prefix() -> None:
+    old, new = replace(reply("a"), prefix="1"), replace(reply("b"), prefix="2")
+    bodies = [user("x"), old, user("y"), new, reply("c")]
+    assert prompt(*bodies).prefix == "2"
+    assert prompt(*bodies).bound_from(bodies, "2") == 3
+    assert prompt(*bodies).bound_from(bodies[:3], "2") == 3, "it is about to be named"
+    assert prompt(*bodies).bound_from(bodies, "1") == 0
+
+
+def test_replies_of_older_versions_are_sent_as_they_are() -> None:
+    bodies = [user("x"), reply("a"), user("y"), replace(reply("b"), prefix="2")]
+    assert prompt(*bodies[:3]).prefix is None
+    assert prompt(*bodies).bound_from(bodies, "2") == 0
+
+
+def test_a_boundary_keeps_system_messages_but_no_news() -> None:
+    news = news_of(replace(BEFORE, tools=()), BEFORE, ())
+    assert news is not None
+    assert prompt(system("kept"), user("x"), news, reply("a")).system == (system("kept"),)
+    assert prompt(user("x"), replace(reply("a"), prefix="1"), boundary("b")).prefix is None
+
+
+def test_the_loss_of_a_worker_is_told_with_a_message_that_readers_see() -> None:
+    news = news_of(replace(BEFORE, tools=()), BEFORE, ())
+    assert news is not None
+    chat = a_chat(Status.RUNNING, lost=LostWorkers(workers=1, since=NOW, until=NOW))
+    turn = Turn(chat, Interrupts(chat))
+    (step,) = add_takeover(turn, (CommitStep((news, reply("a"))),), lease_s=None)
+    assert isinstance(step, CommitStep)
+    assert [body.takeover is not None for body in step.messages] == [False, True]
+
+
+def test_words_of_another_attempt_name_no_prefix() -> None:
+    chat = a_chat(Status.RUNNING)
+    turn = Turn(chat, Interrupts(chat))
+    assert turn.with_prefix(reply("a"), turn.episode) == (reply("a"),)
+    turn.sends(SentPrefix(BEFORE, BEFORE.row()))
+    ours = turn.with_prefix(reply("a"), turn.episode)
+    assert ours == (replace(reply("a"), prefix=BEFORE.row().digest),)
+    other = turn.episode._replace(attempt=turn.episode.attempt + 1)
+    assert turn.with_prefix(reply("a"), other) == (reply("a"),)
+
+
+async def test_chats_that_are_told_the_same_name_one_prefix_and_nothing_is_read_for_it() -> None:
+    async with staged(says("one"), says("two")) as stage:
+        first = await stage.turn()
+        second = await stage.turn()
+        digests = {m.body.prefix for c in (first, second) for m in await stage.history(c)}
+    assert len(digests - {None}) == 1
+    assert "prompt_prefix" not in stage.store.calls
