@@ -12,6 +12,7 @@ from uuid import UUID
 
 import pytest
 
+from holdfast.adapters.providers.errors import ProviderError
 from holdfast.adapters.providers.models import ConfiguredModels
 from holdfast.adapters.providers.transport import Transport, open_transport
 from holdfast.adapters.providers.types import CachePolicy, NoAuth, ThinkingStyle
@@ -202,7 +203,7 @@ async def heard(vendor: str, **provider: Any) -> AsyncGenerator[str]:
     async with serving(refuse) as server, open_transport(lambda: NOW) as transport:
         own = {"name": "p", "vendor": vendor, "base_url": server.url, **provider}
         models = configured(transport, [own], [{"name": "m", "provider": "p", "model": "x"}])
-        with pytest.raises(Exception, match="config: "):
+        with pytest.raises(ProviderError, match="config: "):
             await ask(models)
         yield heads[0]
 
@@ -244,6 +245,35 @@ async def test_the_credential_of_a_provider_reaches_the_request(
         assert header in head
         others = {"authorization", "x-api-key", "api-key"} - {header.partition(":")[0]}
         assert not any(f"\n{name}:" in head for name in others), "one credential, in one header"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"key": "canary/4711"},
+        {"headers": {"X-Gateway-Token": "canary/4711"}},
+        {"proxy": "http://u:canary%2F4711@PROXY"},
+    ],
+    ids=lambda given: next(iter(given)),
+)
+async def test_a_secret_of_a_provider_is_redacted_where_the_provider_repeats_it(
+    given: Json,
+) -> None:
+    async def repeat(peer: Peer) -> None:
+        await peer.send(answer("400 Bad Request", b'{"error": {"message": "got canary/4711"}}'))
+
+    async with (
+        serving(repeat) as server,
+        http_proxy() as proxy,
+        open_transport(lambda: NOW) as transport,
+    ):
+        if "proxy" in given:
+            given = {"proxy": given["proxy"].replace("PROXY", f"127.0.0.1:{proxy.port}")}
+        own = {"name": "p", "vendor": "openai-chat", "base_url": server.url, **given}
+        models = configured(transport, [own], [{"name": "m", "provider": "p"}])
+        with pytest.raises(ProviderError) as caught:
+            await ask(models)
+    assert caught.value.detail == "got [redacted]"
 
 
 def config_of(model: Json, provider: Json | None = None) -> Any:

@@ -82,6 +82,8 @@ def provider_endpoint(provider: ProviderSettings) -> Endpoint:
 
 
 def _credential(provider: ProviderSettings) -> str | AwsKeys | None:
+    assert provider.key_file is None, "`read_settings` reads it"
+    assert not provider.key_env, "`read_settings` reads it"
     if provider.aws is not None:
         token = provider.aws.token
         return AwsKeys(
