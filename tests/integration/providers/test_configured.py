@@ -276,6 +276,34 @@ async def test_a_secret_of_a_provider_is_redacted_where_the_provider_repeats_it(
     assert caught.value.detail == "got [redacted]"
 
 
+async def test_a_key_file_is_read_again_after_a_401(tmp_path: Path) -> None:
+    file = tmp_path / "key"
+    file.write_text("old\n")
+    keys: list[str] = []
+
+    async def refuse_old(peer: Peer) -> None:
+        keys.append(peer.head.decode().partition("x-api-key: ")[2].partition("\r")[0])
+        status = "401 Unauthorized" if keys[-1] == "old" else "400 Bad Request"
+        await peer.send(answer(status, b"{}"))
+
+    async with serving(refuse_old) as server, open_transport(lambda: NOW) as transport:
+        own = {"name": "p", "vendor": "anthropic", "base_url": server.url, "key_file": file}
+        models = configured(transport, [own], [{"name": "m", "provider": "p"}])
+        for text, detail in (
+            ("old", "auth: "),
+            ("", "auth: the token source failed: the file of the key holds no key"),
+            ("new", "config: "),
+            ("newer", "config: "),
+        ):
+            file.write_text(text)
+            with pytest.raises(ProviderError, match=detail):
+                await ask(models)
+        file.unlink()
+        with pytest.raises(ProviderError, match="config: "):
+            await ask(models)
+    assert keys == ["old", "old", "old", "new", "new", "new"], "only a refusal reads it again"
+
+
 def config_of(model: Json, provider: Json | None = None) -> Any:
     own = {"name": "p", "vendor": "openai"} | (provider or {})
     settings = read_settings(providers=[own], models=[{"name": "m", "provider": "p"} | model])

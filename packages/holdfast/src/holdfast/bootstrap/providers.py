@@ -18,6 +18,7 @@ from holdfast.adapters.providers.token_sources import (
     AwsTokens,
     AzureTokens,
     CommandTokens,
+    FileKey,
     GoogleTokens,
 )
 from holdfast.adapters.providers.tokens import RenewingAuth, Secret, TokenSource
@@ -69,7 +70,7 @@ def provider_endpoint(provider: ProviderSettings) -> Endpoint:
         vendor, _credential(provider), base_url=provider.base_url or None, **places
     )
     headers = {name: value.get_secret_value() for name, value in provider.headers.items()}
-    renewed = None if provider.token is None else _renewed(provider, provider.token, vendor)
+    renewed = _renewed(provider, vendor)
     return replace(
         endpoint,
         auth=renewed or endpoint.auth,
@@ -82,7 +83,6 @@ def provider_endpoint(provider: ProviderSettings) -> Endpoint:
 
 
 def _credential(provider: ProviderSettings) -> str | AwsKeys | None:
-    assert provider.key_file is None, "`read_settings` reads it"
     assert not provider.key_env, "`read_settings` reads it"
     if provider.aws is not None:
         token = provider.aws.token
@@ -95,7 +95,14 @@ def _credential(provider: ProviderSettings) -> str | AwsKeys | None:
     return None if provider.key is None else provider.key.get_secret_value()
 
 
-def _renewed(provider: ProviderSettings, token: TokenSettings, vendor: Vendor) -> RenewedAuth:
+def _renewed(provider: ProviderSettings, vendor: Vendor) -> RenewedAuth | None:
+    """None: the credential stays as it is."""
+    token = provider.token
+    if provider.key_file is not None:
+        key_file = FileKey(provider.key_file)
+        return RenewingAuth(key_file, lambda secret: auth_of(vendor, secret), provider.name)
+    if token is None:
+        return None
     as_key = isinstance(token, CommandTokenSettings) and token.sends == "key"
 
     def shape(secret: Secret) -> FixedAuth:

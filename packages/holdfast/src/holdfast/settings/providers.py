@@ -146,7 +146,8 @@ class ProviderSettings(BaseModel):
     base_url: str = Field(default="", description="Base URL of the API. Empty: the vendor's own.")
     key: SecretStr | None = Field(default=None, description="API key of the vendor.")
     key_file: Path | None = Field(
-        default=None, description="File with the key, instead of `key`; read at the start."
+        default=None,
+        description="File with the key, instead of `key`; read again after a 401.",
     )
     key_env: str = Field(
         default="",
@@ -213,7 +214,9 @@ class ProviderSettings(BaseModel):
 
 
 def with_key(provider: ProviderSettings) -> ProviderSettings:
-    """The key of `key_file` or `key_env` as `key`. ValueError names the field, and no more."""
+    """The key of `key_file` or `key_env` as `key`. ValueError names the field, and no more.
+
+    `key_file` stays: it is read again when the provider refuses the key."""
     if provider.key_file is not None:
         try:
             found = provider.key_file.read_text().strip()
@@ -228,4 +231,4 @@ def with_key(provider: ProviderSettings) -> ProviderSettings:
         return provider
     if not _KEY.fullmatch(found):
         raise ValueError(f"{field} leads to no key: one word of printable ASCII is expected")
-    return provider.model_copy(update={"key": SecretStr(found), "key_file": None, "key_env": ""})
+    return provider.model_copy(update={"key": SecretStr(found), "key_env": ""})
