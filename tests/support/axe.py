@@ -42,6 +42,10 @@ _CUT_OFF: Final = """() => {
 }"""
 
 
+STILL: Final = """() => document.getAnimations().every((each) =>
+  each.playState !== 'running' || each.effect?.getComputedTiming().endTime === Infinity)"""
+
+
 @cache
 def _source() -> str:
     assert SOURCE.is_file(), "axe is not installed: run `just ui`"
@@ -52,6 +56,8 @@ async def grave_of(page: Page) -> list[str]:
     """What is serious or critical, a sentence each; and something must have been looked at."""
     if not await page.evaluate("() => 'axe' in globalThis"):
         await page.evaluate(_source())
+    # Colours of what fades in or out cannot be compared.
+    await page.wait_for_function(STILL)
     found: dict[str, Any] = await page.evaluate("() => axe.run(document)")
     grave = [
         f"{each['impact']} {each['id']}: "

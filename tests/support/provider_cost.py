@@ -52,7 +52,7 @@ SEARCH: Final = {
 }
 CONTINUOUS: Final = {"include_usage": True, "continuous_usage_stats": True}
 """What vLLM offers on the Chat wire: the usage so far with every event."""
-DEADLINES: Final = Deadlines(first_part_s=30, silence_s=30, progress_s=30, tail_s=2)
+DEADLINES: Final = Deadlines(first_part_s=30, silence_s=30, progress_s=30, thinking_s=30, tail_s=2)
 CHATS: Final = 32
 HISTORY_MAX: Final = 14
 LONG_EVERY: Final = 90

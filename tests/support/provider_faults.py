@@ -24,12 +24,16 @@ PROMPT: Final = (
     'Will it rain? [[sim: think "The sky, then." | say "Let me see what the sky says today." '
     '| call clock {"city":"Oslo or Bergen, whichever is drier"}]]'
 )
-DEADLINES: Final = Deadlines(first_part_s=3.0, silence_s=3.0, progress_s=3.0, tail_s=0.5)
+DEADLINES: Final = Deadlines(
+    first_part_s=3.0, silence_s=3.0, progress_s=3.0, thinking_s=3.0, tail_s=0.5
+)
 """For faults that a deadline ends."""
 SLACK_S: Final = 20.0
 """For a machine that is busy with something else. A stream without a deadline ends at `HANG_S`."""
 ENDS_WITHIN_S: Final = 3.0 + 3.0 + 0.5 + SLACK_S
-PATIENT: Final = Deadlines(first_part_s=20.0, silence_s=20.0, progress_s=20.0, tail_s=0.5)
+PATIENT: Final = Deadlines(
+    first_part_s=20.0, silence_s=20.0, progress_s=20.0, thinking_s=20.0, tail_s=0.5
+)
 """For every other fault: a busy machine must not turn it into a timeout."""
 HANG_S: Final = 30.0
 TOGETHER_MAX: Final = 16

@@ -6,7 +6,7 @@ from typing import Any
 from holdfast_simulator.asked import WireName
 from holdfast_simulator.chance import Chance
 from holdfast_simulator.seal import Purpose, seal
-from holdfast_simulator.server import WIRES
+from holdfast_simulator.vendors import WIRES
 from holdfast_simulator.wires.base import Call, Wire
 
 Json = dict[str, Any]

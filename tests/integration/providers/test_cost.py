@@ -18,7 +18,8 @@ from tests.support.provider_cost import AT, Bill
 from tests.support.simulated import endpoint_at
 
 TURNS = 1_000
-PRICED = [name.name for name in fields(Usage) if name.name != "reasoning"]
+UNPRICED = ("reasoning", "billed_micros")
+PRICED = [name.name for name in fields(Usage) if name.name not in UNPRICED]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

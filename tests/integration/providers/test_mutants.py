@@ -10,7 +10,6 @@ import pytest
 from holdfast.adapters.providers import stream as stream_module
 from holdfast.adapters.providers.errors import ProviderError
 from holdfast.adapters.providers.stream import ProviderStream
-from holdfast.adapters.providers.transport import Transport
 from holdfast.domain.chat import ErrorKind
 from holdfast_agent.addresses import is_public
 from holdfast_lab.chaos.half import half_finish
@@ -30,12 +29,8 @@ def end_not_required(patch: pytest.MonkeyPatch) -> None:
 
 def no_silence_deadline(patch: pytest.MonkeyPatch) -> None:
     """A connection that says nothing is waited for (L50)."""
-    send: Any = Transport.send
-
-    async def patient(self: Transport, *args: Any, **kwargs: Any) -> aiohttp.ClientResponse:
-        return await send(self, *args, **{**kwargs, "silence_s": 3600.0})
-
-    patch.setattr(Transport, "send", patient)
+    for clock in ("_patience_s", "_longest_silence_s"):
+        patch.setattr(ProviderStream, clock, property(lambda _: 3600.0))
 
 
 def no_progress_deadline(patch: pytest.MonkeyPatch) -> None:

@@ -40,3 +40,21 @@ async def test_gemini_streams_and_answers_whole(simulator: Simulator) -> None:
     assert last.grounding_metadata.web_search_queries == ["weather today"]
     assert chunks[-1].usage_metadata.thoughts_token_count > 0
     assert len(whole.function_calls) == 2
+
+
+@pytest.mark.filterwarnings("ignore:Inheritance class:DeprecationWarning")
+async def test_a_paused_reply_is_continued_by_the_sdk(simulator: Simulator) -> None:
+    headers = {"x-sim": 'say "One. " | stop=pause | then | say "Two."'}
+    options = types.HttpOptions(base_url=simulator.url, headers=headers)
+    client = genai.Client(api_key="any", http_options=options)
+    models: Any = client.aio.models
+    try:
+        async with asyncio.timeout(60):
+            stream = await models.generate_content_stream(
+                model="gemini-3-pro-preview", contents="count"
+            )
+            chunks: list[Any] = [chunk async for chunk in stream]
+    finally:
+        await client.aio.aclose()
+    assert "".join(chunk.text or "" for chunk in chunks) == "One. Two."
+    assert len(list(simulator.record)) == 2

@@ -35,6 +35,7 @@ VALUES: dict[str, Any] = {
     "region": "eu-west-1",
     "project": "p-1",
     "port": "8080",
+    "workspace": "wrkspc_01AbC",
 }
 
 
@@ -82,6 +83,27 @@ def test_every_vendor_speaks_a_wire_at_an_address(vendor: Vendor) -> None:
             "/publishers/google/models/gemini-3-pro-preview:streamGenerateContent?alt=sse",
             "authorization",
         ),
+        (
+            "claude-gcp",
+            "https://eu-west-1-aiplatform.googleapis.com/v1/projects/p-1/locations/eu-west-1"
+            "/publishers/anthropic/models/claude-sonnet-4-5:streamRawPredict",
+            "authorization",
+        ),
+        (
+            "claude-aws",
+            "https://aws-external-anthropic.eu-west-1.api.aws/v1/messages",
+            "x-api-key",
+        ),
+        ("azure-chat", "https://acme.openai.azure.com/openai/v1/chat/completions", "api-key"),
+        ("xai", "https://api.x.ai/v1/responses", "authorization"),
+        ("deepseek", "https://api.deepseek.com/chat/completions", "authorization"),
+        ("moonshot", "https://api.moonshot.ai/v1/chat/completions", "authorization"),
+        ("zai", "https://api.z.ai/api/paas/v4/chat/completions", "authorization"),
+        ("mistral", "https://api.mistral.ai/v1/chat/completions", "authorization"),
+        ("groq", "https://api.groq.com/openai/v1/chat/completions", "authorization"),
+        ("together", "https://api.together.ai/v1/chat/completions", "authorization"),
+        ("fireworks", "https://api.fireworks.ai/inference/v1/chat/completions", "authorization"),
+        ("cerebras", "https://api.cerebras.ai/v1/chat/completions", "authorization"),
     ],
 )
 def test_addresses_and_credentials(vendor: str, url: str, header: str) -> None:
@@ -119,6 +141,89 @@ def test_what_a_user_set_is_guarded_and_aws_keys_sign() -> None:
     assert endpoint_of(VENDORS["ollama"]).secrets == ()
 
 
+@pytest.mark.parametrize(
+    ("region", "host"),
+    [
+        ("global", "aiplatform.googleapis.com"),
+        ("us", "aiplatform.us.rep.googleapis.com"),
+        ("eu", "aiplatform.eu.rep.googleapis.com"),
+        ("us-east5", "us-east5-aiplatform.googleapis.com"),
+    ],
+)
+@pytest.mark.parametrize("vendor", ["vertex", "claude-gcp"])
+def test_google_cloud_has_a_host_per_location(vendor: str, region: str, host: str) -> None:
+    endpoint = endpoint_of(VENDORS[vendor], "k", region=region, project="p-1")
+
+    begin = f"https://{host}/v1/projects/p-1/locations/{region}/publishers/"
+    assert endpoint.base_url.startswith(begin)
+    again = endpoint_of(VENDORS[vendor], "k", base_url=endpoint.base_url)
+    assert again.dialect == endpoint.dialect
+
+
+def test_claude_on_google_cloud_has_its_model_in_the_address() -> None:
+    endpoint = endpoint_of(VENDORS["claude-gcp"], "k", **VALUES)
+    body = orjson.loads(
+        WIRES["anthropic"].request(call_for("anthropic", [user("Hi")]), endpoint).body
+    )
+
+    assert body["anthropic_version"] == "vertex-2023-10-16"
+    assert "model" not in body
+
+
+def test_claude_on_aws_names_its_workspace_and_signs() -> None:
+    keys = AwsKeys("AKID", "very-secret", "eu-west-1")
+    endpoint = endpoint_of(VENDORS["claude-aws"], keys, **VALUES)
+    request = WIRES["anthropic"].request(call_for("anthropic", [user("Hi")]), endpoint)
+    headers = authorised(request, endpoint, NOW)
+
+    assert headers["anthropic-workspace-id"] == "wrkspc_01AbC"
+    assert "/eu-west-1/aws-external-anthropic/aws4_request" in headers["authorization"]
+    with pytest.raises(ValueError, match="plain 'workspace'"):
+        endpoint_of(VENDORS["claude-aws"], keys, region="eu-west-1", workspace="a\r\nb: c")
+
+
+@pytest.mark.parametrize(
+    ("vendor", "base_url", "dialect"),
+    [
+        ("openai", None, "responses"),
+        ("openai", "https://api.openai.com/v1/", "responses"),
+        ("openai", "https://API.openai.com/v1", "responses"),
+        ("openai", "https://api.x.ai/v1", "responses@api.x.ai"),
+        (
+            "openai",
+            "https://api.openai.com.evil.example/v1",
+            "responses@api.openai.com.evil.example",
+        ),
+        ("openai", "https://user:word@gate.example:8443/v1", "responses@gate.example:8443"),
+        ("anthropic", "https://api.deepseek.com/anthropic", "anthropic@api.deepseek.com"),
+        ("azure-openai", "https://other.openai.azure.com/openai/v1", "responses:azure"),
+        ("azure-openai", "https://a.b.openai.azure.com/v1", "responses@a.b.openai.azure.com"),
+        ("gemini", "https://gate.example/v1beta", "gemini@gate.example"),
+        ("openrouter", "https://gate.example/v1", "chat@gate.example"),
+        ("vllm", "http://10.0.0.7:8000/v1", "chat@10.0.0.7:8000"),
+        ("simulator-responses", "http://127.0.0.1:4010/v1", "responses"),
+    ],
+)
+def test_a_dialect_holds_only_at_its_own_address(
+    vendor: str, base_url: str | None, dialect: str
+) -> None:
+    assert endpoint_of(VENDORS[vendor], "k", base_url=base_url).dialect == dialect
+
+
+def test_every_party_has_a_dialect_of_its_own() -> None:
+    """Anthropic's platforms drop the blocks of each other without an error; no others share."""
+    by_dialect: dict[str, set[str]] = {}
+    for vendor in VENDORS.values():
+        if not vendor.is_simulator and vendor.base_url:
+            dialect = endpoint_of(vendor, "k", **VALUES).dialect
+            by_dialect.setdefault(dialect, set()).add(vendor.title)
+
+    shared = {dialect: titles for dialect, titles in by_dialect.items() if len(titles) > 1}
+    assert set(shared) <= {"anthropic", "chat"}
+    assert "xAI" not in by_dialect["responses"]
+    assert by_dialect["gemini"] == {"Google"}
+
+
 def test_blocks_are_not_replayed_to_a_vendor_who_cannot_read_them() -> None:
     azure = endpoint_of(VENDORS["azure-openai"], "k", **VALUES)
     assert azure.dialect == "responses:azure"
@@ -144,7 +249,7 @@ class EchoWire:
     def request(self, call: Call, endpoint: Endpoint) -> Request:
         entries = prompt_of(call.history, call.system, endpoint.dialect).entries
         body: Object = {"turns": [type(entry).__name__.lower() for entry in entries]}
-        return Request(f"{endpoint.base_url}/echo", {}, encode(body, call.extra, stream=True))
+        return Request(f"{endpoint.base_url}/echo", {}, encode(body, call, stream=True))
 
     def decoder(self, call: Call, endpoint: Endpoint) -> Decoder:
         return EchoDecoder()
@@ -155,7 +260,7 @@ class EchoDecoder:
         self._reply = ReplyBuilder()
         self._slot: Slot | None = None
         self.usage = Usage()
-        self.ended = self.closed = self.counted = False
+        self.ended = self.closed = self.counted = self.thinking = False
 
     def feed(self, name: str, data: Object | None) -> list[Event]:
         events: list[Event] = []

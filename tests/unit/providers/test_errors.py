@@ -188,6 +188,18 @@ CASES: tuple[tuple[str, int | None, Any, ErrorKind, bool], ...] = (
     ("server trouble status", 409, {}, K.UNAVAILABLE, True),
     ("server trouble status", None, error("upstream", code=502), K.UNAVAILABLE, True),
     (
+        "call that is none",
+        400,
+        error(
+            "Failed to call a function. Please adjust your prompt.",
+            type="invalid_request_error",
+            code="tool_use_failed",
+            failed_generation="<function=clock>the prompt is too long</function>",
+        ),
+        K.UNKNOWN,
+        True,
+    ),
+    (
         "bad request",
         400,
         error("messages: roles must alternate", type="invalid_request_error"),

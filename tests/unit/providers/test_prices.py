@@ -6,6 +6,8 @@ from decimal import Decimal
 import pytest
 from genai_prices.data_snapshot import get_snapshot
 
+from holdfast.adapters.providers.catalog import facts_of
+from holdfast.adapters.providers.endpoints import VENDORS
 from holdfast.adapters.providers.prices import Price, by_list, cost_micros, plain_price
 from holdfast.ports.models import Usage
 from tests.requirements import requirement
@@ -84,3 +86,43 @@ def test_an_operators_own_price_goes_first() -> None:
 
 def test_counts_name_only_what_was_used() -> None:
     assert Usage(input=5, output=2).counts() == {"input": 5, "output": 2}
+
+
+@pytest.mark.parametrize(
+    ("model", "micros"),
+    [
+        ("anthropic.claude-opus-5-5", 4400),  # in one region: a tenth more
+        ("claude-opus-5-5", 4400),
+        ("us.anthropic.claude-opus-5-5", 4400),
+        ("global.anthropic.claude-opus-5-5", 4000),
+        ("anthropic.claude-sonnet-4-5", 3300),  # listed with a date and a version
+        ("global.anthropic.claude-sonnet-4-5", 3000),
+        ("openai.gpt-oss-120b", 150),
+        ("openai.gpt-oss-120b-1:0", 150),
+        ("anthropic.claude-9", None),
+    ],
+)
+def test_names_of_bedrock_are_found_in_the_list(model: str, micros: int | None) -> None:
+    assert cost_micros(Usage(input=1000), f"aws/{model}", AT) == micros
+
+
+@pytest.mark.parametrize(
+    ("vendor", "model"),
+    [
+        ("bedrock-anthropic", "anthropic.claude-opus-5-5"),
+        ("claude-gcp", "claude-opus-5-5"),
+        ("deepseek", "deepseek-v4-pro"),
+        ("moonshot", "kimi-k2.6"),
+        ("zai", "glm-5.3"),
+        ("mistral", "mistral-large-latest"),
+        ("xai", "grok-4.6"),
+        ("groq", "openai/gpt-oss-120b"),
+        ("fireworks", "accounts/fireworks/models/kimi-k2p6"),
+        ("cerebras", "gpt-oss-120b"),
+        ("openrouter", "anthropic/claude-sonnet-4.5"),
+    ],
+)
+def test_models_of_the_rows_have_prices(vendor: str, model: str) -> None:
+    price_id = facts_of(VENDORS[vendor], model).price_id
+
+    assert cost_micros(Usage(input=1_000_000), price_id, AT)

@@ -3,7 +3,9 @@
 import pytest
 
 from holdfast_simulator.asked import WireName
-from holdfast_simulator.seal import Purpose
+from holdfast_simulator.chance import Chance
+from holdfast_simulator.seal import Purpose, seal
+from holdfast_simulator.wires.anthropic_binding import BETA
 from holdfast_simulator.wires.anthropic_rules import RULES
 from holdfast_simulator.wires.base import first_rejection
 from tests.support.simulator import SCHEMA, Json, body, call, sealed
@@ -50,6 +52,10 @@ TOOL = {"name": "t", "input_schema": SCHEMA}
 THOUGHT = {"type": "thinking", "thinking": "hm", "signature": sealed(Purpose.THINKING, "hm")}
 HI = user("hi")
 ON = {"type": "enabled", "budget_tokens": 2000}
+ADAPTIVE = {"type": "adaptive"}
+BOUND_THOUGHT = THOUGHT | {
+    "signature": seal(Purpose.BOUND_THINKING, "hm", Chance(b"test"), tail=b"another chat....")
+}
 
 CASES: dict[str, tuple[Json | None, dict[str, str], str]] = {
     "api-key-missing": (body(A), {"anthropic-version": "2023-06-01"}, "x-api-key"),
@@ -114,6 +120,21 @@ CASES: dict[str, tuple[Json | None, dict[str, str], str]] = {
         said(HI, assistant({"type": "redacted_thinking", "data": "AAAA"}, text("a")), HI),
         KEY,
         "Invalid `data`",
+    ),
+    "binding-beta": (
+        body(A) | {"thinking": {"type": "adaptive", "block_binding": {}}},
+        KEY,
+        "thinking.adaptive.block_binding: Extra inputs are not permitted",
+    ),
+    "binding-behaviour": (
+        body(A) | {"thinking": ADAPTIVE | {"block_binding": {"prefix_mismatch_behavior": "hide"}}},
+        KEY | {"anthropic-beta": BETA},
+        "Input should be 'error' or 'drop_block'",
+    ),
+    "thinking-bound": (
+        said(HI, assistant(BOUND_THOUGHT, text("a")), HI) | {"model": "claude-opus-5-5"},
+        KEY,
+        "The block is bound to a different conversation",
     ),
     "thinking-last": (said(HI, assistant(THOUGHT), HI), KEY, "cannot be `thinking`"),
     "breakpoint-on-thinking": (

@@ -56,6 +56,14 @@ CASES: dict[str, tuple[Json | None, str]] = {
         "number of function response",
     ),
     "ends-with-user": (said(HI, model({"text": "x"})), "end with a user role"),
+    "response-mixed": (
+        said(HI, model(calls()), user(TOLD, {"text": "x"})),
+        "ending with a model turn",
+    ),
+    "continuation-token-wrong": (
+        body(G) | {"continuationToken": "bm90IG91cnM="},
+        "invalid argument",
+    ),
     "args-not-object": (said(HI, model(calls([1])), user(TOLD)), "Invalid value at"),
     "signature-missing": (
         said(HI, model(calls(thoughtSignature="")), user(TOLD)),

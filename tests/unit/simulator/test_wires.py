@@ -194,6 +194,7 @@ STOPS: dict[tuple[WireName, Stop], Any] = {
     (G, Stop.LENGTH): "MAX_TOKENS",
     (G, Stop.FILTER): "SAFETY",
     (G, Stop.REFUSAL): "PROHIBITED_CONTENT",
+    (G, Stop.PAUSE): "CONTINUATION",
     (G, Stop.MISSING): None,
 }
 

@@ -15,7 +15,7 @@ from holdfast.domain.errors import FenceStale
 from holdfast.domain.messages import Ending, Role
 from holdfast.domain.parts import Need, Text, ToolResult
 from holdfast.ports.bus import Gap, Hint, LivePart
-from holdfast.ports.models import TextDelta
+from holdfast.ports.models import ReasoningDelta, TextDelta
 from holdfast.tools.toolbox import Functions
 from holdfast.turn.interrupts import Interrupts
 from holdfast.turn.options import TurnOptions
@@ -312,6 +312,18 @@ async def test_after_so_many_replies_in_a_row_the_turn_fails_with_a_way_out() ->
         further = stage.with_models(ScriptedModels(says("ok")))
         ended = await further.drive(await further.again(await stage.world.load(chat.chat_id)))
         assert ended.status is Status.IDLE
+
+
+async def test_a_model_that_only_thinks_is_asked_twice_and_not_for_ever() -> None:
+    thought = [ReasoningDelta(0, "Let me see."), End(Ending.LENGTH)]
+    async with staged(thought, thought) as stage:
+        chat = await stage.turn()
+
+        assert chat.status is Status.FAILED
+        assert chat.error is not None
+        assert chat.error.kind is ErrorKind.USAGE_LIMIT
+        assert "whole output for thinking, 2 times in a row" in chat.error.sentence
+        assert len(stage.models.asked) == 2
 
 
 async def test_a_reply_cut_by_a_limit_is_gone_on_with() -> None:

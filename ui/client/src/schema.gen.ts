@@ -2390,15 +2390,35 @@ export interface components {
              */
             context_window: number | null;
             /**
+             * Efforts
+             * @description Efforts that the model knows, in rising order; empty: none can be chosen.
+             */
+            efforts: string[];
+            /**
              * Id
              * @description What messages name it by.
              */
             id: string;
             /**
+             * Images
+             * @description Whether the model takes images.
+             */
+            images: boolean;
+            /**
              * Is Default
              * @description Whether messages that name no model get this one.
              */
             is_default: boolean;
+            /**
+             * Output Max
+             * @description Tokens that one reply may have at most; null: not known.
+             */
+            output_max: number | null;
+            /**
+             * Retires At
+             * @description When the provider ends the model; null: not announced.
+             */
+            retires_at: string | null;
         };
         /** ModelPage */
         ModelPage: {
@@ -6425,8 +6445,16 @@ export interface operations {
                      *       "data": [
                      *         {
                      *           "context_window": 200000,
+                     *           "efforts": [
+                     *             "low",
+                     *             "medium",
+                     *             "high"
+                     *           ],
                      *           "id": "claude-sonnet-4-5",
-                     *           "is_default": true
+                     *           "images": true,
+                     *           "is_default": true,
+                     *           "output_max": 64000,
+                     *           "retires_at": null
                      *         }
                      *       ],
                      *       "next_cursor": null

@@ -1,9 +1,12 @@
 /** The commands to a chat. Each is safe to repeat; a refusal is an `ApiError` to show. */
 import type { QueuedMessage } from "@holdfast/client";
+import type { Effort } from "@/api/queries/models";
 
 export interface Draft {
   readonly text: string;
   readonly model: string | null;
+  /** How hard the model shall think; without it, as the chat or the server says. */
+  readonly effort?: Effort | null;
 }
 
 export type WhenBusy = "queue" | "interrupt";

@@ -39,6 +39,7 @@ export function commandsOf(log: ChatLog): ChatActions {
     const body = {
       text: sending.text,
       model: sending.model,
+      effort: sending.effort ?? null,
       when_busy: whenBusyOf.get(clientKey) ?? ("queue" as const),
     };
     try {
@@ -64,6 +65,7 @@ export function commandsOf(log: ChatLog): ChatActions {
         clientKey,
         text: draft.text,
         model: draft.model,
+        effort: draft.effort ?? null,
         state: "sending",
         why: null,
         at: Date.now(),
@@ -77,7 +79,9 @@ export function commandsOf(log: ChatLog): ChatActions {
     discard(clientKey) {
       const sending = log.findSending(clientKey);
       log.dropSending(clientKey);
-      return sending === undefined ? null : { text: sending.text, model: sending.model };
+      return sending === undefined
+        ? null
+        : { text: sending.text, model: sending.model, effort: sending.effort ?? null };
     },
     async interrupt() {
       // The turn that is shown, and no later one: it may end while the request is on its way.
@@ -102,7 +106,7 @@ export function commandsOf(log: ChatLog): ChatActions {
         unwrap(
           api.POST("/api/v1/chats/{chat_id}/messages/{seq}/edit", {
             params: { path: { ...path, seq }, header },
-            body: { text: draft.text, model: draft.model },
+            body: { text: draft.text, model: draft.model, effort: draft.effort ?? null },
           }),
         ),
       );

@@ -8,6 +8,7 @@
  */
 
 import type { ChatView, Message, Status, Takeover, ToolResultPart } from "@holdfast/client";
+import type { Effort } from "@/api/queries/models";
 
 /** Something that was said by a person. */
 interface UserRow {
@@ -65,6 +66,7 @@ export interface TurnEnd {
 
 /** A message on its way; `clientKey` makes a repeat of it harmless. */
 export interface Sending {
+  readonly effort?: Effort | null;
   readonly clientKey: string;
   readonly text: string;
   readonly model: string | null;

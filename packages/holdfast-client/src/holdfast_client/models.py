@@ -336,11 +336,16 @@ class Share(Model):
 
 
 class ModelInfo(Model):
-    """A model that messages may ask for. `context_window`: in tokens; None: not known."""
+    """A model that messages may ask for. `context_window`, `output_max`: in tokens; None: not
+    known. `efforts`: those that it knows, in rising order."""
 
     id: str
     is_default: bool = False
     context_window: int | None = None
+    output_max: int | None = None
+    efforts: list[str] = []
+    images: bool = False
+    retires_at: Time | None = None
 
 
 class Template(Model):

@@ -69,7 +69,13 @@ class Asked:
     thinks: bool = False
     tokens_max: int | None = None
     segments: tuple[Segment, ...] = ()
+    bound: bytes | None = None
+    """What thinking of the reply is bound to; None: the model does not bind it."""
+    transformations: list[JsonObject] | None = None
+    """What was changed of the prompt; None: the client did not ask."""
     body: JsonObject
+    party: str = ""
+    """Who seals: a vendor opens only what itself has sealed."""
 
     @property
     def last_text(self) -> str:

@@ -3,7 +3,7 @@
 import asyncio
 import gc
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
@@ -28,7 +28,14 @@ def simulate(
     script: Annotated[
         Path | None, typer.Option(help="JSON file with what to answer.", exists=True)
     ] = None,
+    vendor: Annotated[
+        str, typer.Option("--as", help="Vendor to play at the plain paths; all are at /as/NAME.")
+    ] = "",
     fault: Annotated[str, typer.Option(help="A fault for every request, by name.")] = "",
+    account: Annotated[
+        Literal["new", "old"],
+        typer.Option(help="Anthropic: only new accounts check what thinking is bound to."),
+    ] = "new",
     faults: Annotated[bool, typer.Option("--faults", help="List the faults and stop.")] = False,
 ) -> None:
     """Play a provider on localhost: Anthropic, OpenAI and Gemini wires, no key needed."""
@@ -42,15 +49,20 @@ def simulate(
     from holdfast_simulator.options import Options
     from holdfast_simulator.script import read_script
     from holdfast_simulator.server import Config
+    from holdfast_simulator.vendors import NAMES
 
+    if vendor and vendor not in NAMES:
+        raise typer.BadParameter(f"no vendor is named {vendor!r}; there are {', '.join(NAMES)}")
     try:
         defaults = Options(rate=rate, fault=parse_fault(fault) if fault else None)
         config = Config(
             host=host,
             port=port,
             seed=seed,
+            vendor=vendor,
             defaults=defaults,
             script=read_script(script) if script else None,
+            old_account=account == "old",
         )
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
@@ -81,6 +93,7 @@ async def _serve(config: "Config") -> None:
 
 def _greeting(url: str) -> str:
     from holdfast_simulator.scenarios import SCENARIOS
+    from holdfast_simulator.vendors import NAMES
 
     return f"""\
 Simulator listening on {url}
@@ -88,6 +101,7 @@ Simulator listening on {url}
   Anthropic SDK     base_url={url}
   OpenAI SDK        base_url={url}/v1
   Gemini SDK        base_url={url}
+  other vendors     base_url={url}/as/NAME/v1: {", ".join(NAMES)}
   any key works; the record is at {url}/sim/requests, the bill at {url}/sim/billing
   scenarios         {", ".join(SCENARIOS)}
 

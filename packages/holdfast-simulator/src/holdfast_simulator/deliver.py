@@ -23,6 +23,7 @@ HELD_BYTES_MAX: Final = 16_384
 """Of an answer without a pace, before it is written: a word at a time, half of the simulator's work
 would be system calls."""
 PING_EVERY_S: Final = 0.1
+PAUSE_PING_S: Final = 15.0
 SETTLE_S: Final = 0.02
 """Time for the bytes before a reset to leave: a reset may overtake what is still queued."""
 GZIP_WBITS: Final = 31
@@ -87,6 +88,9 @@ class Delivery:
         self._due_s = self._clock.mono_s()
         plain = not (self._options.one_piece or self._options.piece_bytes or self._options.pings)
         for item in items:
+            if isinstance(item, Frame) and item.pause_s:
+                await self._flush(sink)
+                await self._pause(item.pause_s, sink)
             if plain and isinstance(item, Frame):
                 # The path of almost every delta; the one below says the same, slower.
                 await self._pace(item)
@@ -124,6 +128,16 @@ class Delivery:
                     await sink.write(piece)
             case _:
                 assert_never(item)
+
+    async def _pause(self, pause_s: float, sink: Sink) -> None:
+        """Silence; a wire with pings of its own sends them."""
+        ends_s = self._clock.mono_s() + pause_s
+        every_s = (self._options.every_s or PAUSE_PING_S) if self._encoder.pings else pause_s
+        while (left_s := ends_s - self._clock.mono_s()) > 0:
+            await asyncio.sleep(min(left_s, every_s))
+            if self._encoder.pings:
+                await self._out(self._encoder.ping(), sink)
+        self._due_s = self._clock.mono_s()
 
     async def _pace(self, frame: Frame) -> None:
         if not self._options.rate or not frame.tokens:

@@ -4,15 +4,17 @@ r"""Directives: what a person writes into a prompt to say how the simulator shal
 
     directive = "[[sim:" items "]]"        items = item { "|" item }
     item      = "then"                     the next reply of this turn begins
-              | word                       thinking, redacted, tools, agent
+              | word                       thinking, redacted, tools, agent, bound
               | word "text"                say, think, redacted, search, cite, refuse
               | "call" name [object]       a tool call; without an object the agent fills it in
-              | name "=" value             words, count, tools, stop, scenario, seed, or an option
+              | name "=" value             words, count, tools, stop, hidden, scenario, seed, or an
+                                           option
 
 Quotes inside a text are written `\"`, a line break `\n`: it is a JSON string. Items after `then`
 say what the second reply is (after the tool results), and so on; when they run out, the agent
 answers. `count=3` says `1 2 3`, `count=kelp:3` says `kelp:1 kelp:2 kelp:3`: a reader can check
-that no word is missing, doubled or of another chat.
+that no word is missing, doubled or of another chat. `hidden=90000` thinks for 90 seconds and shows
+nothing of it.
 """
 
 import re
@@ -27,7 +29,9 @@ from holdfast_simulator.options import OPTION_NAMES
 OPENING: Final = "[[sim:"
 TEXT_WORDS: Final = frozenset({"say", "think", "redacted", "search", "cite", "refuse"})
 BARE_WORDS: Final = frozenset({"thinking", "redacted", "tools", "agent", "think"})
-VALUE_WORDS: Final = frozenset({"words", "count", "tools", "stop", "scenario", "seed"})
+BOUND: Final = "bound"
+"""About the model, not about the reply: its thinking is bound to the conversation before it."""
+VALUE_WORDS: Final = frozenset({"words", "count", "tools", "stop", "scenario", "seed", "hidden"})
 TOOL_NAME: Final = re.compile(r"[A-Za-z0-9_.:-]+")
 ASSIGNMENT: Final = re.compile(r"([a-z]+)\s*=\s*(.*)", re.DOTALL)
 WITH_TEXT: Final = re.compile(r"([a-z]+)\s+(\".*)", re.DOTALL)
@@ -76,6 +80,8 @@ def parse(body: str) -> Directive:
     for piece in _pieces(body):
         if piece == "then":
             steps.append([])
+            continue
+        if piece == BOUND:
             continue
         assignment = ASSIGNMENT.fullmatch(piece)
         if assignment and assignment[1] in OPTION_NAMES:

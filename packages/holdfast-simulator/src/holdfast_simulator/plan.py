@@ -150,7 +150,7 @@ def compose(step: tuple[Item, ...], asked: Asked, chance: Chance) -> Reply:
 
 def _parts(item: Item, before: list[Part], asked: Asked, chance: Chance) -> tuple[Part, ...]:
     match item.word:
-        case "say" | "cite" | "think" | "thinking" | "redacted" | "refuse":
+        case "say" | "cite" | "think" | "thinking" | "hidden" | "redacted" | "refuse":
             return (_spoken(item, before, asked, chance),)
         case "search":
             return agent.search_parts(item.text)
@@ -175,6 +175,9 @@ def _spoken(item: Item, before: list[Part], asked: Asked, chance: Chance) -> Par
             return TextPart(text=item.text, sources=tuple(found[:1]))
         case "think" | "thinking":
             return ThinkingPart(text=item.text or prose.thoughts(chance, asked.last_text))
+        case "hidden":
+            thought = prose.thoughts(chance, asked.last_text)
+            return ThinkingPart(text=thought, hidden_s=float(item.text) / 1000)
         case "redacted":
             return RedactedPart(text=item.text or "kept back by the provider")
         case "refuse":

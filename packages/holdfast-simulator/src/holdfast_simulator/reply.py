@@ -34,6 +34,8 @@ class TextPart:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThinkingPart:
     text: str
+    hidden_s: float = 0.0
+    """The client sees none of the text, and so many seconds of silence instead."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +134,7 @@ def _cut(part: Part, left: int) -> tuple[Part, ...]:
             return (TextPart(text=kept, sources=sources),)
         case CallPart(name=name, call_id=call_id):
             return (CallPart(name=name, arguments=kept, call_id=call_id),)
-        case ThinkingPart():
-            return (ThinkingPart(text=kept),)
+        case ThinkingPart(hidden_s=hidden_s):
+            return (ThinkingPart(text=kept, hidden_s=hidden_s),)
         case _:
             return ()

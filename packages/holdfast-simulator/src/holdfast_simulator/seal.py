@@ -20,16 +20,20 @@ FILLER_BYTES: Final = 96
 
 class Purpose(StrEnum):
     THINKING = "thinking"
+    BOUND_THINKING = "bound-thinking"
     REDACTED = "redacted"
+    BOUND_REDACTED = "bound-redacted"
     REASONING = "reasoning"
     REASONING_DRAFT = "reasoning-draft"
     SEARCH_RESULT = "search-result"
     CITATION = "citation"
     THOUGHT = "thought"
+    CONTINUATION = "continuation"
 
 
-def seal(purpose: Purpose, bound: str, chance: Chance) -> str:
-    filler = chance.draw(FILLER_BYTES)
+def seal(purpose: Purpose, bound: str, chance: Chance, *, tail: bytes = b"") -> str:
+    """`tail`: what the seal carries in the place of its last filler."""
+    filler = chance.draw(FILLER_BYTES - len(tail)) + tail
     return base64.b64encode(_digest(purpose, bound, filler) + filler).decode()
 
 
@@ -42,6 +46,11 @@ def holds(purpose: Purpose, bound: str, sealed: str) -> bool:
         return False
     digest, filler = raw[:DIGEST_BYTES], raw[DIGEST_BYTES:]
     return len(filler) == FILLER_BYTES and digest == _digest(purpose, bound, filler)
+
+
+def tail_of(sealed: str) -> bytes:
+    """The last bytes of a seal that holds."""
+    return base64.b64decode(sealed.replace("-", "+").replace("_", "/"))[-DIGEST_BYTES:]
 
 
 def _digest(purpose: Purpose, bound: str, filler: bytes) -> bytes:

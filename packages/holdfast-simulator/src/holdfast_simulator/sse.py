@@ -4,7 +4,7 @@ from typing import Final
 
 from holdfast_simulator.jsons import dumps
 from holdfast_simulator.options import LineEnd
-from holdfast_simulator.wires.base import Frame, Wire
+from holdfast_simulator.wires.base import Frame, Mark, Wire
 
 ENDS: Final = {LineEnd.LF: b"\n", LineEnd.CRLF: b"\r\n", LineEnd.CR: b"\r"}
 COMMENT: Final = b": keep-alive"
@@ -26,9 +26,16 @@ class Encoder:
         return head + b"data: " + data + self.end + self.end
 
     def frame(self, frame: Frame) -> bytes:
+        if frame.mark is Mark.COMMENT:
+            return b": " + data_of(frame) + self.end + self.end
         if self._quirky:
             return self._rare(frame)
         return self.event(frame.name, data_of(frame))
+
+    @property
+    def pings(self) -> bool:
+        """Whether the wire has pings of its own."""
+        return self._wire.ping() is not None
 
     def ping(self) -> bytes:
         """The wire's own ping, or an SSE comment where it has none."""

@@ -1,5 +1,6 @@
 """What is particular to the Anthropic Messages wire."""
 
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -382,3 +383,33 @@ def test_thinking_that_repeats_itself_is_sent_back_as_it_was_signed(words: tuple
 
     assert part.native is not None
     assert sent == {"type": "thinking", "thinking": "".join(words), "signature": "EqQBCgIYAhIM"}
+
+
+def test_a_refusal_says_what_the_provider_said() -> None:
+    closing = end("refusal")
+    details = {"type": "refusal", "category": "cyber", "explanation": "No exploits."}
+    closing[0]["delta"]["stop_details"] = details
+
+    with pytest.raises(ProviderError) as refused:
+        play("anthropic", stream(START, *closing))
+
+    assert refused.value.kind is ErrorKind.CONTENT_FILTER
+    assert "category 'cyber', explanation 'No exploits.'" in refused.value.detail
+
+
+def test_a_stop_reason_of_tomorrow_is_complete_and_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    text = block(0, {"type": "text", "text": ""}, {"type": "text_delta", "text": "Hi"})
+    reply = play("anthropic", stream(START, *text, *end("tomorrow")))
+
+    assert reply.ending is Ending.COMPLETE
+    assert [record.message for record in caplog.records] == ["unknown word of a provider"]
+
+
+def test_a_model_that_thinks_anyway_is_asked_to_show_it() -> None:
+    facts = replace(ADAPTIVE, thinks=True)
+
+    assert body(model=facts)["thinking"] == {"type": "adaptive", "display": "summarized"}
+    assert "output_config" not in body(model=facts)
+    assert "thinking" not in body(model=ADAPTIVE)

@@ -1,11 +1,13 @@
 """What is particular to the Gemini wire."""
 
+import base64
 from typing import Any
 
 import orjson
 import pytest
 
 from holdfast.adapters.providers.errors import ProviderError
+from holdfast.adapters.providers.known import GEMINI_BLOCKS, GEMINI_FINISHES, Finish
 from holdfast.adapters.providers.types import ModelFacts, OneTool, ProviderTool, ThinkingStyle
 from holdfast.adapters.providers.wires import WIRES
 from holdfast.domain.chat import ErrorKind
@@ -21,6 +23,7 @@ from tests.support.model import (
     feed,
     play,
     results,
+    stored,
     tool_call,
     tool_result,
     user,
@@ -193,3 +196,159 @@ def test_a_signed_part_that_comes_twice_is_an_error_not_two_calls() -> None:
     with pytest.raises(ProviderError) as caught:
         play("gemini", chunk(call) + chunk(call) + chunk({"text": ""}, finish="STOP"))
     assert (caught.value.kind, caught.value.retryable) == (ErrorKind.UNKNOWN, True)
+
+
+# What a reply's end means.
+
+PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n").decode()
+GIF = base64.b64encode(b"GIF89a").decode()
+
+
+@pytest.mark.parametrize("reason", GEMINI_FINISHES)
+def test_every_finish_reason_ends_as_the_table_says(reason: str) -> None:
+    meaning = GEMINI_FINISHES[reason]
+    data = chunk({"text": "One"}, finish=reason)
+    if meaning in (Finish.COMPLETE, Finish.CUT, Finish.PAUSED):
+        cut = meaning is not Finish.COMPLETE  # a pause without a token cannot go on
+        assert play("gemini", data).ending is (Ending.LENGTH if cut else Ending.COMPLETE)
+        return
+    with pytest.raises(ProviderError) as caught:
+        play("gemini", data)
+    kinds = {
+        Finish.FILTERED: (ErrorKind.CONTENT_FILTER, False),
+        Finish.BROKEN: (ErrorKind.UNKNOWN, True),
+        Finish.UNSET: (ErrorKind.STREAM_CLOSED, True),
+    }
+    assert (caught.value.kind, caught.value.retryable) == kinds[meaning]
+
+
+@pytest.mark.parametrize("reason", [*GEMINI_BLOCKS, "A_NEW_ONE"])
+def test_a_blocked_prompt_is_filtered_whatever_the_reason(reason: str) -> None:
+    feedback = {"promptFeedback": {"blockReason": reason}}
+    data = b"data: " + orjson.dumps(feedback) + b"\n\n" + chunk({"text": "One"}, finish="STOP")
+    if GEMINI_BLOCKS.get(reason) is Finish.UNSET:
+        assert play("gemini", data).ending is Ending.COMPLETE
+        return
+    with pytest.raises(ProviderError) as caught:
+        play("gemini", data)
+    assert caught.value.kind is ErrorKind.CONTENT_FILTER
+
+
+# Replies in several requests.
+
+
+def paused(token: str, *parts: dict[str, Any]) -> bytes:
+    candidate: dict[str, Any] = {
+        "content": {"role": "model", "parts": list(parts)},
+        "finishReason": "CONTINUATION",
+        "continuationToken": token,
+    }
+    return b"data: " + orjson.dumps({"candidates": [candidate], "responseId": "r"}) + b"\n\n"
+
+
+def test_a_continued_reply_repeats_the_request_with_the_token() -> None:
+    history = [user("Hi")]
+    first = play("gemini", paused("t1", {"text": "One"}), history)
+    assert (first.ending, first.parts[0]) == (
+        Ending.PAUSED,
+        Text("One", Native("gemini", {"text": "One"})),
+    )
+    history.append(assistant(*stored(first.parts), ending=first.ending))
+    assert body(history) == {**body([user("Hi")]), "continuationToken": "t1"}
+
+    second = play("gemini", paused("t2", {"text": "Two"}), history)
+    history.append(assistant(*stored(second.parts), ending=second.ending))
+    assert body(history) == {**body([user("Hi")]), "continuationToken": "t2"}
+
+    third = play("gemini", chunk({"text": "Three"}, finish="STOP"), history)
+    history.append(assistant(*stored(third.parts)))
+    sent = body([*history, user("Go on")])
+    assert "continuationToken" not in sent
+    said = [{"text": "One"}, {"text": "Two"}, {"text": "Three"}]
+    assert [content["parts"] for content in sent["contents"]] == [
+        [{"text": "Hi"}],
+        said,
+        [{"text": "Go on"}],
+    ]
+
+
+def test_a_user_who_speaks_to_a_paused_reply_ends_the_pause() -> None:
+    first = play("gemini", paused("t1"))
+    history = [user("Hi"), assistant(*first.parts, ending=first.ending), user("Stop")]
+
+    sent = body(history)
+
+    assert "continuationToken" not in str(sent)
+    assert [content["role"] for content in sent["contents"]] == ["user", "user"]
+
+
+def test_a_pause_with_the_token_that_was_sent_is_a_cut() -> None:
+    first = play("gemini", paused("t1", {"text": "One"}))
+    history = [user("Hi"), assistant(*first.parts, ending=first.ending)]
+
+    assert play("gemini", paused("t1", {"text": "Two"}), history).ending is Ending.LENGTH
+
+
+# Contents.
+
+
+def test_what_the_user_says_to_results_has_a_content_of_its_own() -> None:
+    history = [
+        user("Hi"),
+        assistant(tool_call("a")),
+        results(tool_result("a", "noon")),
+        user("And now?"),
+    ]
+
+    contents = body(history)["contents"]
+
+    assert [content["role"] for content in contents] == ["user", "model", "user", "user"]
+    assert list(contents[2]["parts"][0]) == ["functionResponse"]
+    assert contents[3]["parts"] == [{"text": "And now?"}]
+
+
+def test_images_of_results_go_inside_the_response_where_the_model_takes_them() -> None:
+    shown = {
+        "content": [
+            {"type": "text", "text": "Two"},
+            {"type": "image", "data": PNG},
+            {"type": "image", "data": GIF},
+        ]
+    }
+    history = [user("Hi"), assistant(tool_call("a")), results(tool_result("a", shown))]
+    png = {"inlineData": {"mimeType": "image/png", "data": PNG}}
+    gif = {"inlineData": {"mimeType": "image/gif", "data": GIF}}
+    words = {"text": "From the result of clock:"}
+    older = ModelFacts(model="gemini-2.5-pro", thinking=ThinkingStyle.BUDGET)
+
+    modern = body(history)["contents"]
+    legacy = body(history, model=older)["contents"]
+
+    assert modern[2]["parts"][0]["functionResponse"]["parts"] == [png]
+    assert modern[3]["parts"] == [words, gif]
+    assert "parts" not in legacy[2]["parts"][0]["functionResponse"]
+    assert legacy[3]["parts"] == [words, png, gif]
+    assert len(modern[2]["parts"]) == len(legacy[2]["parts"]) == 1
+
+
+# Signatures.
+
+
+def test_one_stand_in_on_different_parts_is_no_repetition() -> None:
+    calls = [
+        {"functionCall": {"name": "clock", "args": {"z": zone}}, "thoughtSignature": "stand-in"}
+        for zone in (1, 2)
+    ]
+    final = play("gemini", chunk(*calls, finish="STOP"))
+
+    assert [part.native.block for part in final.parts if part.native] == calls
+
+
+def test_a_part_that_came_before_with_its_signature_is_refused() -> None:
+    call: dict[str, Any] = {
+        "functionCall": {"name": "clock", "args": {}},
+        "thoughtSignature": "s",
+    }
+    with pytest.raises(ProviderError) as caught:
+        play("gemini", chunk(call, call, finish="STOP"))
+    assert caught.value.retryable

@@ -4,11 +4,31 @@ import { type components, unwrap } from "@holdfast/client";
 import { queryOptions } from "@tanstack/react-query";
 import { api } from "@/api/client";
 
-/** The models that messages may ask for; `windows`: their context windows in tokens. */
+/** How hard a model can be told to think. */
+export type Effort = NonNullable<components["schemas"]["SendMessage"]["effort"]>;
+
+/** The models that messages may ask for; `windows`: their context windows in tokens; `efforts`: how hard
+ * each can be told to think, in rising order. */
 export interface Models {
   readonly models: readonly string[];
   readonly default: string | null;
   readonly windows: Readonly<Record<string, number | null>>;
+  readonly efforts: Readonly<Record<string, readonly Effort[]>>;
+}
+
+const EFFORTS: readonly string[] = [
+  "none",
+  "minimal",
+  "low",
+  "medium",
+  "high",
+  "xhigh",
+  "max",
+] satisfies Effort[];
+
+/** A newer server may name others, which this page cannot send. */
+function isEffort(effort: string): effort is Effort {
+  return EFFORTS.includes(effort);
 }
 
 function modelsOf(data: readonly components["schemas"]["Model"][]): Models {
@@ -16,6 +36,7 @@ function modelsOf(data: readonly components["schemas"]["Model"][]): Models {
     models: data.map((model) => model.id),
     default: data.find((model) => model.is_default)?.id ?? null,
     windows: Object.fromEntries(data.map((model) => [model.id, model.context_window])),
+    efforts: Object.fromEntries(data.map((model) => [model.id, model.efforts.filter(isEffort)])),
   };
 }
 

@@ -1,6 +1,7 @@
 /** What the shell gives to the transcript and the composer, and what it asks of them. */
 
 import type { Branch } from "@holdfast/client";
+import type { Effort } from "@/api/queries/models";
 import type { ChatActions, Draft, WhenBusy } from "@/engine/actions";
 import type { ChatLog } from "@/engine/chat-store";
 import type { SendKey } from "@/features/composer/keys";
@@ -26,6 +27,8 @@ export interface ComposerProps {
   readonly actions: ChatActions | null;
   readonly models: readonly string[];
   readonly defaultModel: string | null;
+  /** By model: how hard it can be told to think, in rising order. */
+  readonly efforts?: Readonly<Record<string, readonly Effort[]>>;
   readonly onSend: (draft: Draft, whenBusy: WhenBusy) => void;
   /** Not null: nothing can be sent, and this says why. */
   readonly refused: string | null;

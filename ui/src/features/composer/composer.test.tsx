@@ -37,7 +37,7 @@ describe("the composer", () => {
     const { sent } = shown();
     write("hello");
     fireEvent.keyDown(area(), { key: "Enter" });
-    expect(sent).toEqual([[{ text: "hello", model: null }, "queue"]]);
+    expect(sent).toEqual([[{ text: "hello", model: null, effort: null }, "queue"]]);
     expect(area().value).toBe("");
   });
 
@@ -98,12 +98,33 @@ describe("the composer", () => {
     expect(sent[0]?.[0].text).toContain("why?\n\nPasted text 1:\n```\na line");
   });
 
+  it("sends the effort that was chosen, and none that the model does not know", () => {
+    localStorage.setItem("holdfast.effort.c", "max");
+    const { sent, again, unmount } = shown({
+      chatId: "c",
+      defaultModel: "m",
+      efforts: { m: ["low", "max"] },
+    });
+    expect(screen.getByRole("button", { name: "Effort: Maximum" })).toBeTruthy();
+    write("think");
+    fireEvent.keyDown(area(), { key: "Enter" });
+    again({ efforts: { m: ["low"] } });
+    expect(screen.getByRole("button", { name: "Effort: Default effort" })).toBeTruthy();
+    write("less");
+    fireEvent.keyDown(area(), { key: "Enter" });
+    again({ efforts: { m: [] } });
+    expect(screen.queryByRole("button", { name: /^Effort/ })).toBeNull();
+    expect(sent.map(([draft]) => draft.effort)).toEqual(["max", null]);
+    unmount();
+    localStorage.clear();
+  });
+
   it("has both Send and Stop while the agent works", () => {
     const interrupt = vi.fn(() => Promise.resolve());
     const { sent } = shown({ mode: "busy", actions: { ...ACTIONS, interrupt } });
     write("next");
     fireEvent.click(screen.getByRole("button", { name: "Queue" }));
-    expect(sent).toEqual([[{ text: "next", model: null }, "queue"]]);
+    expect(sent).toEqual([[{ text: "next", model: null, effort: null }, "queue"]]);
     fireEvent.click(screen.getByRole("button", { name: "Stop" }));
     expect(interrupt).toHaveBeenCalledTimes(1);
   });

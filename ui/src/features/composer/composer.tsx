@@ -17,6 +17,7 @@ import { Button } from "@/ui/button";
 import { Textarea } from "@/ui/textarea";
 import { Attachments } from "./attachments";
 import { isEmpty, joined, NO_DRAFT } from "./drafts";
+import { EffortPicker, useEffort } from "./effort-picker";
 import { meaning, pressOf } from "./keys";
 import { ModelPicker, useModel } from "./model-picker";
 import { attach, compose, isLarge } from "./paste";
@@ -64,6 +65,7 @@ export function Writing({
   actions,
   models,
   defaultModel,
+  efforts = {},
   onSend,
   refused,
   sendKey = "enter",
@@ -74,6 +76,8 @@ export function Writing({
   const area = useComposerRef();
   const [draft, change] = useDraft(chatId);
   const [model, setModel] = useModel(chatId);
+  const allowed = efforts[model ?? defaultModel ?? ""] ?? [];
+  const [effort, setEffort] = useEffort(chatId, allowed);
   const [failure, setFailure] = useState<string | null>(null);
   const isTouch = useTouch();
   const stop = useStop(actions, mode, setFailure);
@@ -84,7 +88,7 @@ export function Writing({
   const reason = refused ?? (isEmpty(draft) ? t.empty : null);
   const send = (whenBusy: WhenBusy) => {
     if (reason !== null) return area.current?.focus();
-    onSend({ text: compose(draft.text, draft.attachments), model }, whenBusy);
+    onSend({ text: compose(draft.text, draft.attachments), model, effort }, whenBusy);
     change(NO_DRAFT);
     setFailure(null);
     area.current?.focus({ preventScroll: true });
@@ -158,6 +162,7 @@ export function Writing({
         />
         <div className="flex items-center gap-1 p-1.5">
           <ModelPicker models={models} chosen={model} standard={defaultModel} onChoose={setModel} />
+          <EffortPicker efforts={allowed} chosen={effort} onChoose={setEffort} />
           <Buttons mode={mode} reason={reason} stop={stop} onSend={send} />
         </div>
       </div>

@@ -1,9 +1,8 @@
 import { ChevronDown } from "lucide-react";
-import { useState } from "react";
 import { composerStrings } from "@/i18n/en/composer";
 import { Button } from "@/ui/button";
 import { Menu, MenuChoice, MenuChoices, MenuLabel } from "@/ui/menu";
-import { NEW_CHAT } from "./drafts";
+import { useKept } from "./kept";
 
 interface ModelPickerProps {
   models: readonly string[];
@@ -48,30 +47,7 @@ export function ModelPicker({ models, chosen, standard, onChoose }: ModelPickerP
   );
 }
 
-const PREFIX = "holdfast.model.";
-
 /** The model that was chosen for a chat, kept in this browser. */
 export function useModel(chatId: string | null) {
-  const chat = chatId ?? NEW_CHAT;
-  const [held, setHeld] = useState(() => ({ chat, model: load(chat) }));
-  const model = held.chat === chat ? held.model : load(chat);
-  if (held.chat !== chat) setHeld({ chat, model });
-  const choose = (next: string | null) => {
-    setHeld({ chat, model: next });
-    try {
-      if (next === null) localStorage.removeItem(PREFIX + chat);
-      else localStorage.setItem(PREFIX + chat, next);
-    } catch {
-      // Not kept, then; it holds until the page is left.
-    }
-  };
-  return [model, choose] as const;
-}
-
-function load(chat: string): string | null {
-  try {
-    return localStorage.getItem(PREFIX + chat);
-  } catch {
-    return null;
-  }
+  return useKept("holdfast.model.", chatId);
 }

@@ -1,6 +1,16 @@
 /** Strings of the message field and its queue. */
 import { plural } from "@/lib/format";
 
+const EFFORTS: Readonly<Record<string, string>> = {
+  none: "No thinking",
+  minimal: "Minimal",
+  low: "Low",
+  medium: "Medium",
+  high: "High",
+  xhigh: "Very high",
+  max: "Maximum",
+};
+
 export const composerStrings = {
   label: "Message",
   labelBusy: "Message, sent when the agent is free",
@@ -29,6 +39,14 @@ export const composerStrings = {
     default: "Default",
     defaultModel: "Default model",
     serverDefault: "Server default",
+  },
+
+  effort: {
+    label: (effort: string) => `Effort: ${effort}`,
+    menu: "How hard the model thinks",
+    default: "Default effort",
+    defaultHint: "As the chat or the server says",
+    name: (effort: string) => EFFORTS[effort] ?? effort,
   },
 
   attachments: {

@@ -19,6 +19,7 @@ from holdfast_simulator.reply import (
 )
 from holdfast_simulator.seal import Purpose, seal
 from holdfast_simulator.usage import FIVE_MINUTES_S, ONE_HOUR_S, Usage, bill
+from holdfast_simulator.wires import anthropic_binding as binding
 from holdfast_simulator.wires.anthropic_rules import RULES
 from holdfast_simulator.wires.base import Call, Frame, Job, Mark, Rejection, Trouble
 
@@ -101,6 +102,8 @@ class AnthropicWire:
             thinks=thinking in ("enabled", "adaptive"),
             tokens_max=whole(body.get("max_tokens")),
             segments=tuple(_segments(body)),
+            bound=binding.walk(body).digest if binding.binds(call) else None,
+            transformations=binding.dropped(body) if binding.reports(call) else None,
             body=body,
         )
 
@@ -114,9 +117,10 @@ class AnthropicWire:
         }
         # Real streams open with the one token that is always billed.
         frames = [Frame(name="message_start", body=start, mark=Mark.START)]
-        index = 0
+        index, bound = 0, job.asked.bound
         for part in job.reply.parts:
-            rendered = list(_part_frames(job, index, part))
+            rendered = list(_part_frames(job, index, part, bound))
+            bound = _bound_after(rendered, bound)
             frames.extend(rendered)
             index += sum(frame.name == "content_block_start" for frame in rendered)
         frames.insert(min(2, len(frames)), self.ping())
@@ -155,7 +159,9 @@ class AnthropicWire:
     def _message(
         self, job: Job, content: list[JsonObject], usage: Usage, stop: str | None
     ) -> JsonObject:
+        changes = job.asked.transformations
         return {
+            **({} if changes is None else {"input_transformations": changes}),
             "id": message_id(job),
             "type": "message",
             "role": "assistant",
@@ -239,14 +245,27 @@ def _searched(usage: Usage) -> JsonObject:
     return {"server_tool_use": {"web_search_requests": usage.searches, "web_fetch_requests": 0}}
 
 
-def _part_frames(job: Job, index: int, part: Part) -> Iterator[Frame]:
+def _bound_after(frames: list[Frame], bound: bytes | None) -> bytes | None:
+    """What the next part is bound to, after the seals of this one."""
+    if bound is None:
+        return None
+    for frame in frames:
+        body = obj(frame.body)
+        sealed = txt(obj(body.get("delta")).get("signature"))
+        sealed = sealed or txt(obj(body.get("content_block")).get("data"))
+        if sealed:
+            return binding.after(bound, sealed)
+    return bound
+
+
+def _part_frames(job: Job, index: int, part: Part, bound: bytes | None) -> Iterator[Frame]:
     match part:
         case TextPart() | RefusalPart():
             yield from _text(job, index, part)
         case ThinkingPart():
-            yield from _thinking(job, index, part)
+            yield from _thinking(job, index, part, bound)
         case RedactedPart():
-            data = seal(Purpose.REDACTED, "", job.chance)
+            data = binding.sealed_redacted(job.chance, bound)
             block = {"type": "redacted_thinking", "data": data}
             size = tokens.count(part.text)
             yield from _block(index, block, [Frame(body={}, tokens=size, reasoning=size)])
@@ -307,7 +326,15 @@ def _citation(job: Job, source: Source) -> JsonObject:
     }
 
 
-def _thinking(job: Job, index: int, part: ThinkingPart) -> Iterator[Frame]:
+def _thinking(job: Job, index: int, part: ThinkingPart, bound: bytes | None) -> Iterator[Frame]:
+    block: JsonObject = {"type": "thinking", "thinking": "", "signature": ""}
+    if part.hidden_s:
+        size = tokens.count(part.text)
+        signature = binding.sealed_thinking("", job.chance, bound)
+        body: JsonObject = {"type": "signature_delta", "signature": signature}
+        signed = Frame(body=body, tokens=size, reasoning=size, pause_s=part.hidden_s)
+        yield from _block(index, block, [signed])
+        return
     inner = [
         Frame(
             body={"type": "thinking_delta", "thinking": delta},
@@ -317,9 +344,9 @@ def _thinking(job: Job, index: int, part: ThinkingPart) -> Iterator[Frame]:
         )
         for delta in job.cut(part.text)
     ]
-    signature = seal(Purpose.THINKING, part.text, job.chance)
+    signature = binding.sealed_thinking(part.text, job.chance, bound)
     inner.append(Frame(body={"type": "signature_delta", "signature": signature}))
-    yield from _block(index, {"type": "thinking", "thinking": "", "signature": ""}, inner)
+    yield from _block(index, block, inner)
 
 
 def _call(job: Job, index: int, part: CallPart) -> Iterator[Frame]:

@@ -6,6 +6,7 @@ from typing import Final
 
 from holdfast_simulator.jsons import JsonObject, arr, obj, objs, txt, whole
 from holdfast_simulator.seal import Purpose, holds
+from holdfast_simulator.wires import anthropic_binding as binding
 from holdfast_simulator.wires.base import Call, Check, Rejection, Rule, repeated
 from holdfast_simulator.wires.names import ANTHROPIC_BLOCKS, ANTHROPIC_PARAMETERS
 
@@ -290,15 +291,17 @@ def _signature(call: Call) -> Rejection | None:
     for place, _, block in _blocks(call):
         if block.get("type") != "thinking":
             continue
-        if not holds(Purpose.THINKING, txt(block.get("thinking")), txt(block.get("signature"))):
+        words, sealed = txt(block.get("thinking")), txt(block.get("signature"))
+        if not holds(Purpose.THINKING, words, sealed) and binding.bound_seal(block) is None:
             return _bad(f"{place}: Invalid `signature` in `thinking` block")
     return None
 
 
 def _redacted(call: Call) -> Rejection | None:
     for place, _, block in _blocks(call):
-        wanted = block.get("type") == "redacted_thinking"
-        if wanted and not holds(Purpose.REDACTED, "", txt(block.get("data"))):
+        if block.get("type") != "redacted_thinking" or binding.bound_seal(block) is not None:
+            continue
+        if not holds(Purpose.REDACTED, "", txt(block.get("data"))):
             return _bad(f"{place}: Invalid `data` in `redacted_thinking` block")
     return None
 
@@ -462,6 +465,9 @@ RULES: Final = (
     Rule("server-result-orphan", _server_result_orphan),
     Rule("thinking-signature", _signature),
     Rule("redacted-data", _redacted),
+    Rule("binding-beta", binding.beta_missing),
+    Rule("binding-behaviour", binding.behaviour_unknown),
+    Rule("thinking-bound", binding.mismatch),
     Rule("thinking-last", _thinking_last),
     Rule("breakpoint-on-thinking", _breakpoint_thinking),
     Rule("breakpoints-too-many", _breakpoints_max),

@@ -20,6 +20,8 @@ class Mark(StrEnum):
     DELTA = "delta"
     OTHER = "other"
     PING = "ping"
+    COMMENT = "comment"
+    """A comment of the event stream: clients skip it."""
     CLOSING = "closing"
     """Proves, alone or with those after it, that the reply is complete."""
 
@@ -36,6 +38,8 @@ class Frame:
     searches: int = 0
     part: int = -1
     """Which part of the reply it belongs to."""
+    pause_s: float = 0.0
+    """Silence before it, but for the pings of a wire that has them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +52,10 @@ class Call:
     """None: the bytes were no JSON object."""
     path_model: str = ""
     path_streams: bool = False
+    party: str = ""
+    """The vendor that is played, where it cannot read what others have sealed."""
+    old_account: bool = False
+    """An account of before 2026-08-31: thinking that does not fit its conversation is accepted."""
 
     @property
     def bearer(self) -> str:

@@ -5,11 +5,12 @@ models named like OpenAI's own only count it, all others show it.
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final, assert_never
 
 from holdfast_simulator import tokens
 from holdfast_simulator.asked import Asked, Choice, Offer, Said, Segment, Speaker, WireName
-from holdfast_simulator.jsons import JsonList, JsonObject, dumps, is_obj, obj, objs, txt, whole
+from holdfast_simulator.jsons import JsonList, JsonObject, arr, dumps, is_obj, obj, objs, txt, whole
 from holdfast_simulator.reply import (
     CallPart,
     Part,
@@ -41,6 +42,8 @@ class ChatWire:
     name = WireName.CHAT
     crlf = False
     rules = RULES
+    always_counts = False
+    """Sends the usage also to clients that do not ask for it."""
     troubles = common.troubles(model_status=404)
 
     def account(self, call: Call) -> str:
@@ -81,17 +84,17 @@ class ChatWire:
         calls = 0
         at = 0
         for index, part in enumerate(job.reply.parts):
-            for frame in _deltas(job, part, calls, at):
+            for frame in self.deltas(job, part, calls, at):
                 frame.part = index
                 frames.append(frame)
             calls += isinstance(part, CallPart)
             at += len(part.text) if isinstance(part, TextPart) else 0
         frames = _without_silent(frames)
         frames.append(Frame(body={}, mark=Mark.CLOSING))
-        usage = _usage(self._bill(job, frames))
+        usage = self.usage(self._bill(job, frames))
         reason = FINISH_REASONS[job.reply.stop]
         wanted = obj(job.asked.body.get("stream_options"))
-        with_usage = wanted.get("include_usage") is True
+        with_usage = self.always_counts or wanted.get("include_usage") is True
         envelope = _envelope(job, "chat.completion.chunk")
         so_far = list[Frame]()
         for frame in frames:
@@ -104,7 +107,7 @@ class ChatWire:
             if wanted.get("continuous_usage_stats") is True:
                 # What vLLM offers: every chunk tells the usage so far.
                 so_far = [_sum(so_far, frame)]
-                event["usage"] = _usage(self._bill(job, so_far))
+                event["usage"] = self.usage(self._bill(job, so_far))
             if wanted.get("include_obfuscation", True):
                 event["obfuscation"] = job.chance.word(8)
             frame.body = event
@@ -114,6 +117,13 @@ class ChatWire:
         frames.append(Frame(body="[DONE]", mark=Mark.CLOSING))
         return frames
 
+    def deltas(self, job: Job, part: Part, call_index: int, at: int) -> Iterator[Frame]:
+        """The frames of a part, as deltas; `at` is where its text begins."""
+        return part_deltas(job, part, call_index, at)
+
+    def usage(self, usage: Usage) -> JsonObject:
+        return usage_of(usage)
+
     def body(self, job: Job) -> JsonObject:
         frames = self.frames(job)
         message: JsonObject = {"role": "assistant", "content": None, "refusal": None}
@@ -122,9 +132,7 @@ class ChatWire:
         for frame in frames:
             for choice in objs(obj(frame.body).get("choices")):
                 delta = obj(choice.get("delta"))
-                for field in ("content", "refusal", "reasoning_content"):
-                    if delta.get(field):
-                        message[field] = txt(message.get(field)) + txt(delta[field])
+                _grow(message, delta)
                 annotations.extend(objs(delta.get("annotations")))
                 for piece in objs(delta.get("tool_calls")):
                     _join(calls, piece)
@@ -134,7 +142,7 @@ class ChatWire:
         reason = FINISH_REASONS[job.reply.stop]
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": reason}
         found = _envelope(job, "chat.completion")
-        return found | {"choices": [choice], "usage": _usage(self._bill(job, frames))}
+        return found | {"choices": [choice], "usage": self.usage(self._bill(job, frames))}
 
     def _bill(self, job: Job, frames: list[Frame]) -> Usage:
         return bill(
@@ -186,7 +194,11 @@ def _sum(before: list[Frame], frame: Frame) -> Frame:
 
 
 def _without_silent(frames: list[Frame]) -> list[Frame]:
-    """A frame that says nothing is not sent; the opening chunk takes over its bill."""
+    """A frame that says nothing is not sent; the opening chunk takes over its bill, and the next
+    chunk its silence."""
+    for before, frame in pairwise(frames):
+        if not before.body:
+            frame.pause_s += before.pause_s
     for frame in frames:
         if not frame.body:
             frames[0].tokens += frame.tokens
@@ -206,7 +218,7 @@ def _envelope(job: Job, kind: str) -> JsonObject:
     }
 
 
-def _usage(usage: Usage) -> JsonObject:
+def usage_of(usage: Usage) -> JsonObject:
     return {
         "prompt_tokens": usage.input_tokens,
         "completion_tokens": usage.output_tokens,
@@ -221,7 +233,7 @@ def _usage(usage: Usage) -> JsonObject:
     }
 
 
-def _deltas(job: Job, part: Part, call_index: int, at: int) -> Iterator[Frame]:
+def part_deltas(job: Job, part: Part, call_index: int, at: int) -> Iterator[Frame]:
     match part:
         case TextPart(text=text):
             yield from _pieces(job, "content", text)
@@ -229,10 +241,10 @@ def _deltas(job: Job, part: Part, call_index: int, at: int) -> Iterator[Frame]:
                 yield Frame(body={"annotations": _annotations(part, at)})
         case RefusalPart(text=text):
             yield from _pieces(job, "refusal", text)
-        case ThinkingPart(text=text):
-            if job.asked.model.startswith(HIDES_REASONING):
+        case ThinkingPart(text=text, hidden_s=hidden_s):
+            if hidden_s or job.asked.model.startswith(HIDES_REASONING):
                 size = sum(map(tokens.count, job.cut(text)))
-                yield Frame(body={}, tokens=size, reasoning=size)
+                yield Frame(body={}, tokens=size, reasoning=size, pause_s=hidden_s)
             else:
                 for frame in _pieces(job, "reasoning_content", text):
                     frame.reasoning = frame.tokens
@@ -280,6 +292,15 @@ def _call(job: Job, part: CallPart, index: int) -> Iterator[Frame]:
     for delta in job.cut_json(part.arguments):
         piece = {"index": index, "function": {"arguments": delta}}
         yield Frame(body={"tool_calls": [piece]}, mark=Mark.DELTA, tokens=tokens.count(delta))
+
+
+def _grow(message: JsonObject, delta: JsonObject) -> None:
+    for field in ("content", "refusal", "reasoning_content", "reasoning"):
+        if delta.get(field) and isinstance(delta[field], str):
+            message[field] = txt(message.get(field)) + delta[field]
+    for field in ("content", "reasoning_details"):
+        if isinstance(delta.get(field), list):
+            message[field] = [*arr(message.get(field)), *delta[field]]
 
 
 def _join(calls: list[JsonObject], piece: JsonObject) -> None:

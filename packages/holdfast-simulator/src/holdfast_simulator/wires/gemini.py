@@ -36,7 +36,14 @@ from holdfast_simulator.reply import (
 from holdfast_simulator.seal import Purpose, seal
 from holdfast_simulator.usage import Usage, bill
 from holdfast_simulator.wires.base import Call, Frame, Job, Mark, Rejection, Trouble
-from holdfast_simulator.wires.gemini_rules import RULES, field, key_of, no
+from holdfast_simulator.wires.gemini_rules import (
+    RULES,
+    continuation_token,
+    continued,
+    field,
+    key_of,
+    no,
+)
 
 FINISH_REASONS: Final[dict[Stop, str | None]] = {
     Stop.END: "STOP",
@@ -44,7 +51,7 @@ FINISH_REASONS: Final[dict[Stop, str | None]] = {
     Stop.LENGTH: "MAX_TOKENS",
     Stop.FILTER: "SAFETY",
     Stop.REFUSAL: "PROHIBITED_CONTENT",
-    Stop.PAUSE: "STOP",
+    Stop.PAUSE: "CONTINUATION",
     Stop.MISSING: None,
 }
 MALFORMED: Final = "MALFORMED_FUNCTION_CALL"
@@ -111,9 +118,11 @@ class GeminiWire:
         tools = list(objs(body.get("tools")))
         return Asked(
             wire=self.name,
+            party=call.party,
             model=call.path_model,
             streams=call.path_streams,
-            prompt=tuple(_prompt(body)),
+            # What the requests before said is not in this one: the token stands for it.
+            prompt=(*_prompt(body), *(Said(speaker=Speaker.ASSISTANT, text=""),) * continued(body)),
             offers=tuple(_offers(tools)),
             choice=kinds.get(txt(calling.get("mode")).upper(), Choice.AUTO),
             choice_name=txt(allowed[0]) if allowed else None,
@@ -133,7 +142,7 @@ class GeminiWire:
         frames = _without_silent(frames)
         last: JsonObject = {"text": ""}
         if not job.reply.calls and job.reply.parts:
-            last["thoughtSignature"] = seal(Purpose.THOUGHT, "", job.chance)
+            last["thoughtSignature"] = seal(Purpose.THOUGHT, job.asked.party, job.chance)
         frames.append(Frame(body=last, mark=Mark.CLOSING))
         self._wrap(job, frames)
         frames[0].mark = Mark.CLOSING if len(frames) == 1 else frames[0].mark
@@ -155,6 +164,8 @@ class GeminiWire:
             if frame.mark is Mark.CLOSING:
                 if reason is not None:
                     candidate["finishReason"] = reason
+                if job.reply.stop is Stop.PAUSE:
+                    candidate["continuationToken"] = continuation_token(job.asked.body, job.chance)
                 if reason == MALFORMED:
                     candidate["finishMessage"] = "Malformed function call"
                     candidate["content"] = {}
@@ -244,6 +255,7 @@ def _without_silent(frames: list[Frame]) -> list[Frame]:
         frame.tokens += carried.tokens
         frame.reasoning += carried.reasoning
         frame.searches += carried.searches
+        frame.pause_s += carried.pause_s
         carried = Frame(body={})
         if frame.body:
             kept.append(frame)
@@ -259,6 +271,9 @@ def _part(job: Job, part: Part, *, first_call: bool) -> Iterator[Frame]:
         case TextPart(text=text) | RefusalPart(text=text):
             for delta in job.cut(text) or [""]:
                 yield Frame(body={"text": delta}, mark=Mark.DELTA, tokens=tokens.count(delta))
+        case ThinkingPart(text=text, hidden_s=hidden_s) if hidden_s:
+            size = tokens.count(text)
+            yield Frame(body={}, tokens=size, reasoning=size, pause_s=hidden_s)
         case ThinkingPart(text=text):
             for delta in job.cut(text):
                 size = tokens.count(delta)
@@ -284,7 +299,7 @@ def _call(job: Job, part: CallPart, *, first: bool) -> Frame:
         call["id"] = part.call_id or job.chance.word(8)
     body: JsonObject = {"functionCall": call}
     if first:
-        body["thoughtSignature"] = seal(Purpose.THOUGHT, "", job.chance)
+        body["thoughtSignature"] = seal(Purpose.THOUGHT, job.asked.party, job.chance)
     return Frame(body=body, mark=Mark.DELTA, tokens=size)
 
 

@@ -1,10 +1,13 @@
 """What the Gemini API refuses, in its words. One test per row of RULES."""
 
+import base64
+import binascii
 import re
 from typing import Any, Final
 
-from holdfast_simulator.jsons import JsonList, JsonObject, arr, obj, objs, txt
-from holdfast_simulator.seal import Purpose, holds
+from holdfast_simulator.chance import Chance
+from holdfast_simulator.jsons import JsonList, JsonObject, arr, dumps, obj, objs, txt
+from holdfast_simulator.seal import Purpose, holds, seal
 from holdfast_simulator.wires.base import Call, Rejection, Rule, repeated
 from holdfast_simulator.wires.names import GEMINI_CONFIG, GEMINI_DATA, GEMINI_PARAMETERS
 
@@ -215,8 +218,52 @@ def _signature_wrong(call: Call) -> Rejection | None:
     for content in _contents(call):
         for part in objs(content.get("parts")):
             given = txt(field(part, "thoughtSignature"))
-            if given and given not in DUMMY_SIGNATURES and not holds(Purpose.THOUGHT, "", given):
+            known = given in DUMMY_SIGNATURES or holds(Purpose.THOUGHT, call.party, given)
+            if given and not known:
                 return bad("Thought signature is not valid")
+    return None
+
+
+def continued(body: JsonObject) -> int:
+    """How many requests of this body came before, by its continuation token; -1: not its own."""
+    # Google's own client sends the URL-safe alphabet back.
+    token = txt(field(body, "continuationToken")).replace("-", "+").replace("_", "/")
+    if not token:
+        return 0
+    try:
+        hops, _, sealed = base64.b64decode(token, validate=True).decode().partition(":")
+    except (binascii.Error, ValueError):
+        return -1
+    if not hops.isdecimal() or not holds(Purpose.CONTINUATION, bound_to(body, int(hops)), sealed):
+        return -1
+    return int(hops)
+
+
+def continuation_token(body: JsonObject, chance: Chance) -> str:
+    """What the next request of the same body says, to get what follows."""
+    hops = continued(body) + 1
+    sealed = seal(Purpose.CONTINUATION, bound_to(body, hops), chance)
+    return base64.b64encode(f"{hops}:{sealed}".encode()).decode()
+
+
+def bound_to(body: JsonObject, hops: int) -> str:
+    """The rest of the body: the token goes on with the same request only."""
+    rest = sorted((_camel(name), value) for name, value in body.items() if value)
+    named = [(name, value) for name, value in rest if name != "continuationToken"]
+    return f"{hops}:{dumps(named).decode()}"
+
+
+def _token_wrong(call: Call) -> Rejection | None:
+    # Google's words for a token of another request are not known; these are its words for most.
+    return bad("Request contains an invalid argument.") if continued(call.body or {}) < 0 else None
+
+
+def _mixed(call: Call) -> Rejection | None:
+    """Vertex takes a content with results and anything else for a turn of the model."""
+    for content in _contents(call):
+        answered = _parts(content, "functionResponse")
+        if answered and len(answered) < len(arr(content.get("parts"))):
+            return bad("Requests ending with a model turn are not supported.")
     return None
 
 
@@ -277,6 +324,8 @@ RULES: Final = (
     Rule("response-place", _response_place),
     Rule("response-count", _response_count),
     Rule("ends-with-user", _ends_with_user),
+    Rule("response-mixed", _mixed),
+    Rule("continuation-token-wrong", _token_wrong),
     Rule("args-not-object", _args_object),
     Rule("signature-missing", _signature_missing),
     Rule("signature-wrong", _signature_wrong),

@@ -44,7 +44,7 @@ CHAT_PARAMETERS: Final = names(
 GEMINI_PARAMETERS: Final = names(
     """
     contents tools toolConfig safetySettings systemInstruction generationConfig cachedContent
-    labels serviceTier store
+    labels serviceTier store continuationToken
     """
 )
 GEMINI_CONFIG: Final = names(

@@ -127,6 +127,7 @@ class ResponsesWire:
         kinds = {"required": Choice.REQUIRED, "none": Choice.NONE}
         return Asked(
             wire=self.name,
+            party=call.party,
             model=txt(body.get("model")),
             streams=body.get("stream") is True,
             prompt=tuple(_prompt(body)),
@@ -274,7 +275,8 @@ def _part(stream: _Stream, group: list[Part], *, cut: bool) -> None:
         case RefusalPart():
             _refusal(stream, part)
         case ThinkingPart():
-            _reasoning(stream, part.text, part.text)
+            done = _reasoning(stream, part.text, "" if part.hidden_s else part.text)
+            done.pause_s = part.hidden_s
         case RedactedPart():
             _reasoning(stream, part.text, "")
         case CallPart():
@@ -342,11 +344,11 @@ def _refusal(stream: _Stream, part: RefusalPart) -> None:
     stream.done(item | {"status": "completed", "content": [full]})
 
 
-def _reasoning(stream: _Stream, hidden: str, shown: str) -> None:
+def _reasoning(stream: _Stream, hidden: str, shown: str) -> Frame:
     encrypts = ENCRYPTED in arr(stream.job.asked.body.get("include"))
     item: JsonObject = {"id": stream.new_id("rs"), "type": "reasoning", "summary": []}
     draft = seal(Purpose.REASONING_DRAFT, "", stream.job.chance)
-    final = seal(Purpose.REASONING, "", stream.job.chance)
+    final = seal(Purpose.REASONING, stream.job.asked.party, stream.job.chance)
     place = stream.added(item | ({"encrypted_content": draft} if encrypts else {}))
     place |= {"summary_index": 0}
     if shown:
@@ -362,6 +364,7 @@ def _reasoning(stream: _Stream, hidden: str, shown: str) -> None:
     done = stream.done(item | ({"encrypted_content": final} if encrypts else {}))
     if not shown:
         done.tokens = done.reasoning = tokens.count(hidden)
+    return done
 
 
 def _call(stream: _Stream, part: CallPart, status: str) -> None:

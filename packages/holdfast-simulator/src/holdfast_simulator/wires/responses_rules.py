@@ -243,7 +243,9 @@ def _reasoning_lost(call: Call) -> Rejection | None:
 def _encrypted(call: Call) -> Rejection | None:
     for item in _items(call):
         sealed = item.get("encrypted_content")
-        if _kind(item) == "reasoning" and sealed and not holds(Purpose.REASONING, "", txt(sealed)):
+        if _kind(item) != "reasoning" or not sealed:
+            continue
+        if not holds(Purpose.REASONING, call.party, txt(sealed)):
             return bad(
                 f"The encrypted content for item {txt(item.get('id'))} could not be verified. "
                 "Reason: Encrypted content could not be decrypted or parsed.",

@@ -18,6 +18,7 @@ from holdfast.ports.history import History
 from holdfast.ports.identity import AuditLog
 from holdfast.ports.ids import Ids
 from holdfast.ports.listing import Listing
+from holdfast.ports.models import ModelCard
 from holdfast.ports.store import Store
 from holdfast.ports.workspaces import Workspaces
 from holdfast.stream.hub import Hub
@@ -92,8 +93,8 @@ class Edge:
     clock: Clock
     models: tuple[str, ...]
     """The names that messages may ask for; the first is for those that name none."""
-    windows: Mapping[str, int | None]
-    """By the name of a model, how many tokens it can read; None: not known."""
+    card: Callable[[str], ModelCard | None]
+    """What is known of a model, by its name; a provider's list may change it while we run."""
     reserved_tools: frozenset[str]
     """The server's own, which no chat may declare."""
     metrics: Callable[[], bytes]

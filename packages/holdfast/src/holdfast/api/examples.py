@@ -395,7 +395,15 @@ def _of_server() -> Iterator[tuple[str, Example]]:
     }
     start = "/api/v1/oidc/company/start"
     provider = {"name": "company", "title": "Company account", "start": start}
-    model = {"id": _MODEL, "is_default": True, "context_window": 200_000}
+    model = {
+        "id": _MODEL,
+        "is_default": True,
+        "context_window": 200_000,
+        "output_max": 64_000,
+        "efforts": ["low", "medium", "high"],
+        "images": True,
+        "retires_at": None,
+    }
     template = {"name": "python", "description": "Python 3.13 and git.", "ttl_seconds": 3_600}
     location = "https://login.example.com/authorize?client_id=holdfast"
     yield "get_settings", Example(response=settings)

@@ -14,6 +14,16 @@ class Model(Shape):
     id: str = Field(description="What messages name it by.")
     is_default: bool = Field(description="Whether messages that name no model get this one.")
     context_window: int | None = Field(description="In tokens; null: not known.")
+    output_max: int | None = Field(
+        description="Tokens that one reply may have at most; null: not known."
+    )
+    efforts: list[str] = Field(
+        description="Efforts that the model knows, in rising order; empty: none can be chosen."
+    )
+    images: bool = Field(description="Whether the model takes images.")
+    retires_at: datetime | None = Field(
+        description="When the provider ends the model; null: not announced."
+    )
 
 
 class ModelPage(Shape):

@@ -34,14 +34,19 @@ from holdfast.adapters.postgres.pool import (
 from holdfast.adapters.postgres.store import PostgresStore
 from holdfast.adapters.postgres.users import PostgresUsers
 from holdfast.adapters.postgres.writable import check_writable
+from holdfast.adapters.providers.discovery import keep_discovering
 from holdfast.adapters.providers.models import ConfiguredModels
-from holdfast.adapters.providers.prices import load_prices
 from holdfast.adapters.providers.transport import open_transport
 from holdfast.adapters.workspaces.client import AgentClient
 from holdfast.admin.current import CurrentSettings, NothingSet, SettingsCache
 from holdfast.bootstrap.background import beside
 from holdfast.bootstrap.ids import SystemIds
-from holdfast.bootstrap.options import default_model, model_configs, pool_options
+from holdfast.bootstrap.options import (
+    default_model,
+    load_price_list,
+    model_configs,
+    pool_options,
+)
 from holdfast.bootstrap.workspaces import open_workspaces, provisioners
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.workspaces import Workspace
@@ -53,7 +58,7 @@ from holdfast.ports.identity import AuditLog, Credentials, OidcLinks, Users
 from holdfast.ports.ids import Ids
 from holdfast.ports.leases import Leases
 from holdfast.ports.listing import Listing
-from holdfast.ports.models import Models
+from holdfast.ports.models import ModelCard, Models
 from holdfast.ports.store import Store
 from holdfast.ports.tools import Tools
 from holdfast.ports.workspaces import Workspaces
@@ -83,6 +88,8 @@ class PeopleAdapters:
     links: OidcLinks
     fetching: Fetching
     settings: SettingsCache
+    card: Callable[[str], ModelCard | None]
+    """What is known of a configured model at this moment."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +122,7 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
     configs = model_configs(settings)  # before anything is opened: what is wrong is said at once
     offered = provisioners(settings)
     if configs:
-        load_prices()  # blocks, before any request or turn could wait for it
+        load_price_list(settings)  # blocks, before any request or turn could wait for it
     async with AsyncExitStack() as stack:
         pool = await stack.enter_async_context(open_pool(url, pool_options(settings)))
         await refuse_behind(pool)
@@ -128,6 +135,11 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
         admin = SettingsCache(PostgresOrgSettings(pool), bus, poll_every_s=SETTINGS_POLL_EVERY_S)
         await admin.read()
         await stack.enter_async_context(beside(admin.keep, "settings"))
+        models = ConfiguredModels(transport, configs, default_model(settings))
+        if settings.discover_models:
+            await stack.enter_async_context(
+                beside(lambda: keep_discovering(transport, models), "discovery")
+            )
         ids = SystemIds(clock)
         workspaces = await stack.enter_async_context(
             open_workspaces(
@@ -147,7 +159,7 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
             history=PostgresHistory(pool),
             leases=PostgresLeases(pool),
             bus=bus,
-            models=ConfiguredModels(transport, configs, default_model(settings)),
+            models=models,
             tools=tools_of(clock, workspaces, metrics),
             clock=clock,
             ids=ids,
@@ -160,6 +172,7 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
                 links=PostgresOidcLinks(pool),
                 fetching=await stack.enter_async_context(open_fetching()),
                 settings=admin,
+                card=models.card,
             ),
             settings=admin,
             workspaces=workspaces,

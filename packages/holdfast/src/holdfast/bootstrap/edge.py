@@ -97,9 +97,7 @@ def edge_of(server: Server, settings: Settings) -> Edge:
         settings=people.settings,
         clock=adapters.clock,
         models=(first, *others) if first else (),
-        windows={
-            model.name: adapters.models.context_window(model.name) for model in settings.models
-        },
+        card=people.card,
         reserved_tools=adapters.tools.names,
         metrics=server.metrics.text,
         version=metadata.version("holdfast"),

@@ -8,6 +8,8 @@ from typing import Final
 from holdfast.adapters.postgres.pool import PoolOptions
 from holdfast.adapters.providers.endpoints import VENDORS
 from holdfast.adapters.providers.models import ModelConfig
+from holdfast.adapters.providers.price_file import PriceFileWrong, use_price_file
+from holdfast.adapters.providers.prices import load_prices
 from holdfast.adapters.providers.stream import Deadlines
 from holdfast.adapters.providers.types import Endpoint
 from holdfast.bootstrap.approvals import approval_policy
@@ -125,6 +127,16 @@ def model_configs(settings: Settings) -> dict[str, ModelConfig]:
     return configs
 
 
+def load_price_list(settings: Settings) -> None:
+    """Read all prices now, from the operator's file if there is one; raises `WrongSettings`."""
+    if settings.prices_file is not None:
+        try:
+            use_price_file(settings.prices_file)
+        except PriceFileWrong as error:
+            raise WrongSettings(f"{env_name('prices_file')}: {error}.") from None
+    load_prices()
+
+
 def default_model(settings: Settings) -> str:
     return settings.default_model or next((model.name for model in settings.models), "")
 
@@ -137,6 +149,7 @@ def _config(model: ModelSettings, endpoint: Endpoint, settings: Settings) -> Mod
             first_part_s=model.first_part_s or settings.first_part_s,
             silence_s=model.silence_s or settings.silence_s,
             progress_s=model.progress_s or settings.progress_s,
+            thinking_s=model.thinking_s or settings.thinking_s,
         ),
         price=model_price(model),
         temperature=model.temperature,
@@ -144,4 +157,5 @@ def _config(model: ModelSettings, endpoint: Endpoint, settings: Settings) -> Mod
         effort=model.effort,
         output_max=model.output_max,
         extra=model.extra,
+        settled=frozenset() if model.facts is None else frozenset(model.facts.model_fields_set),
     )

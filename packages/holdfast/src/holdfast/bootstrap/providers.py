@@ -3,10 +3,9 @@
 Every function raises `ValueError` that names the field and never quotes a secret.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, assert_never, get_type_hints
+from typing import Any, assert_never, get_type_hints
 
 import orjson
 from pydantic import TypeAdapter, ValidationError
@@ -42,8 +41,6 @@ from holdfast.settings.providers import (
     TokenSettings,
 )
 
-_PLACE: Final = re.compile(r"\{(\w+)\}")
-
 
 def endpoints_of(
     providers: Sequence[ProviderSettings], wrong: Callable[[int, str, ValueError], None]
@@ -62,7 +59,7 @@ def provider_endpoint(provider: ProviderSettings) -> Endpoint:
     vendor = VENDORS.get(provider.vendor)
     if vendor is None:
         raise ValueError(f"no vendor is named {provider.vendor!r}; there are {', '.join(VENDORS)}")
-    needed = set(_PLACE.findall(vendor.base_url)) if not provider.base_url else set[str]()
+    needed = vendor.places if not provider.base_url else vendor.header_places
     if unknown := sorted(provider.values.keys() - needed):
         raise ValueError(f"the address of {vendor.name} has no place for {', '.join(unknown)}")
     places: dict[str, Any] = provider.values  # its keys are checked: none is a parameter's name

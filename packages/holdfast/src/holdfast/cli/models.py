@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from holdfast.cli import model_checks
 from holdfast.cli.client_context import ClientCommand, at_desk
 from holdfast.cli.options import AsJson
 
@@ -32,3 +33,7 @@ def list_models(*, json: AsJson = False) -> None:
             desk.screen.answer(f"{each.id} *" if each.is_default else each.id)
 
     at_desk(work)
+
+
+models.command("check")(model_checks.check)
+models.command("discover")(model_checks.discover)

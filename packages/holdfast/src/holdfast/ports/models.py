@@ -49,6 +49,17 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCard:
+    """What is known of a model, for clients. None: not known."""
+
+    context_window: int | None = None
+    output_max: int | None = None
+    efforts: tuple[str, ...] = ()  # in rising order; empty: it cannot be told how hard to think
+    images: bool = False  # whether it takes them
+    retires_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
     """Tokens of one attempt. `input` is the total; the cache counts are shares of it."""
 
@@ -59,11 +70,12 @@ class Usage:
     output: int = 0
     reasoning: int = 0  # a share of `output`
     searches: int = 0  # billed apiece
+    billed_micros: int | None = None  # the provider's own price of the reply, in micro-dollars
 
     def counts(self) -> Mapping[str, int]:
-        """For `MessageBody.usage`: only what is not zero."""
+        """For `MessageBody.usage`: only what is not zero. Money is not counted here."""
         pairs = ((name, getattr(self, name)) for name in self.__slots__)
-        return {name: value for name, value in pairs if value}
+        return {name: value for name, value in pairs if value and name != "billed_micros"}
 
 
 # What arrives. `index` is the position of the part in the reply.

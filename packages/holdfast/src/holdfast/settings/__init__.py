@@ -23,6 +23,7 @@ from pydantic import (
 from pydantic_settings import NoDecode, SettingsConfigDict, SettingsError
 
 from holdfast.settings import limits
+from holdfast.settings.catalogue import DiscoverModels, PricesFile
 from holdfast.settings.connections import ConnectionsMax, ConnectionsPerAddressMax, HeadSeconds
 from holdfast.settings.database import DatabaseSettings
 from holdfast.settings.models import ModelSettings
@@ -246,9 +247,10 @@ class Settings(DatabaseSettings):
         description="Maximum backoff, in seconds; a longer `Retry-After` is respected.",
     )
     first_part_s: float = Field(
-        default=60.0,
+        default=120.0,
         gt=0,
-        description="Seconds until the first part of a reply; a model may override it.",
+        description="Seconds until the first part of a reply, or the model's thinking, begins; a"
+        " model may override it.",
     )
     silence_s: float = Field(
         default=120.0,
@@ -259,6 +261,12 @@ class Settings(DatabaseSettings):
         default=300.0,
         gt=0,
         description="Seconds with only keep-alive events in a reply before the attempt fails.",
+    )
+    thinking_s: float = Field(
+        default=900.0,
+        gt=0,
+        description="Seconds that a model may think without showing anything before the attempt"
+        " fails; instead of `silence_s` and `progress_s` while it thinks.",
     )
     approvals: str = Field(
         default="",
@@ -285,6 +293,8 @@ class Settings(DatabaseSettings):
         default="",
         description="Name of the default model. Empty: the first of the list.",
     )
+    discover_models: DiscoverModels = True
+    prices_file: PricesFile = None
     system_prompt: str = Field(default="", description="System prompt for all chats.")
 
     # Workspaces.

@@ -113,6 +113,7 @@ class ModelSettings(BaseModel):
     first_part_s: float | None = Field(default=None, gt=0, description=_OWN)
     silence_s: float | None = Field(default=None, gt=0, description=_OWN)
     progress_s: float | None = Field(default=None, gt=0, description=_OWN)
+    thinking_s: float | None = Field(default=None, gt=0, description=_OWN)
     vendor: str = Field(default="", description=_SHORT)
     base_url: str = Field(default="", description=_SHORT)
     api_key: SecretStr | None = Field(

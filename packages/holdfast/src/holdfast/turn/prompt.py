@@ -5,8 +5,8 @@ from typing import Final
 
 from holdfast.domain.chat import Chat, OpenCall
 from holdfast.domain.ids import CallId, Seq, Version, VersionStamp
-from holdfast.domain.messages import Message, MessageBody, Role, Visibility
-from holdfast.domain.parts import Part, Text, ToolCall
+from holdfast.domain.messages import Ending, Message, MessageBody, Role, Visibility
+from holdfast.domain.parts import Part, Reasoning, Text, ToolCall
 
 GO_ON: Final = (
     "Your last message was cut off before its end. Go on exactly where it stopped, in the middle "
@@ -68,12 +68,20 @@ class Prompt:
 
     @property
     def bodies(self) -> list[MessageBody]:
-        """For the model; with a nudge at the end if its last message broke off.
+        """For the model; with a nudge behind each message that broke off and was, or is now to be,
+        continued.
 
         The nudge is said by the user's side and never stored: providers refuse to be asked to go
-        on inside a message of their own (prefill), and a paused reply is replayed as it is.
+        on inside a message of their own (prefill), and a paused reply is replayed as it is. Later
+        prompts repeat it at the same place in the same words: providers bind what a model thought
+        to all that came before it.
         """
-        bodies = [message.body for message in self._messages]
+        bodies: list[MessageBody] = []
+        for message in self._messages:
+            body = message.body
+            if bodies and body.role is Role.ASSISTANT and _breaks_off(bodies[-1]):
+                bodies.append(_GO_ON)
+            bodies.append(body)
         if bodies and _breaks_off(bodies[-1]):
             bodies.append(_GO_ON)
         return bodies
@@ -103,6 +111,19 @@ class Prompt:
             elif body.role is not Role.TOOL:  # which closes the calls of one
                 break
         return cuts
+
+    @property
+    def thought_only(self) -> int:
+        """Replies in a row at its end that reached their length by thinking alone."""
+        count = 0
+        for message in reversed(self._messages):
+            body = message.body
+            if body.ending is not Ending.LENGTH or not all(
+                isinstance(part, Reasoning) for part in body.parts
+            ):
+                break
+            count += 1
+        return count
 
     @property
     def edited(self) -> Message | None:

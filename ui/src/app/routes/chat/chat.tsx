@@ -63,7 +63,8 @@ function Beginning() {
   async function begin(draft: Draft, clientKey: string): Promise<void> {
     setStart({ draft, clientKey, why: null });
     try {
-      const body = { message: { text: draft.text, model: draft.model }, tools: [] };
+      const { text, model, effort = null } = draft;
+      const body = { message: { text, model, effort }, tools: [] };
       const header = idempotencyHeader(clientKey);
       const begun = await withRetry(() =>
         unwrap(api.POST("/api/v1/chats", { params: { header }, body })),
@@ -103,6 +104,7 @@ function Beginning() {
         actions={null}
         models={models?.models ?? []}
         defaultModel={models?.default ?? null}
+        efforts={models?.efforts ?? {}}
         onSend={(draft) => void begin(draft, createId())}
         refused={start !== null && start.why === null ? t.starting : null}
       />
@@ -219,6 +221,7 @@ function Chat({ session, seq }: ChatProps) {
           actions={session.actions}
           models={models?.models ?? []}
           defaultModel={models?.default ?? null}
+          efforts={models?.efforts ?? {}}
           onSend={session.actions.send}
           refused={null}
         />

@@ -14,8 +14,10 @@ from holdfast.adapters.providers.types import ModelFacts, ThinkingStyle
 
 _BUDGETS: Final[Mapping[str, int]] = {"low": 4_096, "medium": 12_288, "high": 24_576}
 _TO_HIGH: Final = ("low", "medium", "high")
-_TO_MAX: Final = (*_TO_HIGH, "max")
-_XHIGH_TO_MAX: Final = (*_TO_HIGH, "xhigh", "max")
+_TO_XHIGH: Final = (*_TO_HIGH, "xhigh")
+_TO_MAX: Final = (*_TO_XHIGH, "max")
+_WITHOUT_XHIGH: Final = (*_TO_HIGH, "max")
+_MINIMAL: Final = ("minimal", *_TO_HIGH)
 _INTERLEAVED: Final = "interleaved-thinking-2025-05-14"
 _MILLION: Final = 1_000_000
 _DOTTED: Final = re.compile(r"(?<=\d)\.(?=\d)")  # resellers write claude-sonnet-4.5
@@ -33,76 +35,89 @@ def _family(pattern: str, **facts: Any) -> Family:  # noqa: ANN401 - ModelFacts 
     return Family(re.compile(pattern), ModelFacts(model="", **facts))
 
 
+def _claude(pattern: str, efforts: tuple[str, ...], **facts: Any) -> Family:  # noqa: ANN401
+    """Decides for itself how much to think, and is told how hard to try."""
+    return _family(
+        pattern,
+        context_window=_MILLION,
+        output_max=128_000,
+        thinking=ThinkingStyle.ADAPTIVE,
+        efforts=efforts,
+        **facts,
+    )
+
+
+def _budget(pattern: str, output_max: int) -> Family:
+    """An older Claude: thinks only when it is given a budget."""
+    return _family(
+        pattern,
+        context_window=200_000,
+        output_max=output_max,
+        thinking=ThinkingStyle.BUDGET,
+        efforts=_TO_HIGH,
+        budgets=_BUDGETS,
+        betas=(_INTERLEAVED,),
+    )
+
+
+def _openai(
+    pattern: str, efforts: tuple[str, ...], *, window: int = 400_000, thinks: bool = True
+) -> Family:
+    return _family(
+        pattern,
+        context_window=window,
+        output_max=128_000,
+        thinking=ThinkingStyle.EFFORT,
+        efforts=efforts,
+        sampling=False,
+        thinks=thinks,
+    )
+
+
+def _gemini(pattern: str, efforts: tuple[str, ...]) -> Family:
+    return _family(
+        pattern,
+        context_window=1_048_576,
+        output_max=65_536,
+        thinking=ThinkingStyle.LEVEL,
+        efforts=efforts,
+        thinks=True,
+    )
+
+
+_LARGE: Final = 1_050_000
+
 FAMILIES: Final[tuple[Family, ...]] = (
     # Anthropic
-    _family(
-        r"claude-(opus|sonnet)-4-6",
-        context_window=_MILLION,
-        output_max=128_000,
-        thinking=ThinkingStyle.ADAPTIVE,
-        efforts=_TO_MAX,
-    ),
-    _family(
-        r"claude-(opus-4-[7-9]|(opus|sonnet|haiku|fable|mythos)-[5-9])",
-        context_window=_MILLION,
-        output_max=128_000,
-        thinking=ThinkingStyle.ADAPTIVE,
-        efforts=_XHIGH_TO_MAX,
+    _claude(r"claude-(opus|sonnet)-4-6", _WITHOUT_XHIGH),
+    _claude(r"claude-mythos-preview", (), thinks=True, thinking_display="summarized"),
+    _claude(r"claude-opus-4-[7-9]", _TO_MAX, sampling=False, thinking_display="summarized"),
+    _claude(
+        r"claude-(opus|sonnet|haiku|fable|mythos)-[5-9]",
+        _TO_MAX,
         sampling=False,
+        thinks=True,
         thinking_display="summarized",
     ),
-    _family(
-        r"claude-opus-4(-[01])?(-\d{8}|$)",
-        context_window=200_000,
-        output_max=32_000,
-        thinking=ThinkingStyle.BUDGET,
-        efforts=_TO_HIGH,
-        budgets=_BUDGETS,
-        betas=(_INTERLEAVED,),
-    ),
-    _family(
-        r"claude-(opus|sonnet|haiku)-4|claude-3-7",
-        context_window=200_000,
-        output_max=64_000,
-        thinking=ThinkingStyle.BUDGET,
-        efforts=_TO_HIGH,
-        budgets=_BUDGETS,
-        betas=(_INTERLEAVED,),
-    ),
+    _budget(r"claude-opus-4(-[01])?(-\d{8}|$)", 32_000),
+    _budget(r"claude-(opus|sonnet|haiku)-4|claude-3-7", 64_000),
     _family(r"claude-3", context_window=200_000, output_max=4_096),
     # OpenAI
-    _family(
-        r"gpt-(5\.[4-9]|6)(?!.*(mini|nano))",
-        context_window=1_050_000,
-        output_max=128_000,
-        thinking=ThinkingStyle.EFFORT,
-        efforts=("none", *_TO_HIGH, "xhigh"),
-        sampling=False,
-    ),
-    _family(
-        r"gpt-5\.[2-9]",
-        context_window=400_000,
-        output_max=128_000,
-        thinking=ThinkingStyle.EFFORT,
-        efforts=("none", *_TO_HIGH, "xhigh"),
-        sampling=False,
-    ),
-    _family(
-        r"gpt-5\.1",
-        context_window=400_000,
-        output_max=128_000,
-        thinking=ThinkingStyle.EFFORT,
-        efforts=("none", *_TO_HIGH),
-        sampling=False,
-    ),
-    _family(
-        r"gpt-5",
-        context_window=400_000,
-        output_max=128_000,
-        thinking=ThinkingStyle.EFFORT,
-        efforts=("minimal", *_TO_HIGH),
-        sampling=False,
-    ),
+    _openai(r"gpt-6-astra|gpt-6\.1-sol", _TO_MAX, window=_LARGE),
+    _openai(r"gpt-(5\.6|[6-9])", ("none", *_TO_MAX), window=_LARGE),
+    _openai(r"gpt-5\.[45]-pro", ("medium", "high", "xhigh"), window=_LARGE),
+    _openai(r"gpt-5\.2-pro", ("medium", "high", "xhigh")),
+    _openai(r"gpt-5-pro", ("high",)),
+    _openai(r"gpt-5\.\d-chat", ("medium",), window=128_000),
+    _family(r"gpt-5-chat", context_window=128_000, output_max=16_384),
+    _openai(r"gpt-5\.5", ("none", *_TO_XHIGH), window=_LARGE),
+    _openai(r"gpt-5\.4-(mini|nano)", ("none", *_TO_XHIGH), thinks=False),
+    _openai(r"gpt-5\.4", ("none", *_TO_XHIGH), window=_LARGE, thinks=False),
+    _openai(r"gpt-5\.[23]", ("none", *_TO_XHIGH), thinks=False),
+    _openai(r"gpt-5\.1-codex", _TO_HIGH),
+    _openai(r"gpt-5\.1", ("none", *_TO_HIGH), thinks=False),
+    _openai(r"gpt-5-codex", _TO_HIGH),
+    _openai(r"gpt-5", _MINIMAL),
     _family(
         r"\bo[134](-|$)",
         context_window=200_000,
@@ -110,6 +125,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
         thinking=ThinkingStyle.EFFORT,
         efforts=_TO_HIGH,
         sampling=False,
+        thinks=True,
     ),
     _family(
         r"gpt-oss",
@@ -118,10 +134,12 @@ FAMILIES: Final[tuple[Family, ...]] = (
         efforts=_TO_HIGH,
         images=False,
         documents=False,
+        thinks=True,
     ),
     _family(r"gpt-4\.1", context_window=_MILLION),
     _family(r"gpt-4o", context_window=128_000, output_max=16_384),
     # Google
+    _family(r"gemini-2\.5-flash-image", context_window=32_768, output_max=32_768),
     _family(
         r"gemini-2\.5",
         context_window=1_048_576,
@@ -129,22 +147,15 @@ FAMILIES: Final[tuple[Family, ...]] = (
         thinking=ThinkingStyle.BUDGET,
         efforts=_TO_HIGH,
         budgets=_BUDGETS,
+        thinks=True,
     ),
-    _family(
-        r"gemini-3(\.\d)?-pro",
-        context_window=1_048_576,
-        output_max=65_536,
-        thinking=ThinkingStyle.LEVEL,
-        efforts=("low", "high"),
-    ),
-    _family(
-        r"gemini-[3-9]",
-        context_window=1_048_576,
-        output_max=65_536,
-        thinking=ThinkingStyle.LEVEL,
-        efforts=("minimal", *_TO_HIGH),
-    ),
+    _gemini(r"gemini-3-pro-preview", ("low", "high")),
+    _gemini(r"gemini-3\.1-flash-lite-image", ("minimal", "high")),
+    _gemini(r"gemini-(3\.[78]-flash|3\.1-pro-preview|4-argon)", _TO_HIGH),
+    _gemini(r"gemini-([3-9]|flash-latest|flash-lite-latest|pro-latest)", _MINIMAL),
     _family(r"gemini", context_window=_MILLION, output_max=8_192),
+    # xAI: thinks by itself, and wants its encrypted reasoning back; which efforts differs by model
+    _family(r"grok-[4-9](?!.*non-reasoning)", thinking=ThinkingStyle.EFFORT),
 )
 
 

@@ -21,6 +21,7 @@ class Signals:
     text: str  # everything that was said, in lower case
     message: str  # what the provider meant for people
     hinted: bool  # says when to come back
+    param: str = ""  # the setting that the provider names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +61,12 @@ def _codes(names: str) -> frozenset[str]:
 
 
 ROWS: Final[tuple[ErrorRow, ...]] = (
+    ErrorRow(  # Groq, with all that the model wrote: first, for those words say nothing about it
+        name="call that is none",
+        kind=ErrorKind.UNKNOWN,
+        retryable=True,
+        codes=_codes("tool_use_failed"),
+    ),
     ErrorRow(
         name="filtered",
         kind=ErrorKind.CONTENT_FILTER,

@@ -5,17 +5,21 @@ sentence for people (no status codes, no secrets: L47, L54) and a redacted detai
 Which signals mean which kind stands in `error_rows.py`, as a table with a test per row.
 """
 
+import logging
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, cast
 
 import orjson
 
 from holdfast.adapters.providers.error_rows import ROWS, Signals
+from holdfast.adapters.providers.rejections import rejected_setting
 from holdfast.domain.chat import ErrorKind, TurnError
 from holdfast.ports.models import ModelFailed
+
+_LOG: Final = logging.getLogger(__name__)
 
 DETAIL_CHARS_MAX: Final = 2_000
 RETRY_AFTER_S_MAX: Final = 24 * 3600.0
@@ -60,7 +64,7 @@ class ProviderError(ModelFailed):
         status: int | None = None,
         retry_after_s: float | None = None,
         own_deadline: bool = False,
-        rejected: Literal["temperature"] | None = None,
+        rejected: str | None = None,
         secrets: Sequence[str] = (),
     ) -> None:
         self.kind = kind
@@ -70,7 +74,8 @@ class ProviderError(ModelFailed):
         self.retryable = retryable
         self.retry_after_s = retry_after_s
         self.own_deadline = own_deadline  # ours, not the provider's: never retried (L56)
-        self.rejected = rejected  # a setting to leave out before the same call is repeated (L41)
+        # A setting, as a dotted path, to leave out before the same call is repeated (L41).
+        self.rejected = rejected
         self.detail = redact(detail, secrets)
         super().__init__(f"{kind.value}: {self.detail}")
 
@@ -247,7 +252,7 @@ def _classified(
                 retryable=row.retryable,
                 status=status,
                 retry_after_s=hint,
-                rejected="temperature" if _rejects_temperature(row.kind, signals) else None,
+                rejected=rejected_setting(signals) if row.kind is ErrorKind.CONFIG else None,
             )
     raise AssertionError("the last row matches everything")
 
@@ -262,7 +267,7 @@ def _signals(body: object, text: str, *, status: int | None, hinted: bool) -> Si
         inner.get("type"), inner.get("code"), inner.get("status"), *reasons,
     ]  # fmt: skip
     in_stream = status is None
-    code = inner.get("code")
+    code, param = inner.get("code"), inner.get("param")
     return Signals(
         # Inside a stream some vendors repeat the status as a number; nothing is read from texts.
         status=code if in_stream and isinstance(code, int) else status,
@@ -270,11 +275,8 @@ def _signals(body: object, text: str, *, status: int | None, hinted: bool) -> Si
         text=text.lower(),
         message=message if isinstance(message, str) else "",
         hinted=hinted,
+        param=param if isinstance(param, str) else "",
     )
-
-
-def _rejects_temperature(kind: ErrorKind, signals: Signals) -> bool:
-    return kind is ErrorKind.CONFIG and "temperature" in signals.text
 
 
 # The errors that we notice ourselves.
@@ -289,8 +291,18 @@ def protocol(detail: str, *, retryable: bool = False) -> ProviderError:
     return ProviderError(ErrorKind.UNKNOWN, f"protocol: {detail}", retryable=retryable)
 
 
-def filtered(finish: str) -> ProviderError:
-    return ProviderError(ErrorKind.CONTENT_FILTER, f"finished with {finish!r}", retryable=False)
+def filtered(finish: str, details: Mapping[str, Any] | None = None) -> ProviderError:
+    """`details`: the category and the provider's explanation, where it gives them."""
+    given = details or {}
+    said = [f"{key} {given[key]!r}" for key in ("category", "explanation") if given.get(key)]
+    detail = ", ".join([f"finished with {finish!r}", *said])
+    return ProviderError(ErrorKind.CONTENT_FILTER, detail, retryable=False)
+
+
+def note_unknown(field: str, value: str) -> None:
+    """A word that this version does not know. The reply is taken as complete; an operator should
+    see that the provider's protocol has grown."""
+    _LOG.warning("unknown word of a provider", extra={"field": field, "value": value[:100]})
 
 
 def timed_out(clock: str, seconds: float) -> ProviderError:

@@ -124,8 +124,8 @@ class _Assembly:
             kept = [*last.parts, *kept]
         if pairs or joined:
             kept = _paired(kept, paused=paused)
-        while kept and not paused and type(kept[-1]) is Reasoning:
-            kept.pop()  # thinking that led nowhere: refused at the end of a message
+        if not paused:
+            _drop_last_thoughts(kept)
         if joined:
             self._entries.pop()
         if not kept:
@@ -195,6 +195,22 @@ class _Assembly:
             last.parts += spoken  # two in a row are one: some wires insist on taking turns
         else:
             self._entries.append(UserEntry(spoken))
+
+
+def _drop_last_thoughts(kept: list[Part]) -> None:
+    """Thinking that led nowhere is refused at the end of a message.
+
+    `reasoning_details` belong to the whole message: they stay with what it says, wherever they
+    came (Gemini signs its calls after them).
+    """
+    if not all(type(part) is Reasoning for part in kept) and _is_of_message(kept[-1]):
+        return
+    while kept and type(kept[-1]) is Reasoning:
+        kept.pop()
+
+
+def _is_of_message(part: Part) -> bool:
+    return part.native is not None and "reasoning_details" in part.native.block
 
 
 def _continue() -> UserEntry:

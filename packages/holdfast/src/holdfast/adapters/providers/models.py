@@ -6,7 +6,10 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any, Self
 
+from holdfast.adapters.providers.binding import AcceptedThinking
 from holdfast.adapters.providers.errors import ProviderError
+from holdfast.adapters.providers.left_out import RejectedSettings
+from holdfast.adapters.providers.listings import Listed, facts_with
 from holdfast.adapters.providers.prices import Price, cost_micros
 from holdfast.adapters.providers.stream import Deadlines, ProviderStream
 from holdfast.adapters.providers.transport import Transport
@@ -14,7 +17,7 @@ from holdfast.adapters.providers.types import CachePolicy, Call, Endpoint, Model
 from holdfast.domain.chat import ErrorKind, TurnError
 from holdfast.domain.parts import JsonObject, Part
 from holdfast.ports import models
-from holdfast.ports.models import Ask, Event, ModelFailed, Usage
+from holdfast.ports.models import Ask, Event, ModelCard, ModelFailed, Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +33,9 @@ class ModelConfig:
     effort: str | None = None  # of messages that name none
     output_max: int | None = None
     extra: JsonObject = field(default_factory=dict[str, Any])
+    settled: frozenset[str] = frozenset()
+    """Facts that settings decide: a provider's list does not change them."""
+    retires_at: datetime | None = None
 
 
 class ModelUnknown(ModelFailed):
@@ -57,14 +63,19 @@ class ConfiguredModels:
     ) -> None:
         assert not configs or default in configs, f"the default model {default!r} is not configured"
         self._transport = transport
+        self.given = configs
         self._configs = dict(configs)
         self._default = default
+        self._settings = RejectedSettings()
+        self._thinking = AcceptedThinking()
 
     def _config(self, name: str | None) -> ModelConfig | None:
         return self._configs.get(name or self._default)
 
     def stream(self, ask: Ask) -> "ConfiguredStream":
-        return ConfiguredStream(self._transport, self._config(ask.model), ask)
+        name = ask.model or self._default
+        left_out = LeftOut(name, self._settings, self._thinking)
+        return ConfiguredStream(self._transport, self._configs.get(name), ask, left_out)
 
     def cost_micros(self, model: str | None, usage: Usage | None, at: datetime) -> int | None:
         config = self._config(model)
@@ -72,21 +83,75 @@ class ConfiguredModels:
             return None
         if config.price is not None:
             return cost_micros(usage, "own", at, {"own": config.price})
+        if usage is not None and usage.billed_micros is not None:
+            return usage.billed_micros
         return cost_micros(usage, config.facts.price_id, at)
 
     def context_window(self, model: str | None) -> int | None:
         config = self._config(model)
         return None if config is None else config.facts.context_window
 
+    def learn(self, name: str, listed: Listed) -> None:
+        """Take what the provider's list says of a model, for the attempts that begin from now on.
+        Without a release: the families are older than the list, the settings are not."""
+        given = self.given[name]
+        self._configs[name] = replace(
+            given,
+            facts=facts_with(given.facts, listed, given.settled),
+            price=given.price or listed.price,
+            retires_at=listed.retires_at,
+        )
+
+    def card(self, name: str) -> ModelCard | None:
+        """What clients may know of a model."""
+        config = self._configs.get(name)
+        if config is None:
+            return None
+        facts = config.facts
+        return ModelCard(
+            context_window=facts.context_window,
+            output_max=facts.output_max,
+            efforts=facts.efforts,
+            images=facts.images,
+            retires_at=config.retires_at,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What this process has learned to leave out of the calls of one model."""
+
+    model: str
+    settings: RejectedSettings
+    thinking: AcceptedThinking
+
+    def apply(self, call: Call, ask: Ask) -> Call:
+        return self.thinking.apply(self.settings.apply(call, self.model), ask)
+
+    def less(self, call: Call, ask: Ask, endpoint: Endpoint, error: ProviderError) -> Call | None:
+        """The call to repeat; None: nothing of it can be left out. Each answer leaves out more."""
+        repeated = self.thinking.less(call, ask, endpoint, error)
+        return repeated or self.settings.less(call, self.model, error)
+
+    def remember(self, call: Call) -> None:
+        self.settings.remember(call, self.model)
+
 
 class ConfiguredStream:
-    """One attempt. A setting that the provider rejects is left out, and the call repeated (L41):
-    no part was received yet, so readers see no difference."""
+    """One attempt. What the provider rejects, a setting or thinking of earlier replies, is left
+    out, and the call repeated (L41): no part was received yet, so readers see no difference."""
 
-    def __init__(self, transport: Transport, config: ModelConfig | None, ask: Ask) -> None:
+    def __init__(
+        self,
+        transport: Transport,
+        config: ModelConfig | None,
+        ask: Ask,
+        left_out: "LeftOut",
+    ) -> None:
         self._transport = transport
         self._config = config
         self._ask = ask
+        self._left_out = left_out
         self._inner: ProviderStream | None = None
 
     @property
@@ -108,14 +173,18 @@ class ConfiguredStream:
         config = self._config
         if config is None:
             raise ModelUnknown(self._ask.model or "")
-        call = _call(config, self._ask)
-        try:
-            await self._open(config, call)
-        except ProviderError as error:
-            if error.rejected != "temperature" or call.temperature is None:
-                raise
-            await self._open(config, replace(call, temperature=None))
-        return self
+        call = self._left_out.apply(_call(config, self._ask), self._ask)
+        while True:
+            try:
+                await self._open(config, call)
+            except ProviderError as error:
+                repeated = self._left_out.less(call, self._ask, config.endpoint, error)
+                if repeated is None:
+                    raise
+                call = repeated
+            else:
+                self._left_out.remember(call)
+                return self
 
     async def _open(self, config: ModelConfig, call: Call) -> None:
         self._inner = ProviderStream(self._transport, config.endpoint, call, config.deadlines)

@@ -33,6 +33,19 @@ def fit(name: str) -> str:
     return _suffixed(_UNFIT.sub("_", name), short_hash(name))
 
 
+_SHORT_ID: Final = re.compile(r"[A-Za-z0-9]{9}\Z")
+_LETTERS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+
+@lru_cache(maxsize=8192)
+def short_id(call_id: str) -> str:
+    """A call id as nine letters and digits: itself if it is that, else always the same stand-in."""
+    if _SHORT_ID.match(call_id):
+        return call_id
+    number = int.from_bytes(hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).digest())
+    return "".join(_LETTERS[number // 62**place % 62] for place in range(9))
+
+
 def _suffixed(base: str, suffix: str) -> str:
     return f"{base[: FITTED_MAX - 1 - len(suffix)]}_{suffix}"
 

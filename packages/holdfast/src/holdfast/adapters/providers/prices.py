@@ -7,10 +7,12 @@ The list can price anything by anything, and takes a quarter of a millisecond to
 models have five plain prices, which are taken from the list and multiplied here.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import ROUND_CEILING, Decimal
+from functools import lru_cache
 from typing import Final
 
 import genai_prices
@@ -31,6 +33,8 @@ _PLAIN: Final = frozenset(
     }
 )
 """What our usage counts, as the list names it."""
+_AWS_SCOPE: Final = re.compile(r"(global|regional|us|eu|apac|au|jp)\.")
+_AWS_VERSION: Final = re.compile(r"(-\d{8})?(-v?\d+:\d+)?\Z")
 _plain: Final[dict[int, tuple[ModelPrice, "Price | None"]]] = {}
 """With the list's own, which so keeps its identity; as many as the list has, at most."""
 
@@ -88,6 +92,8 @@ def is_listed(price_id: str) -> bool:
 
 def _listed(usage: Usage, price_id: str, at: datetime) -> Decimal | None:
     provider, _, name = price_id.partition("/")
+    if provider == "aws":
+        name = _aws_name(name)
     try:
         _, model = get_snapshot().find_provider_model(name, None, provider, None)
     except LookupError:
@@ -97,6 +103,22 @@ def _listed(usage: Usage, price_id: str, at: datetime) -> Decimal | None:
         _plain[id(listed)] = listed, plain_price(listed)
     _, price = _plain[id(listed)]
     return price.micros(usage) if price is not None else by_list(usage, provider, name, at)
+
+
+@lru_cache(maxsize=256)
+def _aws_name(name: str) -> str:
+    """As the list names it, with the date and the version that Mantle leaves out of the name."""
+    scope, plain = _aws_parts(name)
+    listed = next(provider for provider in get_snapshot().providers if provider.id == "aws").models
+    same = (model.id for model in listed if _aws_parts(model.id) == (scope, plain))
+    return next(same, name).removeprefix("regional.")
+
+
+def _aws_parts(name: str) -> tuple[str, str]:
+    """Whether it is served in all regions, which costs less, and its bare name."""
+    scope = _AWS_SCOPE.match(name)
+    bare = _AWS_VERSION.sub("", name[scope.end() :] if scope else name)
+    return "global" if scope and scope[1] == "global" else "", bare.removeprefix("anthropic.")
 
 
 def plain_price(listed: ModelPrice) -> Price | None:

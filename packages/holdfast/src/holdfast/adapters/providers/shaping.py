@@ -13,6 +13,11 @@ from holdfast.domain.parts import JsonObject, ToolCall
 from holdfast.ports.models import Event
 
 _NOT_NULL: Final = ("properties", "required")
+_ELSEWHERE: Final[Mapping[str, str]] = {
+    "temperature": "generationConfig.temperature",
+    "thinking": "generationConfig.thinkingConfig",
+}
+"""Where Gemini has a setting that the other wires have at the top."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -50,6 +55,12 @@ def effort_of(call: Call) -> str | None:
     return lower[-1] if lower else allowed[0]
 
 
+def will_think(call: Call) -> bool:
+    """Whether the model thinks before it answers this call, as far as we know."""
+    effort = effort_of(call)
+    return call.model.thinks if effort is None else effort != "none"
+
+
 def arguments_of(call: ToolCall) -> JsonObject:
     """A stored call's arguments; what is no object, from older days, is replayed as {} (L35)."""
     arguments = cast(object, call.arguments)  # the type says so; old rows may not
@@ -60,9 +71,23 @@ def temperature_of(call: Call) -> float | None:
     return call.temperature if call.model.sampling else None
 
 
-def encode(body: Object, extra: JsonObject, **fixed: object) -> bytes:
-    """The body; `extra` may add or change anything but what is `fixed` (L40)."""
-    return orjson.dumps({**body, **extra, **fixed}, default=_plain)
+def encode(body: Object, call: Call, **fixed: object) -> bytes:
+    """The body without the settings that the provider rejected. `extra` of the call may add or
+    change anything but what is `fixed` (L40)."""
+    whole = {**body, **call.extra, **fixed}
+    for path in call.without:
+        for place in (path, _ELSEWHERE.get(path, path)):
+            whole = _left_out(whole, place.split("."))
+    return orjson.dumps(whole, default=_plain)
+
+
+def _left_out(body: Object, path: list[str]) -> Object:
+    """A copy without the field; an object that has nothing else in it goes with the field."""
+    first, *rest = path
+    inner = body.get(first)
+    kept = _left_out(cast(Object, inner), rest) if rest and isinstance(inner, Mapping) else {}
+    others = {key: value for key, value in body.items() if key != first}
+    return {**others, first: kept} if kept else others
 
 
 def _plain(value: object) -> object:

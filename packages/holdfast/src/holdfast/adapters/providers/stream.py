@@ -1,13 +1,16 @@
-"""One attempt at a reply: open, read, decode, under three clocks.
+"""One attempt at a reply: open, read, decode, under four clocks.
 
     async with ModelStream(transport, endpoint, call) as stream:
         async for event in stream: ...
     stream.final                # only if the provider declared the end
     stream.partial()            # at any moment, also after an error
 
-- *first part*: from opening until the first part begins; pings and counts are not parts.
-- *silence*: between two reads, whatever they bring; the transport's own read timeout.
+- *first part*: from the request until the first part or the model's thinking begins; pings and
+  counts are not parts.
+- *silence*: between two reads, whatever they bring.
 - *progress*: between two events of a part, so that pings cannot keep a dead stream alive.
+- *thinking*: instead of the last two while the model thinks and shows nothing of it. A stream that
+  is cut then is billed, and the next attempt thinks from the beginning.
 
 No timeout is held across a `yield`: it would cancel the consumer. Leaving the block, for whatever
 reason, closes the socket at once, unless the reply ended well and the connection can serve again.
@@ -49,9 +52,10 @@ DRAIN_S: Final = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deadlines:
-    first_part_s: float = 60.0
+    first_part_s: float = 120.0
     silence_s: float = 120.0
     progress_s: float = 300.0
+    thinking_s: float = 900.0
     tail_s: float = 5.0  # for what may follow the declared end: the usage, the connection's end
     total_s: float | None = None  # the caller's own: not retried (L56)
 
@@ -81,6 +85,7 @@ class ProviderStream:
         self._decoder: Decoder | None = None
         self._error: ProviderError | None = None
         self._began = False
+        self._thinking = False
         self._progress_at = 0.0
         self._total_at: float | None = None
         self._loop = asyncio.get_running_loop()
@@ -178,7 +183,7 @@ class ProviderStream:
         request = guarded(self._wire.request, self._call, self._endpoint)
         try:
             response = await self._transport.send(
-                request, self._endpoint, silence_s=self._deadlines.silence_s
+                request, self._endpoint, silence_s=self._longest_silence_s
             )
         except (aiohttp.ClientError, OSError) as error:
             raise self._translated(error) from error
@@ -202,6 +207,7 @@ class ProviderStream:
                 ErrorKind.CONFIG, f"the answer is no event stream: {detail}", retryable=False
             )
         self._decoder = self._wire.decoder(self._call, self._endpoint)
+        self._note_thinking()
 
     async def _error_body(self, response: aiohttp.ClientResponse) -> bytes:
         """As much of an error's body as we care for; a status alone is also an answer."""
@@ -243,6 +249,7 @@ class ProviderStream:
             return
         if decoder.closed:
             self._finish(decoder)
+        self._note_thinking()
         self._check_clocks(progressed=progressed)
 
     async def _read(self) -> bytes | None:
@@ -256,12 +263,19 @@ class ProviderStream:
                     return await response.content.readany() or None
             if self._total_at is not None:
                 async with asyncio.timeout_at(self._total_at):
-                    return await response.content.readany() or None
-            return await response.content.readany() or None
+                    return await self._next_bytes(response)
+            return await self._next_bytes(response)
         except (aiohttp.ClientError, OSError) as error:
             if decoder.ended:  # the end was declared: how the connection went down is no matter
                 return None
             raise self._translated(error) from error
+
+    async def _next_bytes(self, response: aiohttp.ClientResponse) -> bytes | None:
+        patience_s = self._patience_s
+        if patience_s >= self._longest_silence_s:  # the transport's own read timeout
+            return await response.content.readany() or None
+        async with asyncio.timeout(patience_s):
+            return await response.content.readany() or None
 
     def _finish(self, decoder: Decoder) -> None:
         self._began = True
@@ -270,15 +284,41 @@ class ProviderStream:
         except ProviderError as error:
             self._error = error
 
+    # The clocks.
+
+    @property
+    def _longest_silence_s(self) -> float:
+        return max(self._deadlines.silence_s, self._deadlines.thinking_s)
+
+    @property
+    def _patience_s(self) -> float:
+        """How long the stream may be silent now."""
+        return self._deadlines.thinking_s if self._thinking else self._deadlines.silence_s
+
+    def _note_thinking(self) -> None:
+        """Thinking that begins or ends is progress, though no part shows it."""
+        decoder = self._decoder
+        thinking: bool = decoder.thinking if decoder is not None else False
+        if thinking is not self._thinking:
+            self._thinking = thinking
+            self._progress_at = self._loop.time()
+        self._began = self._began or thinking
+
+    def _progress_clock(self) -> tuple[str, float]:
+        if self._thinking:
+            return "thinking", self._deadlines.thinking_s
+        return "progress", self._deadlines.progress_s
+
     def _check_clocks(self, *, progressed: bool) -> None:
         now = self._loop.time()
+        clock, limit_s = self._progress_clock()
         if progressed:
             self._began = True
             self._progress_at = now
         elif not self._began or self.final is not None:
             pass  # before the first part its own deadline counts, after the end none
-        elif now - self._progress_at > self._deadlines.progress_s:
-            self._error = timed_out("progress", self._deadlines.progress_s)
+        elif now - self._progress_at > limit_s:
+            self._error = timed_out(clock, limit_s)
         if self.final is None and self._total_at is not None and now >= self._total_at:
             assert self._deadlines.total_s is not None
             self._error = own_deadline(self._deadlines.total_s)
@@ -287,7 +327,10 @@ class ProviderStream:
         total_at, total_s = self._total_at, self._deadlines.total_s
         if total_at is not None and total_s is not None and self._loop.time() >= total_at:
             return own_deadline(total_s)
-        return translated(error, self._deadlines.silence_s)
+        silent = isinstance(error, TimeoutError)  # also aiohttp's own, but for that of connecting
+        if silent and not isinstance(error, aiohttp.ConnectionTimeoutError):
+            return timed_out("thinking" if self._thinking else "silence", self._patience_s)
+        return translated(error)
 
     # Ending.
 
@@ -318,9 +361,7 @@ _WORDS: Final[Sequence[tuple[type[BaseException], ErrorKind, bool, str]]] = (
 """What the transport throws, in our words; the first row that fits."""
 
 
-def translated(error: aiohttp.ClientError | OSError, silence_s: float) -> ProviderError:
-    if isinstance(error, aiohttp.SocketTimeoutError):
-        return timed_out("silence", silence_s)
+def translated(error: aiohttp.ClientError | OSError) -> ProviderError:
     cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
     if isinstance(cause, AddressRefused):
         return ProviderError(ErrorKind.CONFIG, "address not allowed", retryable=False)

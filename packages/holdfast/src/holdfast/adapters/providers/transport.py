@@ -88,12 +88,12 @@ class Transport:
     async def send(
         self, request: Request, endpoint: Endpoint, *, silence_s: float
     ) -> aiohttp.ClientResponse:
-        """POST; the response is open, of any status."""
+        """The response is open, of any status."""
         auth = endpoint.auth
         if isinstance(auth, NoAuth | HeaderAuth | AwsAuth):
-            return await self._post(request, endpoint, silence_s)
+            return await self._send(request, endpoint, silence_s)
         held = await auth.current(self.now())
-        response = await self._post(request, replace(endpoint, auth=held), silence_s)
+        response = await self._send(request, replace(endpoint, auth=held), silence_s)
         if response.status not in (_AWS_REFUSALS if isinstance(held, AwsAuth) else _REFUSALS):
             return response
         try:
@@ -104,9 +104,9 @@ class Transport:
         if renewed == held:
             return response
         response.close()
-        return await self._post(request, replace(endpoint, auth=renewed), silence_s)
+        return await self._send(request, replace(endpoint, auth=renewed), silence_s)
 
-    async def _post(
+    async def _send(
         self, request: Request, endpoint: Endpoint, silence_s: float
     ) -> aiohttp.ClientResponse:
         session = self.guarded if endpoint.guarded else self.open
@@ -114,9 +114,10 @@ class Transport:
         if endpoint.guarded:
             _check_url(url)
         try:
-            return await session.post(
+            return await session.request(
+                request.method,
                 url,
-                data=_in_pieces(request.body),
+                data=_in_pieces(request.body) or None,
                 headers=authorised(request, endpoint, self.now()),
                 allow_redirects=False,
                 timeout=aiohttp.ClientTimeout(
@@ -163,7 +164,7 @@ def authorised(request: Request, endpoint: Endpoint, now: datetime) -> Mapping[s
         case HeaderAuth(name, secret, prefix):
             headers[name] = f"{prefix}{secret}"
         case AwsAuth():
-            headers |= signed_headers(auth, request.url, request.body, now)
+            headers |= signed_headers(auth, request.url, request.body, now, request.method)
         case _:
             raise AssertionError("the transport takes the current credential first")
     return headers

@@ -17,6 +17,15 @@ Object: TypeAlias = dict[str, Any]
 """JSON as it lies on a wire: not ours to type, checked where it is read."""
 
 
+class ThinkingReplay(StrEnum):
+    """How much of its earlier thinking a model is sent (Anthropic)."""
+
+    ALL = "all"
+    DROP_STALE = "drop_stale"  # all, and the provider drops what no longer fits its conversation
+    LAST_TURN = "last_turn"  # only what was thought since the last user message
+    NONE = "none"
+
+
 class ThinkingStyle(StrEnum):
     """How a model is told how hard to think."""
 
@@ -40,6 +49,7 @@ class ModelFacts:
     sampling: bool = True  # whether `temperature` is accepted
     images: bool = True
     documents: bool = True  # PDF
+    thinks: bool = False  # without being asked to
     thinking_display: str | None = None  # Anthropic hides thinking on newer models unless asked
     betas: tuple[str, ...] = ()
     price_id: str | None = None  # "provider/model" for prices.py
@@ -109,8 +119,10 @@ class Call:
     cache: CachePolicy = CachePolicy()
     cache_key: str | None = None  # the chat: keeps its prompts on the same cache
     stored: bool = False  # whether the provider keeps the reply, with its reasoning (Responses)
+    thinking_replay: ThinkingReplay = ThinkingReplay.ALL
     files: FileResolver = no_files
     extra: JsonObject = field(default_factory=dict[str, Any])  # further fields of the body
+    without: frozenset[str] = frozenset()  # settings that the provider rejected, as dotted paths
 
 
 # Where it goes.
@@ -168,10 +180,22 @@ class Quirks:
 
     done_ends: bool = False  # chat: a bare [DONE] proves the end, without a finish_reason
     replays_reasoning: bool = False  # chat: wants its reasoning fields back
+    reasoning_stand_in: str | None = None
+    """Chat: `reasoning_content` of messages that call tools and have no reasoning."""
+    thinking_chunks: bool = False  # chat: reasoning is a chunk of a list in `content`
+    thinking_switch: bool = False  # chat: effort "none" is `thinking: {"type": "disabled"}`
     output_limit: str = "max_completion_tokens"  # chat: the name of that field
     effort_field: Literal["reasoning_effort", "reasoning"] = "reasoning_effort"  # chat
     usage_option: bool = True  # chat: knows `stream_options.include_usage`
+    short_call_ids: bool = False  # chat: call ids are nine letters or digits
+    reply_before_user: bool = False  # chat: refuses a user message right after a tool's result
+    inline_schemas: bool = False  # chat: knows no `$ref` in the schema of a tool
+    images: bool = True  # chat: False where no model of the vendor sees images
+    documents: bool = True  # chat: knows parts of the type `file`
+    cache_marks: bool = False  # chat: takes Anthropic's `cache_control` for some models
+    tells_cost: bool = False  # chat: `usage.cost` is the price of the reply in dollars
     cache_key: bool = False  # knows `prompt_cache_key`
+    model_in_url: bool = False  # anthropic: `models/MODEL:streamRawPredict`, as Google serves it
 
 
 NO_QUIRKS: typing.Final = Quirks()
@@ -224,6 +248,7 @@ class Request:
     url: str
     headers: Mapping[str, str]
     body: bytes
+    method: Literal["GET", "POST"] = "POST"
 
 
 class Decoder(Protocol):
@@ -237,6 +262,12 @@ class Decoder(Protocol):
     @property
     def counted(self) -> bool:
         """Whether `usage` covers all that was received, so that it is a bill and no lower bound."""
+        ...
+
+    @property
+    def thinking(self) -> bool:
+        """Whether the model thinks at the moment, as far as the stream shows: silence is then no
+        sign of a dead stream."""
         ...
 
     @property

@@ -93,4 +93,5 @@ def _window_tokens(asks: Caller, chat: Chat) -> int | None:
     """Of the model that reads what is answered; None: not known."""
     default = asks.edge.settings.current(DEFAULT_MODEL).of(chat.org_id)
     model = chat.model or default or next(iter(asks.edge.models), None)
-    return None if model is None else asks.edge.windows.get(model)
+    card = None if model is None else asks.edge.card(model)
+    return None if card is None else card.context_window

@@ -10,6 +10,7 @@ from holdfast.api.presenters import answer, page
 from holdfast.api.routes.common import router_for
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.policy import Action, TargetKind, rule_for
+from holdfast.ports.models import ModelCard
 from holdfast.telemetry.metrics import CONTENT_TYPE
 
 router = router_for("server")
@@ -22,12 +23,20 @@ async def list_models(asks: Asks) -> Response:
     allowed = asks.current(ALLOWED_MODELS)
     names = [name for name in asks.edge.models if is_allowed(name, allowed)]
     default = asks.current(DEFAULT_MODEL) or next(iter(names), None)
-    return page(
-        [
-            {"id": name, "is_default": name == default, "context_window": asks.edge.windows[name]}
-            for name in names
-        ]
-    )
+    return page([_model(name, asks.edge.card(name), default) for name in names])
+
+
+def _model(name: str, card: ModelCard | None, default: str | None) -> dict[str, object]:
+    card = card or ModelCard()
+    return {
+        "id": name,
+        "is_default": name == default,
+        "context_window": card.context_window,
+        "output_max": card.output_max,
+        "efforts": list(card.efforts),
+        "images": card.images,
+        "retires_at": card.retires_at,
+    }
 
 
 @router.get("/version", response_model=shapes.VersionInfo)

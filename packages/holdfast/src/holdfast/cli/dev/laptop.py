@@ -103,7 +103,7 @@ async def _models(settings: Settings) -> AsyncGenerator[tuple[ModelSettings, ...
         model = ModelSettings(
             name="simulator",
             vendor="simulator-anthropic",
-            model="claude-sonnet-5",
+            model="claude-sonnet-4-6",
             base_url=simulator.url,
             api_key=SecretStr("any"),
         )

@@ -14,6 +14,7 @@ from holdfast.ports.tools import Toolbox
 from holdfast.turn import model_steps
 from holdfast.turn.attempt import unique_calls
 from holdfast.turn.call_policy import CallPolicy
+from holdfast.turn.prompt import Prompt
 from holdfast.turn.session import TurnSession
 from holdfast.turn.takeover import CUTS_MAX
 from holdfast.turn.turn import UncommittedReply
@@ -23,16 +24,20 @@ TOO_MANY_REPLIES: Final = (
     "Send a message to let it go on."
 )
 
+THOUGHTS_MAX: Final = 2
+ONLY_THOUGHT: Final = (
+    "The model used its whole output for thinking, {number} times in a row, and said nothing. "
+    "Choose a lower effort or another model, and send a message."
+)
+
 
 async def perform(session: TurnSession, _step: Generate) -> Commit | None:
     if session.turn.left and (said := await _said_before(session)) is not None:
         return await _go_on(session, said)
     turn, services = session.turn, session.services
     prompt, toolbox = await session.prompt(), await session.introduced()
-    if prompt.replies >= services.rules.replies_max(turn.chat):
-        sentence = TOO_MANY_REPLIES.format(number=prompt.replies)
-        error = TurnError(kind=ErrorKind.USAGE_LIMIT, sentence=sentence)
-        return await session.fail(error, keeps=False)
+    if (limit := _limit(prompt, services.rules.replies_max(turn.chat))) is not None:
+        return await session.fail(limit, keeps=False)
     if (refusal := model_steps.refusal(session, prompt)) is not None:
         return await session.fail(refusal, keeps=False)
     if not await model_steps.begin(session):
@@ -42,6 +47,17 @@ async def perform(session: TurnSession, _step: Generate) -> Commit | None:
     if heard.reply is not None:
         return await _store(session, heard.reply, toolbox)
     return await model_steps.without_reply(session, heard)
+
+
+def _limit(prompt: Prompt, replies_max: int) -> TurnError | None:
+    """The model has had its chances since a person last spoke."""
+    if prompt.replies >= replies_max:
+        sentence = TOO_MANY_REPLIES.format(number=prompt.replies)
+    elif prompt.thought_only >= THOUGHTS_MAX:
+        sentence = ONLY_THOUGHT.format(number=prompt.thought_only)
+    else:
+        return None
+    return TurnError(kind=ErrorKind.USAGE_LIMIT, sentence=sentence)
 
 
 # After a dead worker.

@@ -25,7 +25,7 @@ from holdfast_simulator.faults import Fault
 
 ATTEMPTS_MAX: Final = 3
 DELAY_S_MAX: Final = 0.4
-HURRIED: Final = {"first_part_s": 1.5, "silence_s": 1.5, "progress_s": 1.5}
+HURRIED: Final = {"first_part_s": 1.5, "silence_s": 1.5, "progress_s": 1.5, "thinking_s": 1.5}
 LONG_S: Final = 2.0
 """A wait long enough for an interrupt in the middle of it."""
 SLOW: Final = (Fault.DRIP, Fault.HUGE_EVENT)

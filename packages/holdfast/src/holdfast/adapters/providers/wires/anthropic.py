@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any, ClassVar, Final, Literal, assert_never, cast
 
 from holdfast.adapters.providers import types
+from holdfast.adapters.providers.binding import BETA, accepted, dropping
 from holdfast.adapters.providers.content import (
     Paper,
     Picture,
@@ -20,7 +21,13 @@ from holdfast.adapters.providers.content import (
     asked_pieces,
     output_pieces,
 )
-from holdfast.adapters.providers.errors import filtered, from_event, incomplete, protocol
+from holdfast.adapters.providers.errors import (
+    filtered,
+    from_event,
+    incomplete,
+    note_unknown,
+    protocol,
+)
 from holdfast.adapters.providers.history import (
     Entry,
     ModelEntry,
@@ -44,6 +51,7 @@ from holdfast.adapters.providers.types import (
     Object,
     OneTool,
     Request,
+    ThinkingReplay,
     ThinkingStyle,
 )
 from holdfast.domain.ids import CallId
@@ -53,10 +61,12 @@ from holdfast.ports import models
 from holdfast.ports.models import Event, Usage, UsageSeen
 
 VERSION: Final = "2023-06-01"
+GOOGLE_CLOUD_VERSION: Final = "vertex-2023-10-16"
 BREAKPOINTS_MAX: Final = 4
 BUDGET_MIN: Final = 1024
 DOUBLED_MIN: Final = 3
 """Different deltas that all came twice before we believe that it is not the model's way to talk."""
+_WHOLE: Final = frozenset({"end_turn", "stop_sequence", "tool_use"})
 _ENDINGS: Final[Mapping[str, Ending]] = {
     "max_tokens": Ending.LENGTH,
     "model_context_window_exceeded": Ending.LENGTH,
@@ -70,6 +80,7 @@ class AnthropicWire:
     def request(self, call: Call, endpoint: Endpoint) -> Request:
         names = ToolNames.of(call.tools)
         prompt = prompt_of(call.history, call.system, endpoint.dialect)
+        prompt.entries = accepted(prompt.entries, call.thinking_replay)
         limit = call.output_max or call.model.output_max
         body: Object = {
             "model": call.model.model,
@@ -83,16 +94,24 @@ class AnthropicWire:
             body["tools"] = tools
             body["tool_choice"] = _tool_choice(call, names)
         thinking = _thinking(call, limit, prompt.entries, endpoint.dialect)
+        betas = call.model.betas
+        if call.thinking_replay is ThinkingReplay.DROP_STALE and (
+            tolerant := dropping(thinking.get("thinking"))
+        ):
+            thinking, betas = {**thinking, "thinking": tolerant}, (*betas, BETA)
         body |= thinking
         temperature = temperature_of(call)
         if temperature is not None and "thinking" not in thinking:
             body["temperature"] = temperature
         _mark(body, call)
         headers = {"anthropic-version": VERSION, **endpoint.headers}
-        if call.model.betas:
-            headers["anthropic-beta"] = ",".join(call.model.betas)
+        if betas:
+            headers["anthropic-beta"] = ",".join(betas)
         url = f"{endpoint.base_url}/v1/messages"
-        return Request(url, headers, encode(body, call.extra, stream=True))
+        if endpoint.quirks.model_in_url:
+            url = f"{endpoint.base_url}/models/{body.pop('model')}:streamRawPredict"
+            body["anthropic_version"] = GOOGLE_CLOUD_VERSION
+        return Request(url, headers, encode(body, call, stream=True))
 
     def decoder(self, call: Call, endpoint: Endpoint) -> "AnthropicDecoder":
         return AnthropicDecoder(call, endpoint)
@@ -193,17 +212,19 @@ def _tool_choice(call: Call, names: ToolNames) -> Object:
 def _thinking(call: Call, limit: int, entries: list[Entry], dialect: str) -> Object:
     effort = effort_of(call)
     facts = call.model
-    if effort is None or effort == "none":
+    if effort == "none" or (effort is None and not facts.thinks):
         return {}
     forced = bool(call.tools) and call.tool_choice not in ("auto", "none")
     if facts.thinking is ThinkingStyle.ADAPTIVE:
-        config = {"output_config": {"effort": effort}}
+        config: Object = {"output_config": {"effort": effort}} if effort is not None else {}
         if forced:  # the provider refuses thinking with a forced call
             return config
         thinking = {"type": "adaptive"}
         if facts.thinking_display:
             thinking["display"] = facts.thinking_display
         return {"thinking": thinking, **config}
+    if effort is None:
+        return {}
     budget = min(facts.budgets.get(effort, BUDGET_MIN), limit - BUDGET_MIN)
     if forced or budget < BUDGET_MIN or _starts_without_thinking(entries, dialect):
         return {}
@@ -257,9 +278,11 @@ class AnthropicDecoder:
         self._started = 0
         self._response_id: str | None = None
         self._stop: str | None = None
+        self._stop_details: Object = {}
         self._provider_tools: dict[str, str] = {}
         self.usage = Usage()
         self.counted = False
+        self.thinking = False
         self.ended = False
 
     @property
@@ -280,6 +303,7 @@ class AnthropicDecoder:
 
     def _message_delta(self, data: Object, events: list[Event]) -> None:
         self._stop = data["delta"].get("stop_reason") or self._stop
+        self._stop_details = data["delta"].get("stop_details") or self._stop_details
         usage: Object = data.get("usage") or {}
         self._count(usage, events)
         # The opening tells the input; how much was said is told only here.
@@ -309,6 +333,7 @@ class AnthropicDecoder:
         elif kind == "thinking":
             slot = self._reply.reasoning()
             self._reply.grow(slot, block["thinking"], events)
+            self.thinking = True
         elif kind == "tool_use":
             call_id = self._ids.give(block["id"], self._response_id)
             slot = self._reply.call(call_id, self._names.tool(block["name"]), events)
@@ -347,6 +372,7 @@ class AnthropicDecoder:
 
     def _stop_block(self, data: Object, events: list[Event]) -> None:
         slot, block = self._blocks.pop(data["index"])
+        self.thinking = False
         if slot is None:
             self._reply.add(self._whole(block), events)
             return
@@ -420,7 +446,9 @@ class AnthropicDecoder:
         if not self.ended or self._stop is None:
             raise incomplete()
         if self._stop == "refusal":
-            raise filtered(self._stop)
+            raise filtered(self._stop, self._stop_details)
+        if self._stop not in _WHOLE and self._stop not in _ENDINGS:
+            note_unknown("stop_reason", self._stop)
         return self._reply.final(
             now=now,
             ending=_ENDINGS.get(self._stop, Ending.COMPLETE),

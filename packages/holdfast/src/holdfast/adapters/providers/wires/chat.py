@@ -5,211 +5,81 @@ vendors depart (no `index` on calls, ids that start again, reasoning under three
 takes what comes, and `Quirks` says what to send.
 """
 
+import logging
 from datetime import datetime
-from typing import Any, Final, assert_never, cast
+from decimal import ROUND_CEILING, Decimal
+from functools import lru_cache
+from typing import Any, Final, cast
 
 import orjson
 
-from holdfast.adapters.providers.content import (
-    Paper,
-    Picture,
-    Piece,
-    Words,
-    asked_pieces,
-    output_pieces,
-    output_text,
-)
 from holdfast.adapters.providers.errors import ProviderError, filtered, from_event, incomplete
-from holdfast.adapters.providers.history import (
-    Entry,
-    ModelEntry,
-    ResultsEntry,
-    UserEntry,
-    is_ours,
-    prompt_of,
-)
 from holdfast.adapters.providers.names import CallIds, ToolNames
 from holdfast.adapters.providers.reply import ReplyBuilder, Slot, parsed_arguments
-from holdfast.adapters.providers.shaping import (
-    arguments_of,
-    effort_of,
-    encode,
-    schema_of,
-    temperature_of,
-)
-from holdfast.adapters.providers.types import Call, Endpoint, Object, OneTool, Request
+from holdfast.adapters.providers.shaping import encode, will_think
+from holdfast.adapters.providers.types import Call, Endpoint, Object, Request
+from holdfast.adapters.providers.wires.chat_details import merged
+from holdfast.adapters.providers.wires.chat_request import REASONING_FIELDS, chat_body
 from holdfast.domain.chat import ErrorKind
 from holdfast.domain.messages import Ending
-from holdfast.domain.parts import Native, Part, Reasoning, Text, ToolCall
+from holdfast.domain.parts import Native, Part, Reasoning
 from holdfast.ports import models
 from holdfast.ports.models import Event, Usage, UsageSeen
 
-_REASONING_FIELDS: Final = ("reasoning_content", "reasoning")
+_COMPLETE: Final = frozenset({"stop", "tool_calls", "function_call", "eos"})
+_CUT: Final = frozenset({"length", "model_length"})
+_BROKEN: Final = frozenset({"abort", "error", "insufficient_system_resource"})
+_MICROS: Final = 1_000_000
+_log: Final = logging.getLogger(__name__)
+
+
+@lru_cache(maxsize=64)
+def log_once(vendor: str, finish: str) -> None:
+    """The cache makes it once per process."""
+    _log.warning(
+        "providers: unknown finish reason", extra={"vendor": vendor, "finish": finish[:100]}
+    )
 
 
 class ChatWire:
     name = "chat"
 
     def request(self, call: Call, endpoint: Endpoint) -> Request:
-        names = ToolNames.of(call.tools)
-        prompt = prompt_of(call.history, call.system, endpoint.dialect)
-        messages: list[Object] = []
-        if prompt.system:
-            messages.append({"role": "system", "content": "\n\n".join(prompt.system)})
-        messages += _messages(prompt.entries, call, endpoint, names)
-        body: Object = {"model": call.model.model, "messages": messages}
-        quirks = endpoint.quirks
-        if quirks.usage_option:
-            body["stream_options"] = {"include_usage": True}
-        tools = _tools(call, names)
-        if tools:
-            body["tools"] = tools
-            body["tool_choice"] = _tool_choice(call, names)
-        if call.output_max is not None:
-            body[quirks.output_limit] = call.output_max
-        effort = effort_of(call)
-        if effort is not None:
-            field = quirks.effort_field
-            body[field] = effort if field == "reasoning_effort" else {"effort": effort}
-        temperature = temperature_of(call)
-        if temperature is not None:
-            body["temperature"] = temperature
-        if call.cache_key and quirks.cache_key:
-            body["prompt_cache_key"] = call.cache_key
+        body = chat_body(call, endpoint)
         url = f"{endpoint.base_url}/chat/completions"
-        return Request(url, endpoint.headers, encode(body, call.extra, stream=True))
+        return Request(url, endpoint.headers, encode(body, call, stream=True))
 
     def decoder(self, call: Call, endpoint: Endpoint) -> "ChatDecoder":
         return ChatDecoder(call, endpoint)
 
 
-# The request.
-
-
-def _messages(
-    entries: list[Entry], call: Call, endpoint: Endpoint, names: ToolNames
-) -> list[Object]:
-    messages: list[Object] = []
-    for entry in entries:
-        match entry:
-            case ModelEntry(parts=parts):
-                messages.append(_said(parts, endpoint, names))
-            case ResultsEntry():
-                messages += _answered(entry, call)
-            case UserEntry(parts=asked):
-                pieces = [asked_pieces(part, call) for part in asked]
-                messages.append({"role": "user", "content": _content(pieces)})
-    return messages
-
-
-def _said(parts: list[Part], endpoint: Endpoint, names: ToolNames) -> Object:
-    message: Object = {"role": "assistant"}
-    texts: list[str] = []
-    calls: list[Object] = []
-    for part in parts:
-        ours = is_ours(part, endpoint.dialect)
-        block = cast(Object, part.native.block) if part.native and ours else None
-        if type(part) is Text:
-            if block and "refusal" in block:
-                message["refusal"] = block["refusal"]
-            else:
-                texts.append(part.text)
-        elif type(part) is ToolCall:
-            calls.append(_called(part, block, names))
-        elif type(part) is Reasoning and block and endpoint.quirks.replays_reasoning:
-            message |= block
-    message["content"] = "".join(texts) if texts else None
-    if calls:
-        message["tool_calls"] = calls
-    return message
-
-
-def _called(call: ToolCall, block: Object | None, names: ToolNames) -> Object:
-    if block is not None:
-        return block if block.get("id") == call.call_id else {**block, "id": call.call_id}
-    arguments = orjson.dumps(arguments_of(call)).decode()
-    function = {"name": names.name(call.tool), "arguments": arguments}
-    return {"id": call.call_id, "type": "function", "function": function}
-
-
-def _answered(entry: ResultsEntry, call: Call) -> list[Object]:
-    messages: list[Object] = []
-    pictures: list[Piece] = []
-    for result in entry.results:
-        pieces = output_pieces(result.output, call)
-        shown = [piece for piece in pieces if not isinstance(piece, Words)]
-        if shown:
-            pictures += [Words(f"From the result of {result.call_id}:"), *shown]
-        messages.append(
-            {"role": "tool", "tool_call_id": result.call_id, "content": output_text(pieces)}
-        )
-    if pictures:  # tool messages are text only on this wire
-        messages.append({"role": "user", "content": _content(pictures)})
-    return messages
-
-
-def _content(pieces: list[Piece]) -> object:
-    if len(pieces) == 1 and isinstance(pieces[0], Words):
-        return pieces[0].text
-    return [_piece(piece) for piece in pieces]
-
-
-def _piece(piece: Piece) -> Object:
-    match piece:
-        case Words(text):
-            return {"type": "text", "text": text}
-        case Picture():
-            return {"type": "image_url", "image_url": {"url": piece.url}}
-        case Paper(name=name):
-            return {"type": "file", "file": {"filename": name, "file_data": piece.url}}
-        case _:
-            assert_never(piece)
-
-
-def _tools(call: Call, names: ToolNames) -> list[Object]:
-    ours: list[Object] = [
-        {
-            "type": "function",
-            "function": {
-                "name": names.name(tool.name),
-                "description": tool.description,
-                "parameters": schema_of(tool.schema),
-            },
-        }
-        for tool in call.tools
-    ]
-    return [*ours, *(dict(tool.block) for tool in call.provider_tools if tool.wire == "chat")]
-
-
-def _tool_choice(call: Call, names: ToolNames) -> object:
-    match call.tool_choice:
-        case OneTool(name):
-            return {"type": "function", "function": {"name": names.name(name)}}
-        case "auto" | "required" | "none":
-            return call.tool_choice
-
-
-# The stream.
-
-
 class ChatDecoder:
     def __init__(self, call: Call, endpoint: Endpoint) -> None:
         self._dialect = endpoint.dialect
+        self._vendor = endpoint.vendor
         self._done_ends = endpoint.quirks.done_ends
+        self._tells_cost = endpoint.quirks.tells_cost
         self._names = ToolNames.of(call.tools)
         self._ids = CallIds(call.history)
         self._reply = ReplyBuilder()
         self._speaking: Slot | None = None  # the text or reasoning under way
         self._speaking_as = ""
         self._details: list[Object] = []  # OpenRouter's form of reasoning
+        self._chunk: Object = {}  # what Mistral says of a thinking chunk beside its text
         self._calls: list[tuple[Slot, Object]] = []
         self._by_index: dict[object, int] = {}
         self._response_id: str | None = None
         self._finish: str | None = None
         self._refused = self._answered = False
+        # Such a model thinks first; most servers say nothing until it has words to show.
+        self._silent = will_think(call)
         self.usage = Usage()
         self.counted = False
         self.closed = False
+
+    @property
+    def thinking(self) -> bool:
+        return self._silent or (self._speaking is not None and self._speaking.kind == "reasoning")
 
     @property
     def ended(self) -> bool:
@@ -235,7 +105,7 @@ class ChatDecoder:
             if finish and self._finish is None:
                 self._end(finish, events)
         if events:  # said, and not yet counted; vLLM can count with every event
-            self.counted = False
+            self.counted = self._silent = False
         usage: Object | None = data.get("usage")
         if usage:
             self._count(usage, events)
@@ -243,9 +113,11 @@ class ChatDecoder:
 
     def _delta(self, delta: Object, events: list[Event]) -> None:
         content = delta.get("content")
-        if content:
+        if isinstance(content, list):
+            self._chunks(cast(list[Object], content), events)
+        elif content:
             self._speak("text", "content", content, events)
-        for field in _REASONING_FIELDS:
+        for field in REASONING_FIELDS:
             if delta.get(field):
                 self._speak("reasoning", field, delta[field], events)
                 break
@@ -261,6 +133,17 @@ class ChatDecoder:
             self._reply.cite_reply(
                 citation.get("start_index"), citation.get("end_index"), citation.get("url")
             )
+
+    def _chunks(self, chunks: list[Object], events: list[Event]) -> None:
+        """Mistral's form of content: thinking and text as typed chunks."""
+        for chunk in chunks:
+            if chunk["type"] == "text":
+                self._speak("text", "content", chunk["text"], events)
+            elif chunk["type"] == "thinking":
+                for thought in chunk["thinking"]:
+                    self._speak("reasoning", "thinking", thought.get("text") or "", events)
+                extras = ((k, v) for k, v in chunk.items() if k not in ("type", "thinking"))
+                self._chunk |= {key: value for key, value in extras if value is not None}
 
     def _speak(self, kind: str, field: str, text: str, events: list[Event]) -> None:
         slot = self._speaking
@@ -284,9 +167,17 @@ class ChatDecoder:
         else:
             block: Object = {self._speaking_as: slot.text}
             if self._details:
-                block = {"reasoning_details": _merged(self._details)}
-                self._details = []
+                block = self._take_details()
+            elif self._speaking_as == "thinking":
+                said = [{"type": "text", "text": slot.text}]
+                block = {"type": "thinking", "thinking": said, **self._chunk}
+                self._chunk = {}
             self._reply.finish_reasoning(slot, Native(self._dialect, block), events)
+
+    def _take_details(self) -> Object:
+        block: Object = {"reasoning_details": merged(self._details)}
+        self._details = []
+        return block
 
     def _call(self, delta: Object, events: list[Event]) -> None:
         self._fall_silent(events)
@@ -314,11 +205,10 @@ class ChatDecoder:
             self._reply.grow(self._calls[place][0], text, events)
 
     def _end(self, finish: str, events: list[Event]) -> None:
-        if self._details and self._speaking is None:
-            block: Object = {"reasoning_details": _merged(self._details)}
-            self._details = []
-            self._reply.add(Reasoning("", None, Native(self._dialect, block)), events)
         self._fall_silent(events)
+        if self._details:  # came with or after the text or the call, and goes back with them
+            native = Native(self._dialect, self._take_details())
+            self._reply.add(Reasoning("", None, native), events)
         for slot, block in self._calls:
             self._answered = True
             arguments = parsed_arguments(slot.text)
@@ -337,6 +227,7 @@ class ChatDecoder:
             cache_write_5m=sent.get("cache_write_tokens") or 0,
             output=usage.get("completion_tokens") or 0,
             reasoning=received.get("reasoning_tokens") or 0,
+            billed_micros=_micros(usage.get("cost")) if self._tells_cost else None,
         )
         self.counted = self.usage.input > 0 and usage.get("completion_tokens") is not None
         events.append(UsageSeen(self.usage))
@@ -349,34 +240,35 @@ class ChatDecoder:
             raise filtered(finish)
         if self._refused and not self._answered:  # whatever politeness went with it (L42)
             raise filtered("refusal")
-        if finish == "error":
-            raise ProviderError(
-                ErrorKind.UNAVAILABLE, "the server finished with an error", retryable=True
-            )
+        if finish in _BROKEN:
+            detail = f"the server finished with {finish!r}"
+            raise ProviderError(ErrorKind.UNAVAILABLE, detail, retryable=True)
+        if finish not in _COMPLETE and finish not in _CUT:
+            self._judge_unknown(finish)
         return self._reply.final(
             now=now,
-            ending=Ending.LENGTH if finish == "length" else Ending.COMPLETE,
+            ending=Ending.LENGTH if finish in _CUT else Ending.COMPLETE,
             usage=self.usage if self.counted else None,
             finish=finish,
             response_id=self._response_id,
         )
 
+    def _judge_unknown(self, finish: str) -> None:
+        """An end of a name that we do not know is one only if nothing is missing."""
+        if self._reply.malformed or not self._answered:
+            raise incomplete(f"finished with {finish!r} and without a whole answer")
+        log_once(self._vendor, finish)
+
     def partial(self, now: datetime) -> tuple[Part, ...]:
         return self._reply.partial(now)
 
 
-def _merged(details: list[Object]) -> list[Object]:
-    """OpenRouter streams each entry in pieces: the same index and type is the same entry."""
-    merged: list[Object] = []
-    for detail in details:
-        last = merged[-1] if merged else None
-        same = last is not None and all(last.get(k) == detail.get(k) for k in ("type", "index"))
-        if last is None or not same:
-            merged.append(dict(detail))
-            continue
-        for key, value in detail.items():
-            if key in ("text", "summary", "data") and isinstance(last.get(key), str) and value:
-                last[key] += value
-            elif value is not None:
-                last[key] = value
-    return merged
+def _micros(dollars: object) -> int | None:
+    """Whole micro-dollars, rounded up. None: it was not told."""
+    if isinstance(dollars, bool) or not isinstance(dollars, (int, float)):
+        return None
+    # As decimal digits: 0.0000135 dollars are 13.5 micro-dollars and no binary neighbour of it.
+    exact = Decimal(str(dollars)) * _MICROS
+    if not exact.is_finite() or exact < 0:
+        return None
+    return int(exact.to_integral_value(rounding=ROUND_CEILING))

@@ -6,7 +6,6 @@ insists, Google's own stand-in says so. The end is a `finishReason`.
 """
 
 import base64
-from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, assert_never, cast
 
@@ -36,6 +35,7 @@ from holdfast.adapters.providers.history import (
     is_ours,
     prompt_of,
 )
+from holdfast.adapters.providers.known import GEMINI_BLOCKS, GEMINI_FINISHES, Finish
 from holdfast.adapters.providers.names import CallIds, ToolNames
 from holdfast.adapters.providers.reply import ReplyBuilder, Slot
 from holdfast.adapters.providers.shaping import (
@@ -44,6 +44,7 @@ from holdfast.adapters.providers.shaping import (
     encode,
     schema_of,
     temperature_of,
+    will_think,
 )
 from holdfast.adapters.providers.types import (
     Call,
@@ -63,19 +64,9 @@ if TYPE_CHECKING:
     from holdfast.domain.ids import CallId
 
 UNSIGNED: Final = base64.b64encode(b"skip_thought_signature_validator").decode()
-_FILTERED: Final = frozenset(
-    {
-        "SAFETY",
-        "RECITATION",
-        "BLOCKLIST",
-        "PROHIBITED_CONTENT",
-        "SPII",
-        "IMAGE_SAFETY",
-        "IMAGE_PROHIBITED_CONTENT",
-        "LANGUAGE",
-    }
-)
-_ENDINGS: Final[Mapping[str, Ending]] = {"STOP": Ending.COMPLETE, "MAX_TOKENS": Ending.LENGTH}
+TOKEN: Final = "continuationToken"  # noqa: S105 - the name of a field
+IN_RESPONSE: Final = frozenset({"image/png", "image/jpeg", "image/webp"})
+"""Images that models with thinking levels (Gemini 3 and later) take inside `functionResponse`."""
 
 
 class GeminiWire:
@@ -84,7 +75,10 @@ class GeminiWire:
     def request(self, call: Call, endpoint: Endpoint) -> Request:
         names = ToolNames.of(call.tools)
         prompt = prompt_of(call.history, call.system, endpoint.dialect)
-        body: Object = {"contents": _Contents(call, endpoint.dialect, names).of(prompt.entries)}
+        entries, token = _resumed(prompt.entries, endpoint.dialect)
+        body: Object = {"contents": _Contents(call, endpoint.dialect, names).of(entries)}
+        if token is not None:
+            body[TOKEN] = token
         if prompt.system:
             body["systemInstruction"] = {"parts": [{"text": text} for text in prompt.system]}
         tools = _tools(call, names)
@@ -96,7 +90,7 @@ class GeminiWire:
         if generation:
             body["generationConfig"] = generation
         url = f"{endpoint.base_url}/models/{call.model.model}:streamGenerateContent?alt=sse"
-        return Request(url, endpoint.headers, encode(body, call.extra))
+        return Request(url, endpoint.headers, encode(body, call))
 
     def decoder(self, call: Call, endpoint: Endpoint) -> "GeminiDecoder":
         return GeminiDecoder(call, endpoint)
@@ -119,17 +113,14 @@ class _Contents:
         for entry in entries:
             match entry:
                 case ModelEntry(parts=said):
-                    contents.append({"role": "model", "parts": self._said(said)})
-                    continue
+                    spelled = self._said(said)
+                    if spelled:
+                        contents.append({"role": "model", "parts": spelled})
                 case ResultsEntry(results=results):
-                    parts = [part for result in results for part in self._result(result)]
+                    contents += self._answered(results)
                 case UserEntry(parts=asked):
                     parts = [_piece(asked_pieces(part, self._call)) for part in asked]
-            last = contents[-1] if contents else None
-            if last is not None and last["role"] == "user":
-                last["parts"] += parts
-            else:
-                contents.append({"role": "user", "parts": parts})
+                    contents.append({"role": "user", "parts": parts})
         return contents
 
     def _said(self, parts: list[Part]) -> list[Object]:
@@ -138,6 +129,8 @@ class _Contents:
         for part in parts:
             block = cast(Object, part.native.block) if part.native else {}
             if is_ours(part, self._dialect):
+                if TOKEN in block:
+                    continue  # the pause is over
                 if type(part) is ToolCall and part.runs_at == "here":
                     block = self._replayed(part, block)
                     signs = False
@@ -163,7 +156,19 @@ class _Contents:
         self._called[part.call_id] = (called["name"], called.get("id"))
         return block
 
-    def _result(self, result: ToolResult) -> list[Object]:
+    def _answered(self, results: list[ToolResult]) -> list[Object]:
+        """The results in one content, and what they cannot hold in one of its own: Vertex refuses
+        a content with both, and some models take all of it for words of the model."""
+        responses: list[Object] = []
+        shown: list[Object] = []
+        for result in results:
+            response, rest = self._result(result)
+            responses.append({"functionResponse": response})
+            shown += rest
+        contents: list[Object] = [{"role": "user", "parts": responses}]
+        return [*contents, {"role": "user", "parts": shown}] if shown else contents
+
+    def _result(self, result: ToolResult) -> tuple[Object, list[Object]]:
         pieces = output_pieces(result.output, self._call)
         name, raw_id = self._called[result.call_id]
         response: Object = {"id": raw_id} if raw_id is not None else {}
@@ -171,8 +176,30 @@ class _Contents:
             "name": name,
             "response": {"error" if result.failed else "output": output_text(pieces)},
         }
-        shown = [_piece(piece) for piece in pieces if not isinstance(piece, Words)]
-        return [{"functionResponse": response}, *shown]
+        pictures = [piece for piece in pieces if not isinstance(piece, Words)]
+        modern = self._call.model.thinking is ThinkingStyle.LEVEL
+        inside = [
+            piece
+            for piece in pictures
+            if modern and isinstance(piece, Picture) and piece.media_type in IN_RESPONSE
+        ]
+        if inside:
+            response["parts"] = [_piece(piece) for piece in inside]
+        outside = [_piece(piece) for piece in pictures if piece not in inside]
+        if outside:
+            outside.insert(0, {"text": f"From the result of {name}:"})
+        return response, outside
+
+
+def _resumed(entries: list[Entry], dialect: str) -> tuple[list[Entry], str | None]:
+    """After a pause: the entries of the request that was paused, and the token to go on with."""
+    last = entries[-1] if entries else None
+    if type(last) is not ModelEntry or not last.paused:
+        return entries, None
+    end = last.parts[-1]
+    if end.native is None or not is_ours(end, dialect) or TOKEN not in end.native.block:
+        return entries, None
+    return entries[:-1], cast(str, end.native.block[TOKEN])
 
 
 def _piece(piece: Piece) -> Object:
@@ -217,15 +244,19 @@ def _generation(call: Call) -> Object:
     temperature = temperature_of(call)
     if temperature is not None:
         generation["temperature"] = temperature
-    effort = effort_of(call)
-    if effort is not None:
-        thinking: Object = {"includeThoughts": True}
-        if call.model.thinking is ThinkingStyle.LEVEL:
-            thinking["thinkingLevel"] = effort
-        else:
-            thinking["thinkingBudget"] = call.model.budgets.get(effort, -1)
+    thinking = _thinking(call)
+    if thinking:
         generation["thinkingConfig"] = thinking
     return generation
+
+
+def _thinking(call: Call) -> Object:
+    effort = effort_of(call)
+    if effort is None:
+        return {"includeThoughts": True} if call.model.thinks else {}
+    if call.model.thinking is ThinkingStyle.LEVEL:
+        return {"includeThoughts": True, "thinkingLevel": effort}
+    return {"includeThoughts": True, "thinkingBudget": call.model.budgets.get(effort, -1)}
 
 
 # The stream.
@@ -243,11 +274,20 @@ class GeminiDecoder:
         self._response_id: str | None = None
         self._finish: str | None = None
         self._blocked: str | None = None
+        self._token: str | None = None
+        self._paused = False
+        self._history = call.history
         self._searches = 0
         self._may_search = any(tool.wire == "gemini" for tool in call.provider_tools)
-        self._signatures: set[str | None] = set()
+        self._signed: dict[str, list[Object]] = {}
+        # Such a model thinks first; on this wire nothing says so until it has words to show.
+        self._silent = will_think(call)
         self.usage = Usage()
         self.counted = False
+
+    @property
+    def thinking(self) -> bool:
+        return self._silent or (self._speaking is not None and self._speaking.kind == "reasoning")
 
     @property
     def ended(self) -> bool:
@@ -265,18 +305,23 @@ class GeminiDecoder:
             raise from_event(data)
         self._response_id = self._response_id or data.get("responseId")
         feedback: Object = data.get("promptFeedback") or {}
-        self._blocked = self._blocked or feedback.get("blockReason")
+        blocked = feedback.get("blockReason")
+        if blocked and GEMINI_BLOCKS.get(blocked) is not Finish.UNSET:
+            self._blocked = blocked
         candidates: list[Object] = data.get("candidates") or []
         if candidates:
             candidate = candidates[0]
             content: Object = candidate.get("content") or {}
             for part in content.get("parts") or ():
                 self._part(part, events)
+                self._silent = False
             self._cite(candidate, events)
+            self._token = candidate.get(TOKEN) or self._token
             finish = candidate.get("finishReason")
-            if finish and finish != "FINISH_REASON_UNSPECIFIED":
+            if finish and GEMINI_FINISHES.get(finish) is not Finish.UNSET:
                 self._fall_silent(events)
                 self._finish = finish
+                self._pause(events)
         if events:
             self.counted = False
         usage: Object | None = data.get("usageMetadata")
@@ -286,15 +331,18 @@ class GeminiDecoder:
 
     def _part(self, part: Object, events: list[Event]) -> None:
         signature = part.get("thoughtSignature")
-        if signature and signature in self._signatures:
-            # Signatures are unique: a proxy sent this part twice, and a call would run twice.
-            raise protocol("a part that came twice", retryable=True)
-        self._signatures.add(signature)
+        if signature:
+            # A part that came before, signature and all, was sent twice by a proxy, and a call
+            # would run twice. Gateways put one stand-in on several parts: those differ.
+            same = self._signed.setdefault(signature, [])
+            if part in same:
+                raise protocol("a part that came twice", retryable=True)
+            same.append(part)
         if "functionCall" in part:
             self._call(part, events)
         elif "executableCode" in part or "codeExecutionResult" in part:
             self._code(part, events)
-        elif "text" in part or part.get("thoughtSignature"):
+        elif "text" in part or signature:
             self._words(part, events)
         else:
             self._fall_silent(events)
@@ -335,6 +383,17 @@ class GeminiDecoder:
         self._reply.grow(slot, orjson.dumps(arguments).decode(), events)
         whole = arguments if type(arguments) is dict else None
         self._reply.finish_call(slot, whole, Native(self._dialect, part), events)
+
+    def _pause(self, events: list[Event]) -> None:
+        """Keep the token of a reply that goes on in the next request, unless it is the one that
+        this request was sent with: the provider would only repeat itself."""
+        if GEMINI_FINISHES.get(self._finish or "") is not Finish.PAUSED or self._token is None:
+            return
+        _, sent = _resumed(prompt_of(self._history, (), self._dialect).entries, self._dialect)
+        if self._token != sent:
+            self._paused = True
+            block = {TOKEN: self._token}
+            self._reply.add(Reasoning("", None, Native(self._dialect, block)), events)
 
     def _code(self, part: Object, events: list[Event]) -> None:
         """Code that the provider runs: the call, or the result of the one before."""
@@ -405,11 +464,14 @@ class GeminiDecoder:
         finish = self._finish
         if finish is None:
             raise incomplete()
-        if finish in _FILTERED:
+        meaning = GEMINI_FINISHES.get(finish, Finish.BROKEN)
+        if meaning is Finish.FILTERED:
             raise filtered(finish)
-        ending = _ENDINGS.get(finish)
-        if ending is None:  # MALFORMED_FUNCTION_CALL, OTHER, …: the model stumbled
+        if meaning is Finish.BROKEN:
             raise ProviderError(ErrorKind.UNKNOWN, f"finished with {finish!r}", retryable=True)
+        ending = Ending.COMPLETE if meaning is Finish.COMPLETE else Ending.LENGTH
+        if self._paused:
+            ending = Ending.PAUSED
         return self._reply.final(
             now=now,
             ending=ending,

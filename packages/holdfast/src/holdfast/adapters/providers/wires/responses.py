@@ -34,6 +34,7 @@ from holdfast.adapters.providers.shaping import (
     encode,
     schema_of,
     temperature_of,
+    will_think,
 )
 from holdfast.adapters.providers.types import (
     Call,
@@ -69,9 +70,8 @@ class ResponsesWire:
             body["tool_choice"] = _tool_choice(call, names)
         if call.output_max is not None:
             body["max_output_tokens"] = call.output_max
-        effort = effort_of(call)
-        if effort is not None:
-            body["reasoning"] = {"effort": effort, "summary": "auto"}
+        if call.model.thinking is ThinkingStyle.EFFORT:
+            body["reasoning"] = _thinking(call)
         if call.model.thinking is ThinkingStyle.EFFORT and not call.stored:
             body["include"] = ["reasoning.encrypted_content"]
         temperature = temperature_of(call)
@@ -80,13 +80,20 @@ class ResponsesWire:
         if call.cache_key and endpoint.quirks.cache_key:
             body["prompt_cache_key"] = call.cache_key
         url = f"{endpoint.base_url}/responses"
-        return Request(url, endpoint.headers, encode(body, call.extra, stream=True))
+        return Request(url, endpoint.headers, encode(body, call, stream=True))
 
     def decoder(self, call: Call, endpoint: Endpoint) -> "ResponsesDecoder":
         return ResponsesDecoder(call, endpoint)
 
 
 # The request.
+
+
+def _thinking(call: Call) -> Object:
+    """The summary is asked for whether or not an effort is: the model thinks in any case, and a
+    person should see that it does."""
+    effort = effort_of(call)
+    return {"summary": "auto"} if effort is None else {"effort": effort, "summary": "auto"}
 
 
 def _input(entries: list[Entry], call: Call, dialect: str, names: ToolNames) -> list[Object]:
@@ -214,8 +221,14 @@ class ResponsesDecoder:
         self._reason: str | None = None
         self._refused = self._answered = False
         self._searches = 0
+        # Such a model thinks first, and says nothing until it has something to show.
+        self._silent = will_think(call)
         self.usage = Usage()
         self.counted = False
+
+    @property
+    def thinking(self) -> bool:
+        return self._silent or any(slot.kind == "reasoning" for slot in self._items.values())
 
     @property
     def ended(self) -> bool:
@@ -269,6 +282,7 @@ class ResponsesDecoder:
         if index <= self._last_index:
             raise protocol(f"output item {index} after {self._last_index}", retryable=True)
         self._last_index = index
+        self._silent = False
         kind: str = item["type"]
         if kind == "message":
             slot = self._reply.text()
@@ -361,6 +375,7 @@ class ResponsesDecoder:
             self.usage = Usage(
                 input=usage["input_tokens"],
                 cache_read=sent.get("cached_tokens") or 0,
+                cache_write_5m=sent.get("cache_write_tokens") or 0,
                 output=usage["output_tokens"],
                 reasoning=received.get("reasoning_tokens") or 0,
                 searches=self._searches,
