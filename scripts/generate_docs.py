@@ -26,13 +26,14 @@ from holdfast.api.requests import settings_body
 from holdfast.domain.chat import Standing
 from holdfast.domain.commands import Command, FromPeople, FromWorker
 from holdfast.domain.transitions import TRANSITIONS
-from holdfast.settings import ModelSettings, OidcSettings, Settings, env_name
+from holdfast.settings import OidcSettings, Settings, env_name
 from holdfast.settings.templates import CommandTemplateSettings, LocalTemplateSettings
 from holdfast.telemetry.metrics import METRICS, MetricRow
 from scripts import (
     cli_reference,
     generate_sync,
     mutants_report,
+    providers_reference,
     requirements_report,
     tools_reference,
 )
@@ -123,20 +124,7 @@ def settings() -> str:
             [(f"`{env_name(name)}`", *about) for name, *about in _fields(Settings)],
         ),
         "",
-        "## Models",
-        "",
-        f"An entry of `{env_name('models')}`. Which vendors there are, and which values the",
-        "address of each needs, is in `holdfast.adapters.providers.endpoints`.",
-        "",
-        "```json",
-        '[{"name": "sonnet", "vendor": "anthropic", "model": "claude-sonnet-5", "api_key": "…"},',
-        ' {"name": "local", "vendor": "ollama", "model": "qwen3", "first_part_s": 300}]',
-        "```",
-        "",
-        *_table(
-            ("field", "default", "bounds", "meaning"),
-            [(f"`{name}`", *about) for name, *about in _fields(ModelSettings)],
-        ),
+        *providers_reference.lines(_field_table, _kind),
         "",
         "## Identity providers",
         "",
@@ -163,6 +151,11 @@ def settings() -> str:
         *run_time_settings(SETTINGS),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _field_table(model: type[BaseModel]) -> list[str]:
+    rows = [(f"`{field}`", *about) for field, *about in _fields(model)]
+    return _table(("field", "default", "bounds", "meaning"), rows)
 
 
 def run_time_settings(registry: Registry) -> list[str]:

@@ -44,9 +44,11 @@ WRONG: list[tuple[dict[str, str], str]] = [
     ({"HEARTBEAT_EVERY_S": "5"}, "HOLDFAST_HEARTBEAT_EVERY_S must be less than a third of"),
     ({"RETRY_FIRST_DELAY_S": "99"}, "HOLDFAST_RETRY_FIRST_DELAY_S must not be more than"),
     ({"MODELS": "canary-4711"}, "HOLDFAST_MODELS should be a JSON list of objects."),
-    ({"MODELS": '[{"name": "a"}]'}, "HOLDFAST_MODELS[0].vendor: field required."),
+    ({"MODELS": '[{"name": "a"}]'}, "HOLDFAST_MODELS[0]: set provider, or vendor."),
     ({"MODELS": f'[{MODEL[:-1]}, "speed": 1}}]'}, "HOLDFAST_MODELS[0].speed: extra inputs are not"),
     ({"MODELS": f"[{MODEL}, {MODEL}]"}, "HOLDFAST_MODELS: two models are named a."),
+    ({"PROVIDERS": "canary-4711"}, "HOLDFAST_PROVIDERS should be a JSON list of objects."),
+    ({"PROVIDERS": "[]", "MODELS": '[{"name": "a", "provider": "p"}]'}, "no provider is named 'p'"),
     ({"DEFAULT_MODEL": "b", "MODELS": f"[{MODEL}]"}, "not among the models of HOLDFAST_MODELS (a)"),
     (
         {"MODELS": f"[{MODEL}]", "MODELS_FILE": "x"},
@@ -73,6 +75,90 @@ WRONG: list[tuple[dict[str, str], str]] = [
         "HOLDFAST_MODELS_FILE: /no/such/file cannot be read: No such",
     ),
 ]
+
+
+KEY: dict[str, object] = {"key": CANARY}
+WRONG_PROVIDERS: list[tuple[dict[str, object], str]] = [
+    ({"key_env": "no such"}, "[0].key_env: string should match pattern"),
+    (KEY | {"key_env": "X"}, "[0]: set only one of key, key_env."),
+    (KEY | {"token": {"kind": "azure"}}, "[0]: set only one of key, token."),
+    ({"key_env": "NO_SUCH_VARIABLE"}, " (p): key_env leads to no key"),
+    ({"key_file": "/no/such/canary"}, " (p): key_file cannot be read: No such file"),
+    ({"token": {"kind": "magic"}}, "[0].token: input tag 'magic' found"),
+    ({"token": {"kind": "command", "command": []}}, "[0].token.command.command: "),
+    ({"proxy": f"socks5://:{CANARY}@h"}, "[0].proxy: should be an address such as http://proxy"),
+    ({"proxy": f"http://:{CANARY}@h:x"}, "[0].proxy: should be an address such as http://proxy"),
+    ({"headers": {"Host": CANARY}}, "[0].headers: a name is not one of a header"),
+    ({"headers": {"x-a": f"{CANARY}\r\nx: y"}}, "[0].headers: the value of x-a should be"),
+    ({"speed": CANARY}, "[0].speed: extra inputs are not permitted."),
+]
+WRONG_MODELS: list[tuple[dict[str, object], str]] = [
+    ({"provider": "p", "vendor": "v"}, ": set either provider or vendor, not both."),
+    (
+        {
+            "vendor": "bedrock-chat",
+            "api_key": CANARY,
+            "aws": {"access_key": "k", "secret": CANARY, "region": "r"},
+        },
+        ": set either api_key or aws, not both.",
+    ),
+    ({"provider": "p", "effort": "huge"}, ".effort: input should be 'none', 'minimal'"),
+    ({"provider": "p", "output_max": 0}, ".output_max: input should be greater than 0."),
+    ({"provider": "p", "temperature": 3}, ".temperature: input should be less than"),
+    ({"provider": "p", "cache": {"prefix": "5m", "tail": "1h"}}, ".cache: tail should not be"),
+    ({"provider": "p", "betas": ["a b"]}, ".betas[0]: string should match"),
+    ({"provider": "p", "facts": {"efforts": ["x"]}}, ".facts.efforts[0]: input should be"),
+    ({"provider": "p", "price": {"input": -1}}, ".price.input: input should be greater"),
+    (
+        {"provider": "p", "price": {"input": 1, "output": 1}, "price_id": "a/b"},
+        ": set either price or price_id, not both.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("given", "sentence"), WRONG_PROVIDERS, ids=lambda each: str(each)[:50])
+def test_a_wrong_provider_is_named_by_its_field_and_never_quoted(
+    given: dict[str, object], sentence: str
+) -> None:
+    providers = [{"name": "p", "vendor": "anthropic"} | given]
+    with pytest.raises(WrongSettings) as wrong:
+        read_settings(providers=providers)
+    assert f"HOLDFAST_PROVIDERS{sentence}" in str(wrong.value)
+    assert "canary" not in f"{wrong.value!r} {wrong.value.__cause__!r}"
+
+
+@pytest.mark.parametrize(("given", "sentence"), WRONG_MODELS, ids=lambda each: str(each)[:50])
+def test_a_wrong_model_is_named_by_its_field(given: dict[str, object], sentence: str) -> None:
+    with pytest.raises(WrongSettings) as wrong:
+        read_settings(models=[{"name": "a"} | given])
+    assert f"HOLDFAST_MODELS[0]{sentence}" in str(wrong.value)
+    assert "canary" not in f"{wrong.value!r} {wrong.value.__cause__!r}"
+
+
+def test_a_file_may_hold_providers_and_models(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = tmp_path / "key"
+    key.write_text("canary-in-a-file\n")
+    monkeypatch.setenv("VENDOR_KEY", "canary-in-a-variable")
+    file = tmp_path / "models.json"
+    providers = (
+        f'{{"name": "p", "vendor": "anthropic", "key_file": "{key}",'
+        ' "proxy": "http://u:canary%2Fproxy@h:1", "headers": {"X-Auth": "canary-header"}},'
+        ' {"name": "q", "vendor": "openai", "key_env": "VENDOR_KEY"}'
+    )
+    file.write_text(f'{{"providers": [{providers}], "models": [{{"name": "a", "provider": "p"}}]}}')
+    in_environment(monkeypatch, MODELS_FILE=str(file))
+    settings = read_settings()
+    assert [model.provider for model in settings.models] == ["p"]
+    assert settings.secrets() == {
+        *("canary-in-a-file", "canary-in-a-variable", "canary-header"),
+        *("canary%2Fproxy", "canary/proxy"),
+    }
+    assert "canary" not in repr(settings)
+    file.write_text('{"providers": [{"name": "p"}]}')
+    with pytest.raises(WrongSettings, match=r"MODELS_FILE: providers\[0\].vendor: field required"):
+        read_settings()
 
 
 def in_environment(monkeypatch: pytest.MonkeyPatch, **variables: str) -> None:
@@ -113,9 +199,7 @@ def test_models_come_from_a_file_too(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert CANARY in settings.secrets()
 
     file.write_text('[{"name": "a"}]')
-    with pytest.raises(
-        WrongSettings, match=r"HOLDFAST_MODELS_FILE: entry 0.vendor: field required"
-    ):
+    with pytest.raises(WrongSettings, match="HOLDFAST_MODELS_FILE: entry 0: set provider, or"):
         read_settings()
 
 

@@ -258,14 +258,6 @@ async def test_a_database_that_is_not_there_is_named(cell: Replicas, url: str) -
         ({"vendor": "vertex"}, "vertex needs a plain 'region'"),
         ({"vendor": "ollama", "values": {"set_by": "user"}}, "ollama has no place for set_by"),
         ({"vendor": "ollama", "aws": {"access_key": "k", "secret": "s", "region": "r"}}, "no AWS"),
-        (
-            {
-                "vendor": "bedrock-chat",
-                "api_key": "k",
-                "aws": {"access_key": "k", "secret": "s", "region": "r"},
-            },
-            "set either api_key or aws",
-        ),
     ],
 )
 async def test_a_model_that_cannot_be_asked_is_refused_before_anything_is_opened(

@@ -3,16 +3,23 @@
 import os
 import socket
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from holdfast.adapters.postgres.pool import PoolOptions
-from holdfast.adapters.providers.catalog import facts_of
-from holdfast.adapters.providers.endpoints import VENDORS, AwsKeys, endpoint_of
+from holdfast.adapters.providers.endpoints import VENDORS
 from holdfast.adapters.providers.models import ModelConfig
 from holdfast.adapters.providers.price_file import PriceFileWrong, use_price_file
 from holdfast.adapters.providers.prices import load_prices
 from holdfast.adapters.providers.stream import Deadlines
+from holdfast.adapters.providers.types import Endpoint
 from holdfast.bootstrap.approvals import approval_policy
+from holdfast.bootstrap.providers import (
+    endpoints_of,
+    model_cache,
+    model_facts,
+    model_price,
+    provider_endpoint,
+)
 from holdfast.domain.parts import Need
 from holdfast.settings import ModelSettings, ProcessRole, Settings, WrongSettings, env_name
 from holdfast.stream.options import HubOptions, WatchOptions
@@ -99,9 +106,18 @@ def model_configs(settings: Settings) -> dict[str, ModelConfig]:
     """The models that chats may use; raises `WrongSettings` with all that is wrong with them."""
     configs: dict[str, ModelConfig] = {}
     wrong: list[str] = []
+    endpoints = endpoints_of(
+        settings.providers,
+        lambda number, name, error: wrong.append(
+            f"{env_name('providers')}[{number}] ({name}): {error}."
+        ),
+    )
     for number, model in enumerate(settings.models):
+        if model.provider and model.provider not in endpoints:
+            continue  # what is wrong with its provider is said above
         try:
-            configs[model.name] = _config(model, settings)
+            endpoint = endpoints.get(model.provider) or provider_endpoint(model.own_provider())
+            configs[model.name] = _config(model, endpoint, settings)
         except ValueError as error:
             wrong.append(f"{env_name('models')}[{number}] ({model.name}): {error}.")
     if not settings.models and settings.role is not ProcessRole.API:
@@ -125,36 +141,21 @@ def default_model(settings: Settings) -> str:
     return settings.default_model or next((model.name for model in settings.models), "")
 
 
-def _config(model: ModelSettings, settings: Settings) -> ModelConfig:
-    vendor = VENDORS.get(model.vendor)
-    if vendor is None:
-        raise ValueError(f"no vendor is named {model.vendor!r}; there are {', '.join(VENDORS)}")
-    if model.aws is not None and model.api_key is not None:
-        raise ValueError("set either api_key or aws, not both")
-    needed = vendor.places if not model.base_url else vendor.header_places
-    if unknown := sorted(model.values.keys() - needed):
-        raise ValueError(f"the address of {vendor.name} has no place for {', '.join(unknown)}")
-    places: dict[str, Any] = model.values  # its keys are checked: none is a parameter's name
-    endpoint = endpoint_of(vendor, _credential(model), base_url=model.base_url or None, **places)
+def _config(model: ModelSettings, endpoint: Endpoint, settings: Settings) -> ModelConfig:
     return ModelConfig(
         endpoint=endpoint,
-        facts=facts_of(vendor, model.model_name),
+        facts=model_facts(model, VENDORS[endpoint.vendor]),
         deadlines=Deadlines(
             first_part_s=model.first_part_s or settings.first_part_s,
             silence_s=model.silence_s or settings.silence_s,
             progress_s=model.progress_s or settings.progress_s,
             thinking_s=model.thinking_s or settings.thinking_s,
         ),
+        price=model_price(model),
+        temperature=model.temperature,
+        cache=model_cache(model),
+        effort=model.effort,
+        output_max=model.output_max,
+        extra=model.extra,
+        settled=frozenset() if model.facts is None else frozenset(model.facts.model_fields_set),
     )
-
-
-def _credential(model: ModelSettings) -> str | AwsKeys | None:
-    if model.aws is not None:
-        token = model.aws.token
-        return AwsKeys(
-            model.aws.access_key,
-            model.aws.secret.get_secret_value(),
-            model.aws.region,
-            None if token is None else token.get_secret_value(),
-        )
-    return None if model.api_key is None else model.api_key.get_secret_value()

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, Self, TypeAlias, TypeVar, cast
+from typing import Annotated, Any, Final, Literal, Self, TypeAlias, cast
 from urllib.parse import unquote, urlsplit
 
 from pydantic import (
@@ -27,28 +27,22 @@ from holdfast.settings.catalogue import DiscoverModels, PricesFile
 from holdfast.settings.connections import ConnectionsMax, ConnectionsPerAddressMax, HeadSeconds
 from holdfast.settings.database import DatabaseSettings
 from holdfast.settings.models import ModelSettings
+from holdfast.settings.models_file import file_bytes, models_in, parsed, with_keys, wrong_models
 from holdfast.settings.oidc import OidcSettings
+from holdfast.settings.providers import ProviderSettings
 from holdfast.settings.replies import FinishRepliesSeconds
 from holdfast.settings.templates import (
     CommandTemplateSettings,
     LocalTemplateSettings,
     TemplateSettings,
 )
+from holdfast.settings.wrong import ENV_PREFIX, WrongSettings, env_name, sentences_of
 
-ENV_PREFIX: Final = "HOLDFAST_"
 BUS_SCHEMES: Final = ("redis", "rediss", "valkey", "valkeys")
 HEARTBEATS_PER_LEASE: Final = 3
 """So that a lease outlives two lost heartbeats."""
 
 LogLevel: TypeAlias = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
-
-
-class WrongSettings(Exception):
-    """What an operator must change, a line for each."""
-
-    def __init__(self, *sentences: str) -> None:
-        super().__init__("\n".join(sentences))
-        self.sentences = sentences
 
 
 class ProcessRole(StrEnum):
@@ -282,13 +276,18 @@ class Settings(DatabaseSettings):
     approval_wait_s: float = Field(
         default=7 * 24 * 3600.0, gt=0, description="Seconds that a call waits for approval."
     )
+    providers: tuple[ProviderSettings, ...] = Field(
+        default=(),
+        description="Where models are served, as a JSON list; see below.",
+    )
     models: tuple[ModelSettings, ...] = Field(
         default=(),
         description="The models that chats may use, as a JSON list; see below.",
     )
     models_file: Path | None = Field(
         default=None,
-        description="File with that list; safer for keys than the environment.",
+        description="File with that list, or with an object of both lists, `providers` and"
+        " `models`; safer for keys than the environment.",
     )
     default_model: str = Field(
         default="",
@@ -397,7 +396,8 @@ class Settings(DatabaseSettings):
         """What must never be seen in a log."""
         urls = (str(self.database_url), self.direct_url, self.bus_url)
         passwords = [urlsplit(url).password for url in urls]
-        keys = [secret.get_secret_value() for model in self.models for secret in model.secrets()]
+        keys = [secret for model in self.models for secret in model.secrets()]
+        keys += [secret for provider in self.providers for secret in provider.secrets()]
         keys += [
             provider.client_secret.get_secret_value()
             for provider in self.oidc
@@ -409,61 +409,42 @@ class Settings(DatabaseSettings):
         return frozenset(filter(None, (*passwords, *(unquote(p) for p in passwords if p), *keys)))
 
 
-def env_name(field: str) -> str:
-    return f"{ENV_PREFIX}{field}".upper()
-
-
 def read_settings(**given: Any) -> Settings:  # noqa: ANN401 - Settings checks them
     """The settings of this process; raises `WrongSettings` with all that is wrong."""
     try:
         settings = Settings(**given)
         if settings.models_file is not None:
-            models = _listed_in(settings.models_file, "models_file", _MODELS)
-            settings = settings.model_copy(update={"models": models, "models_file": None})
+            found = models_in(settings.models_file)
+            providers = (*settings.providers, *found.providers)
+            update = {"models": found.models, "providers": providers, "models_file": None}
+            settings = settings.model_copy(update=update)
         if settings.templates_file is not None:
-            templates = _listed_in(settings.templates_file, "templates_file", _TEMPLATES)
+            templates = _templates_in(settings.templates_file)
             settings = settings.model_copy(update={"templates": templates, "templates_file": None})
     except ValidationError as error:
-        raise WrongSettings(*_sentences(error)) from None  # its cause would show what was given
+        raise WrongSettings(*sentences_of(error)) from None  # its cause would show what was given
     except SettingsError as error:
-        field = next((name for name in ("oidc", "templates") if name in str(error)), "models")
+        listed = ("oidc", "templates", "providers")
+        field = next((name for name in listed if name in str(error)), "models")
         wrong = f"{env_name(field)} should be a JSON list of objects."
         raise WrongSettings(wrong) from None
-    _check_models(settings)
-    wrong = tuple(_wrong_templates(settings))
+    wrong = (
+        *wrong_models(settings.providers, settings.models, settings.default_model),
+        *_wrong_templates(settings),
+    )
     if wrong:
         raise WrongSettings(*wrong)
-    return settings
+    return settings.model_copy(update={"providers": with_keys(settings.providers)})
 
 
-_Listed = TypeVar("_Listed")
-_MODELS: Final = TypeAdapter(tuple[ModelSettings, ...])
 _TEMPLATES: Final[TypeAdapter[tuple[TemplateSettings, ...]]] = TypeAdapter(
     tuple[TemplateSettings, ...]
 )
 
 
-def _listed_in(path: Path, field: str, listed: TypeAdapter[_Listed]) -> _Listed:
-    name = env_name(field)
-    try:
-        return listed.validate_json(path.read_bytes())
-    except OSError as error:
-        raise WrongSettings(f"{name}: {path} cannot be read: {error.strerror}.") from None
-    except ValidationError as error:
-        raise WrongSettings(*(f"{name}: {said}" for said in _sentences(error, ""))) from None
-
-
-def _check_models(settings: Settings) -> None:
-    names = [model.name for model in settings.models]
-    doubled = sorted({name for name in names if names.count(name) > 1})
-    if doubled:
-        raise WrongSettings(f"{env_name('models')}: two models are named {', '.join(doubled)}.")
-    if settings.default_model and settings.default_model not in names:
-        known = ", ".join(names) or "none"
-        raise WrongSettings(
-            f"{env_name('default_model')} names {settings.default_model!r}, which is not among the"
-            f" models of {env_name('models')} ({known})."
-        )
+def _templates_in(path: Path) -> tuple[TemplateSettings, ...]:
+    name = env_name("templates_file")
+    return parsed(_TEMPLATES, file_bytes(path, name), name)
 
 
 def _wrong_templates(settings: Settings) -> Iterator[str]:
@@ -480,14 +461,3 @@ def _wrong_templates(settings: Settings) -> Iterator[str]:
             f"{env_name('templates')} has a command template: set {env_name('workspace_secret')} to"
             " 32 random characters or more, the same on all replicas."
         )
-
-
-def _sentences(error: ValidationError, prefix: str = ENV_PREFIX) -> Iterator[str]:
-    """A line for each thing that is wrong, without what was given: it may be a secret."""
-    for each in error.errors(include_url=False, include_input=False, include_context=False):
-        first, *rest = (str(step) for step in each["loc"] or ("",))
-        where = f"{prefix}{first}".upper() if prefix else f"entry {first}"
-        path = "".join(f"[{step}]" if step.isdigit() else f".{step}" for step in rest)
-        said = each["msg"].removeprefix("Value error, ")
-        said = said if said[:2].isupper() else said[:1].lower() + said[1:]  # URL stays URL
-        yield f"{where}{path}: {said}."

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from holdfast.adapters.providers.binding import AcceptedThinking
 from holdfast.adapters.providers.errors import ProviderError
@@ -15,7 +15,7 @@ from holdfast.adapters.providers.stream import Deadlines, ProviderStream
 from holdfast.adapters.providers.transport import Transport
 from holdfast.adapters.providers.types import CachePolicy, Call, Endpoint, ModelFacts, Tool
 from holdfast.domain.chat import ErrorKind, TurnError
-from holdfast.domain.parts import Part
+from holdfast.domain.parts import JsonObject, Part
 from holdfast.ports import models
 from holdfast.ports.models import Ask, Event, ModelCard, ModelFailed, Usage
 
@@ -30,6 +30,9 @@ class ModelConfig:
     price: Price | None = None  # the operator's own; else the price list's
     temperature: float | None = None
     cache: CachePolicy = field(default_factory=CachePolicy)
+    effort: str | None = None  # of messages that name none
+    output_max: int | None = None
+    extra: JsonObject = field(default_factory=dict[str, Any])
     settled: frozenset[str] = frozenset()
     """Facts that settings decide: a provider's list does not change them."""
     retires_at: datetime | None = None
@@ -211,7 +214,9 @@ def _call(config: ModelConfig, ask: Ask) -> Call:
             Tool(name=spec.name, description=spec.description, schema=spec.schema)
             for spec in ask.tools
         ],
-        effort=ask.effort,
+        effort=ask.effort or config.effort,
+        output_max=config.output_max,
+        extra=config.extra,
         temperature=config.temperature,
         cache=config.cache,
         cache_key=str(ask.chat_id),

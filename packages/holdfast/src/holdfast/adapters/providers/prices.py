@@ -80,6 +80,16 @@ def load_prices() -> None:
     _listed(Usage(input=1), "anthropic/claude", datetime(2026, 1, 1, tzinfo=UTC))
 
 
+def is_listed(price_id: str) -> bool:
+    """Whether the list has a model of this name."""
+    provider, _, name = price_id.partition("/")
+    try:
+        get_snapshot().find_provider_model(name, None, provider, None)
+    except LookupError:
+        return False
+    return True
+
+
 def _listed(usage: Usage, price_id: str, at: datetime) -> Decimal | None:
     provider, _, name = price_id.partition("/")
     if provider == "aws":

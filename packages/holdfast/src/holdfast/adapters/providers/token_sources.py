@@ -1,4 +1,4 @@
-"""Where tokens come from: a program, or the credential library of a cloud.
+"""Where tokens come from: a file, a program, or the credential library of a cloud.
 
 The libraries of Google, Microsoft and AWS are optional and loaded when the first token is needed.
 They block, so they run in a thread. Each call builds its credential chain anew: it happens about
@@ -13,6 +13,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
 import orjson
@@ -169,6 +170,24 @@ async def _pipe() -> AsyncGenerator[_Beginning]:
     finally:
         beginning.close_write_end()
         transport.close()
+
+
+@dataclass(frozen=True, slots=True)
+class FileKey:
+    """A file with a key. It is read again after a refusal, so that a key can be replaced."""
+
+    path: Path
+
+    async def token(self, now: datetime) -> Token:  # noqa: ARG002 - a file says nothing of an end
+        try:
+            text = await asyncio.to_thread(self.path.read_text)
+        except (OSError, UnicodeDecodeError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it is not text"
+            raise TokenFailed(f"the file of the key cannot be read: {why}", passing=True) from None
+        try:
+            return _checked(text.strip()), None
+        except ValueError:
+            raise TokenFailed("the file of the key holds no key", passing=True) from None
 
 
 # The clouds.
