@@ -18,7 +18,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from holdfast.bootstrap import Adapters, Server
 from holdfast.domain.chat import Status
-from holdfast.ports.models import Ask, Models, ModelStream, Usage
+from holdfast.ports.models import Ask, Models, ModelStream, Route, Usage
 from holdfast.telemetry.logs import logging_to
 from holdfast.telemetry.metrics import METRICS, MetricKind
 from tests.support.builders import user
@@ -126,6 +126,9 @@ class Telling:
 
     def context_window(self, model: str | None) -> int | None:
         return self._models.context_window(model)
+
+    def route(self, model: str | None) -> Route:
+        return self._models.route(model)
 
 
 async def test_logs_are_an_object_per_line_with_the_chat_and_without_secrets(

@@ -2915,6 +2915,11 @@ export interface components {
             /** @description Why the last attempt failed. */
             error: components["schemas"]["Error"];
             /**
+             * Model
+             * @description The fallback model that the next attempt asks; null: the model of the chat.
+             */
+            model: string | null;
+            /**
              * Next Attempt At
              * Format: date-time
              * @description When the server tries again by itself; `POST /retry` skips the wait.

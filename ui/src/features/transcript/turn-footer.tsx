@@ -177,8 +177,8 @@ function RetryingFooter({ retry }: { retry: Retry }) {
     >
       <p className="numeric text-ui text-muted">
         {until <= now
-          ? t.retryingNow(retry.attempt + 1)
-          : t.retryingIn(remaining(until, now), retry.attempt + 1)}
+          ? t.retryingNow(retry.attempt + 1, retry.model)
+          : t.retryingIn(remaining(until, now), retry.attempt + 1, retry.model)}
       </p>
       {actions !== null && (
         <div className="flex flex-wrap gap-2">

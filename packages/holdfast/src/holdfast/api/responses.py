@@ -294,6 +294,9 @@ class Retry(Shape):
     next_attempt_at: datetime = Field(
         description="When the server tries again by itself; `POST /retry` skips the wait."
     )
+    model: str | None = Field(
+        description="The fallback model that the next attempt asks; null: the model of the chat."
+    )
     error: Error = Field(description="Why the last attempt failed.")
 
 

@@ -134,6 +134,8 @@ def _config(model: ModelSettings, settings: Settings) -> ModelConfig:
             silence_s=model.silence_s or settings.silence_s,
             progress_s=model.progress_s or settings.progress_s,
         ),
+        fallback=model.fallback,
+        fallback_on_usage_limit=model.fallback_on_usage_limit,
     )
 
 

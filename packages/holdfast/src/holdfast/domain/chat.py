@@ -89,6 +89,7 @@ class Backoff:
     error: TurnError
     delay_ms: int
     until: datetime
+    model: str | None = None  # the fallback that the next attempt asks; None: the chat's own model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -373,6 +373,7 @@ def _retry_json(chat: Chat) -> JsonObject | None:
         "attempt": chat.attempt,
         "delay_ms": chat.backoff.delay_ms,
         "next_attempt_at": wire_time(chat.backoff.until),
+        "model": chat.backoff.model,
         "error": _error_json(chat.backoff.error),
     }
 

@@ -25,6 +25,7 @@ from pydantic_settings import NoDecode, SettingsConfigDict, SettingsError
 from holdfast.settings import limits
 from holdfast.settings.connections import ConnectionsMax, ConnectionsPerAddressMax, HeadSeconds
 from holdfast.settings.database import DatabaseSettings
+from holdfast.settings.fallback import wrong_fallbacks
 from holdfast.settings.models import ModelSettings
 from holdfast.settings.oidc import OidcSettings
 from holdfast.settings.replies import FinishRepliesSeconds
@@ -454,6 +455,8 @@ def _check_models(settings: Settings) -> None:
             f"{env_name('default_model')} names {settings.default_model!r}, which is not among the"
             f" models of {env_name('models')} ({known})."
         )
+    if wrong := [f"{env_name('models')}: {said}" for said in wrong_fallbacks(settings.models)]:
+        raise WrongSettings(*wrong)
 
 
 def _wrong_templates(settings: Settings) -> Iterator[str]:

@@ -38,6 +38,15 @@ class ModelSettings(BaseModel):
         description="Values for the placeholders of the vendor's address, such as `region` or"
         " `resource`.",
     )
+    fallback: tuple[str, ...] = Field(
+        default=(),
+        description="Names of other models of this list, in order. They answer while this one is"
+        " overloaded, rate-limited, silent or unreachable.",
+    )
+    fallback_on_usage_limit: bool = Field(
+        default=False,
+        description="Whether a used-up account of the vendor also leads to `fallback`.",
+    )
     first_part_s: float | None = Field(default=None, gt=0, description=_OWN)
     silence_s: float | None = Field(default=None, gt=0, description=_OWN)
     progress_s: float | None = Field(default=None, gt=0, description=_OWN)

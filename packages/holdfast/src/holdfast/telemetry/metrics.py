@@ -244,6 +244,20 @@ METRICS: Final[Sequence[MetricRow]] = (
     _count("turn_steps", "turn.steps", "Steps committed."),
     _count("turn_attempts", "turn.attempts", "Attempts at a reply."),
     _count("turn_retries", "turn.retries", "Attempts that failed and are retried."),
+    _count(
+        "turn_fallback_replies",
+        "turn.fallback_replies",
+        "Replies of a fallback model, in place of the model of the chat.",
+    ),
+    MetricRow(
+        name="holdfast_provider_breaker_changes_total",
+        kind=MetricKind.COUNTER,
+        help="Circuit breakers of provider endpoints that changed to a state.",
+        part="turn",
+        field="breaker_changes",
+        by="state",
+        among=("open", "closed"),
+    ),
     MetricRow(
         name="holdfast_turn_failures_total",
         kind=MetricKind.COUNTER,

@@ -15,9 +15,11 @@ from holdfast.ports.clock import Clock
 from holdfast.ports.models import ModelFailed, Models
 from holdfast.ports.tools import Toolbox, ToolContext, Tools
 from holdfast.turn.attempt import Generation
+from holdfast.turn.breaker import CircuitBreakers
 from holdfast.turn.commits import ChatChanged, Commits
 from holdfast.turn.counters import TurnCounters
 from holdfast.turn.failures import log_turn
+from holdfast.turn.fallback import Candidate, ModelChain
 from holdfast.turn.options import TurnOptions
 from holdfast.turn.prompt import Prompt
 from holdfast.turn.reading import TurnReader
@@ -50,6 +52,7 @@ class TurnServices:
     clock: Clock
     chance: Callable[[], float]
     counters: TurnCounters
+    breakers: CircuitBreakers
 
     @property
     def options(self) -> TurnOptions:
@@ -108,6 +111,17 @@ class TurnSession:
         # Which model a dead worker asked is not known: what goes for the chat now.
         rules, turn = self.services.rules, self.turn
         return rules.name_of(turn.asked_model or rules.model_of(turn.chat))
+
+    def chain(self) -> ModelChain:
+        """The models that may answer the present step."""
+        rules, models, chat = self.services.rules, self.services.models, self.turn.chat
+        first = rules.model_of(chat)
+        route = models.route(first)
+        allowed = (model for model in route.fallback if rules.allows(chat, model))
+        others = (Candidate(model, models.route(model).endpoint) for model in allowed)
+        return ModelChain(
+            (Candidate(first, route.endpoint), *others), route.fallback_on_usage_limit
+        )
 
     # Interrupts.
 

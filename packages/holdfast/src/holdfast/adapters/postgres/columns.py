@@ -105,6 +105,7 @@ def _backoff_from_json(stored: str) -> Backoff:
         error=_turn_error(backoff["error"]),
         delay_ms=backoff["delay_ms"],
         until=datetime.fromisoformat(backoff["until"]),
+        model=backoff.get("model"),  # of rows of older versions: none
     )
 
 
@@ -114,6 +115,7 @@ def _backoff_to_json(backoff: Backoff) -> str:
             "error": _turn_error_object(backoff.error),
             "delay_ms": backoff.delay_ms,
             "until": backoff.until.isoformat(),
+            "model": backoff.model,
         }
     )
 

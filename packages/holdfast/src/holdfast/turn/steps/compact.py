@@ -36,7 +36,7 @@ async def perform(session: TurnSession, _step: Compact) -> Commit | None:
         return None
     asking = model_steps.ask(session, prompt, toolbox)
     asking = replace(asking, history=[*asking.history, ASK])
-    heard = await session.services.generation.attempt(session.turn, asking, shown=False)
+    heard = await model_steps.attempt(session, asking, shown=False)
     text = "" if heard.reply is None else boundary_text(heard.reply.parts)
     if heard.reply is None or not text:
         if heard.reply is not None:
