@@ -61,7 +61,7 @@ def _loop_time_s() -> float:
 class Driver:
     """One per process, for all the chats that it drives. `chance` is uniform in [0, 1).
 
-    `time_s`: the clock of the circuit breakers, which never goes back.
+    `time_s`: the clock of the circuit breakers, which never goes back; the loop's unless said.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Driver:
         chance: Callable[[], float],
         settings: CurrentSettings | None = None,
         memory: HistoryCache | None = None,
-        time_s: Callable[[], float] = _loop_time_s,
+        time_s: Callable[[], float] | None = None,
     ) -> None:
         self.counters = TurnCounters()
         self._memory = HistoryCache(bytes_max=0) if memory is None else memory
@@ -93,7 +93,7 @@ class Driver:
             clock=clock,
             chance=chance,
             counters=self.counters,
-            breakers=CircuitBreakers(time_s, self.counters),
+            breakers=CircuitBreakers(time_s or _loop_time_s, self.counters),
         )
 
     async def drive(self, chat: Chat, nudges: Interrupts) -> Chat:
