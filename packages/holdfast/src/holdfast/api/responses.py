@@ -284,6 +284,13 @@ class Error(Shape):
     )
 
 
+class ErrorDetails(Shape):
+    detail: str = Field(description="What the provider said, without credentials.")
+    request_id: str | None = Field(
+        description="The provider's name for the request, for its support; null: it sent none."
+    )
+
+
 class Retry(Shape):
     attempt: int = Field(
         description="The number of the attempt that failed, within the step of the turn."
@@ -404,6 +411,12 @@ class Chat(ChatFields):
     )
     error: Error | None = Field(
         description="Why the last turn failed; null unless `status` is `failed`."
+    )
+    error_details: ErrorDetails | None = Field(
+        default=None,
+        description="The provider's own words about `error` or `retry.error`. Only for "
+        "administrators of the organisation; left out for all others, and in events.",
+        json_schema_extra=left_out_if_none,
     )
     retry: Retry | None = Field(
         description="The wait before the next attempt; null: the server is not waiting."

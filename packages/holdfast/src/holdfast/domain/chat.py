@@ -80,6 +80,8 @@ class TurnError:
     provider: str | None = None
     status_code: int | None = None
     retryable: bool = False
+    detail: str | None = None  # the provider's words, redacted; for admins only, never in events
+    request_id: str | None = None  # the provider's name for the request; for admins only
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

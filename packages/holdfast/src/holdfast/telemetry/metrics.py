@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from http.server import ThreadingHTTPServer
 from threading import Thread
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from prometheus_client import (
     CollectorRegistry,
@@ -50,6 +50,7 @@ class MetricRow:
     labels: Mapping[str, str] | None = None  # fixed ones: rows of one name differ in them
     by: str = ""  # the field holds a number for each value of this label
     among: Sequence[str] = ()  # its values, shown even while they are 0
+    by_all: Sequence[str] = ()  # a number for each tuple of values of these, once there is one
     buckets: Sequence[float] = ()
 
     def __post_init__(self) -> None:
@@ -58,10 +59,11 @@ class MetricRow:
         assert (self.kind is MetricKind.HISTOGRAM) == bool(self.buckets), self.name
         assert (self.kind is MetricKind.HISTOGRAM) != bool(self.part and self.field), self.name
         assert bool(self.by) == bool(self.among), self.name
+        assert not (self.by and self.by_all), self.name
 
     @property
     def label_names(self) -> tuple[str, ...]:
-        return (*(self.labels or ()), *((self.by,) if self.by else ()))
+        return (*(self.labels or ()), *((self.by,) if self.by else self.by_all))
 
 
 _FAST: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -250,6 +252,15 @@ METRICS: Final[Sequence[MetricRow]] = (
         "Replies of a fallback model, in place of the model of the chat.",
     ),
     MetricRow(
+        name="holdfast_provider_errors_total",
+        kind=MetricKind.COUNTER,
+        help="Attempts that failed, by vendor, kind of error and HTTP status. `none`: no answer;"
+        " `other`: an unusual status.",
+        part="turn",
+        field="provider_errors",
+        by_all=("vendor", "kind", "status"),
+    ),
+    MetricRow(
         name="holdfast_provider_breaker_changes_total",
         kind=MetricKind.COUNTER,
         help="Circuit breakers of provider endpoints that changed to a state.",
@@ -417,7 +428,8 @@ METRICS: Final[Sequence[MetricRow]] = (
     _times(DRIVE_S, "From the acquisition of a chat to its release.", _SLOW),
 )
 
-Numbers: TypeAlias = Mapping[str, float | Mapping[str, float]]
+LabelValues: TypeAlias = str | tuple[str, ...]
+Numbers: TypeAlias = Mapping[str, float | Mapping[str, float] | Mapping[tuple[str, ...], float]]
 Source: TypeAlias = Callable[[], Numbers]
 """The numbers of a part, as they are now, by field."""
 Observe: TypeAlias = Callable[[float], None]
@@ -492,8 +504,10 @@ class _Counted(Collector):
             fixed = list((row.labels or {}).values())
             number = numbers[row.part][row.field]
             if isinstance(number, Mapping):
-                for value in row.among:
-                    family.add_metric([*fixed, value], number.get(value, 0))
+                by_labels = cast(Mapping[LabelValues, float], number)
+                for values in row.among or by_labels:
+                    told = (values,) if isinstance(values, str) else values
+                    family.add_metric([*fixed, *told], by_labels.get(values, 0))
             else:
                 family.add_metric(fixed, number)
         yield from families.values()

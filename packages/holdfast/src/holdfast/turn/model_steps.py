@@ -12,7 +12,7 @@ from holdfast.domain.parts import Part
 from holdfast.ports.models import Ask, ModelFailed, Reply
 from holdfast.ports.tools import Toolbox
 from holdfast.turn.attempt import AttemptResult
-from holdfast.turn.failures import log_attempt
+from holdfast.turn.failures import FailedAttempt, error_of, labels_of, log_attempt
 from holdfast.turn.fallback import ModelChain, is_outage
 from holdfast.turn.prompt import Prompt
 from holdfast.turn.recheck import Interruption, apply, attend
@@ -169,14 +169,18 @@ async def _looked_away(session: TurnSession) -> bool:
 async def _failed(session: TurnSession, failed: ModelFailed) -> Commit | None:
     turn = session.turn
     turn.spent = turn.episode
-    error = failed.turn_error()
+    error = error_of(failed)
     decision = _decide(session, failed, error)
+    session.counters.provider_errors[labels_of(error)] += 1
     log_attempt(
-        failed,
-        error,
-        model=session.model_name(),
-        attempt=turn.chat.attempt,
-        then=None if isinstance(decision, StopReason) else decision,
+        FailedAttempt(
+            failed=failed,
+            error=error,
+            model=session.model_name(),
+            host=session.services.models.route(turn.asked_model).host,
+            attempt=turn.chat.attempt,
+            then=None if isinstance(decision, StopReason) else decision,
+        )
     )
     if isinstance(decision, StopReason):
         return await session.fail(error, failed=failed)

@@ -82,6 +82,8 @@ def _turn_error(error: Mapping[str, Any]) -> TurnError:
         provider=error["provider"],
         status_code=error["status_code"],
         retryable=error["retryable"],
+        detail=error.get("detail"),
+        request_id=error.get("request_id"),
     )
 
 
@@ -96,6 +98,8 @@ def _turn_error_object(error: TurnError) -> JsonObject:
         "provider": error.provider,
         "status_code": error.status_code,
         "retryable": error.retryable,
+        **({} if error.detail is None else {"detail": error.detail}),
+        **({} if error.request_id is None else {"request_id": error.request_id}),
     }
 
 
