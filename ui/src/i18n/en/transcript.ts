@@ -100,6 +100,12 @@ export const transcriptStrings = {
     retrying: "Retrying…",
     retryWith: "Retry with…",
     copyDetails: "Copy details",
+    details: {
+      title: "Details",
+      requestId: (id: string) => `Request id: ${id}`,
+      none: "The provider gave no details.",
+      failed: "The details could not be read.",
+    },
     ended: "The turn ended here. Earlier text is kept.",
     /** What to do next, by the type of the error. */
     next: {
