@@ -37,7 +37,7 @@ def is_outage(failed: ModelFailed) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class ModelChoice:
     """`model`: None is the server's default."""
 
     model: str | None
@@ -48,16 +48,16 @@ class Candidate:
 class ModelChain:
     """The models of one step, the chat's own first; never empty."""
 
-    candidates: tuple[Candidate, ...]
+    choices: tuple[ModelChoice, ...]
     on_usage_limit: bool = False
 
     @property
     def last(self) -> int:
-        return len(self.candidates) - 1
+        return len(self.choices) - 1
 
     def place(self, model: str | None) -> int | None:
         """None: no longer among them."""
-        return next((n for n, each in enumerate(self.candidates) if each.model == model), None)
+        return next((n for n, each in enumerate(self.choices) if each.model == model), None)
 
     def at_attempt(self, number: int) -> int:
         """Whose turn attempt `number` (from 1) of a step is, if nothing else is known."""
@@ -65,8 +65,8 @@ class ModelChain:
 
     def passing(self, place: int, admits: Callable[[str], bool]) -> int:
         """The first from `place` on whose endpoint is not failing; `place` if all of them are."""
-        for number in range(place, len(self.candidates)):
-            if admits(self.candidates[number].endpoint):
+        for number in range(place, len(self.choices)):
+            if admits(self.choices[number].endpoint):
                 return number
         return place
 

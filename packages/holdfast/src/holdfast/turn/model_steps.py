@@ -73,7 +73,7 @@ def ask(session: TurnSession, prompt: Prompt, toolbox: Toolbox) -> Ask:
     chain = session.chain()
     place = chain.passing(_planned(session, chain), session.services.breakers.admits)
     # Kept, for the bill: another model may be the default before this one has answered.
-    turn.asked_model = chain.candidates[place].model
+    turn.asked_model = chain.choices[place].model
     turn.falls_back = place > 0
     return Ask(
         chat_id=turn.chat.chat_id,
@@ -99,7 +99,7 @@ def _planned(session: TurnSession, chain: ModelChain) -> int:
 def model_at(session: TurnSession, attempt: int) -> str | None:
     """Which model a lost worker asked, as far as the number of its attempt says."""
     chain = session.chain()
-    return chain.candidates[chain.at_attempt(attempt - session.turn.chat.attempts_forgiven)].model
+    return chain.choices[chain.at_attempt(attempt - session.turn.chat.attempts_forgiven)].model
 
 
 async def attempt(session: TurnSession, asking: Ask, *, shown: bool = True) -> AttemptResult:
@@ -209,4 +209,4 @@ def _decide(session: TurnSession, failed: ModelFailed, error: TurnError) -> Deci
     )
     if isinstance(decision, StopReason) or following == 0:
         return decision
-    return replace(decision, model=chain.candidates[following].model)
+    return replace(decision, model=chain.choices[following].model)

@@ -19,7 +19,7 @@ from holdfast.turn.breaker import CircuitBreakers
 from holdfast.turn.commits import ChatChanged, Commits
 from holdfast.turn.counters import TurnCounters
 from holdfast.turn.failures import log_turn
-from holdfast.turn.fallback import Candidate, ModelChain
+from holdfast.turn.fallback import ModelChain, ModelChoice
 from holdfast.turn.options import TurnOptions
 from holdfast.turn.prompt import Prompt
 from holdfast.turn.reading import TurnReader
@@ -118,9 +118,9 @@ class TurnSession:
         first = rules.model_of(chat)
         route = models.route(first)
         allowed = (model for model in route.fallback if rules.allows(chat, model))
-        others = (Candidate(model, models.route(model).endpoint) for model in allowed)
+        others = (ModelChoice(model, models.route(model).endpoint) for model in allowed)
         return ModelChain(
-            (Candidate(first, route.endpoint), *others), route.fallback_on_usage_limit
+            (ModelChoice(first, route.endpoint), *others), route.fallback_on_usage_limit
         )
 
     # Interrupts.
