@@ -7,8 +7,7 @@ as they happen. `docs/reference/metrics.md` is generated from the table.
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
-from enum import StrEnum
+from dataclasses import fields
 from http.server import ThreadingHTTPServer
 from threading import Thread
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
@@ -24,46 +23,13 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 from prometheus_client.registry import Collector
 
 from holdfast.domain.chat import ErrorKind
+from holdfast.telemetry.metric_row import MetricKind, MetricRow
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 disable_created_metrics()  # they add a name per histogram that no dashboard uses
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
-
-
-class MetricKind(StrEnum):
-    COUNTER = "counter"
-    GAUGE = "gauge"
-    HISTOGRAM = "histogram"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MetricRow:
-    """One metric. `part` and `field`: where its number comes from, but for histograms."""
-
-    name: str
-    kind: MetricKind
-    help: str
-    part: str = ""
-    field: str = ""
-    labels: Mapping[str, str] | None = None  # fixed ones: rows of one name differ in them
-    by: str = ""  # the field holds a number for each value of this label
-    among: Sequence[str] = ()  # its values, shown even while they are 0
-    by_all: Sequence[str] = ()  # a number for each tuple of values of these, once there is one
-    buckets: Sequence[float] = ()
-
-    def __post_init__(self) -> None:
-        assert self.name.startswith("holdfast_"), self.name
-        assert (self.kind is MetricKind.COUNTER) == self.name.endswith("_total"), self.name
-        assert (self.kind is MetricKind.HISTOGRAM) == bool(self.buckets), self.name
-        assert (self.kind is MetricKind.HISTOGRAM) != bool(self.part and self.field), self.name
-        assert bool(self.by) == bool(self.among), self.name
-        assert not (self.by and self.by_all), self.name
-
-    @property
-    def label_names(self) -> tuple[str, ...]:
-        return (*(self.labels or ()), *((self.by,) if self.by else self.by_all))
 
 
 _FAST: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
