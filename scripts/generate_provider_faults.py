@@ -54,6 +54,9 @@ def main(arguments: Sequence[str]) -> int:
         drifted = drift(account)
         print(drifted, end="")
         return 1 if drifted else 0
+    for (fault, wire), seen in account.seen.items():
+        if seen.error is not None:
+            print(f"{fault} on {wire}: {seen.error.kind}, request id {seen.error.request_id}")
     for name, seen in _rendered(account).items():
         (ROOT / name).write_text(seen, encoding="utf-8")
     return 0

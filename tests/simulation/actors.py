@@ -12,7 +12,7 @@ from holdfast.domain.ids import CallId, ChatId, WorkerId
 from holdfast.domain.messages import Ending, Role
 from holdfast.domain.parts import Need
 from holdfast.ports.bus import Episode
-from holdfast.ports.models import Ask, ReasoningDelta, TextDelta, Usage
+from holdfast.ports.models import NO_ROUTE, Ask, ReasoningDelta, Route, TextDelta, Usage
 from holdfast.ports.tools import Effect, Run, ToolOutput, ToolSpec
 from holdfast.tools.toolbox import Function, Functions
 from tests.simulation.store import OpenStore
@@ -123,6 +123,9 @@ class RandomModels:
 
     def context_window(self, model: str | None) -> int | None:
         return None
+
+    def route(self, model: str | None) -> Route:
+        return NO_ROUTE
 
 
 def counted_tools(outside: Outside, line: Line, chance: random.Random) -> Functions:

@@ -77,7 +77,14 @@ def a_tool(name: str = "look_up") -> ClientTool:
 
 
 def error(kind: ErrorKind = ErrorKind.OVERLOADED) -> Error:
-    return Error(kind=kind, sentence="The provider is busy.", provider="sim", retryable=True)
+    return Error(
+        kind=kind,
+        sentence="The provider is busy.",
+        provider="sim",
+        retryable=True,
+        detail="for admins only",
+        request_id="req_for_admins_only",
+    )
 
 
 def backoff() -> Backoff:

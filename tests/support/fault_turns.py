@@ -45,6 +45,7 @@ class Attempts:
     def __init__(self, models: Models, times: "Times") -> None:
         self.cost_micros = models.cost_micros
         self.context_window = models.context_window
+        self.route = models.route
         self._models = models
         self._times = times
 

@@ -15,6 +15,7 @@ from holdfast.domain.ids import CallId
 from holdfast.domain.messages import Ending
 from holdfast.domain.parts import Part, Reasoning, Text, ToolCall
 from holdfast.ports.models import (
+    NO_ROUTE,
     ArgumentsDelta,
     Ask,
     CallStarted,
@@ -23,6 +24,7 @@ from holdfast.ports.models import (
     ModelFailed,
     ReasoningDelta,
     Reply,
+    Route,
     TextDelta,
     Usage,
     UsageSeen,
@@ -114,6 +116,7 @@ class ScriptedModels:
     def __init__(self, *scripts: Script, window: int | None = None) -> None:
         self._scripts = deque(scripts)
         self.window = window
+        self.routes: dict[str | None, Route] = {}
         self.asked: list[Ask] = []
 
     @property
@@ -130,6 +133,9 @@ class ScriptedModels:
 
     def context_window(self, model: str | None) -> int | None:
         return self.window
+
+    def route(self, model: str | None) -> Route:
+        return self.routes.get(model, NO_ROUTE)
 
 
 class ScriptedStream:

@@ -47,6 +47,7 @@ class FirstReply:
         self._models = models
         self.cost_micros = models.cost_micros
         self.context_window = models.context_window
+        self.route = models.route
 
     def stream(self, ask: Ask) -> ModelStream:
         begun = any(body.role is Role.ASSISTANT for body in ask.history)

@@ -1,5 +1,6 @@
 """Settings: what is wrong is said in sentences that name the variable and never the secret."""
 
+import json
 from pathlib import Path
 from uuid import UUID
 
@@ -17,6 +18,12 @@ COMMAND = (
     ' "delete": ["a"]}'
 )
 MODEL = '{"name": "a", "vendor": "anthropic", "api_key": "canary-4711"}'
+
+
+def models_with(**fallbacks: list[str]) -> str:
+    rows = ({"name": name, "vendor": "anthropic", "fallback": f} for name, f in fallbacks.items())
+    return json.dumps(list(rows))
+
 
 WRONG: list[tuple[dict[str, str], str]] = [
     ({"WORKER_CAPACITY": "0"}, "HOLDFAST_WORKER_CAPACITY: input should be greater than or equal"),
@@ -49,6 +56,19 @@ WRONG: list[tuple[dict[str, str], str]] = [
     ({"MODELS": f"[{MODEL}, {MODEL}]"}, "HOLDFAST_MODELS: two models are named a."),
     ({"PROVIDERS": "canary-4711"}, "HOLDFAST_PROVIDERS should be a JSON list of objects."),
     ({"PROVIDERS": "[]", "MODELS": '[{"name": "a", "provider": "p"}]'}, "no provider is named 'p'"),
+    *(
+        ({"MODELS": models_with(**lists)}, f"HOLDFAST_MODELS: {sentence}")
+        for lists, sentence in (
+            ({"a": ["x", "b"], "b": []}, "the fallback of 'a' names x, which no model is named."),
+            ({"a": ["a"]}, "the fallback of 'a' names the model itself."),
+            ({"a": ["b", "b"], "b": []}, "the fallback of 'a' names a model twice."),
+            ({"a": ["b"], "b": ["a"]}, "the fallbacks of a and b lead back to a: remove one"),
+            (
+                {"z": ["a"], "a": ["b"], "b": ["c"], "c": ["a"]},
+                "the fallbacks of a and b and c lead back to a: remove one",
+            ),
+        )
+    ),
     ({"DEFAULT_MODEL": "b", "MODELS": f"[{MODEL}]"}, "not among the models of HOLDFAST_MODELS (a)"),
     (
         {"MODELS": f"[{MODEL}]", "MODELS_FILE": "x"},

@@ -33,6 +33,11 @@ from tests.support.simulated import endpoint_at
 
 F, K = Fault, ErrorKind
 LIMITED = {F.RATE_LIMIT_SECONDS: 7.0, F.RATE_LIMIT_MS: 1.5, F.RATE_LIMIT_GOOGLE: 7.0}
+UNANSWERED = {
+    *(F.HANG_BEFORE_HEADERS, F.RESET_BEFORE_HEADERS, F.REDIRECT, F.PORTAL_HTML),
+    *(F.BAD_GATEWAY_HTML, F.GATEWAY_TIMEOUT),
+}
+"""Faults in which no header arrives, or those of another machine in between."""
 PASSING = {K.RATE_LIMIT, K.OVERLOADED, K.TIMEOUT, K.STREAM_CLOSED, K.UNAVAILABLE}
 
 
@@ -66,6 +71,22 @@ def test_no_damaged_stream_passes_for_a_reply(account: Account) -> None:
 
     assert silent_successes(account) == []
     assert replied == {*WHOLE, *ODD, *(fault for fault, _ in SPEECH)}
+
+
+NAMELESS = {"gemini"}
+"""Wires whose vendor sends no name for a request in a header."""
+
+
+@requirement("F09")
+def test_every_answered_fault_has_the_request_id_of_its_answer(account: Account) -> None:
+    nameless = {
+        (fault, wire)
+        for (fault, wire), seen in account.seen.items()
+        if wire not in NAMELESS and seen.error is not None and seen.error.request_id is None
+    }
+    named = [seen.error.request_id for seen in account.seen.values() if seen.error is not None]
+    assert {fault for fault, _ in nameless} == UNANSWERED
+    assert len({*named} - {None}) == sum(each is not None for each in named), "one per request"
 
 
 def test_the_table_knows_a_silent_success_when_it_sees_one(account: Account) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from holdfast.bootstrap import Adapters, Server
 from holdfast.domain.ids import ChatId, UserId
-from holdfast.ports.models import Ask, TextDelta, Usage
+from holdfast.ports.models import NO_ROUTE, Ask, Route, TextDelta, Usage
 from tests.support.builders import user
 from tests.support.buses import until
 from tests.support.replica import Replicas, add_owners, ask, replicas_apart
@@ -49,6 +49,9 @@ class Slow:
 
     def context_window(self, model: str | None) -> int | None:
         return None
+
+    def route(self, model: str | None) -> Route:
+        return NO_ROUTE
 
 
 @dataclass

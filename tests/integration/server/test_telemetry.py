@@ -8,6 +8,7 @@ from collections.abc import Generator
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlsplit
 
 import orjson
 import pytest
@@ -18,7 +19,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from holdfast.bootstrap import Adapters, Server
 from holdfast.domain.chat import Status
-from holdfast.ports.models import Ask, Models, ModelStream, Usage
+from holdfast.ports.models import Ask, Models, ModelStream, Route, Usage
 from holdfast.telemetry.logs import logging_to
 from holdfast.telemetry.metrics import METRICS, MetricKind
 from tests.support.builders import user
@@ -103,6 +104,8 @@ async def test_every_metric_is_there_after_a_server_ran(cell: Replicas) -> None:
             assert sum(float(number) for _, number in samples) > 0, row.name
     assert {row.name for row in OURS} >= MOVED
     assert 'holdfast_turn_failures_total{kind="auth"} 1.0' in text
+    labels = 'kind="auth",status="401",vendor="simulator-anthropic"'
+    assert f"holdfast_provider_errors_total{{{labels}}} 1.0" in text
     assert API_KEY not in text
 
 
@@ -126,6 +129,9 @@ class Telling:
 
     def context_window(self, model: str | None) -> int | None:
         return self._models.context_window(model)
+
+    def route(self, model: str | None) -> Route:
+        return self._models.route(model)
 
 
 async def test_logs_are_an_object_per_line_with_the_chat_and_without_secrets(
@@ -163,6 +169,13 @@ async def test_a_turn_is_a_tree_of_spans(cell: Replicas, spans: InMemorySpanExpo
     assert below.count("attempt") == 2, "one asks for the tool, one answers with its result"
     assert below.count("tool") == 1
     assert API_KEY not in "".join(span.to_json() for span in finished)
+    (told,) = [span.attributes for span in finished if "error.type" in (span.attributes or {})]
+    assert told is not None
+    assert (told["error.type"], told["http.response.status_code"]) == ("auth", 401)
+    assert told["holdfast.provider"] == "simulator-anthropic"
+    assert told["server.address"] == urlsplit(cell.simulator.url).netloc
+    assert str(told["holdfast.request_id"]).startswith("req_")
+    assert told["holdfast.detail"]
 
 
 def _parent(span: ReadableSpan, spans: tuple[ReadableSpan, ...]) -> ReadableSpan | None:
@@ -195,6 +208,8 @@ async def test_a_failed_attempt_and_a_failed_turn_are_logged_with_the_providers_
     assert (first["attempt"], first["retry_in_s"] > 0) == (1, True)
     assert first["request_id"].startswith("req_")
     assert first["detail"]
+    assert first["host"] == urlsplit(cell.simulator.url).netloc
+    assert (first["retry_after_s"], first["next_model"]) == (None, None)
     (turn,) = [
         line for line in logged(stream, "turn: failed") if line["chat_id"] == str(refused.chat_id)
     ]

@@ -297,6 +297,7 @@ def test_troubles_are_told_in_a_line_each() -> None:
     inks = fed(
         live,
         ("chat.state", status("running", retry={"delay_ms": 1500, "error": error})),
+        ("chat.state", status("running", retry={"delay_ms": 50, "model": "b", "error": error})),
         ("chat.state", status("failed", error=error)),
         ("chat.state", status("awaiting", action_required=action)),
         ("chat.state", status("awaiting", action_required=asked)),
@@ -309,6 +310,7 @@ def test_troubles_are_told_in_a_line_each() -> None:
     assert written(inks, "answer") == ""
     assert written(inks).splitlines() == [
         "retrying in 1.5 s: The provider is busy.",
+        "retrying in 0.1 s with b: The provider is busy.",
         "error: The provider is busy.",
         "rm waits for approval: holdfast approve 0197 c1",
         "ask waits for an answer: holdfast respond 0197 c2 TEXT",

@@ -180,6 +180,17 @@ def test_who_does_not_want_to_wait_before_the_next_attempt_need_not() -> None:
     assert tried.attempts_forgiven == waiting.attempts_forgiven, "it was an attempt"
 
 
+@pytest.mark.parametrize(("chosen", "following"), [(None, "spare"), ("other", None)])
+def test_retry_during_a_backoff_keeps_the_fallback_unless_another_model_is_chosen(
+    chosen: str | None, following: str | None
+) -> None:
+    recorded = replace(backoff(), model="spare")
+    waiting = outcome_of(a_chat(Status.RUNNING), c.RecordRetry(recorded)).chat
+    tried = outcome_of(waiting, c.Retry(model=chosen)).chat
+    assert tried.backoff is not None
+    assert tried.backoff.model == following
+
+
 def test_what_is_being_tried_is_not_tried_again() -> None:
     with pytest.raises(NotLawful):
         outcome_of(a_chat(Status.RUNNING), c.Retry())

@@ -1369,6 +1369,8 @@ export interface components {
             effort: string | null;
             /** @description Why the last turn failed; null unless `status` is `failed`. */
             error: components["schemas"]["Error"] | null;
+            /** @description The provider's own words about `error` or `retry.error`. Only for administrators of the organisation; left out for all others, and in events. */
+            error_details?: components["schemas"]["ErrorDetails"] | null;
             /**
              * Id
              * @description The chat, by its id.
@@ -2007,6 +2009,19 @@ export interface components {
             status_code: number | null;
             /** @description What kind of failure it is, for programs. */
             type: components["schemas"]["ErrorKind"];
+        };
+        /** ErrorDetails */
+        ErrorDetails: {
+            /**
+             * Detail
+             * @description What the provider said, without credentials.
+             */
+            detail: string;
+            /**
+             * Request Id
+             * @description The provider's name for the request, for its support; null: it sent none.
+             */
+            request_id: string | null;
         };
         /** ErrorKind */
         ErrorKind: "rate_limit" | "overloaded" | "timeout" | "stream_closed" | "auth" | "config" | "context_overflow" | "content_filter" | "usage_limit" | "unavailable" | "unknown";
@@ -2934,6 +2949,11 @@ export interface components {
             delay_ms: number;
             /** @description Why the last attempt failed. */
             error: components["schemas"]["Error"];
+            /**
+             * Model
+             * @description The fallback model that the next attempt asks; null: the model of the chat.
+             */
+            model: string | null;
             /**
              * Next Attempt At
              * Format: date-time

@@ -232,9 +232,12 @@ class TurnError(Model):
 
 
 class Retry(Model):
+    """`model`: the fallback model that is asked next; None: the model of the chat."""
+
     attempt: int
     delay_ms: int
     next_attempt_at: Time
+    model: str | None = None
     error: TurnError
 
 

@@ -1,6 +1,6 @@
 /** Chats that are not followed by a stream: searched, opened by address, shared, older histories. */
 
-import { type components, unwrap } from "@holdfast/client";
+import { type ChatError, type components, unwrap } from "@holdfast/client";
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { api } from "@/api/client";
 
@@ -34,6 +34,16 @@ export function chatQuery(chatId: string, archived: boolean | undefined) {
     queryKey: ["chat", chatId, archived],
     queryFn: ({ signal }) =>
       unwrap(api.GET("/api/v1/chats/{chat_id}", { params: { path: { chat_id: chatId } }, signal })),
+  });
+}
+
+/** `error`: part of the key: each failure has details of its own. */
+export function errorDetailsQuery(chatId: string, error: ChatError) {
+  return queryOptions({
+    queryKey: ["error-details", chatId, error],
+    queryFn: ({ signal }) =>
+      unwrap(api.GET("/api/v1/chats/{chat_id}", { params: { path: { chat_id: chatId } }, signal })),
+    gcTime: 0, // the next failure of the same kind has another request id
   });
 }
 

@@ -204,7 +204,13 @@ function Feet() {
         <TurnFooter
           foot={{
             is: "retrying",
-            retry: { attempt: 2, delay_ms: 12_000, next_attempt_at: f.ahead(9), error: f.BUSY },
+            retry: {
+              attempt: 2,
+              delay_ms: 12_000,
+              next_attempt_at: f.ahead(9),
+              model: null,
+              error: f.BUSY,
+            },
           }}
         />
       </State>

@@ -178,7 +178,13 @@ describe("a turn", () => {
       status_code: null,
       retryable: true,
     } as const;
-    const retry = { attempt: 1, delay_ms: 1, next_attempt_at: "2026-01-01T00:00:00Z", error };
+    const retry = {
+      attempt: 1,
+      delay_ms: 1,
+      next_attempt_at: "2026-01-01T00:00:00Z",
+      model: null,
+      error,
+    };
     expect(itemsOf(facts([ask], "failed", { error }), SHUT).at(-1)).toMatchObject({
       foot: { is: "failed" },
     });

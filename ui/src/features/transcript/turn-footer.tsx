@@ -23,6 +23,7 @@ import { cost, count, elapsed, moment, remaining } from "@/lib/format";
 import { Button } from "@/ui/button";
 import { CopyButton } from "@/ui/copy-button";
 import { Menu, MenuItem } from "@/ui/menu";
+import { ErrorDetails } from "./error-details";
 import type { Foot, Regenerable } from "./items";
 import { RowActions } from "./row-actions";
 
@@ -177,8 +178,8 @@ function RetryingFooter({ retry }: { retry: Retry }) {
     >
       <p className="numeric text-ui text-muted">
         {until <= now
-          ? t.retryingNow(retry.attempt + 1)
-          : t.retryingIn(remaining(until, now), retry.attempt + 1)}
+          ? t.retryingNow(retry.attempt + 1, retry.model)
+          : t.retryingIn(remaining(until, now), retry.attempt + 1, retry.model)}
       </p>
       {actions !== null && (
         <div className="flex flex-wrap gap-2">
@@ -196,6 +197,7 @@ function FailedFooter({ error }: { error: ChatError }) {
   return (
     <Notice Glyph={AlertTriangle} variant="danger" title={error.message} details={detailsOf(error)}>
       <p className="text-ui text-muted">{t.next[error.type] ?? t.ended}</p>
+      <ErrorDetails error={error} />
       <div className="flex flex-wrap gap-2">
         {actions !== null && (
           <AsyncButton

@@ -1,6 +1,8 @@
 /** Strings of the transcript. */
 import { plural } from "@/lib/format";
 
+const withModel = (model: string | null) => (model === null ? "" : ` with ${model}`);
+
 export const transcriptStrings = {
   thinking: "Thinking",
   thought: "Thought",
@@ -87,8 +89,10 @@ export const transcriptStrings = {
       awaiting: "Needs your input",
     },
     silent: (time: string) => `· nothing new for ${time}`,
-    retryingNow: (attempt: number) => `Trying again now · attempt ${attempt}`,
-    retryingIn: (time: string, attempt: number) => `Trying again in ${time} · attempt ${attempt}`,
+    retryingNow: (attempt: number, model: string | null) =>
+      `Trying again now${withModel(model)} · attempt ${attempt}`,
+    retryingIn: (time: string, attempt: number, model: string | null) =>
+      `Trying again in ${time}${withModel(model)} · attempt ${attempt}`,
     tryNow: "Try now",
     trying: "Trying…",
     stop: "Stop",
@@ -96,6 +100,12 @@ export const transcriptStrings = {
     retrying: "Retrying…",
     retryWith: "Retry with…",
     copyDetails: "Copy details",
+    details: {
+      title: "Details",
+      requestId: (id: string) => `Request id: ${id}`,
+      none: "The provider gave no details.",
+      failed: "The details could not be read.",
+    },
     ended: "The turn ended here. Earlier text is kept.",
     /** What to do next, by the type of the error. */
     next: {

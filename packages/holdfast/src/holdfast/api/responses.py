@@ -284,6 +284,13 @@ class Error(Shape):
     )
 
 
+class ErrorDetails(Shape):
+    detail: str = Field(description="What the provider said, without credentials.")
+    request_id: str | None = Field(
+        description="The provider's name for the request, for its support; null: it sent none."
+    )
+
+
 class Retry(Shape):
     attempt: int = Field(
         description="The number of the attempt that failed, within the step of the turn."
@@ -293,6 +300,9 @@ class Retry(Shape):
     )
     next_attempt_at: datetime = Field(
         description="When the server tries again by itself; `POST /retry` skips the wait."
+    )
+    model: str | None = Field(
+        description="The fallback model that the next attempt asks; null: the model of the chat."
     )
     error: Error = Field(description="Why the last attempt failed.")
 
@@ -401,6 +411,12 @@ class Chat(ChatFields):
     )
     error: Error | None = Field(
         description="Why the last turn failed; null unless `status` is `failed`."
+    )
+    error_details: ErrorDetails | None = Field(
+        default=None,
+        description="The provider's own words about `error` or `retry.error`. Only for "
+        "administrators of the organisation; left out for all others, and in events.",
+        json_schema_extra=left_out_if_none,
     )
     retry: Retry | None = Field(
         description="The wait before the next attempt; null: the server is not waiting."

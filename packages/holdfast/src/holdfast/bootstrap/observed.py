@@ -18,7 +18,7 @@ from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId, ClientKey, UserId, VersionStamp
 from holdfast.domain.outcome import Answer, Outcome
 from holdfast.domain.parts import Part
-from holdfast.ports.models import Ask, Event, Models, ModelStream, Reply, Usage
+from holdfast.ports.models import Ask, Event, Models, ModelStream, Reply, Route, Usage
 from holdfast.ports.store import (
     JUST_THE_CHAT,
     Created,
@@ -133,6 +133,9 @@ class ObservedModels:
 
     def context_window(self, model: str | None) -> int | None:
         return self._models.context_window(model)
+
+    def route(self, model: str | None) -> Route:
+        return self._models.route(model)
 
 
 class ObservedStream:

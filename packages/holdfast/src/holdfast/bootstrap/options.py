@@ -158,4 +158,6 @@ def _config(model: ModelSettings, endpoint: Endpoint, settings: Settings) -> Mod
         output_max=model.output_max,
         extra=model.extra,
         settled=frozenset() if model.facts is None else frozenset(model.facts.model_fields_set),
+        fallback=model.fallback,
+        fallback_on_usage_limit=model.fallback_on_usage_limit,
     )

@@ -80,6 +80,8 @@ class TurnError:
     provider: str | None = None
     status_code: int | None = None
     retryable: bool = False
+    detail: str | None = None  # the provider's words, redacted; for admins only, never in events
+    request_id: str | None = None  # the provider's name for the request; for admins only
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +91,7 @@ class Backoff:
     error: TurnError
     delay_ms: int
     until: datetime
+    model: str | None = None  # the fallback that the next attempt asks; None: the chat's own model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

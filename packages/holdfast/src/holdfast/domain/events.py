@@ -366,6 +366,15 @@ def _error_json(error: TurnError) -> JsonObject:
     }
 
 
+def error_details_json(chat: Chat) -> JsonObject | None:
+    """What the provider itself said of a failed turn, or of the attempt before a backoff. For
+    admins only: no event carries it."""
+    error = chat.error if chat.backoff is None else chat.backoff.error
+    if error is None or error.detail is None:
+        return None
+    return {"detail": error.detail, "request_id": error.request_id}
+
+
 def _retry_json(chat: Chat) -> JsonObject | None:
     if chat.backoff is None:
         return None
@@ -373,6 +382,7 @@ def _retry_json(chat: Chat) -> JsonObject | None:
         "attempt": chat.attempt,
         "delay_ms": chat.backoff.delay_ms,
         "next_attempt_at": wire_time(chat.backoff.until),
+        "model": chat.backoff.model,
         "error": _error_json(chat.backoff.error),
     }
 

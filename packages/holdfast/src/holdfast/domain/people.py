@@ -153,7 +153,8 @@ def retry(draft: Draft, command: Retry, now: datetime) -> None:
     if chat.status is Status.RUNNING:
         if chat.backoff is None:
             raise draft.refuse(NotLawful, "The turn is running: there is nothing to retry.")
-        draft.set(backoff=replace(chat.backoff, delay_ms=0, until=now))
+        fallback = None if command.model else chat.backoff.model  # another choice ends it
+        draft.set(backoff=replace(chat.backoff, delay_ms=0, until=now, model=fallback))
         return
     draft.set(attempts_forgiven=chat.attempt)
     draft.run()

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from types import TracebackType
-from typing import Literal, Protocol, Self, TypeAlias
+from typing import Final, Literal, Protocol, Self, TypeAlias
 
 from holdfast.domain.chat import ErrorKind, TurnError
 from holdfast.domain.errors import HoldfastError
@@ -180,6 +180,27 @@ class ModelStream(Protocol):
     def __aiter__(self) -> AsyncIterator[Event]: ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """Where a model is served, and which models answer in its place while it is down.
+
+    `fallback` is in the order of preference.
+    """
+
+    vendor: str = ""
+    host: str = ""
+    fallback: tuple[str, ...] = ()
+    fallback_on_usage_limit: bool = False
+
+    @property
+    def endpoint(self) -> str:
+        """Names what fails as one: the circuit breaker counts by it."""
+        return f"{self.vendor} {self.host}"
+
+
+NO_ROUTE: Final = Route()
+
+
 class Models(Protocol):
     def stream(self, ask: Ask) -> ModelStream:
         """Entering and reading it raise `ModelFailed`; so does an unknown model."""
@@ -191,4 +212,8 @@ class Models(Protocol):
 
     def context_window(self, model: str | None) -> int | None:
         """In tokens; None if unknown."""
+        ...
+
+    def route(self, model: str | None) -> Route:
+        """`NO_ROUTE` for an unknown model."""
         ...

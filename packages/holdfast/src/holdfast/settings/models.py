@@ -110,6 +110,15 @@ class ModelSettings(BaseModel):
         pattern=r"^([a-z0-9-]+/.+)?$",
         description="Its name in the price list, such as `openai/gpt-5.4`.",
     )
+    fallback: tuple[str, ...] = Field(
+        default=(),
+        description="Names of other models of this list, in order. They answer while this one is"
+        " overloaded, rate-limited, silent or unreachable.",
+    )
+    fallback_on_usage_limit: bool = Field(
+        default=False,
+        description="Whether a used-up account of the vendor also leads to `fallback`.",
+    )
     first_part_s: float | None = Field(default=None, gt=0, description=_OWN)
     silence_s: float | None = Field(default=None, gt=0, description=_OWN)
     progress_s: float | None = Field(default=None, gt=0, description=_OWN)

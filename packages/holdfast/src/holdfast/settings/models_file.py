@@ -6,6 +6,7 @@ from typing import Final, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from holdfast.settings.fallback import wrong_fallbacks
 from holdfast.settings.models import ModelSettings
 from holdfast.settings.providers import FORBID, ProviderSettings, with_key
 from holdfast.settings.wrong import WrongSettings, env_name, sentences_of
@@ -73,6 +74,8 @@ def wrong_models(
         yield f"{env_name('providers')}: two providers are named {', '.join(doubled)}."
     if doubled := _doubled(names):
         yield f"{env_name('models')}: two models are named {', '.join(doubled)}."
+    for said in wrong_fallbacks(models):
+        yield f"{env_name('models')}: {said}"
     for model in models:
         if model.provider and model.provider not in known:
             yield (

@@ -7,11 +7,10 @@ as they happen. `docs/reference/metrics.md` is generated from the table.
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
-from enum import StrEnum
+from dataclasses import fields
 from http.server import ThreadingHTTPServer
 from threading import Thread
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from prometheus_client import (
     CollectorRegistry,
@@ -24,44 +23,13 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 from prometheus_client.registry import Collector
 
 from holdfast.domain.chat import ErrorKind
+from holdfast.telemetry.metric_row import MetricKind, MetricRow
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 disable_created_metrics()  # they add a name per histogram that no dashboard uses
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
-
-
-class MetricKind(StrEnum):
-    COUNTER = "counter"
-    GAUGE = "gauge"
-    HISTOGRAM = "histogram"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MetricRow:
-    """One metric. `part` and `field`: where its number comes from, but for histograms."""
-
-    name: str
-    kind: MetricKind
-    help: str
-    part: str = ""
-    field: str = ""
-    labels: Mapping[str, str] | None = None  # fixed ones: rows of one name differ in them
-    by: str = ""  # the field holds a number for each value of this label
-    among: Sequence[str] = ()  # its values, shown even while they are 0
-    buckets: Sequence[float] = ()
-
-    def __post_init__(self) -> None:
-        assert self.name.startswith("holdfast_"), self.name
-        assert (self.kind is MetricKind.COUNTER) == self.name.endswith("_total"), self.name
-        assert (self.kind is MetricKind.HISTOGRAM) == bool(self.buckets), self.name
-        assert (self.kind is MetricKind.HISTOGRAM) != bool(self.part and self.field), self.name
-        assert bool(self.by) == bool(self.among), self.name
-
-    @property
-    def label_names(self) -> tuple[str, ...]:
-        return (*(self.labels or ()), *((self.by,) if self.by else ()))
 
 
 _FAST: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -244,6 +212,29 @@ METRICS: Final[Sequence[MetricRow]] = (
     _count("turn_steps", "turn.steps", "Steps committed."),
     _count("turn_attempts", "turn.attempts", "Attempts at a reply."),
     _count("turn_retries", "turn.retries", "Attempts that failed and are retried."),
+    _count(
+        "turn_fallback_replies",
+        "turn.fallback_replies",
+        "Replies of a fallback model, in place of the model of the chat.",
+    ),
+    MetricRow(
+        name="holdfast_provider_errors_total",
+        kind=MetricKind.COUNTER,
+        help="Attempts that failed, by vendor, kind of error and HTTP status. `none`: no answer;"
+        " `other`: an unusual status.",
+        part="turn",
+        field="provider_errors",
+        by_all=("vendor", "kind", "status"),
+    ),
+    MetricRow(
+        name="holdfast_provider_breaker_changes_total",
+        kind=MetricKind.COUNTER,
+        help="Circuit breakers of provider endpoints that changed to a state.",
+        part="turn",
+        field="breaker_changes",
+        by="state",
+        among=("open", "closed"),
+    ),
     MetricRow(
         name="holdfast_turn_failures_total",
         kind=MetricKind.COUNTER,
@@ -403,7 +394,8 @@ METRICS: Final[Sequence[MetricRow]] = (
     _times(DRIVE_S, "From the acquisition of a chat to its release.", _SLOW),
 )
 
-Numbers: TypeAlias = Mapping[str, float | Mapping[str, float]]
+LabelValues: TypeAlias = str | tuple[str, ...]
+Numbers: TypeAlias = Mapping[str, float | Mapping[str, float] | Mapping[tuple[str, ...], float]]
 Source: TypeAlias = Callable[[], Numbers]
 """The numbers of a part, as they are now, by field."""
 Observe: TypeAlias = Callable[[float], None]
@@ -478,8 +470,10 @@ class _Counted(Collector):
             fixed = list((row.labels or {}).values())
             number = numbers[row.part][row.field]
             if isinstance(number, Mapping):
-                for value in row.among:
-                    family.add_metric([*fixed, value], number.get(value, 0))
+                by_labels = cast(Mapping[LabelValues, float], number)
+                for values in row.among or by_labels:
+                    told = (values,) if isinstance(values, str) else values
+                    family.add_metric([*fixed, *told], by_labels.get(values, 0))
             else:
                 family.add_metric(fixed, number)
         yield from families.values()

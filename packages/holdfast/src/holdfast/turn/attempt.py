@@ -12,6 +12,7 @@ from holdfast.domain.parts import Part, ToolCall
 from holdfast.ports.bus import Bus
 from holdfast.ports.models import Ask, ModelFailed, Models, ModelStream, Reply
 from holdfast.turn.counters import TurnCounters
+from holdfast.turn.failures import DETAIL_CHARS_MAX
 from holdfast.turn.live import LiveReply
 from holdfast.turn.options import TurnOptions
 from holdfast.turn.reading import TurnReader
@@ -71,8 +72,22 @@ class Generation:
             with turn.nudges.replying():
                 heard = await self._attempt(turn, ask, shown=shown)
             if heard.failed is not None:
-                span.set_attribute("error.type", heard.failed.kind.value)
+                span.set_attributes(self._told_of(heard.failed, ask))
         return heard
+
+    def _told_of(self, failed: ModelFailed, ask: Ask) -> dict[str, str | int | float]:
+        """The attributes of a span: those of the log line."""
+        error = failed.turn_error()
+        told = {
+            "error.type": failed.kind.value,
+            "server.address": self._models.route(ask.model).host,
+            "http.response.status_code": error.status_code,
+            "holdfast.provider": error.provider,
+            "holdfast.detail": failed.detail[:DETAIL_CHARS_MAX],
+            "holdfast.request_id": failed.request_id,
+            "holdfast.retry_after_s": failed.retry_after_s,
+        }
+        return {name: value for name, value in told.items() if value is not None}
 
     async def _attempt(self, turn: Turn, ask: Ask, *, shown: bool) -> AttemptResult:
         live = LiveReply(self._bus, turn.chat, self._options.live, self.counters)

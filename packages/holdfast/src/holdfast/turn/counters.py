@@ -12,6 +12,14 @@ class TurnCounters:
     steps: int = 0
     attempts: int = 0
     retries: int = 0
+    provider_errors: Counter[tuple[str, str, str]] = field(
+        default_factory=Counter[tuple[str, str, str]]
+    )
+    """Attempts that failed, by vendor, kind and status (`failures.labels_of`)."""
+    fallback_replies: int = 0
+    """Replies of a model that answered in place of the chat's own."""
+    breaker_changes: Counter[str] = field(default_factory=Counter[str])
+    """Of circuit breakers of endpoints, by the state that they came into."""
     failures: Counter[ErrorKind] = field(default_factory=Counter[ErrorKind])
     """Turns that failed, by kind."""
     bugs: int = 0

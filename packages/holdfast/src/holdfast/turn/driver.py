@@ -25,6 +25,7 @@ from holdfast.ports.clock import Clock
 from holdfast.ports.models import Models
 from holdfast.ports.tools import Tools
 from holdfast.turn.attempt import Generation
+from holdfast.turn.breaker import CircuitBreakers
 from holdfast.turn.commits import ChatChanged, Commits
 from holdfast.turn.counters import TurnCounters
 from holdfast.turn.history_cache import HistoryCache
@@ -53,8 +54,15 @@ OUR_FAULT: Final = TurnError(
 )
 
 
+def _loop_time_s() -> float:
+    return asyncio.get_running_loop().time()
+
+
 class Driver:
-    """One per process, for all the chats that it drives. `chance` is uniform in [0, 1)."""
+    """One per process, for all the chats that it drives. `chance` is uniform in [0, 1).
+
+    `time_s`: the clock of the circuit breakers, which never goes back; the loop's unless said.
+    """
 
     def __init__(
         self,
@@ -69,6 +77,7 @@ class Driver:
         chance: Callable[[], float],
         settings: CurrentSettings | None = None,
         memory: HistoryCache | None = None,
+        time_s: Callable[[], float] | None = None,
     ) -> None:
         self.counters = TurnCounters()
         self._memory = HistoryCache(bytes_max=0) if memory is None else memory
@@ -84,6 +93,7 @@ class Driver:
             clock=clock,
             chance=chance,
             counters=self.counters,
+            breakers=CircuitBreakers(time_s or _loop_time_s, self.counters),
         )
 
     async def drive(self, chat: Chat, nudges: Interrupts) -> Chat:

@@ -1,6 +1,7 @@
 """What the steps share that ask a model: before an attempt, after one, and after its failure."""
 
 import asyncio
+from dataclasses import replace
 from typing import Final
 
 from holdfast.chats.changes import Commit
@@ -10,12 +11,14 @@ from holdfast.domain.messages import Ending, MessageBody, Role
 from holdfast.domain.parts import Part
 from holdfast.ports.models import Ask, ModelFailed, Reply
 from holdfast.turn.attempt import AttemptResult
-from holdfast.turn.failures import log_attempt
+from holdfast.turn.failures import FailedAttempt, error_of, labels_of, log_attempt
+from holdfast.turn.fallback import ModelChain, is_outage
 from holdfast.turn.prefix import SentPrefix
 from holdfast.turn.prompt import Prompt
 from holdfast.turn.recheck import Interruption, apply, attend
-from holdfast.turn.retry import StopReason, next_attempt
+from holdfast.turn.retry import Decision, StopReason, next_attempt
 from holdfast.turn.session import TurnSession
+from holdfast.turn.turn import PlannedModel
 
 TOO_LARGE: Final = TurnError(
     kind=ErrorKind.CONTEXT_OVERFLOW,
@@ -35,6 +38,7 @@ async def begin(session: TurnSession) -> bool:
     """Wait out a backoff and count the attempt, before it is made (P3). False: nudged."""
     turn = session.turn
     if turn.chat.backoff is not None:
+        turn.planned = PlannedModel(turn.step, turn.chat.backoff.model)
         nudged = await wait_out(session, turn.chat.backoff)
         if nudged is not None:
             apply(turn, nudged)
@@ -65,12 +69,15 @@ async def wait_out(session: TurnSession, backoff: Backoff) -> Interruption | Non
 
 
 def ask(session: TurnSession, prompt: Prompt, sent: SentPrefix) -> Ask:
-    turn, rules = session.turn, session.services.rules
+    turn = session.turn
     turn.sends(sent)
     history = prompt.bodies
     digest = prompt.prefix if sent.row is None else sent.row.digest
+    chain = session.chain()
+    place = chain.passing(_planned(session, chain), session.services.breakers.admits)
     # Kept, for the bill: another model may be the default before this one has answered.
-    turn.asked_model = rules.model_of(turn.chat)
+    turn.asked_model = chain.choices[place].model
+    turn.falls_back = place > 0
     return Ask(
         chat_id=turn.chat.chat_id,
         model=turn.asked_model,
@@ -82,6 +89,40 @@ def ask(session: TurnSession, prompt: Prompt, sent: SentPrefix) -> Ask:
     )
 
 
+def _planned(session: TurnSession, chain: ModelChain) -> int:
+    """Whose turn it is: as the recorded retry says, or, behind a lost worker, by the number."""
+    turn = session.turn
+    if turn.planned is not None and turn.planned.step == turn.step:
+        model = turn.planned.model
+        place = 0 if model is None else chain.place(model)
+        if place is not None:
+            return place
+    return chain.at_attempt(turn.attempts_made)
+
+
+def model_at(session: TurnSession, attempt: int) -> str | None:
+    """Which model a lost worker asked, as far as the number of its attempt says."""
+    chain = session.chain()
+    return chain.choices[chain.at_attempt(attempt - session.turn.chat.attempts_forgiven)].model
+
+
+async def attempt(session: TurnSession, asking: Ask, *, shown: bool = True) -> AttemptResult:
+    """Call the model once, and tell the circuit breaker of its endpoint how that went."""
+    services, heard = session.services, AttemptResult()
+    endpoint = services.models.route(asking.model).endpoint
+    services.breakers.begun(endpoint)
+    try:
+        heard = await services.generation.attempt(session.turn, asking, shown=shown)
+    finally:
+        if heard.reply is not None:
+            services.breakers.answered(endpoint)
+        elif heard.failed is not None and is_outage(heard.failed):
+            services.breakers.failed(endpoint)
+        else:
+            services.breakers.abandoned(endpoint)
+    return heard
+
+
 # After an attempt.
 
 
@@ -91,6 +132,7 @@ def body(session: TurnSession, reply: Reply, parts: tuple[Part, ...]) -> Message
     if usage is not None:
         session.counters.input_tokens += usage.input
         session.counters.output_tokens += usage.output
+    session.counters.fallback_replies += turn.falls_back
     return MessageBody(
         role=Role.ASSISTANT,
         parts=parts,
@@ -129,27 +171,20 @@ async def _looked_away(session: TurnSession) -> bool:
 
 
 async def _failed(session: TurnSession, failed: ModelFailed) -> Commit | None:
-    turn, services = session.turn, session.services
+    turn = session.turn
     turn.spent = turn.episode
-    error = failed.turn_error()
-    decision = (
-        StopReason.OWN_DEADLINE
-        if failed.own_deadline
-        else next_attempt(
-            error,
-            attempt=turn.chat.attempt - turn.chat.attempts_forgiven,
-            now=services.clock.now(),
-            chance=services.chance(),
-            hint_s=failed.retry_after_s,
-            policy=services.options.retry,
-        )
-    )
+    error = error_of(failed)
+    decision = _decide(session, failed, error)
+    session.counters.provider_errors[labels_of(error)] += 1
     log_attempt(
-        failed,
-        error,
-        model=session.model_name(),
-        attempt=turn.chat.attempt,
-        then=None if isinstance(decision, StopReason) else decision,
+        FailedAttempt(
+            failed=failed,
+            error=error,
+            model=session.model_name(),
+            host=session.services.models.route(turn.asked_model).host,
+            attempt=turn.chat.attempt,
+            then=None if isinstance(decision, StopReason) else decision,
+        )
     )
     if isinstance(decision, StopReason):
         return await session.fail(error, failed=failed)
@@ -157,3 +192,25 @@ async def _failed(session: TurnSession, failed: ModelFailed) -> Commit | None:
     commit = await session.commit(RecordRetry(decision))
     turn.wait_ends_s = asyncio.get_running_loop().time() + decision.delay_ms / 1000
     return commit
+
+
+def _decide(session: TurnSession, failed: ModelFailed, error: TurnError) -> Decision:
+    """Whether there is another attempt, when, and of which model."""
+    turn, services, chain = session.turn, session.services, session.chain()
+    if failed.own_deadline:
+        return StopReason.OWN_DEADLINE
+    made = turn.attempts_made
+    place = chain.place(turn.asked_model) or 0
+    following = chain.after(place, failed, made, services.breakers.admits)
+    decision = next_attempt(
+        error,
+        attempt=made,
+        now=services.clock.now(),
+        chance=services.chance(),
+        hint_s=failed.retry_after_s,
+        policy=services.options.retry,
+        switches=following != place,
+    )
+    if isinstance(decision, StopReason) or following == 0:
+        return decision
+    return replace(decision, model=chain.choices[following].model)

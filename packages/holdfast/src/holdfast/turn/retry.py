@@ -45,20 +45,27 @@ def next_attempt(
     chance: float,
     hint_s: float | None = None,
     deadline: datetime | None = None,
+    switches: bool = False,
     policy: RetryPolicy = RetryPolicy(),  # noqa: B008 - frozen
 ) -> Decision:
-    """What follows attempt number `attempt` (from 1). `chance` is uniform in [0, 1)."""
+    """What follows attempt number `attempt` (from 1). `chance` is uniform in [0, 1).
+
+    `switches`: another model is asked next. It does not know the hint, and is not what failed: it
+    is asked after the first delay, which only keeps a crowd from coming all at once.
+    """
     assert 0.0 <= chance < 1.0
     assert attempt >= 1
     if deadline is not None and now >= deadline:
         return StopReason.OWN_DEADLINE
-    if not error.retryable:
+    if not error.retryable and not switches:
         return StopReason.NOT_RETRYABLE
     if attempt >= policy.attempts_max:
         return StopReason.ATTEMPTS_SPENT
+    hint_s = None if switches else hint_s
     if hint_s is not None and hint_s > policy.hint_s_max:
         return StopReason.HINT_TOO_LONG
-    delay_ms = ceil(1000 * max(_own_delay_s(attempt, chance, policy), hint_s or 0.0))
+    delay_s = _own_delay_s(1 if switches else attempt, chance, policy)
+    delay_ms = ceil(1000 * max(delay_s, hint_s or 0.0))
     until = now + timedelta(milliseconds=delay_ms)
     if deadline is not None and until >= deadline:
         return StopReason.OWN_DEADLINE

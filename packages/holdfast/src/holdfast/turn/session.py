@@ -15,9 +15,11 @@ from holdfast.ports.clock import Clock
 from holdfast.ports.models import ModelFailed, Models
 from holdfast.ports.tools import Toolbox, ToolContext, Tools
 from holdfast.turn.attempt import Generation
+from holdfast.turn.breaker import CircuitBreakers
 from holdfast.turn.commits import ChatChanged, Commits
 from holdfast.turn.counters import TurnCounters
 from holdfast.turn.failures import log_turn
+from holdfast.turn.fallback import ModelChain, ModelChoice
 from holdfast.turn.options import TurnOptions
 from holdfast.turn.prefix import SentPrefix, news_of
 from holdfast.turn.prompt import Prompt
@@ -51,6 +53,7 @@ class TurnServices:
     clock: Clock
     chance: Callable[[], float]
     counters: TurnCounters
+    breakers: CircuitBreakers
 
     @property
     def options(self) -> TurnOptions:
@@ -113,6 +116,17 @@ class TurnSession:
         # Which model a dead worker asked is not known: what goes for the chat now.
         rules, turn = self.services.rules, self.turn
         return rules.name_of(turn.asked_model or rules.model_of(turn.chat))
+
+    def chain(self) -> ModelChain:
+        """The models that may answer the present step."""
+        rules, models, chat = self.services.rules, self.services.models, self.turn.chat
+        first = rules.model_of(chat)
+        route = models.route(first)
+        allowed = (model for model in route.fallback if rules.allows(chat, model))
+        others = (ModelChoice(model, models.route(model).endpoint) for model in allowed)
+        return ModelChain(
+            (ModelChoice(first, route.endpoint), *others), route.fallback_on_usage_limit
+        )
 
     # Interrupts.
 

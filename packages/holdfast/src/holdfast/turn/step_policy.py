@@ -60,9 +60,12 @@ class StepPolicy:
             for whose, policy in policies.items()
         )
 
+    def allows(self, chat: Chat, model: str) -> bool:
+        return is_allowed(model, self._allowed_models.of(chat.org_id))
+
     def refusal(self, chat: Chat) -> TurnError | None:
         """A model that was allowed when the chat named it need not be allowed any more."""
         model = self.model_of(chat)
-        if model is None or is_allowed(model, self._allowed_models.of(chat.org_id)):
+        if model is None or self.allows(chat, model):
             return None
         return TurnError(kind=ErrorKind.CONFIG, sentence=NOT_ALLOWED.format(model=model[:100]))

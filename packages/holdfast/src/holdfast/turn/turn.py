@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from holdfast.chats.changes import Commit
 from holdfast.domain.chat import ATTEMPTS_MAX, Chat, Status
 from holdfast.domain.driving import RUNNABLE, begun_by_acquiring
+from holdfast.domain.ids import Version, VersionStamp
 from holdfast.domain.messages import Ending, InheritedCall, MessageBody, Role
 from holdfast.domain.parts import Part
 from holdfast.ports.bus import Episode
@@ -31,6 +32,15 @@ class UncommittedReply:
     episode: Episode
     parts: tuple[Part, ...] = ()
     usage: Usage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedModel:
+    """The model for the attempts of one step, from a recorded retry on. `step` names that step,
+    until a person asks to try again. `model`: None is the chat's own."""
+
+    step: tuple[tuple[Version, VersionStamp], int]
+    model: str | None
 
 
 class Turn:
@@ -61,6 +71,10 @@ class Turn:
         """The worker stops, and nothing is left that could be done for this chat here."""
         self.asked_model: str | None = chat.model
         """Whom we asked last; None: the server's default."""
+        self.falls_back = False
+        """Whether that is a fallback, and not the chat's own model."""
+        self.planned: PlannedModel | None = None
+        """What the last recorded retry said of the attempt behind it."""
         self.tools = OpenToolbox()
         self.sent: SentPrefix | None = None
         self._sent_in: Episode | None = None
@@ -69,6 +83,15 @@ class Turn:
     @property
     def episode(self) -> Episode:
         return Episode.of(self.chat)
+
+    @property
+    def step(self) -> tuple[tuple[Version, VersionStamp], int]:
+        return self.chat.history, self.chat.attempts_forgiven
+
+    @property
+    def attempts_made(self) -> int:
+        """At the present step, with the one under way; of all models together."""
+        return self.chat.attempt - self.chat.attempts_forgiven
 
     @property
     def is_ours(self) -> bool:
@@ -82,7 +105,7 @@ class Turn:
     @property
     def over_budget(self) -> bool:
         """More attempts at this step than allowed, or no room for the one to be begun (P3)."""
-        made = self.chat.attempt - self.chat.attempts_forgiven
+        made = self.attempts_made
         return made > ATTEMPTS_MAX or (made == ATTEMPTS_MAX and not self.is_begun)
 
     @property

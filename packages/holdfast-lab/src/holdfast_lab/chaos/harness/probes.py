@@ -34,7 +34,7 @@ from holdfast.domain.parts import Part
 from holdfast.ports.bus import Bus, BusCounters, Episode, Gap, Hint, LivePart, News
 from holdfast.ports.history import PAGE_BYTES_MAX, Changes, Head, History, HistoryPage, OlderPath
 from holdfast.ports.leases import Acquired, Leases, Unreadable
-from holdfast.ports.models import Ask, Event, Models, ModelStream, Reply, Usage
+from holdfast.ports.models import Ask, Event, Models, ModelStream, Reply, Route, Usage
 from holdfast.ports.store import (
     JUST_THE_CHAT,
     Created,
@@ -315,6 +315,9 @@ class ProbedModels:
 
     def context_window(self, model: str | None) -> int | None:
         return self._inner.context_window(model)
+
+    def route(self, model: str | None) -> Route:
+        return self._inner.route(model)
 
 
 class ProbedStream:

@@ -82,6 +82,8 @@ def _turn_error(error: Mapping[str, Any]) -> TurnError:
         provider=error["provider"],
         status_code=error["status_code"],
         retryable=error["retryable"],
+        detail=error.get("detail"),
+        request_id=error.get("request_id"),
     )
 
 
@@ -96,6 +98,8 @@ def _turn_error_object(error: TurnError) -> JsonObject:
         "provider": error.provider,
         "status_code": error.status_code,
         "retryable": error.retryable,
+        **({} if error.detail is None else {"detail": error.detail}),
+        **({} if error.request_id is None else {"request_id": error.request_id}),
     }
 
 
@@ -105,6 +109,7 @@ def _backoff_from_json(stored: str) -> Backoff:
         error=_turn_error(backoff["error"]),
         delay_ms=backoff["delay_ms"],
         until=datetime.fromisoformat(backoff["until"]),
+        model=backoff.get("model"),  # of rows of older versions: none
     )
 
 
@@ -114,6 +119,7 @@ def _backoff_to_json(backoff: Backoff) -> str:
             "error": _turn_error_object(backoff.error),
             "delay_ms": backoff.delay_ms,
             "until": backoff.until.isoformat(),
+            "model": backoff.model,
         }
     )
 

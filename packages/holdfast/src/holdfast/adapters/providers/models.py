@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 from holdfast.adapters.providers.binding import AcceptedThinking
 from holdfast.adapters.providers.errors import ProviderError
@@ -17,7 +18,15 @@ from holdfast.adapters.providers.types import CachePolicy, Call, Endpoint, Model
 from holdfast.domain.chat import ErrorKind, TurnError
 from holdfast.domain.parts import JsonObject, Part
 from holdfast.ports import models
-from holdfast.ports.models import Ask, Event, ModelCard, ModelFailed, Usage
+from holdfast.ports.models import (
+    NO_ROUTE,
+    Ask,
+    Event,
+    ModelCard,
+    ModelFailed,
+    Route,
+    Usage,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +45,8 @@ class ModelConfig:
     settled: frozenset[str] = frozenset()
     """Facts that settings decide: a provider's list does not change them."""
     retires_at: datetime | None = None
+    fallback: tuple[str, ...] = ()  # other models, asked in this order while this one is down
+    fallback_on_usage_limit: bool = False
 
 
 class ModelUnknown(ModelFailed):
@@ -90,6 +101,17 @@ class ConfiguredModels:
     def context_window(self, model: str | None) -> int | None:
         config = self._config(model)
         return None if config is None else config.facts.context_window
+
+    def route(self, model: str | None) -> Route:
+        config = self._config(model)
+        if config is None:
+            return NO_ROUTE
+        return Route(
+            vendor=config.endpoint.vendor,
+            host=host_of(config.endpoint),
+            fallback=config.fallback,
+            fallback_on_usage_limit=config.fallback_on_usage_limit,
+        )
 
     def learn(self, name: str, listed: PublishedFacts) -> None:
         """Take what the provider's list says of a model, for the attempts that begin from now on.
@@ -202,6 +224,12 @@ class ConfiguredStream:
     def __aiter__(self) -> AsyncIterator[Event]:
         assert self._inner is not None, "enter it first"
         return self._inner
+
+
+def host_of(endpoint: Endpoint) -> str:
+    """For logs and for the circuit breaker: an address without credentials and paths."""
+    parts = urlsplit(endpoint.base_url)
+    return parts.netloc.rpartition("@")[2]
 
 
 def _call(config: ModelConfig, ask: Ask) -> Call:

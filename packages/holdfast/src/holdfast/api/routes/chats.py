@@ -29,9 +29,9 @@ from holdfast.domain.chat import Status
 from holdfast.domain.client_tools import ClientTool
 from holdfast.domain.commands import Fork
 from holdfast.domain.errors import ChatNotFound
-from holdfast.domain.events import queue_json, state_json
+from holdfast.domain.events import error_details_json, queue_json, state_json
 from holdfast.domain.ids import ChatId, Seq, UserId, Version
-from holdfast.domain.policy import Action, TargetKind, rule_for
+from holdfast.domain.policy import Action, Resource, TargetKind, allows, rule_for
 from holdfast.domain.public_ids import CHAT_ID, USER_ID
 from holdfast.ports.listing import Entry, ListFilter
 
@@ -229,6 +229,8 @@ async def _whole(asks: Caller, entry: Entry) -> Response:
         raise ChatNotFound(entry.chat_id)  # deleted between two statements
     chat = loaded.facts.chat
     state = state_json(chat)
+    seen = Resource(kind=TargetKind.CHAT, org_id=chat.org_id, owner_id=chat.owner_id)
+    details = error_details_json(chat) if allows(asks.who, Action.OVERSEE, seen) else None
     told_now = answer(
         {
             **entry_json(entry),
@@ -238,6 +240,7 @@ async def _whole(asks: Caller, entry: Entry) -> Response:
             "attempt": state["attempt"],
             "queue": queue_json(chat)["messages"],
             "error": state["error"],
+            **({} if details is None else {"error_details": details}),
             "retry": state["retry"],
             "action_required": state["action_required"],
             "tools": [tool_json(each) for each in chat.tools],

@@ -309,8 +309,9 @@ class LiveRenderer:
         yield from self._end_of_snapshot()
         retry, error, action = data["retry"], data["error"], data["action_required"]
         if retry is not None:
-            wait = seconds(retry["delay_ms"] / 1000)
-            yield from self.note(f"retrying in {wait}: {retry['error']['message']}", "yellow")
+            wait, model = seconds(retry["delay_ms"] / 1000), retry.get("model")
+            asked = f"retrying in {wait}" if model is None else f"retrying in {wait} with {model}"
+            yield from self.note(f"{asked}: {retry['error']['message']}", "yellow")
         if error is not None:
             yield from self.note(f"error: {error['message']}", "red")
         if action is not None:

@@ -37,7 +37,7 @@ async def perform(session: TurnSession, _step: Compact) -> Commit | None:
     sent = await session.prefix(prompt, toolbox, renews=False)
     asking = model_steps.ask(session, prompt, sent)
     asking = replace(asking, history=[*asking.history, ASK])
-    heard = await session.services.generation.attempt(session.turn, asking, shown=False)
+    heard = await model_steps.attempt(session, asking, shown=False)
     text = "" if heard.reply is None else boundary_text(heard.reply.parts)
     if heard.reply is None or not text:
         if heard.reply is not None:

@@ -43,7 +43,7 @@ async def perform(session: TurnSession, _step: Generate) -> Commit | None:
     if not await model_steps.begin(session):
         return None
     asking = model_steps.ask(session, prompt, await session.prefix(prompt, toolbox))
-    heard = await services.generation.attempt(turn, asking)
+    heard = await model_steps.attempt(session, asking)
     if heard.reply is not None:
         return await _store(session, heard.reply, toolbox)
     return await model_steps.without_reply(session, heard)
@@ -75,6 +75,7 @@ async def _go_on(session: TurnSession, said: UncommittedReply) -> Commit | None:
     """Keep these words; the next attempt goes on from there (L153)."""
     session.counters.continued += 1
     session.turn.keeps_words = True
+    session.turn.asked_model = model_steps.model_at(session, said.episode.attempt)
     kept = session.partial(said, Ending.CUT)
     return await session.commit_step(CommitStep((kept,), attempt=said.episode.attempt))
 
