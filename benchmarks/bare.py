@@ -31,7 +31,7 @@ PARTS: Final = '[{"kind":"text","text":"hello, this is what is said"}]'
 COMMON: Final[dict[str, Any]] = facts_parameters(TALKING) | {
     "answer_seq": None, "answer_queued_id": None, "format": 1,
     "m_ending": "complete", "m_visibility": "both", "m_parts": PARTS, "m_model": None,
-    "m_effort": None, "m_author": None, "m_usage": None, "m_cost": None,
+    "m_effort": None, "m_prefix": None, "m_author": None, "m_usage": None, "m_cost": None,
     "m_takeover": None, "answer_turn_seq": None, "m_turn_seq": None, "m_attempt": None,
     "m_key": None, "tools": None,
     "touches": True, "lists": True, "bytes_added": len(PARTS),

@@ -171,9 +171,9 @@ FACTS: Final[dict[str, Any]] = facts_parameters(RUNNING) | {
     "client_key": "new", "digest": b"", "answer_seq": 1, "answer_queued_id": None,
     "answer_turn_seq": 1, "format": 1,
     "q_format": 1, "m_role": "user", "m_ending": "complete", "m_visibility": "both",
-    "m_parts": "[]", "m_model": None, "m_effort": None, "m_author": None, "m_usage": None,
-    "m_cost": None, "m_takeover": None, "m_turn_seq": 1, "m_attempt": 1, "m_key": None,
-    "shared_seq": 4,
+    "m_parts": "[]", "m_model": None, "m_effort": None, "m_prefix": None, "m_author": None,
+    "m_usage": None, "m_cost": None, "m_takeover": None, "m_turn_seq": 1, "m_attempt": 1,
+    "m_key": None, "shared_seq": 4,
     "q_ids": [4], "q_positions": [4], "q_urgent": [False],
     "q_parts": ["[]"], "q_bytes": [2], "q_heads": [None], "q_models": [None],
     "q_efforts": [None], "q_authors": [None], "q_keys": [None],
@@ -305,8 +305,8 @@ def _two_messages(seq: int) -> dict[str, Any]:
         "seqs": [seq, seq + 1], "roles": ["user", "user"], "endings": ["complete"] * 2,
         "visibilities": ["both"] * 2, "parts": ["[]"] * 2, "models": [None] * 2,
         "efforts": [None] * 2, "authors": [None] * 2, "usages": [None] * 2, "costs": [None] * 2,
-        "takeovers": [None] * 2, "turn_seqs": [seq, seq + 1], "attempts": [None] * 2,
-        "message_keys": [None] * 2,
+        "prefixes": [None] * 2, "takeovers": [None] * 2, "turn_seqs": [seq, seq + 1],
+        "attempts": [None] * 2, "message_keys": [None] * 2,
     }  # fmt: skip
 
 

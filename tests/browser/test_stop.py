@@ -60,7 +60,7 @@ async def test_a_turn_is_stopped_and_goes_on_when_asked_to(tab: Tab) -> None:
     await assert_stopped(tab, chat_id, said)
     await tab.page.reload()
     await expect(tab.page.get_by_text(DIVIDER)).to_be_visible()
-    go_on = tab.page.get_by_role("button", name="Continue")
+    go_on = tab.page.get_by_role("button", name="Continue", exact=True)
     await go_on.click()
     await tab.page.wait_for_selector("[data-key^='m4.']")
     await tab.settled()

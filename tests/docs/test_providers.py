@@ -35,8 +35,11 @@ def test_an_example_is_a_provider_or_a_model(
     if str(example.get("key_file", "")).startswith("/run/secrets/"):
         example = {**example, "key_file": None}
     if "provider" in example or "model" in example:
-        providers = [{**AZURE, "name": example.get("provider", "azure")}]
-        settings = read_settings(providers=providers, models=[example])
+        providers = [{**AZURE, "name": example.get("provider", "other")}]
+        others = [{"name": name, "provider": "azure"} for name in example.get("fallback", ())]
+        if others:
+            providers.append(AZURE)
+        settings = read_settings(providers=providers, models=[example, *others])
     else:
         model = {"name": "m", "provider": example["name"], "model": "claude-sonnet-5"}
         settings = read_settings(providers=[example], models=[model])

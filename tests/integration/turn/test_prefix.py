@@ -10,7 +10,7 @@ import pytest
 
 from holdfast.adapters.providers.catalog import facts_of
 from holdfast.adapters.providers.endpoints import VENDORS
-from holdfast.adapters.providers.models import ConfiguredStream
+from holdfast.adapters.providers.models import LeftOut
 from holdfast.admin.registry import Setting
 from holdfast.admin.settings import INSTRUCTIONS
 from holdfast.domain.chat import Chat, Status
@@ -236,7 +236,7 @@ def no_recovery(patch: pytest.MonkeyPatch) -> None:
     def final(*_: object) -> None:
         return None
 
-    patch.setattr(ConfiguredStream, "_without_rejected", final)
+    patch.setattr(LeftOut, "less", final)
 
 
 MUTANTS: Mapping[str, tuple[Callable[[pytest.MonkeyPatch], None], ...]] = {

@@ -112,6 +112,19 @@ def test_a_failure_is_told_as_a_sentence() -> None:
     assert fact(told[0], "error")["message"] == error().sentence
 
 
+def test_the_words_of_a_provider_are_told_apart_from_the_events() -> None:
+    said = error()
+    assert said.detail is not None
+    failed = a_chat(status=Status.FAILED, error=said)
+
+    details = {"detail": said.detail, "request_id": said.request_id}
+    assert events.error_details_json(failed) == details
+    assert events.error_details_json(a_chat()) is None
+    assert events.error_details_json(a_chat(attempt=1, backoff=backoff())) == details
+    silent = replace(said, detail=None)
+    assert events.error_details_json(a_chat(status=Status.FAILED, error=silent)) is None
+
+
 def test_an_inline_commit_survives_the_journey() -> None:
     told = of_commit(a_chat(), a_chat(version=Version(6), attempt=1), [a_message(reply("a\nb"))])
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import orjson
 import pytest
+from anthropic._constants import ANTHROPIC_API_VERSION
 
 from holdfast.adapters.providers.endpoints import VENDORS, AwsKeys, Vendor, endpoint_of
 from holdfast.adapters.providers.errors import incomplete
@@ -166,7 +167,7 @@ def test_claude_on_google_cloud_has_its_model_in_the_address() -> None:
         WIRES["anthropic"].request(call_for("anthropic", [user("Hi")]), endpoint).body
     )
 
-    assert body["anthropic_version"] == "vertex-2023-10-16"
+    assert body["anthropic_version"] == ANTHROPIC_API_VERSION, "as the official SDK sends it"
     assert "model" not in body
 
 

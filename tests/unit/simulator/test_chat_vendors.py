@@ -158,7 +158,7 @@ def test_at_least_twelve_vendors_are_played() -> None:
 
 def test_google_cloud_has_the_model_in_the_address() -> None:
     path = "/as/claude-gcp/v1/models/claude-sonnet-4-5:streamRawPredict"
-    whole = call(C, {"anthropic_version": "vertex-2023-10-16", "messages": []}, {})
+    whole = call(C, {"anthropic_version": "2026-10-21", "messages": []}, {})
 
     read = as_vendor(whole, "claude-gcp", path)
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 from typing import Final
 
 from holdfast.adapters.providers.errors import ProviderError
-from holdfast.adapters.providers.types import Call
+from holdfast.adapters.providers.types import Call, Endpoint
+from holdfast.adapters.providers.wires import WIRES
 
 _LOG: Final = logging.getLogger(__name__)
 REJECTED_MAX: Final = 3
@@ -21,13 +22,14 @@ class RejectedSettings:
     def apply(self, call: Call, model: str) -> Call:
         return replace(call, without=self._of(model))
 
-    def less(self, call: Call, model: str, error: ProviderError) -> Call | None:
+    def less(self, call: Call, model: str, endpoint: Endpoint, error: ProviderError) -> Call | None:
         """The call without the rejected setting; None: there is none to leave out."""
-        if error.rejected is None or error.rejected in call.without:
+        if error.rejected is None or len(call.without - self._of(model)) >= REJECTED_MAX:
             return None
-        if len(call.without - self._of(model)) >= REJECTED_MAX:
-            return None
-        return replace(call, without=call.without | {error.rejected})
+        repeated = replace(call, without=call.without | {error.rejected})
+        sent = WIRES[endpoint.wire].request
+        differs = sent(repeated, endpoint).body != sent(call, endpoint).body
+        return repeated if differs else None
 
     def remember(self, call: Call, model: str) -> None:
         """The provider took this call: the next one goes without these settings from the start."""

@@ -153,7 +153,7 @@ class LeftOut:
     def less(self, call: Call, ask: Ask, endpoint: Endpoint, error: ProviderError) -> Call | None:
         """The call to repeat; None: nothing of it can be left out. Each answer leaves out more."""
         repeated = self.thinking.less(call, ask, endpoint, error)
-        return repeated or self.settings.less(call, self.model, error)
+        return repeated or self.settings.less(call, self.model, endpoint, error)
 
     def remember(self, call: Call) -> None:
         self.settings.remember(call, self.model)

@@ -567,7 +567,7 @@ where status = 'deleted' and removed_at is null;
 
 drop function waiting_messages(uuid);
 
-drop table workspaces, live_parts, receipts, queued_messages, messages, list_changes, read_cursors,
+drop table workspaces, prompt_prefixes, live_parts, receipts, queued_messages, messages, list_changes, read_cursors,
 chat_shares, chats, workers, audit_log, audit_heads, oidc_states, oidc_identities, login_throttles,
 api_keys, sign_ins, account_receipts, org_settings, founding, users, organisations;
 

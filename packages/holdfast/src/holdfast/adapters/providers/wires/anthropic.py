@@ -61,7 +61,7 @@ from holdfast.ports import models
 from holdfast.ports.models import Event, Usage, UsageSeen
 
 VERSION: Final = "2023-06-01"
-GOOGLE_CLOUD_VERSION: Final = "vertex-2023-10-16"
+GOOGLE_CLOUD_VERSION: Final = "2026-10-21"
 BREAKPOINTS_MAX: Final = 4
 BUDGET_MIN: Final = 1024
 DOUBLED_MIN: Final = 3
