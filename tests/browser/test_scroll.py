@@ -140,7 +140,8 @@ async def test_older_messages_that_come_above_move_nothing(tab: Tab, long_chat: 
 
 async def above_sight(page: Page, inner: str) -> str:
     """The key of the lowest row above what is seen that has such an element."""
-    key = await page.evaluate(
+    # The rows above come in a moment after the page was scrolled.
+    found = await page.wait_for_function(
         """inner => {
           const top = document.querySelector('[role=log]').getBoundingClientRect().top;
           return [...document.querySelectorAll('article')]
@@ -148,8 +149,9 @@ async def above_sight(page: Page, inner: str) -> str:
             .filter(({ each, at }) => at.bottom <= top && each.querySelector(inner) !== null)
             .sort((a, b) => b.at.bottom - a.at.bottom)[0]?.each.dataset.key ?? null;
         }""",
-        inner,
+        arg=inner,
     )
+    key = await found.json_value()
     assert key is not None, f"no {inner} above what is seen"
     return key
 
