@@ -171,6 +171,27 @@ async def test_labels_are_added_removed_and_set(cli: Cli, server: Cell) -> None:
     assert await labels() == []
 
 
+async def test_metadata_is_set_removed_and_searched_for(cli: Cli, server: Cell) -> None:
+    chat_id = await server.admin.new_chat()
+
+    async def pairs() -> list[str]:
+        return (await cli.told("metadata", chat_id)).splitlines()
+
+    await cli.told("metadata", chat_id, "order=4711", "cwd=/a=b")
+    assert sorted(await pairs()) == ["cwd=/a=b", "order=4711"]
+    entry = orjson.loads(
+        await cli.told("metadata", chat_id, "order=4712", "--remove", "cwd", "--json")
+    )
+    assert entry["metadata"] == {"order": "4712"}
+    begun = await cli.told("run", "-d", "--metadata", "order=4713", "hi")
+    for value, found in (("4712", chat_id), ("4713", begun.strip()), ("4714", "")):
+        listed = await cli.told("list", "--ids", "--metadata", f"order={value}")
+        assert listed.strip() == found, value
+    wrong = await cli.call("metadata", chat_id, "order")
+    assert wrong.code == 2
+    assert "KEY=VALUE" in wrong.err
+
+
 def comparable(text: str | bytes) -> str:
     """JSON with sorted keys and without the digits of times."""
     document = orjson.loads(text)

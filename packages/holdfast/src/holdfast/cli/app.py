@@ -65,6 +65,7 @@ CLIENT: Final[dict[str, dict[str, Callable[..., Any]]]] = {
         "pin": organise.pin,
         "unpin": organise.unpin,
         "label": organise.label,
+        "metadata": organise.metadata,
         "archive": organise.archive,
         "unarchive": organise.unarchive,
         "fork": organise.fork,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from holdfast.cli.client_context import at_desk
-from holdfast.cli.options import AsJson
+from holdfast.cli.options import AsJson, Metadata, metadata_pairs
 
 if TYPE_CHECKING:
     from holdfast.cli.client_context import ClientContext
@@ -15,6 +15,7 @@ def list_chats(
     *,
     search: Annotated[str | None, typer.Option(help="Words of the title.")] = None,
     label: Annotated[str | None, typer.Option(help="Only with this label.")] = None,
+    metadata: Metadata = None,
     status: Annotated[
         str | None, typer.Option(help="idle, running, interrupting, awaiting or failed.")
     ] = None,
@@ -30,6 +31,7 @@ def list_chats(
     ids: Annotated[bool, typer.Option("--ids", help="Only whole ids, one per line.")] = False,
 ) -> None:
     """List chats, the last one written to first."""
+    pairs = metadata_pairs(metadata)
 
     async def work(desk: "ClientContext") -> None:
         from holdfast.cli.render.entries import HEAD, entry_row
@@ -37,6 +39,7 @@ def list_chats(
         listed = desk.client.chats.list(
             search=search,
             label=label,
+            metadata=pairs or None,
             archived=archived,
             owner=None if shared is None else "others" if shared else "me",
             status=status,

@@ -46,3 +46,18 @@ Prompt: TypeAlias = Annotated[
     str | None,
     typer.Argument(metavar="[PROMPT]", help="The message; - or nothing reads stdin."),
 ]
+Metadata: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--metadata", metavar="KEY=VALUE", help="A pair of the chat's metadata."),
+]
+
+
+def metadata_pairs(given: list[str] | None) -> dict[str, str]:
+    """The pairs of `KEY=VALUE` arguments. Raises `BadParameter`."""
+    pairs = dict[str, str]()
+    for each in given or []:
+        key, sign, value = each.partition("=")
+        if not key or not sign:
+            raise typer.BadParameter(f"{each!r} is not KEY=VALUE.")
+        pairs[key] = value
+    return pairs

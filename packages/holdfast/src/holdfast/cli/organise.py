@@ -1,4 +1,4 @@
-"""Keep chats in order: titles, pins, labels, the archive, forks and shares."""
+"""Keep chats in order: titles, pins, labels, metadata, the archive, forks and shares."""
 
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
@@ -7,7 +7,7 @@ import typer
 
 from holdfast.cli.client_context import at_desk
 from holdfast.cli.exit_codes import CommandEnd, Exit
-from holdfast.cli.options import AsJson, ChatArgument
+from holdfast.cli.options import AsJson, ChatArgument, metadata_pairs
 from holdfast.domain.public_ids import USER_ID, WrongId
 
 if TYPE_CHECKING:
@@ -94,6 +94,33 @@ def labels_after(kept: list[str], given: list[str], *, remove: bool) -> list[str
     if remove:
         return [each for each in kept if each not in given]
     return list(dict.fromkeys([*kept, *given]))
+
+
+def metadata(
+    chat: ChatArgument,
+    pairs: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[KEY=VALUE]...", help="The pairs; none prints those of the chat."),
+    ] = None,
+    *,
+    remove: Annotated[
+        list[str] | None, typer.Option("--remove", metavar="KEY", help="Remove this key.")
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Set metadata of a chat: pairs of texts for programs. Other pairs stay."""
+    changes: dict[str, str | None] = {**metadata_pairs(pairs), **dict.fromkeys(remove or [])}
+
+    async def work(desk: "ClientContext") -> None:
+        found = await desk.chat(chat)
+        entry = await (found.update(metadata=changes) if changes else found.refresh())
+        if json:
+            desk.screen.model(entry)
+        elif not changes:
+            for key, value in entry.metadata.items():
+                desk.screen.answer(f"{key}={value}")
+
+    at_desk(work)
 
 
 def archive(chat: ChatArgument, *, json: AsJson = False) -> None:

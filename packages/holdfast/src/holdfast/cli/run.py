@@ -12,11 +12,13 @@ from holdfast.cli.options import (
     AsJsonl,
     Effort,
     Files,
+    Metadata,
     Model,
     OutFile,
     Prompt,
     Quiet,
     TimeoutS,
+    metadata_pairs,
 )
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ def run(
     ] = False,
     model: Model = None,
     effort: Effort = None,
+    metadata: Metadata = None,
     timeout_s: TimeoutS = None,
     files: Files = None,
     on_sigint: Annotated[
@@ -42,6 +45,7 @@ def run(
     output: OutFile = None,
 ) -> None:
     """Start a chat and stream the answer until the turn ends."""
+    pairs = metadata_pairs(metadata)
 
     async def work(desk: "ClientContext") -> Exit | None:
         from holdfast.cli.after_turn import print_settled
@@ -50,7 +54,9 @@ def run(
 
         form = form_of(json=json, jsonl=jsonl, quiet=quiet)
         said = what_is_said(prompt, files)
-        chat = await desk.client.chats.create(said, model=model, effort=effort)
+        chat = await desk.client.chats.create(
+            said, model=model, effort=effort, metadata=pairs or None
+        )
         if detach:
             desk.screen.answer(chat.id)
             return None

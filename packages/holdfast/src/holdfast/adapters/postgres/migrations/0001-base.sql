@@ -456,7 +456,7 @@ create table receipts (
     primary key (chat_id, client_key)
 ) partition by hash (chat_id);
 
--- The partitions: messages_00 to messages_15, and so on. The number is for ever: another one means to
+-- The partitions: messages_00 to messages_07, and so on. The number is for ever: another one means to
 -- copy all rows. Rows of messages and receipts are inserted and hardly ever change. A vacuum of the
 -- newest fiftieth (the default is a fifth) freezes them at once (the default waits for 50 million
 -- transactions), so that each page is written once for it and skipped by every later vacuum, also by
@@ -465,7 +465,7 @@ do $$
 declare
     grows constant text :=
         'with (autovacuum_vacuum_insert_scale_factor = 0.02, autovacuum_freeze_min_age = 0)';
-    partitions constant integer := 16;
+    partitions constant integer := 8;
 begin
     for n in 0 .. partitions - 1 loop
         execute format(
