@@ -9,14 +9,10 @@ import aiohttp
 import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 
+from holdfast.adapters.guarded import AddressRefused, guarded_connector, guarded_socket
 from holdfast.adapters.providers.errors import ProviderError
 from holdfast.adapters.providers.stream import Deadlines, ProviderStream
-from holdfast.adapters.providers.transport import (
-    AddressRefused,
-    GuardedResolver,
-    guarded_socket,
-    open_transport,
-)
+from holdfast.adapters.providers.transport import open_transport
 from holdfast.domain.chat import ErrorKind
 from tests.support.model import NOW, call_for, endpoint_for, user
 from tests.support.servers import LAST, OK, Peer, chunk, nothing_left, serving
@@ -115,11 +111,7 @@ async def test_a_name_is_resolved_once_and_the_checked_address_is_the_one_connec
 
     rebinding = Names(["127.0.0.1"], ["10.0.0.1"])
     async with serving(handle) as server:
-        connector = aiohttp.TCPConnector(
-            resolver=GuardedResolver(rebinding, only_ours),
-            socket_factory=guarded_socket(only_ours),
-            use_dns_cache=False,
-        )
+        connector = guarded_connector(1, rebinding, only_ours)
         async with aiohttp.ClientSession(connector=connector) as session:
             url = f"http://rebinding.example:{server.port}/"
             async with session.post(url, data=b"x") as response:

@@ -61,14 +61,16 @@ from holdfast.ports.listing import Listing
 from holdfast.ports.models import ModelCard, Models
 from holdfast.ports.store import Store
 from holdfast.ports.tools import Tools
+from holdfast.ports.web_pages import WebPages
 from holdfast.ports.workspaces import Workspaces
-from holdfast.settings import Settings
+from holdfast.settings import Settings, WrongSettings
 from holdfast.telemetry.metrics import Metrics, numbers_of
 from holdfast.tools.builtin import Builtin
 from holdfast.tools.client import ClientTools
 from holdfast.tools.installed import installed
 from holdfast.tools.isolated import Isolated, SourceCounters
 from holdfast.tools.toolbox import Combined
+from holdfast.tools.web_fetch import WebFetch
 from holdfast.tools.workspace.toolbox import WorkspaceTools
 
 CLOCK_SYNC_EVERY_S: Final = 60.0
@@ -148,6 +150,7 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
             chats_max=settings.chats_per_user_max,
             bytes_max=settings.bytes_per_user_max,
         )
+        pages = await stack.enter_async_context(open_pages()) if settings.web_fetch else None
         listing = PostgresListing(pool, within_s=settings.list_s)
         _bind(metrics, pool, store, listing)
         yield Adapters(
@@ -156,7 +159,7 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
             leases=PostgresLeases(pool),
             bus=bus,
             models=models,
-            tools=tools_of(clock, workspaces, metrics),
+            tools=tools_of(clock, workspaces, metrics, pages),
             clock=clock,
             ids=ids,
             open_leases=lambda: _open_leases(settings.direct_url, settings.heartbeat_every_s),
@@ -206,12 +209,19 @@ def _bind(
     metrics.bind("commits", lambda: numbers_of(store.commits))
 
 
-def tools_of(clock: Clock, workspaces: Workspaces | None, metrics: Metrics) -> Tools:
+def tools_of(
+    clock: Clock,
+    workspaces: Workspaces | None,
+    metrics: Metrics,
+    pages: WebPages | None = None,
+) -> Tools:
     """The server's own tools, then the installed ones, then those that the chat declares."""
     counters = SourceCounters()
     metrics.bind("tool_sources", lambda: numbers_of(counters))
-    # Neither of these two can hang or fail to open: only what may has a task of its own.
+    # These sources cannot hang or fail to open: only a source that may has a task of its own.
     own: dict[str, Tools] = {"builtin": Builtin(clock)}
+    if pages is not None:
+        own["web"] = WebFetch(pages)
     declared: dict[str, Tools] = {"client": ClientTools()}
     hosted: dict[str, Tools] = {} if workspaces is None else {"workspace": _hands(workspaces)}
     hosted |= installed(own | hosted | declared)
@@ -237,6 +247,17 @@ async def _open_leases(url: str, timeout_s: float) -> AsyncGenerator[Leases]:
     )
     async with open_pool(url, options) as pool:
         yield PostgresLeases(pool)
+
+
+def open_pages() -> AbstractAsyncContextManager[WebPages]:
+    # Imported here: a server without `web_fetch` needs no HTML parser.
+    try:
+        from holdfast.adapters.http_client.web_pages import open_web_pages
+    except ModuleNotFoundError:
+        raise WrongSettings(
+            "HOLDFAST_WEB_FETCH: html-to-markdown is not installed: install holdfast[web]."
+        ) from None
+    return open_web_pages()
 
 
 def _bus(settings: Settings) -> LossyBus:

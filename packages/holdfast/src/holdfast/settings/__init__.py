@@ -295,6 +295,12 @@ class Settings(DatabaseSettings):
     )
     discover_models: DiscoverModels = True
     prices_file: PricesFile = None
+    web_fetch: bool = Field(
+        default=False,
+        description="Offers models the tool `web_fetch`, by which the server reads public web pages"
+        " for them. Private addresses are refused. A page can carry instructions against the user,"
+        " and an address can carry data out: allow it where both are acceptable.",
+    )
     system_prompt: str = Field(default="", description="System prompt for all chats.")
 
     # Workspaces.

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 import aiohttp
 
+from holdfast.adapters.guarded import AddressRefused
 from holdfast.adapters.providers.errors import (
     ProviderError,
     from_response,
@@ -34,7 +35,7 @@ from holdfast.adapters.providers.errors import (
     timed_out,
 )
 from holdfast.adapters.providers.shaping import decode, guarded
-from holdfast.adapters.providers.transport import AddressRefused, Transport
+from holdfast.adapters.providers.transport import Transport
 from holdfast.adapters.providers.types import Call, Decoder, Endpoint, Wire
 from holdfast.adapters.providers.wires import WIRES
 from holdfast.domain.chat import ErrorKind

@@ -1,24 +1,22 @@
 """How bytes travel: an aiohttp session per kind of trust, HTTP/1.1, no redirects, no compression.
 
-Addresses that a user may set go through the guarded session. It resolves a name once, refuses it if
-any of its addresses is not public, and connects to an address that was checked; sockets are checked
-again as they are made, because aiohttp does not ask its resolver about IP literals. Addresses that
+Addresses that a user may set go through the guarded session (`adapters/guarded.py`). Addresses that
 an administrator set may be reached through a proxy; guarded ones never are.
 """
 
 import asyncio
-import socket
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from io import BytesIO
-from typing import Any, Final, TypeAlias
+from typing import Final
 
 import aiohttp
-from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.abc import AbstractResolver
 from yarl import URL
 
+from holdfast.adapters.guarded import guarded_connector
 from holdfast.adapters.providers.errors import ProviderError
 from holdfast.adapters.providers.sigv4 import signed_headers
 from holdfast.adapters.providers.types import AwsAuth, Endpoint, HeaderAuth, NoAuth, Request
@@ -34,47 +32,6 @@ USER_AGENT: Final = "holdfast"
 _REFUSALS: Final = frozenset({401})
 _AWS_REFUSALS: Final = frozenset({401, 403})
 """Statuses after which a credential that can be renewed is renewed, once. AWS says 403."""
-
-
-AddressInfo: TypeAlias = tuple[int, int, int, str, tuple[Any, ...]]
-
-
-class AddressRefused(OSError):
-    """An address that a guarded request may not reach."""
-
-
-class GuardedResolver(AbstractResolver):
-    """Gives only names whose every address is public."""
-
-    def __init__(self, inner: AbstractResolver, allowed: Callable[[str], bool] = is_public) -> None:
-        self._inner = inner
-        self._allowed = allowed
-
-    async def resolve(  # pyright: ignore[reportImplicitOverride] - 3.11 cannot say it
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
-    ) -> list[ResolveResult]:
-        found = await self._inner.resolve(host, port, family)
-        if not found or not all(self._allowed(address["host"]) for address in found):
-            # The same words whatever was found: no map of our network for free.
-            raise AddressRefused("address not allowed")
-        return found
-
-    async def close(self) -> None:  # pyright: ignore[reportImplicitOverride]
-        await self._inner.close()
-
-
-def guarded_socket(
-    allowed: Callable[[str], bool] = is_public,
-) -> Callable[[AddressInfo], socket.socket]:
-    """A socket factory that looks at the address once more, right before connecting."""
-
-    def make(info: AddressInfo) -> socket.socket:
-        family, kind, proto, _, address = info
-        if not allowed(str(address[0])):
-            raise AddressRefused("address not allowed")
-        return socket.socket(family, kind, proto)
-
-    return make
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,17 +136,9 @@ async def open_transport(
     resolver: AbstractResolver | None = None,
 ) -> AsyncGenerator[Transport]:
     """The transport of a process: share it, a session costs a TLS context."""
-    inner = resolver or aiohttp.ThreadedResolver()
     async with (
         _session(aiohttp.TCPConnector(limit=connections_max)) as plain,
-        _session(
-            aiohttp.TCPConnector(
-                limit=connections_max,
-                resolver=GuardedResolver(inner, allowed),
-                socket_factory=guarded_socket(allowed),
-                use_dns_cache=False,
-            )
-        ) as guarded,
+        _session(guarded_connector(connections_max, resolver, allowed)) as guarded,
     ):
         yield Transport(plain, guarded, now)
     # aiohttp closes transports in the loop's next round.
