@@ -1,8 +1,8 @@
 """Web pages that a model asks for: public addresses only, everything bounded.
 
 A redirect is checked like the first address. The body is decompressed here, up to its limit, so
-that a small answer cannot become a large one. HTML becomes Markdown in a thread: a page of the largest
-size takes a second or two.
+that a small answer cannot become a large one. HTML becomes Markdown in a thread:
+a page of the largest size takes a second or two.
 """
 
 import asyncio
