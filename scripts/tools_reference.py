@@ -36,8 +36,9 @@ def render() -> str:
         "",
         "What a model is offered, in the words that it sees. The tools of a workspace are offered",
         "where a template is configured, `web_fetch` where `HOLDFAST_WEB_FETCH` is on. A result is",
-        "text; one that is longer than 32 KiB, or than a tenth of the model's window, is cut",
-        "in the middle. `failed` says that a call did not do what was asked; a command that ends with another code than 0 has not failed so.",
+        "text; one that is longer than 32 KiB, or than a tenth of the model's window, is cut in the",
+        "middle. `failed` says that a call did not do what was asked; a command that ends with",
+        "another code than 0 has not failed so.",
         "",
         "How to write one: [write a tool](../how-to/write-a-tool.md).",
     ]
