@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from holdfast.domain.messages import MessageBody, Role, Visibility
 from holdfast.domain.rider import Rider
 
 
@@ -12,3 +13,9 @@ class PromptPrefix(Rider):
 
     digest: str
     content: str
+
+
+def is_news(body: MessageBody) -> bool:
+    """Whether the message tells the model what has changed since its prefix. Readers do not see
+    it."""
+    return body.role is Role.SYSTEM and body.visibility is Visibility.MODEL

@@ -17,7 +17,7 @@ import orjson
 
 from holdfast.domain.messages import MessageBody, Role, Visibility
 from holdfast.domain.parts import Context, JsonObject, Text
-from holdfast.domain.prefix import PromptPrefix
+from holdfast.domain.prefix import PromptPrefix, is_news
 from holdfast.ports.tools import ToolSpec
 
 CHANGED: Final = (
@@ -120,10 +120,6 @@ def news_of(now: Prefix, stored: Prefix, history: Sequence[MessageBody]) -> Mess
     gone = {name: _gone(name) for name in told if name not in wanted}
     different = {name: text for name, text in (wanted | gone).items() if told.get(name) != text}
     return _news(different) if different else None
-
-
-def is_news(body: MessageBody) -> bool:
-    return body.role is Role.SYSTEM and body.visibility is Visibility.MODEL
 
 
 def _news(changes: Mapping[str, str]) -> MessageBody:
