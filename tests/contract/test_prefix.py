@@ -14,7 +14,7 @@ from holdfast.domain.prefix import PromptPrefix
 from tests.support.builders import asks, reply, user
 from tests.support.world import ACTOR, World
 
-PREFIX = PromptPrefix("d1", '{"sections": [["a", "nul \x00"]], "tools": []}')
+PREFIX = PromptPrefix.of('{"sections": [["a", "nul \x00"]], "tools": []}')
 
 NEWS = MessageBody(role=Role.SYSTEM, parts=(Text("news"),), visibility=Visibility.MODEL)
 
@@ -33,11 +33,11 @@ async def prefixes(world: World, chat_id: ChatId) -> list[str | None]:
 
 
 async def test_prefix_is_stored_with_the_message_that_names_it(world: World) -> None:
-    assert await world.history.prompt_prefix("d1") is None
+    assert await world.history.prompt_prefix(PREFIX.digest) is None
     chat = await said_with(world)
 
-    assert await world.history.prompt_prefix("d1") == PREFIX.content
-    assert await prefixes(world, chat.chat_id) == [None, None, "d1"]
+    assert await world.history.prompt_prefix(PREFIX.digest) == PREFIX.content
+    assert await prefixes(world, chat.chat_id) == [None, None, PREFIX.digest]
     assert await world.violations([chat.chat_id]) == []
 
 
@@ -45,8 +45,8 @@ async def test_chats_that_were_told_the_same_share_a_prefix(world: World) -> Non
     await said_with(world)
     again = await said_with(world)
 
-    assert await prefixes(world, again.chat_id) == [None, None, "d1"]
-    assert await world.history.prompt_prefix("d1") == PREFIX.content
+    assert await prefixes(world, again.chat_id) == [None, None, PREFIX.digest]
+    assert await world.history.prompt_prefix(PREFIX.digest) == PREFIX.content
 
 
 async def test_fork_takes_the_prefix_and_the_news_along(world: World) -> None:
@@ -57,7 +57,7 @@ async def test_fork_takes_the_prefix_and_the_news_along(world: World) -> None:
     assert [message.body for message in copied] == [
         message.body for message in await world.read(chat.chat_id)
     ]
-    assert [message.body.prefix for message in copied] == [None, None, "d1"]
+    assert [message.body.prefix for message in copied] == [None, None, PREFIX.digest]
     assert [message.turn_seq for message in copied] == [1, 1, 1]
     assert await world.violations([chat.chat_id, copy.chat.chat_id]) == []
 
@@ -83,4 +83,4 @@ async def test_restored_history_keeps_its_prefix(world: World) -> None:
     assert await prefixes(world, chat.chat_id) == [None, None]
     version = Version(edited.chat.version - 1)
     await world.do(chat.chat_id, Restore(version))
-    assert await prefixes(world, chat.chat_id) == [None, None, "d1"]
+    assert await prefixes(world, chat.chat_id) == [None, None, PREFIX.digest]

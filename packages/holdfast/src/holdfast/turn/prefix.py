@@ -8,7 +8,6 @@ turn, in a message for the model behind that of the user. Only a tool that is ad
 prefix: a model cannot call what is not in its list.
 """
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
@@ -29,7 +28,6 @@ TOOL_GONE: Final = "This tool is no longer available. Do not call it."
 SERVER: Final = "Server instructions"
 ORGANISATION: Final = "Organisation instructions"
 TOOLBOX: Final = "Tools"
-DIGEST_BYTES: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +65,7 @@ class Prefix:
 
     def row(self) -> PromptPrefix:
         content = orjson.dumps({"sections": self.sections, "tools": self.tools})
-        digest = hashlib.blake2b(content, digest_size=DIGEST_BYTES).hexdigest()
-        return PromptPrefix(digest, content.decode())
+        return PromptPrefix.of(content.decode())
 
     @property
     def system(self) -> tuple[str, ...]:
