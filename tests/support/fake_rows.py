@@ -9,6 +9,7 @@ from holdfast.domain.events import is_shown
 from holdfast.domain.heads import stored_bytes
 from holdfast.domain.ids import NO_STAMP, ClientKey, QueuedId, Seq, Version, VersionStamp
 from holdfast.domain.messages import Message, MessageBody, Role
+from holdfast.domain.prefix import is_news
 from holdfast.ports.store import Receipt, Upto
 
 
@@ -50,8 +51,10 @@ def target_of(record: Record, seq: Seq | None) -> Target | None:
     return None
 
 
-def shown_of(record: Record, version: Version, upto: Seq) -> list[Message]:
-    return [m for m in record.as_of(version) if m.seq <= upto and is_shown(m.body)]
+def taken_of(record: Record, version: Version, upto: Seq) -> list[Message]:
+    """What a fork takes along."""
+    past = (m for m in record.as_of(version) if m.seq <= upto)
+    return [m for m in past if is_shown(m.body) or is_news(m.body)]
 
 
 def origin_of(record: Record, wanted: Upto | None) -> Origin | None:
@@ -60,7 +63,7 @@ def origin_of(record: Record, wanted: Upto | None) -> Origin | None:
     version = wanted.as_of or record.chat.version
     if not 1 <= version <= record.chat.version:
         return None
-    path = shown_of(record, version, wanted.at or record.chat.last_seq)
+    path = taken_of(record, version, wanted.at or record.chat.last_seq)
     reply = max((m.seq for m in path if m.body.role is Role.ASSISTANT), default=Seq(0))
     said = [number for number, m in enumerate(path, start=1) if m.body.role is Role.USER]
     return Origin(

@@ -43,7 +43,7 @@ from tests.support.fake_rows import (
     origin_of,
     past_of,
     renumbered,
-    shown_of,
+    taken_of,
     target_of,
     within,
 )
@@ -182,15 +182,13 @@ class FakeStore:
         ]
 
     def _taken(self, taken: ForkedHistory, chat: Chat, stamp: Stamp) -> list[Message]:
-        path = shown_of(self._records[taken.chat_id], taken.version, taken.upto)
+        path = taken_of(self._records[taken.chat_id], taken.version, taken.upto)
         began = [number for number, m in enumerate(path, start=1) if m.body.role is Role.USER]
         return [
             replace(
                 message,
                 seq=Seq(number),
-                body=replace(
-                    message.body, usage=None, cost_micros=None, client_key=None, prefix=None
-                ),
+                body=replace(message.body, usage=None, cost_micros=None, client_key=None),
                 turn_seq=max((Seq(n) for n in began if n <= number), default=None),
                 queued_id=None,
                 revision=chat.version,

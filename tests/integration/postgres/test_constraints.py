@@ -1,13 +1,18 @@
 """The database itself refuses what the domain never does; and `verify` sees what slips through."""
 
+from dataclasses import replace
+
 import asyncpg
 import pytest
 
 from holdfast.adapters.postgres.pool import Pool
 from holdfast.adapters.postgres.verify import verify
+from holdfast.chats.changes import ChangeRequest
 from holdfast.domain.commands import Await, CommitStep, Fail, FinishTurn, SendMessage
+from holdfast.domain.fence import Fence
 from holdfast.domain.ids import CallId
 from holdfast.domain.parts import Need
+from holdfast.domain.prefix import PromptPrefix
 from tests.requirements import requirement
 from tests.support.builders import asks, error, reply, results, user
 from tests.support.world import postgres_world
@@ -74,6 +79,8 @@ BREAKAGES = {
         " parts) select chat_id, 0 + 4, 3, 1, 'user', 'complete', 'both', 1, '[]' from messages"
         " where seq = 1; update messages set seq = 9 where role = 'tool'"
     ),
+    "S3: a prefix that": "delete from prompt_prefixes",
+    "S3: a prefix is not": "update prompt_prefixes set content = content || ' '",
     "M1: a receipt": "update receipts set version = 99",
 }
 
@@ -83,7 +90,10 @@ BREAKAGES = {
 async def test_verify_finds(pool: Pool, rule: str) -> None:
     world = postgres_world(pool)
     chat = await world.running(user())
-    asked = await world.drive(chat, CommitStep((asks("c1"),)))
+    prefix = PromptPrefix.of("\ue000 and {}")
+    step = CommitStep((replace(asks("c1"), prefix=prefix.digest),))
+    request = ChangeRequest((step,), by=Fence.of(chat), riders=(prefix,), snapshot=chat)
+    asked = await world.ledger.transact(chat.chat_id, request)
     await world.drive(asked.chat, CommitStep((results("c1"),)))
     await world.do(chat.chat_id, SendMessage(user()), key="k")
     await world.do(chat.chat_id, SendMessage(user()))

@@ -5,6 +5,7 @@
 
 import re
 from collections.abc import AsyncGenerator
+from datetime import timedelta
 from typing import LiteralString
 
 import asyncpg
@@ -23,12 +24,13 @@ from benchmarks.plans import (
     statements,
 )
 from holdfast.adapters.postgres.history import PAGES
+from holdfast.adapters.postgres.prefixes import FORGET
 from holdfast.adapters.postgres.queries import Query, block_names, load_query
 from holdfast.adapters.postgres.store import LOAD_MANY
 from tests.support.database import temporary_database
 
-READS_ALL = {"verify"}
-"""Blocks that are for every row."""
+READS_ALL = {"forget_prefixes", "verify", "verify_prefixes"}
+"""Blocks that are for every chat."""
 MENTIONS = re.compile(rf"\b(?:from|join|into|update) (?:{'|'.join(PARTITIONED)})\b")
 
 
@@ -64,6 +66,14 @@ def test_every_block_that_names_a_partitioned_table_is_checked() -> None:
     named = {name: block for name, block in blocks.items() if MENTIONS.search(block)}
     assert len(named) > 10
     assert [name for name, block in named.items() if block not in checked] == []
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_forgetting_prefixes_follows_an_index(large: "asyncpg.Connection") -> None:
+    await large.execute("insert into prompt_prefixes values ('a', 'b'), ('c', 'd')")
+    values = FORGET.values({"after": "", "limit": 100, "unnamed_for": timedelta(days=1)})
+    plan = Plan("forget prefixes", await explain(large, FORGET, values))
+    assert plan.whole_tables(LARGE_TABLES) == []
 
 
 async def test_the_statement_of_the_function_is_the_one_that_is_checked(

@@ -8,13 +8,16 @@ from typing import Any, TypeVar, cast
 
 import pytest
 
+from holdfast.adapters.postgres import store
+from holdfast.adapters.postgres.queries import Query
 from holdfast.adapters.providers.catalog import facts_of
 from holdfast.adapters.providers.endpoints import VENDORS
 from holdfast.adapters.providers.models import LeftOut
 from holdfast.admin.registry import Setting
 from holdfast.admin.settings import INSTRUCTIONS
+from holdfast.chats.create import fork
 from holdfast.domain.chat import Chat, Status
-from holdfast.domain.commands import CommitStep, FinishTurn, RequestCompaction, SendMessage
+from holdfast.domain.commands import CommitStep, FinishTurn, Fork, RequestCompaction, SendMessage
 from holdfast.domain.events import is_shown
 from holdfast.domain.messages import Ending, MessageBody, Role
 from holdfast.domain.parts import Context, Text
@@ -29,6 +32,7 @@ from holdfast.turn.session import TurnSession
 from holdfast_simulator.server import Config, Simulator, running
 from tests.support.builders import user
 from tests.support.turns import OPTIONS, Turns, turns_on
+from tests.support.world import ACTOR
 
 FACTS = replace(facts_of(VENDORS["anthropic"], "claude-opus-5-5"), output_max=60)
 """A model that binds its thinking, with a limit that cuts the second reply of `FIRST`."""
@@ -115,6 +119,13 @@ class Talk:
         (chat,) = await world.acquire(await world.a_worker())
         boundary = MessageBody(role=Role.BOUNDARY, parts=(Text("All is well."),))
         await world.drive(chat, CommitStep((boundary,)), FinishTurn())
+
+    async def fork(self) -> None:
+        """Go on in a fork of the chat."""
+        assert self.chat is not None
+        world = self.turns.world
+        commit = await fork(world.ledger, world.ids, ACTOR, self.chat.chat_id, Fork())
+        self.chat = commit.chat
 
     @property
     def refusals(self) -> list[str | None]:
@@ -204,6 +215,26 @@ async def test_boundary_decides_the_prefix_anew(talk: Talk) -> None:
     assert "has changed since this chat began" not in str(last["messages"])
 
 
+async def test_fork_is_not_refused_and_hits_the_cache_of_its_origin(talk: Talk) -> None:
+    """Its prompt begins with the same prefix, and the news for the model stand where they stood."""
+    await changed_around(talk)
+    before = len(talk.bodies())
+    await talk.fork()
+    chat = await talk.turn(SECOND, AFTER, instructions="Be brief.", system="You help, and say so.")
+
+    assert talk.refusals == []
+    bodies, reads = talk.bodies(), talk.reads()
+    origin, forked = bodies[before - 1]["messages"], bodies[before]["messages"]
+    assert "Use tabs." in str(forked)
+    assert str(forked[: len(origin)]).count("thinking") == str(origin).count("thinking") > 0
+    prompt, _ = reads[before - 1]
+    assert reads[before][1] >= prompt
+    messages = await talk.turns.world.read(chat.chat_id)
+    assert sum(message.body.prefix is not None for message in messages) == 1
+    assert not any(is_shown(m.body) for m in messages if m.body.role is Role.SYSTEM)
+    assert await talk.turns.world.violations([chat.chat_id]) == []
+
+
 async def test_interrupted_reply_keeps_what_its_prompt_began_with(talk: Talk) -> None:
     """Also a reply that was only begun is replayed behind the prefix that it was made with."""
     await talk.turn('Begin. [[sim: think "one" | count=80]]', BEFORE)
@@ -237,6 +268,39 @@ def no_recovery(patch: pytest.MonkeyPatch) -> None:
         return None
 
     patch.setattr(LeftOut, "less", final)
+
+
+def _fork(patch: pytest.MonkeyPatch, before: str, after: str) -> None:
+    source = store.FORK.source
+    assert before in source
+    patch.setattr(store, "FORK", Query.compile(cast(Any, source.replace(before, after))))
+
+
+def fork_takes_no_news(patch: pytest.MonkeyPatch) -> None:
+    """A fork takes only what people see."""
+    taken = "(original.role = 'system') = (original.visibility = 'model')"
+    _fork(patch, taken, "original.role <> 'system'")
+
+
+def fork_takes_no_prefix(patch: pytest.MonkeyPatch) -> None:
+    """The copies of a fork name no prefix, as before."""
+    _fork(patch, "m.attempt,\n        m.prefix", "m.attempt,\n        null")
+
+
+FORK_MUTANTS: Mapping[str, Callable[[pytest.MonkeyPatch], None]] = {
+    "a fork takes no news along": fork_takes_no_news,
+    "a fork takes no prefix along": fork_takes_no_prefix,
+}
+
+
+@pytest.mark.parametrize("name", FORK_MUTANTS)
+async def test_mutant_of_forks_is_caught(
+    talk: Talk, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    FORK_MUTANTS[name](monkeypatch)
+    with pytest.raises(AssertionError):
+        await test_fork_is_not_refused_and_hits_the_cache_of_its_origin(talk)
+    assert "thinking-bound" in talk.refusals
 
 
 MUTANTS: Mapping[str, tuple[Callable[[pytest.MonkeyPatch], None], ...]] = {

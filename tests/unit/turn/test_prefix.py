@@ -6,12 +6,16 @@ from holdfast.domain.chat import LostWorkers, Status
 from holdfast.domain.commands import CommitStep
 from holdfast.domain.messages import MessageBody, Role, Visibility
 from holdfast.domain.parts import Context, Text
+from holdfast.ports.prefixes import UNNAMED_FOR
 from holdfast.ports.tools import ToolSpec
 from holdfast.turn.interrupts import Interrupts
 from holdfast.turn.lost import add_takeover
 from holdfast.turn.prefix import CHANGED, SECTION_GONE, TOOL_GONE, Prefix, SentPrefix, news_of
+from holdfast.turn.reading import PREFIX_STORED_FOR, PREFIXES_MAX, TurnReader
 from holdfast.turn.turn import Turn
 from tests.support.builders import NOW, a_chat, boundary, reply, system, user
+from tests.support.doubles import HandClock
+from tests.support.fake_store import FakeStore
 from tests.support.scripted import says
 from tests.support.stage import staged
 from tests.unit.turn.test_prompt import prompt
@@ -119,3 +123,28 @@ async def test_chats_that_are_told_the_same_name_one_prefix_and_nothing_is_read_
         digests = {m.body.prefix for c in (first, second) for m in await stage.history(c)}
     assert len(digests - {None}) == 1
     assert "prompt_prefix" not in stage.store.calls
+
+
+async def test_process_relies_for_an_hour_on_a_prefix_that_it_stored_and_on_no_other() -> None:
+    """The row of a prefix that was only read may be deleted: the chat that named it may be gone."""
+    store = FakeStore(HandClock())
+    reading = TurnReader(store, store)
+    reading.stored_prefix("stored", BEFORE, NOW)
+    assert await reading.prefix("stored") == BEFORE
+
+    assert reading.has_stored_prefix("stored", NOW + PREFIX_STORED_FOR * 0.9)
+    assert not reading.has_stored_prefix("stored", NOW + PREFIX_STORED_FOR)
+    assert not reading.has_stored_prefix("stored", NOW - PREFIX_STORED_FOR), "the clock was set"
+    assert not reading.has_stored_prefix("other", NOW)
+    assert PREFIX_STORED_FOR < UNNAMED_FOR / 10
+    for number in range(PREFIXES_MAX):
+        reading.stored_prefix(str(number), BEFORE, NOW)
+    assert not reading.has_stored_prefix("stored", NOW), "forgotten with what it stands for"
+
+
+async def test_prefix_that_was_read_does_not_count_as_stored() -> None:
+    store = FakeStore(HandClock())
+    store._prefixes["d1"] = BEFORE.row().content  # pyright: ignore[reportPrivateUsage]
+    reading = TurnReader(store, store)
+    assert await reading.prefix("d1") == BEFORE
+    assert not reading.has_stored_prefix("d1", NOW)

@@ -31,6 +31,7 @@ from holdfast.adapters.postgres.pool import (
     open_pool,
     server_version,
 )
+from holdfast.adapters.postgres.prefixes import PostgresPrefixes
 from holdfast.adapters.postgres.store import PostgresStore
 from holdfast.adapters.postgres.users import PostgresUsers
 from holdfast.adapters.postgres.writable import check_writable
@@ -59,6 +60,7 @@ from holdfast.ports.ids import Ids
 from holdfast.ports.leases import Leases
 from holdfast.ports.listing import Listing
 from holdfast.ports.models import ModelCard, Models
+from holdfast.ports.prefixes import PromptPrefixes
 from holdfast.ports.store import Store
 from holdfast.ports.tools import Tools
 from holdfast.ports.web_pages import WebPages
@@ -89,6 +91,7 @@ class PeopleAdapters:
     audit: AuditLog
     links: OidcLinks
     fetching: Fetching
+    prefixes: PromptPrefixes
     settings: SettingsCache
     card: Callable[[str], ModelCard | None]
     """What is known of a configured model at this moment."""
@@ -170,6 +173,7 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
                 audit=PostgresAuditLog(pool),
                 links=PostgresOidcLinks(pool),
                 fetching=await stack.enter_async_context(open_fetching()),
+                prefixes=PostgresPrefixes(pool),
                 settings=admin,
                 card=models.card,
             ),

@@ -16,7 +16,7 @@ from holdfast.api.protocol import HeadOptions
 from holdfast.api.rates import Rates
 from holdfast.api.serving import Serving, ServingOptions, bind, serving
 from holdfast.api.streams import StreamPlaces
-from holdfast.bootstrap.adapters import Adapters, open_adapters
+from holdfast.bootstrap.adapters import Adapters, PeopleAdapters, open_adapters
 from holdfast.bootstrap.background import beside
 from holdfast.bootstrap.options import default_model
 from holdfast.bootstrap.server import READY_LOOKS_S, Server
@@ -35,7 +35,6 @@ from holdfast.identity.passwords import Passwords
 from holdfast.identity.provider import Provider, ProviderOptions
 from holdfast.identity.sign_in import PasswordLogin, SignIns, Visitor
 from holdfast.identity.throttle import Throttle
-from holdfast.ports.identity import Credentials
 from holdfast.settings import OidcSettings, Settings
 from holdfast.telemetry.metrics import Metrics, numbers_of
 
@@ -195,21 +194,24 @@ async def open_served(server: Server, settings: Settings) -> AsyncGenerator[Serv
                 email=settings.admin_email,
                 password=settings.admin_password.get_secret_value(),
             )
-        async with beside(lambda: _forget_expired(people.credentials), "forget expired"):
+        async with beside(lambda: _forget(people), "forget expired"):
             http = serving(create_app(edge), options)
             server.metrics.bind("http", lambda: numbers_of(http.counters))
             server.metrics.bind("places", lambda: numbers_of(edge.streams.counters))
             yield Served(server=server, edge=edge, http=http, bound=bound)
 
 
-async def _forget_expired(credentials: Credentials) -> None:
-    """Delete expired credentials. They are refused anyway; this frees disk space."""
+async def _forget(people: PeopleAdapters) -> None:
+    """Delete expired credentials, which are refused anyway, and prompt prefixes that no message
+    names: this frees disk space. Of the prefixes, one batch each time."""
+    after = ""
     while True:
         try:
-            while await credentials.forget_expired(window=THROTTLED_FOR) >= FORGET_AT_ONCE:
+            while await people.credentials.forget_expired(window=THROTTLED_FOR) >= FORGET_AT_ONCE:
                 pass
+            after = (await people.prefixes.forget_unnamed(after=after)).last or ""
         except Unavailable as error:
-            _LOG.warning("identity: expired credentials could not be removed: %s", error)
+            _LOG.warning("server: expired rows could not be removed: %s", error)
         await asyncio.sleep(FORGET_EVERY_S)
 
 

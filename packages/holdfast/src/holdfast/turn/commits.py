@@ -81,7 +81,8 @@ class Commits:
         while True:
             chat = turn.chat
             try:
-                riders = self._riders(turn, commands)
+                now = self._clock.now()
+                riders = self._riders(turn, commands, now)
                 by = Fence.of(chat)
                 request = ChangeRequest(commands, by=by, riders=riders, snapshot=chat)
                 commit = await self._ledger.transact(chat.chat_id, request)
@@ -104,14 +105,16 @@ class Commits:
                 self._counters.steps += any(isinstance(each, CommitStep) for each in commands)
                 for rider in riders:
                     assert turn.sent is not None, "a prefix is stored with what it was sent for"
-                    self._reading.keep_prefix(rider.digest, turn.sent.prefix)
+                    self._reading.stored_prefix(rider.digest, turn.sent.prefix, now)
                 turn.committed(commit)
                 return commit
 
-    def _riders(self, turn: Turn, commands: Sequence[FromWorker]) -> tuple[PromptPrefix, ...]:
+    def _riders(
+        self, turn: Turn, commands: Sequence[FromWorker], now: datetime
+    ) -> tuple[PromptPrefix, ...]:
         """The prefix that a message of these commands names, unless it is stored already."""
         row = None if turn.sent is None else turn.sent.row
-        if row is None or self._reading.knows_prefix(row.digest):
+        if row is None or self._reading.has_stored_prefix(row.digest, now):
             return ()
         said = (
             body

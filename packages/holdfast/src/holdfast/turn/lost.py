@@ -5,7 +5,7 @@ from dataclasses import replace
 from holdfast.domain.chat import LostWorkers
 from holdfast.domain.commands import CommitStep, FromWorker
 from holdfast.domain.messages import Takeover
-from holdfast.turn.prefix import is_news
+from holdfast.domain.prefix import is_news
 from holdfast.turn.turn import Turn
 
 

@@ -8,7 +8,6 @@ turn, in a message for the model behind that of the user. Only a tool that is ad
 prefix: a model cannot call what is not in its list.
 """
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
@@ -17,7 +16,7 @@ import orjson
 
 from holdfast.domain.messages import MessageBody, Role, Visibility
 from holdfast.domain.parts import Context, JsonObject, Text
-from holdfast.domain.prefix import PromptPrefix
+from holdfast.domain.prefix import PromptPrefix, is_news
 from holdfast.ports.tools import ToolSpec
 
 CHANGED: Final = (
@@ -29,7 +28,6 @@ TOOL_GONE: Final = "This tool is no longer available. Do not call it."
 SERVER: Final = "Server instructions"
 ORGANISATION: Final = "Organisation instructions"
 TOOLBOX: Final = "Tools"
-DIGEST_BYTES: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +65,7 @@ class Prefix:
 
     def row(self) -> PromptPrefix:
         content = orjson.dumps({"sections": self.sections, "tools": self.tools})
-        digest = hashlib.blake2b(content, digest_size=DIGEST_BYTES).hexdigest()
-        return PromptPrefix(digest, content.decode())
+        return PromptPrefix.of(content.decode())
 
     @property
     def system(self) -> tuple[str, ...]:
@@ -120,10 +117,6 @@ def news_of(now: Prefix, stored: Prefix, history: Sequence[MessageBody]) -> Mess
     gone = {name: _gone(name) for name in told if name not in wanted}
     different = {name: text for name, text in (wanted | gone).items() if told.get(name) != text}
     return _news(different) if different else None
-
-
-def is_news(body: MessageBody) -> bool:
-    return body.role is Role.SYSTEM and body.visibility is Visibility.MODEL
 
 
 def _news(changes: Mapping[str, str]) -> MessageBody:

@@ -7,7 +7,7 @@ from holdfast.domain.chat import Chat, OpenCall
 from holdfast.domain.ids import CallId, Seq, Version, VersionStamp
 from holdfast.domain.messages import Ending, Message, MessageBody, Role, Visibility
 from holdfast.domain.parts import Part, Reasoning, Text, ToolCall
-from holdfast.turn.prefix import is_news
+from holdfast.domain.prefix import is_news
 
 GO_ON: Final = (
     "Your last message was cut off before its end. Go on exactly where it stopped, in the middle "

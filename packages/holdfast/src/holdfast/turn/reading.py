@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from typing import Final
 
 from holdfast.domain.chat import Chat, OpenCall
@@ -17,6 +18,9 @@ EDITS_MAX: Final = 20
 """In a row, before a worker drove the chat."""
 PREFIXES_MAX: Final = 256
 """Kept in memory; each is as long as a system prompt and the tools."""
+PREFIX_STORED_FOR: Final = timedelta(hours=1)
+"""How long after it stored a prefix a process relies on its row. A row that no message names is
+deleted only after a day (`ports.prefixes`)."""
 TAIL_MESSAGES: Final = 200
 """A reply, and as many results as it may have asked for."""
 
@@ -26,6 +30,7 @@ class TurnReader:
         self._store = store
         self._history = history
         self._prefixes: OrderedDict[str, Prefix] = OrderedDict()
+        self._prefixes_stored: dict[str, datetime] = {}
 
     async def chat(self, chat_id: ChatId) -> Chat | None:
         """The facts as they are now; None if the chat is gone."""
@@ -67,19 +72,26 @@ class TurnReader:
             if content is None:
                 return None
             found = Prefix.stored(content)
-            self.keep_prefix(digest, found)
+            self._keep_prefix(digest, found)
         return found
 
-    def knows_prefix(self, digest: str) -> bool:
-        """Whether it surely is in the database."""
-        return digest in self._prefixes
+    def has_stored_prefix(self, digest: str, now: datetime) -> bool:
+        """Whether this process stored it so recently that its row is surely there. A row that was
+        only read may be deleted: the chat that named it may be gone."""
+        at = self._prefixes_stored.get(digest)
+        return at is not None and timedelta(0) <= now - at < PREFIX_STORED_FOR
 
-    def keep_prefix(self, digest: str, prefix: Prefix) -> None:
-        """It is in the database."""
+    def stored_prefix(self, digest: str, prefix: Prefix, at: datetime) -> None:
+        """It was stored by a commit that began at this time."""
+        self._keep_prefix(digest, prefix)
+        self._prefixes_stored[digest] = at
+
+    def _keep_prefix(self, digest: str, prefix: Prefix) -> None:
         self._prefixes[digest] = prefix
         self._prefixes.move_to_end(digest)
         if len(self._prefixes) > PREFIXES_MAX:
-            self._prefixes.popitem(last=False)
+            forgotten, _ = self._prefixes.popitem(last=False)
+            self._prefixes_stored.pop(forgotten, None)
 
     async def void_calls(self, chat_id: ChatId, edited: Message) -> tuple[OpenCall, ...]:
         """Calls that had no result when this edit hid them."""

@@ -389,11 +389,16 @@ create table messages (
 create index messages_removed on messages (chat_id, removed_revision)
 where removed_revision is not null;
 
+-- Which chats name a prefix: only for the deletion of prefixes that no message names.
+create index messages_prefix on messages (prefix) where prefix is not null;
+
 -- What stands before the messages of prompts: system prompt and tools, under their digest (ADR 0051).
--- Chats that were told the same share a row.
+-- Chats that were told the same share a row. unnamed_since: when it was first seen that no message names
+-- the row; null for nearly all.
 create table prompt_prefixes (
     digest text primary key,
     content text not null,
+    unnamed_since timestamptz,
     created_at timestamptz not null default clock_timestamp()
 );
 

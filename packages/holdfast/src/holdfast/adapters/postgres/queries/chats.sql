@@ -127,14 +127,14 @@ from chats, shared, reply, turn
 where chats.id = :chat_id and :version between 1 and chats.version
 
 -- load_origin --
--- What a fork must know of the history that it takes (see domain/chat.py, Origin); of its tail only
--- calls and results, as above.
+-- What a fork must know of the history that it takes (see domain/chat.py, Origin): what people see of it,
+-- and the news for the model (domain/prefix.py). Of its tail only calls and results, as above.
 with path as (
     select seq, role, coalesce(bytes, pg_column_size(parts)) as bytes
     from messages
     where chat_id = :chat_id and seq <= :upto and revision <= :version
         and (removed_revision is null or removed_revision > :version)
-        and role <> 'system' and visibility <> 'model'
+        and (role = 'system') = (visibility = 'model')
 ), reply as (
     select coalesce(max(seq), 0) as seq from path where role = 'assistant'
 )
@@ -226,19 +226,21 @@ union all
 select null, null, true from quota where quota.is_full
 
 -- fork_messages_end --
--- Copies cost nothing: the originals keep what was billed. What the server told only the model stays
--- with its chat: who may read that one was not shown it. Copies have numbers of their own, so their turns
--- do, too. They came out of no queue of this chat, and no request sent them here.
+-- Copies cost nothing: the originals keep what was billed. They name the same prefix, and the news for the
+-- model are copied: what the model thought stays bound to the same prompt (ADR 0051). Copies have numbers
+-- of their own, so their turns do, too. They came out of no queue of this chat, and no request sent them
+-- here.
 , copied as (
     insert into messages (
         chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort,
-        author_id, created_at, takeover, stamp, turn_seq, attempt
+        author_id, created_at, takeover, stamp, turn_seq, attempt, prefix
     )
     select
         created.id, m.number, created.version, created.epoch, m.role,
         m.ending, m.visibility, m.format, m.parts, m.bytes, m.model, m.effort, m.author_id,
         m.created_at, m.takeover, :history_stamp,
-        max(m.number) filter (where m.role = 'user') over (order by m.number), m.attempt
+        max(m.number) filter (where m.role = 'user') over (order by m.number), m.attempt,
+        m.prefix
     from created
     cross join (
         select original.*, row_number() over (order by original.seq) as number
@@ -246,7 +248,7 @@ select null, null, true from quota where quota.is_full
         where original.chat_id = :source_id and original.seq <= :upto
             and original.revision <= :source_version
             and (original.removed_revision is null or original.removed_revision > :source_version)
-            and original.role <> 'system' and original.visibility <> 'model'
+            and (original.role = 'system') = (original.visibility = 'model')
     ) as m
 )
 select epoch, statement_timestamp() as at, false as is_full from created

@@ -185,5 +185,33 @@ where chat_id = :chat_id and id = :queued_id
 -- database_time --
 select clock_timestamp()
 
+-- forget_prefixes --
+-- Of the next rows by digest: note those that no message names, clear the note of those that are named,
+-- and delete those that had the note for :unnamed_for. A row that another transaction changes meanwhile
+-- is looked at again when that has ended: `unnamed_since` is compared once more.
+with page as (
+    select
+        p.digest, p.unnamed_since,
+        exists (select from messages as m where m.prefix = p.digest) as is_named
+    from (
+        select digest, unnamed_since from prompt_prefixes
+        where digest > :after
+        order by digest
+        limit :limit
+    ) as p
+), noted as (
+    update prompt_prefixes as p
+    set unnamed_since = case when page.is_named then null else clock_timestamp() end
+    from page
+    where p.digest = page.digest and page.is_named = (p.unnamed_since is not null)
+), gone as (
+    delete from prompt_prefixes as p
+    using page
+    where p.digest = page.digest and not page.is_named
+        and p.unnamed_since < clock_timestamp() - :unnamed_for::interval
+    returning 1
+)
+select (select max(digest) from page) as last, (select count(*)::integer from gone) as gone
+
 -- prompt_prefix --
 select content from prompt_prefixes where digest = :digest

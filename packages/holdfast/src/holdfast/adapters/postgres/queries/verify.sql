@@ -142,3 +142,18 @@ select r.chat_id, 'M1: a receipt from the future', r.client_key
 from receipts as r
 inner join watched as c on c.id = r.chat_id
 where r.version > c.version
+
+-- verify_prefixes --
+-- The prefixes that messages name, by digest, each with its content (null: there is none).
+with named as (
+    select m.prefix as digest, min(m.chat_id::text)::uuid as chat_id
+    from messages as m
+    where m.prefix > :after and (:chat_ids::uuid[] is null or m.chat_id = any(:chat_ids))
+    group by m.prefix
+    order by m.prefix
+    limit :limit
+)
+select named.digest, named.chat_id, p.content
+from named
+left join prompt_prefixes as p on p.digest = named.digest
+order by named.digest

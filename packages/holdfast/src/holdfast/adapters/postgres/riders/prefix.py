@@ -1,4 +1,9 @@
-"""The prefix of a prompt, as a rider of the commit that first names it."""
+"""The prefix of a prompt, as a rider of the commit that first names it.
+
+A row that is there already is updated, not left alone: the update locks the row, so that a deletion
+of rows that no message names (`postgres.prefixes`) waits for this commit and then finds the row in
+use again. The deletion may also be first: then the insert waits for it, and stores the row anew.
+"""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -12,7 +17,7 @@ _BLOCK: Final = """
     insert into prompt_prefixes (digest, content)
     select p.digest, p.content
     from moved, unnest(:prefix_digests::text[], :prefix_contents::text[]) as p (digest, content)
-    on conflict (digest) do nothing
+    on conflict (digest) do update set unnamed_since = null
 )
 """
 
