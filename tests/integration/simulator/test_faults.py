@@ -1,6 +1,7 @@
 """Every fault reaches the wire as its line says, on each of the four wires."""
 
 import asyncio
+import gzip
 import zlib
 from collections.abc import Callable
 from email.utils import parsedate_to_datetime
@@ -342,6 +343,112 @@ def without_reason(outcome: Outcome, wire: WireName) -> None:
     assert last[wire] in outcome.body
 
 
+def half_zipped(outcome: Outcome, wire: WireName) -> None:
+    assert outcome.headers["content-encoding"] == "gzip"
+    reader = zlib.decompressobj(wbits=31)
+    plain = reader.decompress(outcome.body)
+    assert not reader.eof
+    assert not terminal(Outcome(200, outcome.headers, [plain], outcome.ending), wire)
+
+
+def zipped_error(outcome: Outcome, wire: WireName) -> None:
+    assert outcome.headers["content-encoding"] == "gzip"
+    plain = gzip.decompress(outcome.body)
+    given = Outcome(outcome.status, outcome.headers, [plain], outcome.ending)
+    refused(429, retry_after="7")(given, wire)
+
+
+def no_content(outcome: Outcome, _wire: WireName) -> None:
+    assert (outcome.status, outcome.body) == (204, b"")
+
+
+def error_in_json(outcome: Outcome, _wire: WireName) -> None:
+    assert outcome.status == 200
+    assert "verloaded" in outcome.json()["error"]["message"]
+
+
+def one_piece(outcome: Outcome, _wire: WireName) -> None:
+    assert outcome.headers["content-type"] == "application/json"
+    assert b"get_weather" in outcome.body
+    assert outcome.json()
+
+
+def hinted(outcome: Outcome, _wire: WireName) -> None:
+    """This client of the test takes the first status line for the answer."""
+    assert outcome.status == 103
+
+
+def closed_late(outcome: Outcome, wire: WireName) -> None:
+    assert outcome.ending is Ending.CLOSED
+    assert terminal(outcome, wire)
+
+
+def paged(*, ended: bool) -> Check:
+    def check(outcome: Outcome, wire: WireName) -> None:
+        assert outcome.ending is Ending.CLEAN
+        assert outcome.body.endswith(b"</html>\n")
+        assert terminal(outcome, wire) is ended
+
+    return check
+
+
+def marked(outcome: Outcome, wire: WireName) -> None:
+    assert outcome.body.startswith(b"\xef\xbb\xbf")
+    whole(Outcome(200, outcome.headers, [outcome.body[3:]], outcome.ending), wire)
+
+
+LAST = {
+    A: b"event: message_stop",
+    R: b"event: response.completed",
+    C: b"[DONE]",
+    G: b'"finishReason"',
+}
+
+
+def ended_twice(outcome: Outcome, wire: WireName) -> None:
+    assert outcome.ending is Ending.CLEAN
+    assert outcome.body.count(LAST[wire]) == 2
+
+
+def late(outcome: Outcome, wire: WireName) -> None:
+    end = {A: "message_delta", R: "response.completed", C: "finish_reason", G: "finishReason"}
+    said_at = [i for i, (_, data) in enumerate(outcome.events()) if '"Let' in data]
+    closed = {A: '"message_delta"', R: end[R], C: '"finish_reason":"tool_calls"', G: end[G]}
+    ended_at = [i for i, (_, data) in enumerate(outcome.events()) if closed[wire] in data]
+    assert said_at[0] < ended_at[0] < said_at[-1]
+
+
+def unopened(outcome: Outcome, wire: WireName) -> None:
+    whole(outcome, wire)
+    first = outcome.data()[0]
+    kinds = {A: "message_start", R: "response.created"}
+    assert first.get("type") != kinds.get(wire, "")
+    assert "responseId" not in first
+    assert wire is not C or "role" not in first["choices"][0]["delta"]
+
+
+def hollow(outcome: Outcome, wire: WireName) -> None:
+    whole(outcome, wire)
+    marks = {
+        A: b'{"type":"ping"}',
+        R: b'"type":"response.in_progress"',
+        C: b'"choices":[]',
+        G: b'"candidates":[]',
+    }
+    assert outcome.body.count(marks[wire]) >= 2
+
+
+def given_up(outcome: Outcome, wire: WireName) -> None:
+    assert outcome.ending is Ending.CLEAN
+    marks = {
+        A: b'"stop_reason":null',
+        R: b'"response.failed"',
+        C: b'"finish_reason":"insufficient_system_resource"',
+        G: b'"finishReason":"OTHER"',
+    }
+    assert marks[wire] in outcome.body
+
+
 CHECKS: dict[Fault, Check] = {
     F.RATE_LIMIT_SECONDS: refused(429, retry_after="7"),
     F.RATE_LIMIT_MS: refused(429, retry_after_ms="1500", retry_after="2"),
@@ -366,6 +473,25 @@ CHECKS: dict[Fault, Check] = {
     F.WRONG_CONTENT_TYPE: mislabelled,
     F.GZIP: zipped(labelled=True),
     F.GZIP_UNLABELLED: zipped(labelled=False),
+    F.GZIP_TRUNCATED: half_zipped,
+    F.GZIP_ERROR: zipped_error,
+    F.REQUEST_TOO_LARGE: refused(429, "Request too large"),
+    F.PAYMENT_REQUIRED: refused(402),
+    F.ACCESS_EXPIRED: refused(401),
+    F.TOOL_USE_FAILED: refused(400, "failed_generation"),
+    F.SUMMARY_REJECTED: refused(400),
+    F.EFFORT_REJECTED: refused(400),
+    F.STREAM_OPTIONS_REJECTED: refused(422, "stream_options"),
+    F.UNPROCESSABLE: refused(422, "Field required"),
+    F.REQUEST_TIMEOUT: refused(408),
+    F.CONFLICT: refused(409),
+    F.CAPACITY_EXCEEDED: refused(498, "capacity"),
+    F.NO_CONTENT: no_content,
+    F.BLOCKED_HTML: page(403),
+    F.ORIGIN_TIMEOUT: page(524),
+    F.ERROR_IN_JSON: error_in_json,
+    F.NOT_STREAMED: one_piece,
+    F.EARLY_HINTS: hinted,
     F.EOF_AT_ONCE: broken_off(Ending.CLEAN, events=False),
     F.EOF_MID: broken_off(Ending.CLEAN),
     F.EOF_MID_EVENT: mid_event,
@@ -382,6 +508,11 @@ CHECKS: dict[Fault, Check] = {
     F.PINGS_FOREVER: pinging(events=False),
     F.PINGS_MID: pinging(events=True),
     F.DRIP: dripping,
+    F.HANG_IN_EVENT: broken_off(Ending.SILENT),
+    F.CLOSED_AFTER_END: closed_late,
+    F.GARBAGE_AFTER_END: paged(ended=True),
+    F.HTML_MID: paged(ended=False),
+    F.BYTE_ORDER_MARK: marked,
     F.ERROR_OVERLOADED: error_event(
         said(a="overloaded_error", r='"overloaded"', c='"overloaded"', g='"UNAVAILABLE"')
     ),
@@ -402,6 +533,16 @@ CHECKS: dict[Fault, Check] = {
     F.ERROR_FIRST: error_event(
         said(a="api_error", r="response.failed", c="server_error", g='"INTERNAL"'), first=True
     ),
+    F.ERROR_TIMEOUT: error_event(
+        said(a="timeout_error", r="request_timeout", c="request_timeout", g="DEADLINE_EXCEEDED")
+    ),
+    F.ERROR_UNKNOWN: error_event(
+        said(a="brand_new_error", r="brand_new", c="brand_new", g="BRAND_NEW")
+    ),
+    F.TWO_ENDS: ended_twice,
+    F.LATE_DELTA: late,
+    F.MISSING_START: unopened,
+    F.EMPTY_CHOICES: hollow,
     F.HUGE_EVENT: huge,
     F.INVALID_JSON: invalid("{"),
     F.NOT_AN_OBJECT: invalid("["),
@@ -430,6 +571,14 @@ CHECKS: dict[Fault, Check] = {
     ),
     F.LENGTH_IN_ARGUMENTS: length_in_arguments,
     F.NULL_FINISH: without_reason,
+    F.UNKNOWN_FINISH: contains(gemini=b'"OUT_OF_IDEAS"', other=b'"out_of_ideas"'),
+    F.SYSTEM_RESOURCE: given_up,
+    F.PAUSED: contains(
+        anthropic=b'"stop_reason":"pause_turn"',
+        responses=b'"response.completed"',
+        chat=b'"finish_reason":"stop"',
+        gemini=b'"finishReason":"CONTINUATION"',
+    ),
 }
 SETTINGS = {F.HUGE_EVENT: {"x-sim-size": "200000"}, F.DRIP: {"x-sim-every": "0.01"}}
 
