@@ -28,6 +28,14 @@ WHOLE: Final[Mapping[Fault, str]] = {
     F.MISSING_USAGE: "the reply is whole, its usage is unknown (`None`), never zero",
     F.SSE_QUIRKS: "legal SSE",
     F.EMPTY_TEXT: "a blank part is stored and never sent back",
+    F.EARLY_HINTS: "a 1xx is no answer; the answer follows",
+    F.CLOSED_AFTER_END: "the end was declared; how the connection ended does not matter",
+    F.GARBAGE_AFTER_END: "lines that are no SSE fields, after the declared end",
+    F.BYTE_ORDER_MARK: "legal SSE",
+    F.TWO_ENDS: "the first end counts",
+    F.LATE_DELTA: "Responses ends with one event, and what follows is not read; elsewhere an error",
+    F.MISSING_START: "the opening event carries no part",
+    F.EMPTY_CHOICES: "an event without choices adds nothing",
 }
 """Harmless: the reply is whole and equals the scripted one."""
 
@@ -96,6 +104,13 @@ def _as_scripted(fault: Fault, seen: Seen, script: Content) -> bool:
             return (final.ending, said, bad) == (Ending.COMPLETE, [*lead, unknown], 0)
         case F.LENGTH_IN_ARGUMENTS:
             return (final.ending, said, bad) == (Ending.LENGTH, lead, 0)
+        case F.UNKNOWN_FINISH:
+            ending = Ending.LENGTH if seen.wire == "responses" else Ending.COMPLETE
+            return (final.ending, said, bad) == (ending, script, 0)
+        case F.PAUSED:
+            pauses = seen.wire in ("anthropic", "gemini")
+            ending = Ending.PAUSED if pauses else Ending.COMPLETE
+            return (final.ending, said, bad) == (ending, lead, 0)
         case _:
             raise AssertionError(fault)
 
@@ -120,7 +135,7 @@ _TITLES: Final = {
     Place.EVENTS: "Wrong events",
     Place.REPLY: "A right stream that says something awkward",
 }
-_HEAD: Final = ("fault", "wire", "the caller sees", "retryable", "hint", "parts kept")
+_HEAD: Final = ("fault", "wire", "the caller sees", "retryable", "hint", "parts kept", "request id")
 
 
 def render(account: Account) -> str:
@@ -143,6 +158,11 @@ def render(account: Account) -> str:
         "*Kept* is what `partial()` gives, or the reply. A hint is the provider's word when to try",
         "again. GOAWAY belongs to HTTP/2, which this client does not speak: its kin here are",
         "`closed-mid` and `reset-mid`.",
+        "",
+        "The *request id* in the log line `turn: attempt failed` is the provider's name for the",
+        "request: from a *header* of the answer, or, where the vendor sends no such header, the id",
+        "in the *reply* so far. *None*: there was no answer, another machine in between gave it,",
+        "or the vendor (Gemini) names no request that it refuses.",
     ]
     for place in Place:
         rows = [row for fault in Fault for row in _rows(fault, account) if _at(fault, place)]
@@ -198,10 +218,18 @@ def _cells(fault: Fault, account: Account, wire: str) -> tuple[str, ...]:
         # What a race leaves varies; at most it is what came before the same place elsewhere.
         held = account.seen[F.EOF_MID, wire] if fault in RACING else seen
         most = "at most " if fault in RACING else ""
-        return f"`{seen.error.kind}`{status}", again, _hint(fault, seen), most + kept(held.partial)
+        left = most + kept(held.partial)
+        return f"`{seen.error.kind}`{status}", again, _hint(fault, seen), left, _named(seen)
     assert seen.final is not None, f"{fault} on {wire} hung"
     bad = f", {len(seen.final.malformed)} malformed" if seen.final.malformed else ""
-    return _reply(fault, wire), "", "", kept(seen.final.parts) + bad
+    return _reply(fault, wire), "", "", kept(seen.final.parts) + bad, ""
+
+
+def _named(seen: Seen) -> str:
+    """Where the request id in the log line of the failed attempt comes from."""
+    if seen.logged_id is None:
+        return "none"
+    return "header" if seen.logged_id.startswith("req_") else "reply"
 
 
 def _reply(fault: Fault, wire: str) -> str:

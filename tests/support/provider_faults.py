@@ -1,6 +1,7 @@
 """Every fault of the simulator on every wire, through the real client: what a caller sees."""
 
 import asyncio
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -15,6 +16,7 @@ from holdfast.adapters.providers.transport import Transport, open_transport
 from holdfast.domain.parts import Part
 from holdfast.ports import models
 from holdfast.ports.models import Usage
+from holdfast.turn import failures
 from holdfast_lab.chaos.harness.simulator import simulator_process
 from holdfast_simulator.faults import Fault
 from tests.support.model import WIRE_NAMES, call_for, user
@@ -54,6 +56,8 @@ class Seen:
     partial: tuple[Part, ...] = ()
     usage: Usage | None = None
     took_s: float = 0.0
+    logged_id: str | None = None
+    """The request id in the log line that a turn writes of the failed attempt."""
 
     @property
     def hung(self) -> bool:
@@ -141,7 +145,34 @@ async def attempt(transport: Transport, url: str, wire: str, fault: Fault | None
         partial=stream.partial(),
         usage=stream.usage,
         took_s=loop.time() - began_s,
+        logged_id=None if error is None else logged_id(error),
     )
+
+
+def logged_id(error: ProviderError) -> str | None:
+    """The request id in the line `turn: attempt failed` of this error."""
+    log, lines = logging.getLogger(failures.__name__), list[logging.LogRecord]()
+
+    def note(line: logging.LogRecord) -> bool:
+        lines.append(line)
+        return False  # 260 of them say nothing in the output of a test
+
+    log.addFilter(note)
+    try:
+        failures.log_attempt(
+            failures.FailedAttempt(
+                failed=error,
+                error=failures.error_of(error),
+                model="m",
+                host="simulator",
+                attempt=1,
+                then=None,
+            )
+        )
+    finally:
+        log.removeFilter(note)
+    (line,) = lines
+    return vars(line)["request_id"]
 
 
 def open_sockets() -> set[str]:

@@ -14,7 +14,7 @@ from holdfast.adapters.providers.errors import ProviderError
 from holdfast.adapters.providers.stream import ProviderStream
 from holdfast.adapters.providers.transport import open_transport
 from holdfast.domain.chat import ErrorKind
-from holdfast_lab.chaos.faults.models.outcomes import ODD, RACING
+from holdfast_lab.chaos.faults.models.outcomes import ODD, RACING, REPEATED
 from holdfast_lab.chaos.harness.simulator import simulator_process
 from holdfast_simulator.faults import ABOUT, Fault, Place
 from scripts import generate_provider_faults
@@ -32,12 +32,22 @@ from tests.support.provider_faults import DEADLINES, PROMPT, Account, Seen
 from tests.support.simulated import endpoint_at
 
 F, K = Fault, ErrorKind
-LIMITED = {F.RATE_LIMIT_SECONDS: 7.0, F.RATE_LIMIT_MS: 1.5, F.RATE_LIMIT_GOOGLE: 7.0}
+LIMITED = {
+    F.RATE_LIMIT_SECONDS: 7.0,
+    F.RATE_LIMIT_MS: 1.5,
+    F.RATE_LIMIT_GOOGLE: 7.0,
+    F.GZIP_ERROR: 7.0,
+}
 UNANSWERED = {
     *(F.HANG_BEFORE_HEADERS, F.RESET_BEFORE_HEADERS, F.REDIRECT, F.PORTAL_HTML),
-    *(F.BAD_GATEWAY_HTML, F.GATEWAY_TIMEOUT),
+    *(F.BAD_GATEWAY_HTML, F.GATEWAY_TIMEOUT, F.BLOCKED_HTML, F.ORIGIN_TIMEOUT, F.NO_CONTENT),
 }
 """Faults in which no header arrives, or those of another machine in between."""
+OK = {
+    *(F.PORTAL_HTML, F.WRONG_CONTENT_TYPE, F.GZIP, F.GZIP_TRUNCATED),
+    *(F.ERROR_IN_JSON, F.NOT_STREAMED),
+}
+"""Answers with the status 200."""
 PASSING = {K.RATE_LIMIT, K.OVERLOADED, K.TIMEOUT, K.STREAM_CLOSED, K.UNAVAILABLE}
 
 
@@ -54,7 +64,7 @@ def seen_of(account: Account, *faults: Fault) -> Iterator[Seen]:
 
 @pytest.mark.requirement("T14")
 def test_every_fault_is_run_on_every_wire(account: Account) -> None:
-    assert len(account.seen) == len(Fault) * len(WIRE_NAMES) >= 38 * 4
+    assert len(account.seen) == len(Fault) * len(WIRE_NAMES) >= 80 * 4
     for wire in WIRE_NAMES:
         plain = account.plain[wire].final
         assert plain is not None
@@ -73,20 +83,32 @@ def test_no_damaged_stream_passes_for_a_reply(account: Account) -> None:
     assert replied == {*WHOLE, *ODD, *(fault for fault, _ in SPEECH)}
 
 
-NAMELESS = {"gemini"}
-"""Wires whose vendor sends no name for a request in a header."""
+UNTOLD = {F.EOF_AT_ONCE, F.HANG_BEFORE_EVENT, F.PINGS_FOREVER, F.ERROR_FIRST, F.GZIP_UNLABELLED}
+"""Streams of which no event of a reply arrives."""
 
 
 @requirement("F09")
-def test_every_answered_fault_has_the_request_id_of_its_answer(account: Account) -> None:
-    nameless = {
-        (fault, wire)
-        for (fault, wire), seen in account.seen.items()
-        if wire not in NAMELESS and seen.error is not None and seen.error.request_id is None
-    }
-    named = [seen.error.request_id for seen in account.seen.values() if seen.error is not None]
-    assert {fault for fault, _ in nameless} == UNANSWERED
+def test_the_log_line_of_every_answered_fault_has_its_request_id(account: Account) -> None:
+    failed = {key: seen for key, seen in account.seen.items() if seen.error is not None}
+    named = [seen.logged_id for (_, wire), seen in failed.items() if wire != "gemini"]
+    assert {
+        fault for (fault, wire), seen in failed.items() if wire != "gemini" and not seen.logged_id
+    } == UNANSWERED
     assert len({*named} - {None}) == sum(each is not None for each in named), "one per request"
+
+
+@requirement("F09")
+def test_on_gemini_the_id_of_the_reply_names_a_stream_that_began(account: Account) -> None:
+    """Google sends no name in a header; what is refused before a reply has none at all."""
+    nameless = {
+        fault
+        for (fault, wire), seen in account.seen.items()
+        if wire == "gemini" and seen.error is not None and seen.logged_id is None
+    }
+    refused = {fault for fault in Fault if ABOUT[fault].place is Place.ANSWER}
+    early = {F.HANG_BEFORE_HEADERS, F.RESET_BEFORE_HEADERS, F.EOF_MID_UTF8, *UNTOLD}
+    assert nameless <= refused | early
+    assert account.seen[F.HANG_MID, "gemini"].logged_id
 
 
 def test_the_table_knows_a_silent_success_when_it_sees_one(account: Account) -> None:
@@ -110,7 +132,7 @@ def test_nothing_outlives_its_deadlines_and_nothing_is_left_behind(account: Acco
 @pytest.mark.requirement("P1", "L43")
 def test_a_stream_without_its_terminal_event_is_an_error_that_is_retried(account: Account) -> None:
     early = (F.EOF_AT_ONCE, F.EOF_MID, F.EOF_MID_EVENT, F.EOF_MID_UTF8, F.EOF_BEFORE_TERMINAL)
-    for seen in seen_of(account, *early, F.NULL_FINISH, F.GZIP_UNLABELLED):
+    for seen in seen_of(account, *early, F.NULL_FINISH, F.GZIP_UNLABELLED, F.HTML_MID):
         assert seen.error is not None
         assert (seen.error.kind, seen.error.retryable) == (K.STREAM_CLOSED, True)
 
@@ -153,15 +175,15 @@ def test_errors_say_who_and_what_and_people_are_spared_the_numbers(account: Acco
         assert not re.search(r"\d", seen.error.sentence)
         assert "any-key" not in seen.error.detail
         answered = ABOUT[fault].place is Place.ANSWER and "unlabelled" not in fault
-        ok = fault in (F.PORTAL_HTML, F.WRONG_CONTENT_TYPE, F.GZIP)
+        ok = fault in OK
         assert (seen.error.status is not None) == (answered and not ok)
         assert seen.error.retryable == (seen.error.kind in PASSING) or seen.error.kind is K.UNKNOWN
 
 
 @pytest.mark.requirement("L50")
 def test_a_hung_provider_is_left_and_asked_again(account: Account) -> None:
-    hung = (F.HANG_BEFORE_HEADERS, F.HANG_BEFORE_EVENT, F.HANG_MID, F.PINGS_FOREVER, F.PINGS_MID)
-    for seen in seen_of(account, *hung):
+    hung = (F.HANG_BEFORE_HEADERS, F.HANG_BEFORE_EVENT, F.HANG_MID, F.HANG_IN_EVENT)
+    for seen in seen_of(account, *hung, F.PINGS_FOREVER, F.PINGS_MID):
         assert seen.error is not None
         assert (seen.error.kind, seen.error.retryable) == (K.TIMEOUT, True)
         assert seen.took_s >= 2.9
@@ -194,6 +216,46 @@ def test_the_page_says_what_this_run_saw(account: Account) -> None:
     drifted = generate_provider_faults.drift(account)
 
     assert not drifted, f"run python scripts/generate_provider_faults.py\n{drifted}"
+
+
+def test_a_request_that_no_wait_makes_smaller_is_not_retried(account: Account) -> None:
+    for seen in seen_of(account, F.REQUEST_TOO_LARGE):
+        assert seen.error is not None
+        assert (seen.error.kind, seen.error.retryable) == (K.CONTEXT_OVERFLOW, False)
+
+
+def test_servers_that_give_up_are_asked_again(account: Account) -> None:
+    given_up = (F.CAPACITY_EXCEEDED, F.ERROR_IN_JSON, F.TOOL_USE_FAILED, F.SYSTEM_RESOURCE)
+    for seen in seen_of(account, *given_up):
+        assert seen.error is not None
+        assert seen.error.retryable
+
+
+REJECTED = {
+    F.SUMMARY_REJECTED: {
+        "anthropic": "thinking.display",
+        "responses": "reasoning.summary",
+        "chat": "reasoning.summary",
+        "gemini": "thinking",
+    },
+    F.EFFORT_REJECTED: {
+        "anthropic": "output_config.effort",
+        "responses": "reasoning.effort",
+        "chat": "reasoning_effort",
+        "gemini": "thinking",
+    },
+    F.STREAM_OPTIONS_REJECTED: dict.fromkeys(WIRE_NAMES, "stream_options"),
+}
+
+
+@pytest.mark.requirement("L41")
+def test_the_words_of_every_api_name_the_rejected_setting(account: Account) -> None:
+    assert set(REJECTED) == REPEATED
+    for fault, settings in REJECTED.items():
+        for wire, setting in settings.items():
+            error = account.seen[fault, wire].error
+            assert error is not None
+            assert error.rejected == setting
 
 
 @pytest.mark.requirement("L41")

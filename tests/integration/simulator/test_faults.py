@@ -1,17 +1,64 @@
 """Every fault reaches the wire as its line says, on each of the four wires."""
 
 import asyncio
-import zlib
-from collections.abc import Callable
-from email.utils import parsedate_to_datetime
-from itertools import pairwise
 
 import pytest
 
 from holdfast_simulator.asked import WireName
 from holdfast_simulator.faults import Fault
 from holdfast_simulator.server import Simulator
-from tests.support.raw_http import Ending, Json, Outcome, post
+from tests.support.fault_checks import (
+    Check,
+    bad_arguments,
+    bare,
+    broken_off,
+    closed_late,
+    contains,
+    doubled,
+    dripping,
+    empty_text,
+    ended_twice,
+    error_event,
+    error_in_json,
+    given_up,
+    google_delay,
+    half_zipped,
+    hinted,
+    hollow,
+    huge,
+    interleaved,
+    invalid,
+    late,
+    late_date,
+    length_in_arguments,
+    lingering,
+    list_arguments,
+    marked,
+    mid_event,
+    mid_utf8,
+    mislabelled,
+    no_answer,
+    no_content,
+    no_usage,
+    one_piece,
+    page,
+    paged,
+    pinging,
+    quirky,
+    redirected,
+    refused,
+    refused_by,
+    said,
+    same_ids,
+    says_nothing,
+    unknown,
+    unopened,
+    without_done,
+    without_reason,
+    zipped,
+    zipped_error,
+)
+from tests.support.raw_http import Ending, post
 from tests.support.simulator import KEYS, PATHS, body
 
 A, R, C, G = WireName.ANTHROPIC, WireName.RESPONSES, WireName.CHAT, WireName.GEMINI
@@ -22,324 +69,6 @@ PROMPT = (
 )
 HANG_S = 0.8
 """How long we wait before we say that nothing more comes; a busy machine needs some of it."""
-Check = Callable[[Outcome, WireName], None]
-
-
-def terminal(outcome: Outcome, wire: WireName) -> bool:
-    """Whether the stream proved its own end, with a reason."""
-    data = outcome.data()
-    match wire:
-        case WireName.ANTHROPIC:
-            reasons = [e["delta"].get("stop_reason") for e in data if e["type"] == "message_delta"]
-            return bool(reasons and reasons[-1]) and data[-1]["type"] == "message_stop"
-        case WireName.RESPONSES:
-            ends = ("response.completed", "response.incomplete")
-            last = data[-1] if data else {}
-            return last.get("type") in ends and last["response"]["status"] != "in_progress"
-        case WireName.CHAT:
-            return any(c.get("finish_reason") for e in data for c in e.get("choices", []))
-        case WireName.GEMINI:
-            return any(c.get("finishReason") for e in data for c in e.get("candidates", []))
-
-
-def calls(outcome: Outcome, wire: WireName) -> list[str]:
-    """The arguments of the calls in a stream, put together by their index."""
-    found: dict[object, str] = {}
-    for event in outcome.data():
-        for index, piece in PIECES[wire](event):
-            found[index] = found.get(index, "") + piece
-    return list(found.values())
-
-
-Pieces = list[tuple[object, str]]
-
-
-def anthropic_pieces(event: Json) -> Pieces:
-    piece = event.get("delta", {}).get("partial_json")
-    return [] if piece is None else [(event["index"], piece)]
-
-
-def responses_pieces(event: Json) -> Pieces:
-    named = event["type"] == "response.function_call_arguments.delta"
-    return [(event["output_index"], event["delta"])] if named else []
-
-
-def chat_pieces(event: Json) -> Pieces:
-    pieces = [p for c in event.get("choices", []) for p in c["delta"].get("tool_calls", [])]
-    return [(piece["index"], piece["function"]["arguments"]) for piece in pieces]
-
-
-def gemini_pieces(event: Json) -> Pieces:
-    parts = event["candidates"][0]["content"].get("parts", [])
-    made = [part["functionCall"] for part in parts if "functionCall" in part]
-    # Calls come whole on this wire and have no index: each is one of its own.
-    return [(id(call), str(call["args"])) for call in made]
-
-
-PIECES: dict[WireName, Callable[[Json], Pieces]] = {
-    A: anthropic_pieces,
-    R: responses_pieces,
-    C: chat_pieces,
-    G: gemini_pieces,
-}
-
-
-def refused(status: int, words: str = "", **headers: str) -> Check:
-    def check(outcome: Outcome, wire: WireName) -> None:
-        assert outcome.status == status
-        error = outcome.json()["error"]
-        assert words in error["message"]
-        for name, value in headers.items():
-            assert outcome.headers[name.replace("_", "-")] == value
-        if wire is A:
-            assert outcome.json()["type"] == "error"
-            assert outcome.json()["request_id"].startswith("req_")
-        if wire is G:
-            assert error["code"] == status
-
-    return check
-
-
-def refused_by(**statuses: int) -> Check:
-    def check(outcome: Outcome, wire: WireName) -> None:
-        refused(statuses.get(str(wire), statuses["other"]))(outcome, wire)
-
-    return check
-
-
-def late_date(outcome: Outcome, wire: WireName) -> None:
-    refused(429)(outcome, wire)
-    assert parsedate_to_datetime(outcome.headers["retry-after"]).tzinfo is not None
-
-
-def google_delay(outcome: Outcome, wire: WireName) -> None:
-    refused(429)(outcome, wire)
-    assert outcome.json()["error"]["details"][-1]["retryDelay"] == "7s"
-    assert "retry-after" not in outcome.headers
-
-
-def bare(outcome: Outcome, wire: WireName) -> None:
-    refused(429)(outcome, wire)
-    assert not any(name.startswith("retry-after") for name in outcome.headers)
-
-
-def page(status: int) -> Check:
-    def check(outcome: Outcome, _wire: WireName) -> None:
-        assert outcome.status == status
-        assert b"<html>" in outcome.body or outcome.body == b""
-        assert "event-stream" not in outcome.headers["content-type"]
-
-    return check
-
-
-def redirected(outcome: Outcome, _wire: WireName) -> None:
-    assert outcome.status == 307
-    assert outcome.headers["location"] == "/sim/redirected"
-
-
-def whole(outcome: Outcome, wire: WireName) -> None:
-    assert outcome.status == 200
-    assert outcome.ending is Ending.CLEAN
-    assert terminal(outcome, wire)
-
-
-def mislabelled(outcome: Outcome, wire: WireName) -> None:
-    whole(outcome, wire)
-    assert outcome.headers["content-type"].startswith("text/html")
-
-
-def zipped(*, labelled: bool) -> Check:
-    def check(outcome: Outcome, wire: WireName) -> None:
-        assert (outcome.headers.get("content-encoding") == "gzip") is labelled
-        plain = zlib.decompress(outcome.body, wbits=31)
-        whole(Outcome(200, outcome.headers, [plain], outcome.ending), wire)
-
-    return check
-
-
-def broken_off(ending: Ending, *, events: bool = True) -> Check:
-    def check(outcome: Outcome, wire: WireName) -> None:
-        assert outcome.ending is ending
-        assert not terminal(outcome, wire)
-        assert bool(outcome.data()) is events
-
-    return check
-
-
-def no_answer(ending: Ending) -> Check:
-    def check(outcome: Outcome, _wire: WireName) -> None:
-        assert (outcome.status, outcome.ending, outcome.body) == (0, ending, b"")
-
-    return check
-
-
-def mid_event(outcome: Outcome, wire: WireName) -> None:
-    broken_off(Ending.CLEAN)(outcome, wire)
-    assert not outcome.body.endswith((b"\n\n", b"\r\n\r\n"))
-
-
-def mid_utf8(outcome: Outcome, wire: WireName) -> None:
-    broken_off(Ending.CLEAN, events=bool(outcome.data()))(outcome, wire)
-    with pytest.raises(UnicodeDecodeError, match="unexpected end of data"):
-        outcome.body.decode()
-
-
-def without_done(outcome: Outcome, wire: WireName) -> None:
-    assert outcome.ending is Ending.CLEAN
-    assert terminal(outcome, wire) is (wire is C)
-    assert b"[DONE]" not in outcome.body
-    assert b"message_stop" not in outcome.body
-
-
-def lingering(outcome: Outcome, wire: WireName) -> None:
-    assert outcome.ending is Ending.SILENT
-    assert terminal(outcome, wire)
-
-
-def pinging(*, events: bool) -> Check:
-    def check(outcome: Outcome, wire: WireName) -> None:
-        assert not terminal(outcome, wire)
-        ping = b"event: ping" if wire is A else b": keep-alive"
-        assert outcome.body.count(ping) >= 3
-        kinds = [event for event in outcome.data() if event.get("type") != "ping"]
-        assert bool(kinds) is events
-
-    return check
-
-
-def dripping(outcome: Outcome, wire: WireName) -> None:
-    whole(outcome, wire)
-    assert all(len(piece) == 1 for piece in outcome.chunks)
-
-
-def error_event(words: dict[WireName, str], *, first: bool = False) -> Check:
-    def check(outcome: Outcome, wire: WireName) -> None:
-        assert outcome.status == 200
-        assert outcome.ending is Ending.CLEAN
-        assert not terminal(outcome, wire)
-        assert (len(outcome.data()) == 1) is first
-        assert words[wire] in outcome.events()[-1][1]
-
-    return check
-
-
-def said(**words: str) -> dict[WireName, str]:
-    return {A: words["a"], R: words["r"], C: words["c"], G: words["g"]}
-
-
-def huge(outcome: Outcome, wire: WireName) -> None:
-    whole(outcome, wire)
-    assert max(len(data) for _, data in outcome.events()) > 190_000
-
-
-def invalid(prefix: str) -> Check:
-    def check(outcome: Outcome, wire: WireName) -> None:
-        whole(outcome, wire)
-        extra = [d for _, d in outcome.events() if d != "[DONE]"]
-        assert len(extra) == len(outcome.data()) + 1
-        assert any(data.startswith(prefix) for data in extra)
-
-    return check
-
-
-def doubled(outcome: Outcome, wire: WireName) -> None:
-    whole(outcome, wire)
-    events = outcome.events()
-    assert any(one == two for one, two in pairwise(events))
-
-
-def unknown(outcome: Outcome, wire: WireName) -> None:
-    whole(outcome, wire)
-    assert outcome.body.count(b'{"x":1}') == 2
-
-
-def interleaved(outcome: Outcome, wire: WireName) -> None:
-    whole(outcome, wire)
-    assert len(calls(outcome, wire)) == 2
-    if wire is not G:
-        order = [index for event in outcome.data() for index, _ in PIECES[wire](event)]
-        assert sum(one != two for one, two in pairwise(order)) >= 4
-
-
-def no_usage(outcome: Outcome, wire: WireName) -> None:
-    whole(outcome, wire)
-    for event in outcome.data():
-        assert not event.get("usage")
-        assert "usageMetadata" not in event
-        assert not event.get("message", {}).get("usage")
-        assert not event.get("response", {}).get("usage")
-
-
-def quirky(outcome: Outcome, wire: WireName) -> None:
-    whole(outcome, wire)
-    assert b"retry: 1500" in outcome.body
-    assert b"data:{" in outcome.body
-
-
-def empty_text(outcome: Outcome, wire: WireName) -> None:
-    whole(outcome, wire)
-    marks = {
-        A: b'"content_block_stop","index":0',
-        R: b'"response.output_text.done"',
-        C: b'"delta":{"content":""}',
-        G: b'"parts":[{"text":""}]',
-    }
-    assert marks[wire] in outcome.body
-    if wire is A:
-        assert not any(e.get("index") == 0 and "delta" in e for e in outcome.data())
-
-
-def says_nothing(outcome: Outcome, wire: WireName) -> None:
-    whole(outcome, wire)
-    assert len(outcome.data()) <= 4
-
-
-def bad_arguments(outcome: Outcome, wire: WireName) -> None:
-    whole(outcome, wire)
-    if wire is G:
-        assert b"MALFORMED_FUNCTION_CALL" in outcome.body
-        assert calls(outcome, wire) == []
-    else:
-        assert calls(outcome, wire)[0].endswith(', "then": ,}')
-
-
-def list_arguments(outcome: Outcome, wire: WireName) -> None:
-    whole(outcome, wire)
-    assert calls(outcome, wire)[0].startswith("[")
-
-
-def contains(**marks: bytes) -> Check:
-    def check(outcome: Outcome, wire: WireName) -> None:
-        whole(outcome, wire)
-        assert marks.get(str(wire), marks.get("other", b"")) in outcome.body
-
-    return check
-
-
-def same_ids(outcome: Outcome, wire: WireName) -> None:
-    whole(outcome, wire)
-    assert len(calls(outcome, wire)) == 2
-    field = {A: "id", R: "call_id", C: "id", G: "id"}[wire]
-    found = {piece.split('"')[0] for piece in outcome.body.decode().split(f'"{field}":"call_')[1:]}
-    assert len(found) == 1
-
-
-def length_in_arguments(outcome: Outcome, wire: WireName) -> None:
-    contains(
-        anthropic=b'"stop_reason":"max_tokens"',
-        responses=b'"reason":"max_output_tokens"',
-        chat=b'"finish_reason":"length"',
-        gemini=b'"finishReason":"MAX_TOKENS"',
-    )(outcome, wire)
-    made = calls(outcome, wire)
-    assert made == [] if wire is G else not made[0].endswith("}")
-
-
-def without_reason(outcome: Outcome, wire: WireName) -> None:
-    assert outcome.ending is Ending.CLEAN
-    assert not terminal(outcome, wire)
-    last = {A: b"message_stop", R: b"response.completed", C: b"[DONE]", G: b"usageMetadata"}
-    assert last[wire] in outcome.body
 
 
 CHECKS: dict[Fault, Check] = {
@@ -366,6 +95,25 @@ CHECKS: dict[Fault, Check] = {
     F.WRONG_CONTENT_TYPE: mislabelled,
     F.GZIP: zipped(labelled=True),
     F.GZIP_UNLABELLED: zipped(labelled=False),
+    F.GZIP_TRUNCATED: half_zipped,
+    F.GZIP_ERROR: zipped_error,
+    F.REQUEST_TOO_LARGE: refused(429, "Request too large"),
+    F.PAYMENT_REQUIRED: refused(402),
+    F.ACCESS_EXPIRED: refused(401),
+    F.TOOL_USE_FAILED: refused(400, "failed_generation"),
+    F.SUMMARY_REJECTED: refused(400),
+    F.EFFORT_REJECTED: refused(400),
+    F.STREAM_OPTIONS_REJECTED: refused(422, "stream_options"),
+    F.UNPROCESSABLE: refused(422, "Field required"),
+    F.REQUEST_TIMEOUT: refused(408),
+    F.CONFLICT: refused(409),
+    F.CAPACITY_EXCEEDED: refused(498, "capacity"),
+    F.NO_CONTENT: no_content,
+    F.BLOCKED_HTML: page(403),
+    F.ORIGIN_TIMEOUT: page(524),
+    F.ERROR_IN_JSON: error_in_json,
+    F.NOT_STREAMED: one_piece,
+    F.EARLY_HINTS: hinted,
     F.EOF_AT_ONCE: broken_off(Ending.CLEAN, events=False),
     F.EOF_MID: broken_off(Ending.CLEAN),
     F.EOF_MID_EVENT: mid_event,
@@ -382,6 +130,11 @@ CHECKS: dict[Fault, Check] = {
     F.PINGS_FOREVER: pinging(events=False),
     F.PINGS_MID: pinging(events=True),
     F.DRIP: dripping,
+    F.HANG_IN_EVENT: broken_off(Ending.SILENT),
+    F.CLOSED_AFTER_END: closed_late,
+    F.GARBAGE_AFTER_END: paged(ended=True),
+    F.HTML_MID: paged(ended=False),
+    F.BYTE_ORDER_MARK: marked,
     F.ERROR_OVERLOADED: error_event(
         said(a="overloaded_error", r='"overloaded"', c='"overloaded"', g='"UNAVAILABLE"')
     ),
@@ -402,6 +155,16 @@ CHECKS: dict[Fault, Check] = {
     F.ERROR_FIRST: error_event(
         said(a="api_error", r="response.failed", c="server_error", g='"INTERNAL"'), first=True
     ),
+    F.ERROR_TIMEOUT: error_event(
+        said(a="timeout_error", r="request_timeout", c="request_timeout", g="DEADLINE_EXCEEDED")
+    ),
+    F.ERROR_UNKNOWN: error_event(
+        said(a="brand_new_error", r="brand_new", c="brand_new", g="BRAND_NEW")
+    ),
+    F.TWO_ENDS: ended_twice,
+    F.LATE_DELTA: late,
+    F.MISSING_START: unopened,
+    F.EMPTY_CHOICES: hollow,
     F.HUGE_EVENT: huge,
     F.INVALID_JSON: invalid("{"),
     F.NOT_AN_OBJECT: invalid("["),
@@ -430,6 +193,14 @@ CHECKS: dict[Fault, Check] = {
     ),
     F.LENGTH_IN_ARGUMENTS: length_in_arguments,
     F.NULL_FINISH: without_reason,
+    F.UNKNOWN_FINISH: contains(gemini=b'"OUT_OF_IDEAS"', other=b'"out_of_ideas"'),
+    F.SYSTEM_RESOURCE: given_up,
+    F.PAUSED: contains(
+        anthropic=b'"stop_reason":"pause_turn"',
+        responses=b'"response.completed"',
+        chat=b'"finish_reason":"stop"',
+        gemini=b'"finishReason":"CONTINUATION"',
+    ),
 }
 SETTINGS = {F.HUGE_EVENT: {"x-sim-size": "200000"}, F.DRIP: {"x-sim-every": "0.01"}}
 

@@ -154,7 +154,16 @@ CASES: tuple[tuple[str, int | None, Any, ErrorKind, bool], ...] = (
         K.OVERLOADED,
         True,
     ),
+    ("overloaded", 498, error("Flex tier.", code="capacity_exceeded"), K.OVERLOADED, True),
+    ("overloaded status", 498, {}, K.OVERLOADED, True),
     ("overloaded status", 529, {}, K.OVERLOADED, True),
+    (
+        "larger than the limit",
+        429,
+        error("Request too large for m on tokens per min (TPM): Limit 30000, Requested 45000."),
+        K.CONTEXT_OVERFLOW,
+        False,
+    ),
     (
         "no capacity",
         503,

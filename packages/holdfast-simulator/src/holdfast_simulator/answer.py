@@ -1,6 +1,7 @@
 """From a request to its answer: check, plan, spoil, send. The record is kept on the way."""
 
 import asyncio
+import gzip
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -27,7 +28,8 @@ JSON: Final = "application/json"
 LONG_BETA: Final = "context-1m-"
 LONG_WINDOW: Final = 1_000_000
 DRIP_EVERY_S: Final = 1.0
-GZIPS: Final = (Fault.GZIP, Fault.GZIP_UNLABELLED)
+GZIPS: Final = (Fault.GZIP, Fault.GZIP_UNLABELLED, Fault.GZIP_TRUNCATED)
+EARLY_HINTS: Final = b"HTTP/1.1 103 Early Hints\r\nlink: </style.css>; rel=preload\r\n\r\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +86,8 @@ class Answering:
         entry.fault_struck = True
         refused = answers.refusal(fault, wire, self.clock)
         if refused is not None:
-            return _refuse(wire, refused[0], entry, refused[1])
+            answer = _refuse(wire, refused[0], entry, refused[1])
+            return _dressed(answer, fault, entry)
         if fault in answers.PAGES:
             status, body, headers = answers.PAGES[fault]
             entry.status = status
@@ -125,7 +128,7 @@ class Answering:
             options=_dripping(plan.options),
             encoder=Encoder(wire, plan.options.line, quirky=quirky),
         )
-        if asked.streams:
+        if asked.streams and way.fault is not Fault.NOT_STREAMED:
             return await self._send(way, _items(way), _content_type(wire, way.fault))
         return await self._whole(way)
 
@@ -149,9 +152,11 @@ class Answering:
         headers = way.wire.headers(request_id(way.entry.number))
         response = web.StreamResponse(headers={**headers, "content-type": kind})
         response.headers["cache-control"] = "no-cache"
-        if way.fault is Fault.GZIP:
+        if way.fault in (Fault.GZIP, Fault.GZIP_TRUNCATED):
             response.headers["content-encoding"] = "gzip"
         response.enable_chunked_encoding()
+        if way.fault is Fault.EARLY_HINTS and way.request.transport is not None:
+            way.request.transport.write(EARLY_HINTS)
         await response.prepare(way.request)
         way.entry.status = response.status
         delivery = Delivery(
@@ -164,8 +169,11 @@ class Answering:
         )
         if way.fault in GZIPS:
             sink = gzipped(response)
-            await delivery.send(items, sink, way.request)
-            await sink.finish()
+            if way.fault is Fault.GZIP_TRUNCATED:
+                await delivery.send(items[: len(items) // 2], sink, way.request)
+            else:
+                await delivery.send(items, sink, way.request)
+                await sink.finish()
         else:
             await delivery.send(items, response, way.request)
         return response
@@ -244,6 +252,18 @@ def _refuse(
     entry.note("error", body)
     headers = {**wire.headers(name), **(extra or {}), "content-type": JSON}
     return web.Response(status=rejection.status, body=body, headers=headers)
+
+
+def _dressed(answer: web.Response, fault: Fault, entry: Entry) -> web.Response:
+    """The refusal under another status or encoding than its own."""
+    if fault is Fault.ERROR_IN_JSON:
+        answer.set_status(200)
+        entry.status = 200
+    if fault is Fault.GZIP_ERROR:
+        assert isinstance(answer.body, bytes)
+        answer.body = gzip.compress(answer.body)
+        answer.headers["content-encoding"] = "gzip"
+    return answer
 
 
 def request_id(number: int) -> str:

@@ -1,5 +1,6 @@
 """The answers that are no stream: errors of a fault, redirects, pages of proxies."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from email.utils import formatdate
 from typing import Final
@@ -17,6 +18,14 @@ HTML_GATEWAY: Final = (
 HTML_PORTAL: Final = (
     b"<!DOCTYPE html>\n<html><head><title>Welcome</title></head>\n"
     b"<body><h1>Please log in to use this network</h1></body></html>\n"
+)
+HTML_BLOCKED: Final = (
+    b"<!DOCTYPE html>\n<html><head><title>Attention Required!</title></head>\n"
+    b"<body><h1>Sorry, you have been blocked</h1></body></html>\n"
+)
+HTML_LATE: Final = (
+    b"<!DOCTYPE html>\n<html><head><title>524: A timeout occurred</title></head>\n"
+    b"<body><h1>A timeout occurred</h1></body></html>\n"
 )
 HTML: Final = "text/html; charset=utf-8"
 REDIRECT_PATH: Final = "/sim/redirected"
@@ -38,11 +47,27 @@ REFUSED: Final = {
     Fault.CONTEXT_OVERFLOW: Trouble.CONTEXT,
     Fault.INVALID_REQUEST: Trouble.INVALID,
     Fault.TEMPERATURE_REJECTED: Trouble.TEMPERATURE,
+    Fault.GZIP_ERROR: Trouble.RATE_LIMIT,
+    Fault.REQUEST_TOO_LARGE: Trouble.LIMIT,
+    Fault.PAYMENT_REQUIRED: Trouble.PAYMENT,
+    Fault.ACCESS_EXPIRED: Trouble.EXPIRED,
+    Fault.TOOL_USE_FAILED: Trouble.TOOL_USE,
+    Fault.SUMMARY_REJECTED: Trouble.SUMMARY,
+    Fault.EFFORT_REJECTED: Trouble.EFFORT,
+    Fault.STREAM_OPTIONS_REJECTED: Trouble.STREAM_OPTIONS,
+    Fault.UNPROCESSABLE: Trouble.UNPROCESSABLE,
+    Fault.REQUEST_TIMEOUT: Trouble.TIMEOUT,
+    Fault.CONFLICT: Trouble.CONFLICT,
+    Fault.CAPACITY_EXCEEDED: Trouble.CAPACITY,
+    Fault.ERROR_IN_JSON: Trouble.OVERLOADED,
 }
-PAGES: Final = {
+PAGES: Final[Mapping[Fault, tuple[int, bytes, dict[str, str]]]] = {
     Fault.BAD_GATEWAY_HTML: (502, HTML_GATEWAY, {"content-type": HTML}),
     Fault.PORTAL_HTML: (200, HTML_PORTAL, {"content-type": HTML}),
     Fault.GATEWAY_TIMEOUT: (504, b"", {"content-type": "text/plain"}),
+    Fault.NO_CONTENT: (204, b"", {}),
+    Fault.BLOCKED_HTML: (403, HTML_BLOCKED, {"content-type": HTML}),
+    Fault.ORIGIN_TIMEOUT: (524, HTML_LATE, {"content-type": HTML}),
     Fault.REDIRECT: (307, b"", {"location": REDIRECT_PATH, "content-type": "text/plain"}),
 }
 
@@ -68,7 +93,7 @@ def unstreamed(fault: Fault, wire: Wire) -> Rejection | None:
 
 def _hints(fault: Fault, clock: Clock) -> dict[str, str]:
     match fault:
-        case Fault.RATE_LIMIT_SECONDS:
+        case Fault.RATE_LIMIT_SECONDS | Fault.GZIP_ERROR:
             return {"retry-after": str(RETRY_S)}
         case Fault.RATE_LIMIT_MS:
             return {"retry-after-ms": "1500", "retry-after": "2"}

@@ -42,6 +42,25 @@ class Fault(StrEnum):
     WRONG_CONTENT_TYPE = "wrong-content-type"
     GZIP = "gzip"
     GZIP_UNLABELLED = "gzip-unlabelled"
+    GZIP_TRUNCATED = "gzip-truncated"
+    GZIP_ERROR = "gzip-error"
+    REQUEST_TOO_LARGE = "request-too-large"
+    PAYMENT_REQUIRED = "payment-required"
+    ACCESS_EXPIRED = "access-expired"
+    TOOL_USE_FAILED = "tool-use-failed"
+    SUMMARY_REJECTED = "summary-rejected"
+    EFFORT_REJECTED = "effort-rejected"
+    STREAM_OPTIONS_REJECTED = "stream-options-rejected"
+    UNPROCESSABLE = "unprocessable"
+    REQUEST_TIMEOUT = "request-timeout"
+    CONFLICT = "conflict"
+    CAPACITY_EXCEEDED = "capacity-exceeded"
+    NO_CONTENT = "no-content"
+    BLOCKED_HTML = "blocked-html"
+    ORIGIN_TIMEOUT = "origin-timeout"
+    ERROR_IN_JSON = "error-in-json"
+    NOT_STREAMED = "not-streamed"
+    EARLY_HINTS = "early-hints"
 
     EOF_AT_ONCE = "eof-at-once"
     EOF_MID = "eof-mid"
@@ -59,6 +78,11 @@ class Fault(StrEnum):
     PINGS_FOREVER = "pings-forever"
     PINGS_MID = "pings-mid"
     DRIP = "drip"
+    HANG_IN_EVENT = "hang-in-event"
+    CLOSED_AFTER_END = "closed-after-end"
+    GARBAGE_AFTER_END = "garbage-after-end"
+    HTML_MID = "html-mid"
+    BYTE_ORDER_MARK = "byte-order-mark"
 
     ERROR_OVERLOADED = "error-overloaded"
     ERROR_RATE_LIMIT = "error-rate-limit"
@@ -73,6 +97,12 @@ class Fault(StrEnum):
     INTERLEAVED = "interleaved"
     MISSING_USAGE = "missing-usage"
     SSE_QUIRKS = "sse-quirks"
+    ERROR_TIMEOUT = "error-timeout"
+    ERROR_UNKNOWN = "error-unknown"
+    TWO_ENDS = "two-ends"
+    LATE_DELTA = "late-delta"
+    MISSING_START = "missing-start"
+    EMPTY_CHOICES = "empty-choices"
 
     EMPTY_TEXT = "empty-text"
     EMPTY_REPLY = "empty-reply"
@@ -84,6 +114,9 @@ class Fault(StrEnum):
     REFUSAL = "refusal"
     LENGTH_IN_ARGUMENTS = "length-in-arguments"
     NULL_FINISH = "null-finish"
+    UNKNOWN_FINISH = "unknown-finish"
+    SYSTEM_RESOURCE = "system-resource"
+    PAUSED = "paused"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +162,45 @@ ABOUT: Final[dict[Fault, About]] = {
     F.WRONG_CONTENT_TYPE: About(A, "200, the right events under `content-type: text/html`"),
     F.GZIP: About(A, "the right events, gzip-encoded whether or not the client accepts it"),
     F.GZIP_UNLABELLED: About(A, "the right events, gzip-encoded, without saying so"),
+    F.GZIP_TRUNCATED: About(A, "half of the events, gzip-encoded, and no end of the gzip data"),
+    F.GZIP_ERROR: About(A, "429 with `retry-after: 7` and a gzip-encoded body"),
+    F.REQUEST_TOO_LARGE: About(
+        A,
+        "429, this one request is larger than the limit of tokens per minute, in the words of "
+        "OpenAI and in each wire's own error shape",
+    ),
+    F.PAYMENT_REQUIRED: About(A, "402, the account has no credit"),
+    F.ACCESS_EXPIRED: About(A, "401, the access token has expired"),
+    F.TOOL_USE_FAILED: About(
+        A,
+        "400 `tool_use_failed` of Groq, with what the model wrote instead of a call, in each "
+        "wire's own error shape",
+    ),
+    F.SUMMARY_REJECTED: About(
+        A,
+        "400, the thinking may not be shown: `thinking.adaptive.display`, `reasoning.summary` "
+        "(also on Chat Completions), `Thinking_config.include_thoughts`",
+    ),
+    F.EFFORT_REJECTED: About(
+        A,
+        "400, no effort: `output_config.effort`, `reasoning.effort`, `reasoning_effort`, "
+        "`thinking_level`",
+    ),
+    F.STREAM_OPTIONS_REJECTED: About(
+        A, "422, no `stream_options`, in the words of Mistral and in each wire's own error shape"
+    ),
+    F.UNPROCESSABLE: About(A, "422, some field is wrong"),
+    F.REQUEST_TIMEOUT: About(A, "408, the request came too slowly"),
+    F.CONFLICT: About(A, "409, another request holds a lock"),
+    F.CAPACITY_EXCEEDED: About(A, "498 `capacity_exceeded`, as Groq's flex tier answers"),
+    F.NO_CONTENT: About(A, "204 without a body"),
+    F.BLOCKED_HTML: About(A, "403 with an HTML page of a firewall"),
+    F.ORIGIN_TIMEOUT: About(A, "524 with an HTML page: the proxy waited in vain"),
+    F.ERROR_IN_JSON: About(
+        A, "200 with JSON instead of a stream, and in it the error of an overloaded server"
+    ),
+    F.NOT_STREAMED: About(A, "200 with the whole reply as JSON: `stream` was ignored"),
+    F.EARLY_HINTS: About(A, "a 103 before the right answer"),
     F.EOF_AT_ONCE: About(T, "200 and headers, then a clean end without any event"),
     F.EOF_MID: About(T, "a clean end between two events, in the middle"),
     F.EOF_MID_EVENT: About(T, "a clean end inside the JSON of an event"),
@@ -155,6 +227,11 @@ ABOUT: Final[dict[Fault, About]] = {
     ),
     F.PINGS_MID: About(T, "half of the stream, then pings and nothing else"),
     F.DRIP: About(T, "the right bytes, one per second (`every=MS` to change)"),
+    F.HANG_IN_EVENT: About(T, "silence inside the JSON of an event"),
+    F.CLOSED_AFTER_END: About(T, "the whole stream, then the socket without the last HTTP chunk"),
+    F.GARBAGE_AFTER_END: About(T, "the whole stream, then the HTML page of a proxy"),
+    F.HTML_MID: About(T, "half of the stream, then the HTML page of a proxy and a clean end"),
+    F.BYTE_ORDER_MARK: About(T, "a byte order mark, then the right stream"),
     F.ERROR_OVERLOADED: About(E, "an overloaded error as an event in the middle of a 200"),
     F.ERROR_RATE_LIMIT: About(E, "a rate-limit error as an event in the middle of a 200"),
     F.ERROR_SERVER: About(E, "a server error as an event in the middle of a 200"),
@@ -173,6 +250,22 @@ ABOUT: Final[dict[Fault, About]] = {
     F.MISSING_USAGE: About(E, "no usage anywhere in the stream"),
     F.SSE_QUIRKS: About(
         E, "legal but rare SSE: comments, `id:`, `retry:`, no space after the colon, split data"
+    ),
+    F.ERROR_TIMEOUT: About(E, "a timeout of the server as an event in the middle of a 200"),
+    F.ERROR_UNKNOWN: About(
+        E, "an error of an undocumented type as an event in the middle of a 200"
+    ),
+    F.TWO_ENDS: About(E, "the events that end the stream are sent twice"),
+    F.LATE_DELTA: About(
+        E, "a delta that was sent before is sent again after the event that says why it ended"
+    ),
+    F.MISSING_START: About(
+        E, "the opening event is missing; Gemini has none: its first chunk has no `responseId`"
+    ),
+    F.EMPTY_CHOICES: About(
+        E,
+        "chunks with no choices or candidates between the others; Anthropic: pings; Responses: "
+        "`response.in_progress`",
     ),
     F.EMPTY_TEXT: About(R, "an empty text part before the others"),
     F.EMPTY_REPLY: About(R, "a stream that ends well and says nothing"),
@@ -206,10 +299,25 @@ ABOUT: Final[dict[Fault, About]] = {
         "the terminal event comes without its reason: null `stop_reason`, null `finish_reason` "
         "and [DONE], `status: in_progress`, no `finishReason`",
     ),
+    F.UNKNOWN_FINISH: About(
+        R,
+        "the whole reply with an undocumented reason for its end; Responses: `incomplete` with an "
+        "undocumented reason",
+    ),
+    F.SYSTEM_RESOURCE: About(
+        R,
+        "the server gives up: `insufficient_system_resource` of DeepSeek; Responses: "
+        "`response.failed`; Gemini: `OTHER`; Anthropic has no such reason and gives none",
+    ),
+    F.PAUSED: About(
+        R,
+        "the reply is to go on in another request: `pause_turn`, `CONTINUATION`; the OpenAI wires "
+        "have no such reason and end",
+    ),
 }
 
 assert set(ABOUT) == set(Fault), "every fault has its line"
-assert len(Fault) >= 40
+assert len(Fault) >= 80
 
 
 @dataclass(frozen=True, slots=True)

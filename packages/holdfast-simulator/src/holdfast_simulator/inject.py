@@ -3,13 +3,14 @@
 import copy
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import islice
 from typing import Final, cast
 
 from holdfast_simulator import agent
 from holdfast_simulator.asked import Asked, WireName
 from holdfast_simulator.chance import Chance
 from holdfast_simulator.faults import Fault, FaultAt
-from holdfast_simulator.jsons import JsonObject, arr, obj
+from holdfast_simulator.jsons import JsonList, JsonObject, arr, obj
 from holdfast_simulator.reply import (
     CallPart,
     Part,
@@ -70,6 +71,8 @@ ERRORS: Final = {
     Fault.ERROR_SERVER: Trouble.SERVER,
     Fault.ERROR_CONTEXT: Trouble.CONTEXT,
     Fault.ERROR_FIRST: Trouble.SERVER,
+    Fault.ERROR_TIMEOUT: Trouble.TIMEOUT,
+    Fault.ERROR_UNKNOWN: Trouble.NOVEL,
 }
 BREAKS: Final = {
     Fault.EOF_MID: Act.END,
@@ -83,6 +86,28 @@ AT_ONCE: Final = {
     Fault.HANG_BEFORE_EVENT: Act.HANG,
     Fault.PINGS_FOREVER: Act.PINGS,
 }
+STOPS: Final = {
+    Fault.NULL_FINISH: Stop.MISSING,
+    Fault.UNKNOWN_FINISH: Stop.UNKNOWN,
+    Fault.SYSTEM_RESOURCE: Stop.BROKEN,
+    Fault.PAUSED: Stop.PAUSE,
+}
+NEAR_THE_END: Final = frozenset(
+    {
+        Fault.EOF_BEFORE_TERMINAL,
+        Fault.EOF_BEFORE_DONE,
+        Fault.HANG_AFTER_END,
+        Fault.CLOSED_AFTER_END,
+        Fault.GARBAGE_AFTER_END,
+        Fault.TWO_ENDS,
+        Fault.LATE_DELTA,
+    }
+)
+CHUNKS: Final = frozenset(
+    {Fault.HTML_MID, Fault.BYTE_ORDER_MARK, Fault.MISSING_START, Fault.EMPTY_CHOICES}
+)
+PAGE: Final = b"<html><head><title>502 Bad Gateway</title></head><body></body></html>\n"
+BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
 # --- replies
@@ -95,8 +120,10 @@ def spoil_reply(reply: Reply, fault: Fault, asked: Asked, chance: Chance) -> Rep
             return replace(reply, parts=(TextPart(text=""), *reply.parts))
         case Fault.EMPTY_REPLY:
             return Reply(parts=())
-        case Fault.NULL_FINISH:
-            return replace(reply, stop=Stop.MISSING)
+        case Fault.NULL_FINISH | Fault.UNKNOWN_FINISH | Fault.SYSTEM_RESOURCE | Fault.PAUSED:
+            paused = fault is Fault.PAUSED  # a call would have to be answered first
+            said = (p for p in reply.parts if not (paused and isinstance(p, CallPart)))
+            return replace(reply, parts=tuple(said), stop=STOPS[fault])
         case Fault.EOF_MID_UTF8:
             return Reply(parts=(TextPart(text="So far: voilà, a café — "), *reply.parts))
         case Fault.CONTENT_FILTER | Fault.REFUSAL:
@@ -164,20 +191,37 @@ def spoil(frames: list[Frame], at: FaultAt, job: Job, wire: Wire, encoder: Encod
         before = 0 if fault is Fault.ERROR_FIRST else middle
         error = wire.error_frame(wire.troubles[ERRORS[fault]], job, before)
         return [*frames[:before], error, Act.END]
-    if fault in (Fault.EOF_MID_EVENT, Fault.EOF_MID_UTF8):
+    if fault in (Fault.EOF_MID_EVENT, Fault.EOF_MID_UTF8, Fault.HANG_IN_EVENT):
         return _cut_bytes(frames, fault, middle, encoder)
-    if fault in (Fault.EOF_BEFORE_TERMINAL, Fault.EOF_BEFORE_DONE, Fault.HANG_AFTER_END):
-        return _near_the_end(frames, fault)
-    return _spoil_events(frames, fault, middle, wire, encoder)
+    if fault in NEAR_THE_END:
+        return _near_the_end(frames, fault, encoder)
+    chunks = fault in CHUNKS
+    return (
+        _spoil_chunks(frames, fault, middle, wire)
+        if chunks
+        else _spoil_events(frames, fault, middle, wire, encoder)
+    )
 
 
-def _near_the_end(frames: list[Frame], fault: Fault) -> list[Item]:
-    if fault is Fault.HANG_AFTER_END:
-        return [*frames, Act.HANG]
-    if fault is Fault.EOF_BEFORE_DONE:
-        return [*frames[:-1], Act.END]
+def _near_the_end(frames: list[Frame], fault: Fault, encoder: Encoder) -> list[Item]:
     first = next(i for i, frame in enumerate(frames) if frame.mark is Mark.CLOSING)
-    return [*frames[:first], Act.END]
+    deltas = (frame for frame in frames if frame.mark is Mark.DELTA)
+    late = [_again(frame, encoder) for frame in islice(deltas, 1)]
+    spoiled: dict[Fault, list[Item]] = {
+        Fault.EOF_BEFORE_TERMINAL: [*frames[:first], Act.END],
+        Fault.EOF_BEFORE_DONE: [*frames[:-1], Act.END],
+        Fault.HANG_AFTER_END: [*frames, Act.HANG],
+        Fault.CLOSED_AFTER_END: [*frames, Act.CLOSE],
+        Fault.GARBAGE_AFTER_END: [*frames, Raw(data=PAGE, name="page")],
+        Fault.TWO_ENDS: [*frames, *(_again(frame, encoder) for frame in frames[first:])],
+        Fault.LATE_DELTA: [*frames[: first + 1], *late, *frames[first + 1 :]],
+    }
+    return spoiled[fault]
+
+
+def _again(frame: Frame, encoder: Encoder) -> Raw:
+    """The same bytes once more; they bill nothing."""
+    return Raw(data=encoder.frame(frame), name=frame.name or "again")
 
 
 def _spoil_events(
@@ -202,6 +246,34 @@ def _spoil_events(
             return [frame for frame in kept if frame is not None]
         case _:
             return [*frames]
+
+
+def _spoil_chunks(frames: list[Frame], fault: Fault, middle: int, wire: Wire) -> list[Item]:
+    match fault:
+        case Fault.HTML_MID:
+            return [*frames[:middle], Raw(data=PAGE, name="page"), Act.END]
+        case Fault.BYTE_ORDER_MARK:
+            return [Raw(data=BYTE_ORDER_MARK), *frames]
+        case Fault.MISSING_START if frames[0].mark is Mark.START:
+            return [*frames[1:]]
+        case Fault.MISSING_START:
+            body = obj(frames[0].body)
+            frames[0].body = {name: value for name, value in body.items() if name != "responseId"}
+            return [*frames]
+        case _:
+            empty = _empty(frames, wire)
+            return [*frames[:2], empty, *frames[2:middle], empty, *frames[middle:]]
+
+
+def _empty(frames: list[Frame], wire: Wire) -> Frame:
+    """An event that says nothing."""
+    ping = wire.ping()
+    if ping is not None:
+        return ping
+    if wire.name is WireName.RESPONSES:
+        return replace(frames[1], mark=Mark.OTHER)
+    hollow = {"choices": JsonList(), "candidates": JsonList(), "usageMetadata": None}
+    return Frame(body={k: hollow.get(k, v) for k, v in obj(frames[0].body).items()})
 
 
 def huge(frame: Frame, size: int, encoder: Encoder) -> Huge:
@@ -231,9 +303,10 @@ def _middle(frames: list[Frame], after: int | None) -> int:
 
 
 def _cut_bytes(frames: list[Frame], fault: Fault, middle: int, encoder: Encoder) -> list[Item]:
-    if fault is Fault.EOF_MID_EVENT:
+    if fault is not Fault.EOF_MID_UTF8:
         data = encoder.frame(frames[middle])
-        return [*frames[:middle], Raw(data=data[: len(data) * 2 // 3]), Act.END]
+        act = Act.HANG if fault is Fault.HANG_IN_EVENT else Act.END
+        return [*frames[:middle], Raw(data=data[: len(data) * 2 // 3]), act]
     for index, frame in enumerate(frames):
         data = encoder.frame(frame)
         lead = next((i for i, byte in enumerate(data) if byte >= 0xC0), None)
@@ -245,7 +318,7 @@ def _cut_bytes(frames: list[Frame], fault: Fault, middle: int, encoder: Encoder)
 def _twice(frame: Frame, encoder: Encoder) -> list[Item]:
     if frame.mark is not Mark.DELTA:
         return [frame]
-    return [frame, Raw(data=encoder.frame(frame), name=frame.name or "delta")]
+    return [frame, _again(frame, encoder)]
 
 
 def _interleaved(frames: list[Frame], wire: Wire) -> list[Frame]:

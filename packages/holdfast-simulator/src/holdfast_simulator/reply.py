@@ -15,6 +15,10 @@ class Stop(StrEnum):
     PAUSE = "pause"
     MISSING = "missing"
     """The terminal event comes, and does not say why."""
+    UNKNOWN = "unknown"
+    """It says why, in a word that no document has."""
+    BROKEN = "broken"
+    """The server gave up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,6 @@
 """Anthropic Messages: a reply as the events of `POST /v1/messages`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final, assert_never
 
 from holdfast_simulator import tokens
@@ -20,8 +20,9 @@ from holdfast_simulator.reply import (
 from holdfast_simulator.seal import Purpose, seal
 from holdfast_simulator.usage import FIVE_MINUTES_S, ONE_HOUR_S, Usage, bill
 from holdfast_simulator.wires import anthropic_binding as binding
+from holdfast_simulator.wires import troubles
 from holdfast_simulator.wires.anthropic_rules import RULES
-from holdfast_simulator.wires.base import Call, Frame, Job, Mark, Rejection, Trouble
+from holdfast_simulator.wires.base import Call, Frame, Job, Mark, Rejection
 
 STOP_REASONS: Final[dict[Stop, str | None]] = {
     Stop.END: "end_turn",
@@ -31,39 +32,8 @@ STOP_REASONS: Final[dict[Stop, str | None]] = {
     Stop.REFUSAL: "refusal",
     Stop.PAUSE: "pause_turn",
     Stop.MISSING: None,
-}
-
-
-def _no(status: int, kind: str, message: str) -> Rejection:
-    return Rejection(status=status, kind=kind, message=message)
-
-
-TROUBLES: Final[Mapping[Trouble, Rejection]] = {
-    Trouble.RATE_LIMIT: _no(
-        429, "rate_limit_error", "This request would exceed your organization's rate limit."
-    ),
-    Trouble.QUOTA: _no(
-        400,
-        "invalid_request_error",
-        "Your credit balance is too low to access the Anthropic API. Please go to Plans & "
-        "Billing to upgrade or purchase credits.",
-    ),
-    Trouble.OVERLOADED: _no(529, "overloaded_error", "Overloaded"),
-    Trouble.SERVER: _no(500, "api_error", "Internal server error"),
-    Trouble.UNAVAILABLE: _no(503, "api_error", "Service temporarily unavailable"),
-    Trouble.UNAUTHORIZED: _no(401, "authentication_error", "invalid x-api-key"),
-    Trouble.FORBIDDEN: _no(
-        403, "permission_error", "Your API key does not have permission to use this resource."
-    ),
-    Trouble.MODEL: _no(404, "not_found_error", "model: no-such-model"),
-    Trouble.TOO_LARGE: _no(413, "request_too_large", "Request exceeds the maximum size"),
-    Trouble.CONTEXT: _no(
-        400, "invalid_request_error", "prompt is too long: 212033 tokens > 200000 maximum"
-    ),
-    Trouble.INVALID: _no(400, "invalid_request_error", "messages.0.content: Input is not valid"),
-    Trouble.TEMPERATURE: _no(
-        400, "invalid_request_error", "`temperature` is deprecated for this model."
-    ),
+    Stop.UNKNOWN: "out_of_ideas",
+    Stop.BROKEN: None,
 }
 
 
@@ -71,7 +41,7 @@ class AnthropicWire:
     name = WireName.ANTHROPIC
     crlf = False
     rules = RULES
-    troubles = TROUBLES
+    troubles = troubles.ANTHROPIC
 
     def account(self, call: Call) -> str:
         return call.headers.get("x-api-key") or call.bearer
@@ -202,8 +172,10 @@ class AnthropicWire:
         return frame
 
     def overflow(self, total: int, window: int) -> Rejection:
-        return _no(
-            400, "invalid_request_error", f"prompt is too long: {total} tokens > {window} maximum"
+        return Rejection(
+            status=400,
+            kind="invalid_request_error",
+            message=f"prompt is too long: {total} tokens > {window} maximum",
         )
 
 

@@ -99,6 +99,20 @@ class Trouble(StrEnum):
     CONTEXT = "context"
     INVALID = "invalid"
     TEMPERATURE = "temperature"
+    LIMIT = "limit"
+    """The request alone is larger than what a minute allows."""
+    PAYMENT = "payment"
+    EXPIRED = "expired"
+    TOOL_USE = "tool-use"
+    SUMMARY = "summary"
+    EFFORT = "effort"
+    STREAM_OPTIONS = "stream-options"
+    UNPROCESSABLE = "unprocessable"
+    TIMEOUT = "timeout"
+    CONFLICT = "conflict"
+    CAPACITY = "capacity"
+    NOVEL = "novel"
+    """Of a kind that no document has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

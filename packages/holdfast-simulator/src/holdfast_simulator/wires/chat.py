@@ -23,6 +23,7 @@ from holdfast_simulator.reply import (
 )
 from holdfast_simulator.usage import Usage, bill
 from holdfast_simulator.wires import openai_common as common
+from holdfast_simulator.wires import troubles
 from holdfast_simulator.wires.base import Call, Frame, Job, Mark, Rejection
 from holdfast_simulator.wires.chat_rules import RULES
 
@@ -34,6 +35,8 @@ FINISH_REASONS: Final[dict[Stop, str | None]] = {
     Stop.REFUSAL: "stop",
     Stop.PAUSE: "stop",
     Stop.MISSING: None,
+    Stop.UNKNOWN: "out_of_ideas",
+    Stop.BROKEN: "insufficient_system_resource",
 }
 HIDES_REASONING: Final = ("gpt-", "o1", "o3", "o4", "chatgpt-")
 
@@ -44,7 +47,7 @@ class ChatWire:
     rules = RULES
     always_counts = False
     """Sends the usage also to clients that do not ask for it."""
-    troubles = common.troubles(model_status=404)
+    troubles = troubles.openai(model_status=404, effort="reasoning_effort")
 
     def account(self, call: Call) -> str:
         return call.bearer

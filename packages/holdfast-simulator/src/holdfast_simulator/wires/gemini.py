@@ -4,7 +4,7 @@ The lines end with CRLF, usage comes with every chunk and counts up, calls come 
 no event after the one with `finishReason`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final, assert_never
 
 from holdfast_simulator import tokens
@@ -35,7 +35,8 @@ from holdfast_simulator.reply import (
 )
 from holdfast_simulator.seal import Purpose, seal
 from holdfast_simulator.usage import Usage, bill
-from holdfast_simulator.wires.base import Call, Frame, Job, Mark, Rejection, Trouble
+from holdfast_simulator.wires import troubles
+from holdfast_simulator.wires.base import Call, Frame, Job, Mark, Rejection
 from holdfast_simulator.wires.gemini_rules import (
     RULES,
     continuation_token,
@@ -53,58 +54,17 @@ FINISH_REASONS: Final[dict[Stop, str | None]] = {
     Stop.REFUSAL: "PROHIBITED_CONTENT",
     Stop.PAUSE: "CONTINUATION",
     Stop.MISSING: None,
+    Stop.UNKNOWN: "OUT_OF_IDEAS",
+    Stop.BROKEN: "OTHER",
 }
 MALFORMED: Final = "MALFORMED_FUNCTION_CALL"
-
-TROUBLES: Final[Mapping[Trouble, Rejection]] = {
-    Trouble.RATE_LIMIT: no(
-        429, "RESOURCE_EXHAUSTED", "Resource has been exhausted (e.g. check quota)."
-    ),
-    Trouble.QUOTA: no(
-        429,
-        "RESOURCE_EXHAUSTED",
-        "You exceeded your current quota, please check your plan and billing details.",
-    ),
-    Trouble.OVERLOADED: no(529, "UNAVAILABLE", "The model is overloaded. Please try again later."),
-    Trouble.SERVER: no(500, "INTERNAL", "An internal error has occurred. Please retry."),
-    Trouble.UNAVAILABLE: no(503, "UNAVAILABLE", "The service is currently unavailable."),
-    Trouble.UNAUTHORIZED: no(
-        400,
-        "INVALID_ARGUMENT",
-        "API key not valid. Please pass a valid API key.",
-        [
-            {
-                "@type": "type.googleapis.com/google.rpc.ErrorInfo",
-                "reason": "API_KEY_INVALID",
-                "domain": "googleapis.com",
-            }
-        ],
-    ),
-    Trouble.FORBIDDEN: no(403, "PERMISSION_DENIED", "The caller does not have permission"),
-    Trouble.MODEL: no(
-        404,
-        "NOT_FOUND",
-        "models/no-such-model is not found for API version v1beta, or is not supported for "
-        "generateContent.",
-    ),
-    Trouble.TOO_LARGE: no(413, "INVALID_ARGUMENT", "Request payload size exceeds the limit."),
-    Trouble.CONTEXT: no(
-        400,
-        "INVALID_ARGUMENT",
-        "The input token count (1248576) exceeds the maximum number of tokens allowed (1048576).",
-    ),
-    Trouble.INVALID: no(400, "INVALID_ARGUMENT", "Request contains an invalid argument."),
-    Trouble.TEMPERATURE: no(
-        400, "INVALID_ARGUMENT", "Unable to submit request because temperature is not supported."
-    ),
-}
 
 
 class GeminiWire:
     name = WireName.GEMINI
     crlf = True
     rules = RULES
-    troubles = TROUBLES
+    troubles = troubles.GEMINI
 
     def account(self, call: Call) -> str:
         return key_of(call)

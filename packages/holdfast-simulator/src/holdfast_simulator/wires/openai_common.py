@@ -1,11 +1,10 @@
 """What the two OpenAI wires share: error shape, keys, troubles, obfuscation."""
 
 import re
-from collections.abc import Mapping
 from typing import Final
 
 from holdfast_simulator.jsons import JsonObject, arr, obj, objs
-from holdfast_simulator.wires.base import Call, Check, Rejection, Trouble
+from holdfast_simulator.wires.base import Call, Check, Rejection
 
 TOOL_NAME: Final = re.compile(r"[a-zA-Z0-9_-]+")
 REASONING_MODEL: Final = re.compile(r"^(o\d|gpt-5|gpt-6)")
@@ -130,70 +129,4 @@ def answer_headers(request_id: str) -> dict[str, str]:
         "openai-version": "2020-10-01",
         "openai-organization": "sim-organization",
         "openai-processing-ms": "12",
-    }
-
-
-def _no(status: int, kind: str, message: str, code: str | None = None) -> Rejection:
-    return Rejection(status=status, kind=kind, message=message, code=code)
-
-
-def troubles(*, model_status: int) -> Mapping[Trouble, Rejection]:
-    too_long = (
-        "Your input exceeds the context window of this model. Please adjust your input and try "
-        "again."
-    )
-    return {
-        Trouble.RATE_LIMIT: _no(
-            429,
-            "tokens",
-            "Rate limit reached for this model on tokens per min (TPM): Limit 30000, Used 29500, "
-            "Requested 1200. Please try again in 7s.",
-            "rate_limit_exceeded",
-        ),
-        Trouble.QUOTA: _no(
-            429,
-            "insufficient_quota",
-            "You exceeded your current quota, please check your plan and billing details.",
-            "insufficient_quota",
-        ),
-        Trouble.OVERLOADED: _no(
-            529,
-            "server_error",
-            "The server is currently overloaded with other requests.",
-            "overloaded",
-        ),
-        Trouble.SERVER: _no(
-            500,
-            "server_error",
-            "The server had an error while processing your request.",
-            "server_error",
-        ),
-        Trouble.UNAVAILABLE: _no(
-            503, "server_error", "The engine is currently overloaded, please try again later."
-        ),
-        Trouble.UNAUTHORIZED: _no(
-            401, "invalid_request_error", "Incorrect API key provided: sim-***.", "invalid_api_key"
-        ),
-        Trouble.FORBIDDEN: _no(
-            403,
-            "invalid_request_error",
-            "Project `sim` does not have access to this model.",
-            "model_not_found",
-        ),
-        Trouble.MODEL: _no(
-            model_status,
-            "invalid_request_error",
-            "The model `no-such-model` does not exist or you do not have access to it.",
-            "model_not_found",
-        ),
-        Trouble.TOO_LARGE: _no(413, "invalid_request_error", "Request body is too large."),
-        Trouble.CONTEXT: _no(400, "invalid_request_error", too_long, "context_length_exceeded"),
-        Trouble.INVALID: _no(400, "invalid_request_error", "Invalid value for parameter."),
-        Trouble.TEMPERATURE: Rejection(
-            status=400,
-            kind="invalid_request_error",
-            message="Unsupported parameter: 'temperature' is not supported with this model.",
-            param="temperature",
-            code="unsupported_parameter",
-        ),
     }

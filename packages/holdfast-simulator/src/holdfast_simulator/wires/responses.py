@@ -21,6 +21,7 @@ from holdfast_simulator.reply import (
 from holdfast_simulator.seal import Purpose, seal
 from holdfast_simulator.usage import Usage, bill
 from holdfast_simulator.wires import openai_common as common
+from holdfast_simulator.wires import troubles
 from holdfast_simulator.wires.base import Call, Frame, Job, Mark, Rejection
 from holdfast_simulator.wires.pairing import follower_id, plain_id
 from holdfast_simulator.wires.responses_rules import RULES
@@ -115,7 +116,7 @@ class ResponsesWire:
     name = WireName.RESPONSES
     crlf = False
     rules = RULES
-    troubles = common.troubles(model_status=400)
+    troubles = troubles.openai(model_status=400, effort="reasoning.effort")
 
     def account(self, call: Call) -> str:
         return call.bearer
@@ -249,6 +250,10 @@ def _ending(stop: Stop) -> tuple[str, str, str | None]:
             return "response.incomplete", "incomplete", "content_filter"
         case Stop.MISSING:
             return "response.completed", "in_progress", None
+        case Stop.UNKNOWN:
+            return "response.incomplete", "incomplete", "out_of_ideas"
+        case Stop.BROKEN:
+            return "response.failed", "failed", None
         case _:
             return "response.completed", "completed", None
 

@@ -95,6 +95,12 @@ ROWS: Final[tuple[ErrorRow, ...]] = (
         kind=ErrorKind.CONTEXT_OVERFLOW,
         statuses=_statuses(413),
     ),
+    ErrorRow(  # more than a minute allows: waiting does not help, a shorter prompt does
+        name="larger than the limit",
+        kind=ErrorKind.CONTEXT_OVERFLOW,
+        statuses=_statuses(429),
+        text=re.compile(r"request too large for|tokens must be reduced in order to run"),
+    ),
     ErrorRow(  # Google says "quota" for what passes in seconds; then it also says when to come back
         name="hinted quota",
         kind=ErrorKind.RATE_LIMIT,
@@ -167,10 +173,13 @@ ROWS: Final[tuple[ErrorRow, ...]] = (
         name="overloaded",
         kind=ErrorKind.OVERLOADED,
         retryable=True,
-        codes=_codes("overloaded_error overloaded slow_down engine_overloaded"),
+        codes=_codes("overloaded_error overloaded slow_down engine_overloaded capacity_exceeded"),
     ),
     ErrorRow(
-        name="overloaded status", kind=ErrorKind.OVERLOADED, retryable=True, statuses=_statuses(529)
+        name="overloaded status",
+        kind=ErrorKind.OVERLOADED,
+        retryable=True,
+        statuses=_statuses(498, 529),  # 498: Groq's flex tier
     ),
     ErrorRow(
         name="no capacity",

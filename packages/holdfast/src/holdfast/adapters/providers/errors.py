@@ -224,6 +224,8 @@ def from_response(
     # Of a page from some proxy in between we keep nothing but that it was one.
     readable = text if parsed is not None else re.sub(r"<[^>]*>|\s+", " ", text)[:300].strip()
     error = _classified(parsed, readable, status=status, hint=retry_after(headers, parsed, now))
+    named = _mapping(parsed).get("request_id")
+    error.request_id = named[:REQUEST_ID_CHARS_MAX] if isinstance(named, str) else None
     match headers.get("x-should-retry"):
         case "false":
             error.retryable = False
@@ -232,6 +234,19 @@ def from_response(
         case _:
             pass
     return error
+
+
+def no_stream(body: bytes) -> ProviderError:
+    """The error in a 200 that is no event stream. A gateway answers so when the server behind it
+    fails: what it says of that counts."""
+    try:
+        parsed = _mapping(orjson.loads(body))
+    except orjson.JSONDecodeError:
+        parsed = {}
+    if parsed.get("error"):
+        return from_event(parsed)
+    detail = f"the answer is no event stream: {body[:300].decode('utf-8', 'replace')}"
+    return ProviderError(ErrorKind.CONFIG, detail, retryable=False)
 
 
 def from_event(body: object) -> ProviderError:

@@ -25,12 +25,14 @@ SETTINGS: Final = (
 
 _GOOGLE: Final = ("thinking_level", "thinking_config", "thinkingconfig", "includethoughts")
 """What Google calls its thinking."""
+_VARIANT: Final = re.compile(r"\bthinking\.(adaptive|enabled)\.")
+"""Anthropic names the variant of a setting inside its path."""
 
 _REJECTS: Final = re.compile(
     r"unsupported|not supported|does not support|not (permitted|allowed|accept)"
     r"|extra[ _](inputs|forbidden)|unrecognized|unknown (parameter|field|name)|must be verified"
     r"|deprecated|only the default|not (a )?valid|invalid (value|parameter)|cannot be (set|used)"
-    r"|is not available"
+    r"|is not available|(only|not) enabled"
 )
 _OF_HISTORY: Final = re.compile(r"\b(messages|contents|input)[.\[]\d|`signature`")
 """The provider speaks of the history: to leave a setting out would not help."""
@@ -40,7 +42,7 @@ def rejected_setting(signals: Signals) -> str | None:
     """The setting that `param` or the provider's words name; None if they name none."""
     if signals.param in SETTINGS:
         return signals.param
-    text = signals.text
+    text = _VARIANT.sub("thinking.", signals.text)
     if _REJECTS.search(text) is None or _OF_HISTORY.search(text) is not None:
         return None
     if any(word in text for word in _GOOGLE):

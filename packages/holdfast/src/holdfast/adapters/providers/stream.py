@@ -29,6 +29,7 @@ from holdfast.adapters.guarded import AddressRefused
 from holdfast.adapters.providers.errors import (
     ProviderError,
     from_response,
+    no_stream,
     own_deadline,
     protocol,
     request_id_of,
@@ -202,11 +203,7 @@ class ProviderStream:
         if packed:
             raise protocol("a compressed stream, which was not asked for")
         if "text/event-stream" not in headers.get("content-type", ""):
-            body = await self._error_body(response)
-            detail = body[:300].decode("utf-8", "replace")
-            raise ProviderError(
-                ErrorKind.CONFIG, f"the answer is no event stream: {detail}", retryable=False
-            )
+            raise no_stream(await self._error_body(response))
         self._decoder = self._wire.decoder(self._call, self._endpoint)
         self._note_thinking()
 
@@ -340,7 +337,8 @@ class ProviderStream:
             self._response.close()
 
     def _named(self, error: ProviderError) -> ProviderError:
-        error.request_id = self._request_id
+        told = None if self._decoder is None else self._decoder.response_id
+        error.request_id = self._request_id or told or error.request_id
         return error.named(self._endpoint.vendor, self._endpoint.title, self._endpoint.secrets)
 
 

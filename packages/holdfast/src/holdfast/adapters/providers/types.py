@@ -261,6 +261,11 @@ class Decoder(Protocol):
         ...
 
     @property
+    def response_id(self) -> str | None:
+        """The provider's name for the reply, once it was told."""
+        ...
+
+    @property
     def counted(self) -> bool:
         """Whether `usage` covers all that was received, so that it is a bill and no lower bound."""
         ...

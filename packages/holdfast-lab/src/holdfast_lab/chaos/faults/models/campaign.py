@@ -23,6 +23,7 @@ from holdfast.settings import Settings
 from holdfast_lab.chaos.attack import Found, Order
 from holdfast_lab.chaos.faults.models.bills import Bill, bill_of, unrecorded_item
 from holdfast_lab.chaos.faults.models.documented import Documented, documented
+from holdfast_lab.chaos.faults.models.outcomes import REPEATED
 from holdfast_lab.chaos.faults.models.problems import problems
 from holdfast_lab.chaos.faults.models.turns import (
     DELAY_S_MAX,
@@ -62,6 +63,7 @@ def accounts(count: int, seed: int, rows: Sequence[Documented] | None = None) ->
     every = [
         Account(row, always)
         for row in (documented() if rows is None else rows)
+        if row.fault not in REPEATED
         for always in (False, True)
         if not always or (row.retryable and row.hint_s < LONG_S)
     ]

@@ -16,8 +16,17 @@ ODD: Final[Mapping[Fault, str]] = {
     F.UNKNOWN_TOOL: "the call as it was made; the turn refuses it: no such tool is offered",
     F.DUPLICATE_CALL_IDS: "two calls with two ids: the second got a new one",
     F.LENGTH_IN_ARGUMENTS: "the ending is `cut`, and the half call is left out",
+    F.UNKNOWN_FINISH: (
+        "the parts are whole, so the reply is complete, and the reason is logged; Responses says "
+        "`incomplete`, so the ending is `length`; Gemini has reasons for broken replies, so "
+        "an unknown one is an error that is retried"
+    ),
+    F.PAUSED: "the ending is `paused`: the turn asks the provider to go on",
 }
 """A right stream that says something odd: the reply is exactly that."""
+
+REPEATED: Final = frozenset({F.SUMMARY_REJECTED, F.EFFORT_REJECTED, F.STREAM_OPTIONS_REJECTED})
+"""The call is repeated without the rejected setting, so that the turn does not see the error."""
 
 RACING: Final = frozenset({F.CLOSED_MID, F.RESET_MID})
 """The end may overtake what is still in the client's buffers."""

@@ -277,7 +277,7 @@ class AnthropicDecoder:
         self._reply = ReplyBuilder()
         self._blocks: dict[int, tuple[Slot | None, Object]] = {}
         self._started = 0
-        self._response_id: str | None = None
+        self.response_id: str | None = None
         self._stop: str | None = None
         self._stop_details: Object = {}
         self._provider_tools: dict[str, str] = {}
@@ -299,7 +299,7 @@ class AnthropicDecoder:
 
     def _begin(self, data: Object, events: list[Event]) -> None:
         message = data["message"]
-        self._response_id = message.get("id")
+        self.response_id = message.get("id")
         self._count(message.get("usage"), events)
 
     def _message_delta(self, data: Object, events: list[Event]) -> None:
@@ -336,7 +336,7 @@ class AnthropicDecoder:
             self._reply.grow(slot, block["thinking"], events)
             self.thinking = True
         elif kind == "tool_use":
-            call_id = self._ids.give(block["id"], self._response_id)
+            call_id = self._ids.give(block["id"], self.response_id)
             slot = self._reply.call(call_id, self._names.tool(block["name"]), events)
         elif kind in ("server_tool_use", "mcp_tool_use"):
             self._provider_tools[block["id"]] = block["name"]
@@ -455,7 +455,7 @@ class AnthropicDecoder:
             ending=_ENDINGS.get(self._stop, Ending.COMPLETE),
             usage=self.usage if self.counted else None,
             finish=self._stop,
-            response_id=self._response_id,
+            response_id=self.response_id,
         )
 
     def partial(self, now: datetime) -> tuple[Part, ...]:

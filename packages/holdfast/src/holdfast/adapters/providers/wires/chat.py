@@ -68,7 +68,7 @@ class ChatDecoder:
         self._chunk: Object = {}  # what Mistral says of a thinking chunk beside its text
         self._calls: list[tuple[Slot, Object]] = []
         self._by_index: dict[object, int] = {}
-        self._response_id: str | None = None
+        self.response_id: str | None = None
         self._finish: str | None = None
         self._refused = self._answered = False
         # Such a model thinks first; most servers say nothing until it has words to show.
@@ -94,7 +94,7 @@ class ChatDecoder:
             return events
         if data.get("error"):
             raise from_event(data)
-        self._response_id = self._response_id or data.get("id")
+        self.response_id = self.response_id or data.get("id")
         choices: list[Object] = data.get("choices") or []
         if choices:
             choice = choices[0]
@@ -190,7 +190,7 @@ class ChatDecoder:
             place = place if known == raw_id else None
         if place is None or place < 0:
             place = len(self._calls)
-            call_id = self._ids.give(raw_id, self._response_id)
+            call_id = self._ids.give(raw_id, self.response_id)
             tool = self._names.tool(function["name"])
             slot = self._reply.call(call_id, tool, events)
             extras = {k: v for k, v in delta.items() if k not in ("index", "function")}
@@ -250,7 +250,7 @@ class ChatDecoder:
             ending=Ending.LENGTH if finish in _CUT else Ending.COMPLETE,
             usage=self.usage if self.counted else None,
             finish=finish,
-            response_id=self._response_id,
+            response_id=self.response_id,
         )
 
     def _judge_unknown(self, finish: str) -> None:

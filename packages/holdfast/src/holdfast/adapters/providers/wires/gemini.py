@@ -271,7 +271,7 @@ class GeminiDecoder:
         self._speaking: Slot | None = None
         self._block: Object = {}
         self._code_id: CallId | None = None
-        self._response_id: str | None = None
+        self.response_id: str | None = None
         self._finish: str | None = None
         self._blocked: str | None = None
         self._token: str | None = None
@@ -303,7 +303,7 @@ class GeminiDecoder:
             return events
         if "error" in data:
             raise from_event(data)
-        self._response_id = self._response_id or data.get("responseId")
+        self.response_id = self.response_id or data.get("responseId")
         feedback: Object = data.get("promptFeedback") or {}
         blocked = feedback.get("blockReason")
         if blocked and GEMINI_BLOCKS.get(blocked) is not FinishMeaning.UNSET:
@@ -376,7 +376,7 @@ class GeminiDecoder:
     def _call(self, part: Object, events: list[Event]) -> None:
         self._fall_silent(events)
         called: Object = part["functionCall"]
-        call_id = self._ids.give(called.get("id"), self._response_id)
+        call_id = self._ids.give(called.get("id"), self.response_id)
         slot = self._reply.call(call_id, self._names.tool(called["name"]), events)
         given: object = called.get("args")
         arguments = cast(Object, {} if given is None else given)
@@ -404,7 +404,7 @@ class GeminiDecoder:
         native = Native(self._dialect, part)
         if "executableCode" in part:
             code: Object = part["executableCode"]
-            self._code_id = self._ids.give(code.get("id"), self._response_id)
+            self._code_id = self._ids.give(code.get("id"), self.response_id)
             slot = self._reply.call(self._code_id, "code_execution", events, "provider")
             self._reply.grow(slot, orjson.dumps(code).decode(), events)
             self._reply.finish_call(slot, code, native, events)
@@ -412,7 +412,7 @@ class GeminiDecoder:
         result: Object = part["codeExecutionResult"]
         self._reply.add(
             ToolResult(
-                self._code_id or self._ids.give(None, self._response_id),
+                self._code_id or self._ids.give(None, self.response_id),
                 "code_execution",
                 result.get("output") or "",
                 failed=result.get("outcome") != "OUTCOME_OK",
@@ -480,7 +480,7 @@ class GeminiDecoder:
             ending=ending,
             usage=self.usage if self.counted else None,
             finish=finish,
-            response_id=self._response_id,
+            response_id=self.response_id,
         )
 
     def partial(self, now: datetime) -> tuple[Part, ...]:

@@ -216,7 +216,7 @@ class ResponsesDecoder:
         self._reply = ReplyBuilder()
         self._items: dict[int, Slot] = {}
         self._last_index = -1
-        self._response_id: str | None = None
+        self.response_id: str | None = None
         self._status: str | None = None
         self._reason: str | None = None
         self._refused = self._answered = False
@@ -262,7 +262,7 @@ class ResponsesDecoder:
         self._cite(data["annotation"], events)
 
     def _begin(self, data: Object, events: list[Event]) -> None:  # noqa: ARG002
-        self._response_id = data["response"].get("id")
+        self.response_id = data["response"].get("id")
 
     def _fail(self, data: Object, events: list[Event]) -> None:  # noqa: ARG002
         response: Object | None = data.get("response")
@@ -287,7 +287,7 @@ class ResponsesDecoder:
         if kind == "message":
             slot = self._reply.text()
         elif kind == "function_call":
-            call_id = self._ids.give(item["call_id"], self._response_id)
+            call_id = self._ids.give(item["call_id"], self.response_id)
             slot = self._reply.call(call_id, self._names.tool(item["name"]), events)
         elif kind.endswith("_call"):
             tool = item.get("name") or kind.removesuffix("_call")
@@ -364,7 +364,7 @@ class ResponsesDecoder:
 
     def _ended(self, data: Object, events: list[Event]) -> None:
         response: Object = data["response"]
-        self._response_id = response.get("id") or self._response_id
+        self.response_id = response.get("id") or self.response_id
         self._status = response["status"]
         details: Object = response.get("incomplete_details") or {}
         self._reason = details.get("reason")
@@ -395,7 +395,7 @@ class ResponsesDecoder:
             ending=Ending.COMPLETE if self._status == "completed" else Ending.LENGTH,
             usage=self.usage if self.counted else None,
             finish=self._reason or self._status,
-            response_id=self._response_id,
+            response_id=self.response_id,
         )
 
     def partial(self, now: datetime) -> tuple[Part, ...]:
