@@ -73,3 +73,36 @@ async def test_a_stopped_tree_is_gone_to_the_last_process() -> None:
     assert len(before) >= 4
     assert stopped.state is State.ENDED
     assert after == []
+
+
+async def test_tmp_and_home_are_kept_while_the_agent_runs_and_gone_after_a_crash() -> None:
+    with workspace() as root:
+        folder = root.parent
+        (folder / "root").mkdir()
+        give(folder / "root")
+        walled = ("--sandbox", "bubblewrap", "--disk-free-mib-min", "0")
+        marker = f"holdfast-marker-{os.getpid()}"
+        with running_agent(folder, *walled) as agent:
+            async with AgentClient(agent.address) as client:
+                about = await client.about()
+                await ended(client, "one", f"echo {marker} | tee /tmp/file ~/file")
+                kept = await ended(client, "two", "cat /tmp/file ~/file")
+            agent.kill()
+        with running_agent(folder, *walled) as agent:
+            async with AgentClient(agent.address) as client:
+                gone = await ended(client, "three", "ls -A /tmp ~")
+
+    assert about.tmp == "workspace"
+    assert kept.output.text == f"{marker}\n{marker}\n"
+    assert gone.output.text == "/home/user:\n\n/tmp:\n"
+
+
+async def test_the_shell_is_the_one_that_the_agent_names() -> None:
+    async with walled_agent() as (_, client):
+        about = await client.about()
+        look = await ended(client, "one", "echo ${BASH_VERSION:+bash}")
+        quiet = await ended(client, "two", "echo ci=$CI")
+
+    assert about.shell == ("bash" if os.access("/bin/bash", os.X_OK) else "sh")
+    assert look.output.text == ("bash\n" if about.shell == "bash" else "\n")
+    assert quiet.output.text == "ci=\n"

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import AsyncGenerator
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -70,6 +71,8 @@ EXPECTED: Final = {
         "reads a secret of the host",
         "reads another workspace",
         "follows a link out of the workspace",
+        "follows a link out of tmp",
+        "reaches a unix socket of the host through tmp",
         "reads through the root of a process",
         "sees folders of the host",
         "connects to a unix socket of the host",
@@ -154,6 +157,14 @@ async def test_a_wall_that_leaks_refuses_to_work_and_says_how_to_mend_it(wall: B
 
     assert not report.works
     assert any("suid" in sentence and "SECCOMP" in sentence for sentence in report.escapes)
+
+
+async def test_sys_cannot_be_shown_to_commands() -> None:
+    async with open_wall(readable=(Path("/sys/kernel"),)) as wall:
+        report = await wall.check()
+
+    assert not report.works
+    assert "--readable" in report.escapes[0]
 
 
 async def test_without_bubblewrap_nothing_runs_and_the_report_says_what_to_install(

@@ -76,12 +76,31 @@ async def test_a_memory_hog_is_killed_and_told_and_its_neighbour_lives() -> None
 
 
 @grouped
-async def test_what_lies_in_tmp_counts_as_memory() -> None:
+async def test_what_lies_in_shm_counts_as_memory() -> None:
     async with open_wall(memory_bytes_max=128 * MIB, tmp_bytes_max=1024 * MIB) as wall:
-        ran = await run(wall, "dd if=/dev/zero of=/tmp/big bs=1M count=500 2>&1; echo end")
+        ran = await run(wall, "dd if=/dev/zero of=/dev/shm/big bs=1M count=500 2>&1; echo end")
 
     assert ran.reason is not None
     assert ran.reason.startswith("out of memory")
+
+
+@grouped
+async def test_what_lies_in_tmp_counts_as_memory_of_the_workspace() -> None:
+    """Also after the command that wrote it has ended; and what is kept leaves room for the next."""
+    async with open_wall(memory_bytes_max=128 * MIB, tmp_bytes_max=1024 * MIB) as wall:
+        full = [
+            await run(wall, f"dd if=/dev/zero of={place}/big bs=1M count=500 2>&1")
+            for place in ("/tmp", "/home/user")
+        ]
+        hog = await run(wall, "/usr/bin/python3 -c 'bytearray(96 << 20)'")
+        mended = await run(wall, "rm /tmp/big ~/big && echo room")
+        again = await run(wall, "/usr/bin/python3 -c 'bytearray(96 << 20)' && echo enough")
+
+    assert all("No space left" in ran.out for ran in full)
+    assert hog.reason is not None
+    assert hog.reason.startswith("out of memory")
+    assert (mended.out, mended.reason) == ("room\n", None)
+    assert again.out == "enough\n"
 
 
 @pytest.mark.parametrize("place", ["/tmp", "/home/user", "/dev/shm"])
@@ -91,6 +110,15 @@ async def test_what_is_in_memory_has_a_size(place: str) -> None:
 
     assert ran.code != 0
     assert "No space left" in ran.out
+
+
+async def test_the_size_of_tmp_holds_for_all_commands_together() -> None:
+    async with open_wall(tmp_bytes_max=4 * MIB) as wall:
+        writes = "dd if=/dev/zero of=/tmp/{} bs=1M count=3 2>&1"
+        first, second = [await run(wall, writes.format(name)) for name in ("a", "b")]
+
+    assert first.code == 0
+    assert "No space left" in second.out
 
 
 async def test_no_file_grows_beyond_its_bound() -> None:

@@ -1,6 +1,7 @@
 """A wall that stops work is no use: what people do in a workspace all day, done behind it."""
 
 import asyncio
+import os
 import tempfile
 import threading
 from collections.abc import AsyncGenerator, Generator
@@ -230,3 +231,52 @@ def index() -> Generator[tuple[int, list[str]]]:
                 yield server.server_port, asked
             finally:
                 server.shutdown()
+
+
+async def test_tmp_and_home_are_kept_between_the_commands_of_a_workspace(wall: Bubblewrap) -> None:
+    first = await run(
+        wall,
+        "echo log > /tmp/test.log; git config --global alias.st status; echo cached > ~/.cache;"
+        " stat -c %a:%u /tmp ~",
+    )
+    second = await run(wall, "cat /tmp/test.log /var/tmp/test.log ~/.cache; git config alias.st")
+
+    assert first.out == "1777:1000\n700:1000\n"
+    assert second.out == "log\nlog\ncached\nstatus\n"
+
+
+async def test_a_server_in_tmp_is_reached_by_the_next_command(wall: Bubblewrap) -> None:
+    serving = (
+        "import socket; s = socket.socket(socket.AF_UNIX); s.bind('/tmp/door'); s.listen();"
+        " print('up', flush=True); s.accept()[0].sendall(b'heard')"
+    )
+    asking = (
+        "import socket; s = socket.socket(socket.AF_UNIX); s.connect('/tmp/door');"
+        " print(s.recv(9).decode())"
+    )
+    async with begun(wall, f'/usr/bin/python3 -c "{serving}"', "server") as process:
+        assert process.stdout is not None
+        assert await process.stdout.readline() == b"up\n"
+        ran = await run(wall, f'/usr/bin/python3 -c "{asking}"', "client")
+    wall.ended("server")
+
+    assert ran.out == "heard\n"
+
+
+async def test_no_command_sees_the_tmp_of_another_workspace_or_of_the_machine() -> None:
+    """Nor through a link that it leaves there: links are followed where the command is."""
+    async with open_wall() as one, open_wall() as other:
+        secret = one.options.root.parent / "secret"  # in the machine's /tmp
+        secret.write_text("secret")
+        left = await run(
+            one, f"echo mine > /tmp/file; ln -s {secret} /tmp/link; mkfifo /tmp/pipe; ls -A /tmp"
+        )
+        seen = await run(other, f"ls -A /tmp ~; cat /tmp/file /tmp/link {secret}")
+        followed = await run(one, "cat /tmp/link")
+
+        assert left.out.split() == ["file", "link", "pipe"]
+        assert "mine" not in seen.out
+        assert "secret\n" not in seen.out.splitlines(keepends=True)
+        assert followed.code != 0
+        assert "file" not in os.listdir(tempfile.gettempdir())
+        assert "tmp" not in os.listdir("/sys"), "the machine's own /sys is as it was"

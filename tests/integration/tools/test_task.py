@@ -20,6 +20,13 @@ WHO = "git -c user.name=Agent -c user.email=agent@example.com"
 TEMPLATE = {"name": "local", "kind": "local", "sandbox": "external", "start_s": 60.0}
 
 
+MENDED: tuple[str, dict[str, object]] = (
+    "edit_files",
+    {"files": [{"path": "project/add.sh", "changes": [{"old": "-", "new": "+"}]}]},
+)
+TESTED: tuple[str, dict[str, object]] = ("execute", {"command": "sh test.sh", "cwd": "project"})
+
+
 def git(folder: Path, *arguments: str) -> str:
     done = subprocess.run(
         ["git", "-C", str(folder), *arguments], check=True, capture_output=True, text=True
@@ -44,21 +51,26 @@ def task(bare: Path) -> str:
     steps: list[tuple[str, dict[str, object]]] = [
         ("create_workspace", {}),
         ("execute", {"command": f"git clone -q {bare} project && ls project"}),
-        ("execute", {"command": "sh test.sh", "cwd": "project"}),
+        TESTED,
         ("search_files", {"pattern": "\\$1 - \\$2", "path": "project"}),
         ("read_file", {"path": "project/add.sh"}),
-        (
-            "edit_files",
-            {"files": [{"path": "project/add.sh", "changes": [{"old": "-", "new": "+"}]}]},
-        ),
-        ("execute", {"command": "sh test.sh", "cwd": "project"}),
+        MENDED,
+        TESTED,
         (
             "execute",
             {"command": f"{WHO} commit -qam 'Add, not subtract.' && git push -q", "cwd": "project"},
         ),
     ]
-    calls = [f"call {tool} {orjson.dumps(arguments).decode()}" for tool, arguments in steps]
-    return f'Mend it. [[sim: {" | then | ".join(calls)} | then | say "Mended."]]'
+    return script(*([step] for step in steps))
+
+
+def script(*replies: list[tuple[str, dict[str, object]]]) -> str:
+    """A message that makes the simulated model give these replies, each with its calls."""
+    said = [
+        " | ".join(f"call {tool} {orjson.dumps(arguments).decode()}" for tool, arguments in reply)
+        for reply in replies
+    ]
+    return f'Mend it. [[sim: {" | then | ".join(said)} | then | say "Mended."]]'
 
 
 WANTED = [
@@ -102,3 +114,38 @@ async def test_a_failing_test_is_found_mended_and_committed(template: str) -> No
         assert shown.startswith("Add, not subtract.\n")
         assert "-echo $(($1 - $2))\n+echo $(($1 + $2))\n" in shown
         assert git(bare, "show", "--stat", "--format=", "main").count("|") == 1
+
+
+async def test_a_test_sees_the_edit_that_the_same_reply_made_before_it(template: str) -> None:
+    """The calls of a reply take effect in its order: write (slowly), read, edit, test."""
+    with short_folder() as folder:
+        (folder / "add.sh").write_text(WRONG)
+        (folder / "test.sh").write_text(TEST)
+        slowly = f"sleep 1; mkdir project; cp {folder}/*.sh project"
+        words = script(
+            [("create_workspace", {})],
+            [
+                ("execute", {"command": slowly}),
+                ("read_file", {"path": "project/add.sh"}),
+                TESTED,
+                MENDED,
+                TESTED,
+            ],
+        )
+        async with (
+            replicas(template) as cell,
+            cell.open(
+                within_s=110, templates=[TEMPLATE], workspaces_folder=str(folder / "w")
+            ) as server,
+        ):
+            begun = await ask(server, user(words))
+            chat = await at_rest(server, begun.chat_id, within_s=90)
+            page = await server.adapters.history.page(chat.chat_id, limit=100)
+
+    parts = [part for message in page.messages for part in message.body.parts]
+    results = [str(part.output) for part in parts if isinstance(part, ToolResult)]
+    assert [message.body.role for message in page.messages].count(Role.TOOL) == 2, "one commit each"
+    _, _, read, before, _, after = results
+    assert WRONG.strip() in read
+    assert "2 + 3 is -1" in before
+    assert "passed" in after

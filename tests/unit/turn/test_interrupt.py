@@ -208,7 +208,7 @@ async def test_an_urgent_message_comes_after_the_partial_and_the_cancellations()
 @requirement("L03", "L115")
 async def test_interrupting_tools_keeps_what_finished_and_cancels_the_rest() -> None:
     effects = Effects(gated=("slow",))
-    tools = Functions(effects.tool("slow"), effects.tool("quick"))
+    tools = Functions(*(effects.tool(name, reads_only=True) for name in ("slow", "quick")))
     async with staged(calls("slow:1", "quick:2", "slow:3", "quick:4"), tools=tools) as stage:
         chat = await stage.world.running(user())
         async with driving(stage, chat) as (task, nudges):

@@ -197,7 +197,7 @@ async def test_what_became_of_a_call_is_told(effect: Effect, fate: CallFate, run
 
 async def test_every_open_call_is_told_in_the_order_of_the_reply() -> None:
     effects = Effects()
-    tools = [effects.tool(effect.value, effect) for effect in Effect]
+    tools = [effects.tool(effect.value, effect, reads_only=True) for effect in Effect]
     asking = effects.tool("ask", needs=Need.ANSWER)
     async with staged(tools=Functions(*tools, asking), options=OPTIONS) as stage:
         names = ("once:1", "ask:2", "repeatable:3", "keyed:4")

@@ -16,6 +16,7 @@ from holdfast.domain.messages import Ending, Message
 from holdfast.domain.parts import Synthetic, ToolResult
 from holdfast.ports.tools import Effect, Run, Toolbox, ToolContext, ToolOutput, ToolSpec
 from holdfast.tools.toolbox import Combined, Function, Functions
+from holdfast.turn import tool_runs
 from holdfast.turn.options import ToolOptions, TurnOptions
 from tests.requirements import requirement
 from tests.support.builders import user
@@ -61,7 +62,7 @@ async def _killed_while_running(stage: Stage, effects: Effects, count: int) -> A
 async def test_after_a_crash_only_what_may_be_run_again_is_run_again() -> None:
     """A mutant that re-runs tools blindly fails here."""
     effects = Effects(gated=("once", "keyed", "repeatable"))
-    tools = Functions(*(effects.tool(effect.value, effect) for effect in Effect))
+    tools = Functions(*(effects.tool(e.value, e, reads_only=True) for e in Effect))
     script = calls("once:1", "keyed:2", "repeatable:3")
     async with staged(script, tools=tools) as stage:
         found = await _killed_while_running(stage, effects, 3)
@@ -136,11 +137,11 @@ async def test_an_exclusive_tool_beside_a_malformed_call_does_not_run_either() -
         assert valid(await stage.history(chat)) == []
 
 
-async def test_tools_run_side_by_side_within_a_bound() -> None:
+async def test_tools_that_only_read_run_side_by_side_within_a_bound() -> None:
     effects = Effects(gated=("a",))
     options = TurnOptions(tools=ToolOptions(parallel_max=2))
     script = calls(*(f"a:{n}" for n in range(5)))
-    tools = Functions(effects.tool("a"))
+    tools = Functions(effects.tool("a", reads_only=True))
     async with staged(script, says("ok"), tools=tools, options=options) as stage:
         chat = await stage.world.running(user())
         async with driving(stage, chat) as (task, _):
@@ -163,10 +164,74 @@ async def test_results_are_stored_in_call_order_whichever_finishes_first() -> No
         return ToolOutput(run.call.call_id)
 
     gates["3"].set()
-    async with staged(calls("a:1", "a:2", "a:3"), says("ok"), tools=tool("a", run)) as stage:
+    tools = tool("a", run, reads_only=True)
+    async with staged(calls("a:1", "a:2", "a:3"), says("ok"), tools=tools) as stage:
         chat = await stage.turn()
 
         assert (await stage.said(chat))[2] == "tool: 1=1 + 2=2 + 3=3"
+
+
+async def _order_of_runs() -> list[str]:
+    """Begins and ends of six calls: two that read, two that write, two that read."""
+    log: list[str] = []
+
+    async def run(run: Run) -> ToolOutput:
+        log.append(f"+{run.call.call_id}")
+        for _ in range(3):  # time enough for a call that does not wait to start
+            await asyncio.sleep(0)
+        log.append(f"-{run.call.call_id}")
+        return ToolOutput("ok")
+
+    reads = ToolSpec(name="read", description="read", reads_only=True)
+    writes = ToolSpec(name="write", description="write")
+    tools = Functions(Function(reads, run), Function(writes, run))
+    script = calls("read:1", "read:2", "write:3", "write:4", "read:5", "read:6")
+    async with staged(script, says("ok"), tools=tools) as stage:
+        await stage.turn()
+    return log
+
+
+async def test_a_call_that_writes_waits_for_those_before_it_and_holds_up_those_after_it() -> None:
+    in_order = ["+1", "+2", "-1", "-2", "+3", "-3", "+4", "-4", "+5", "+6", "-5", "-6"]
+    assert await _order_of_runs() == in_order
+
+
+async def test_the_mutant_that_starts_all_calls_at_once_is_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def all_at_once(running: list[ToolSpec], waiting: list[ToolSpec], parallel_max: int) -> int:
+        return min(len(waiting), parallel_max - len(running))
+
+    monkeypatch.setattr(tool_runs, "count_startable", all_at_once)
+    assert (await _order_of_runs())[:6] == ["+1", "+2", "+3", "+4", "+5", "+6"]
+
+
+async def test_an_interrupt_starts_no_call_that_waits_for_its_turn() -> None:
+    effects = Effects(gated=("write",))
+    async with staged(calls("write:1", "write:2"), tools=Functions(effects.tool("write"))) as stage:
+        chat = await stage.world.running(user())
+        async with driving(stage, chat) as (_, nudges):
+            await until(lambda: effects.running == 1)
+            await stage.interrupt(chat, nudges)
+            await until(lambda: stage.now(chat).status is Status.IDLE)
+        assert effects.done == ["1"]
+        assert set(answers(await stage.history(stage.now(chat)))) == {"1", "2"}
+        assert valid(await stage.history(stage.now(chat))) == []
+
+
+async def test_a_successor_keeps_the_order_of_the_calls() -> None:
+    """Killed during the first of three keyed calls: the successor joins it before it starts the
+    next one."""
+    effects = Effects(gated=("keyed",))
+    tools = Functions(effects.tool("keyed", Effect.KEYED))
+    async with staged(calls("keyed:1", "keyed:2", "keyed:3"), tools=tools) as stage:
+        found = await _killed_while_running(stage, effects, 1)
+        assert effects.done == ["1"]
+        ended = await stage.with_models(ScriptedModels(says("ok"))).drive(found)
+
+        assert effects.done == ["1", "1", "2", "3"]
+        assert effects.most == 1
+        assert valid(await stage.history(ended)) == []
 
 
 async def test_a_tool_past_its_deadline_is_stopped_and_answered() -> None:
@@ -298,7 +363,7 @@ async def test_a_run_that_ignores_its_cancellation_does_not_hold_up_the_interrup
 
 async def test_letting_go_lets_what_must_not_happen_twice_finish() -> None:
     effects = Effects(gated=("once", "keyed", "repeatable"))
-    tools = Functions(*(effects.tool(effect.value, effect) for effect in Effect))
+    tools = Functions(*(effects.tool(e.value, e, reads_only=True) for e in Effect))
     async with staged(calls("once:1", "keyed:2", "repeatable:3"), tools=tools) as stage:
         chat = await stage.world.running(user())
         async with driving(stage, chat) as (task, nudges):
@@ -334,8 +399,8 @@ async def test_letting_go_does_not_wait_for_ever_for_a_tool() -> None:
 
 async def test_letting_go_before_a_call_is_started_says_that_it_had_no_effect() -> None:
     effects = Effects(gated=("once",))
-    options = TurnOptions(tools=ToolOptions(parallel_max=1, handover_s=0.05))
-    script = calls("once:1", "once:2", "again:3")
+    options = TurnOptions(tools=ToolOptions(handover_s=0.05))
+    script = calls("once:1", "again:2", "once:3", "again:4")
     tools = Functions(effects.tool("once"), effects.tool("again", Effect.REPEATABLE))
     async with staged(script, tools=tools, options=options) as stage:
         chat = await stage.world.running(user())
@@ -344,8 +409,8 @@ async def test_letting_go_before_a_call_is_started_says_that_it_had_no_effect() 
             nudges.let_go()
         assert effects.done == ["1"]
         found = answers(await stage.history(task.result()))
-        assert set(found) == {"2"}
-        assert "no effect" in str(found["2"].output)
+        assert set(found) == {"3", "4"}, "4 may build on 3, which was not done; 2 is still open"
+        assert all("no effect" in str(result.output) for result in found.values())
 
 
 async def test_a_worker_that_stops_as_the_reply_arrives_starts_no_tools() -> None:

@@ -27,7 +27,13 @@ class Elsewhere:
     """A keyed tool whose calls run on another machine, and go on until somebody stops them."""
 
     def __init__(self, *, deadline_s: float = 600.0) -> None:
-        spec = ToolSpec(name="far", description="far", effect=Effect.KEYED, deadline_s=deadline_s)
+        spec = ToolSpec(
+            name="far",
+            description="far",
+            effect=Effect.KEYED,
+            reads_only=True,  # so that two calls of it run at the same time
+            deadline_s=deadline_s,
+        )
         self.specs = {"far": spec}
         self.names = frozenset(self.specs)
         self.alive: set[str] = set()

@@ -29,7 +29,6 @@ NEUTRAL: Final[Mapping[str, str]] = MappingProxyType(
         "NO_COLOR": "1",
         "CLICOLOR": "0",
         "FORCE_COLOR": "0",
-        "CI": "1",
     }
 )
 PLAIN: Final[Mapping[str, str]] = MappingProxyType(

@@ -103,7 +103,7 @@ PidsMax: TypeAlias = Annotated[
 MemoryMibMax: TypeAlias = Annotated[
     int,
     typer.Option(
-        help="Maximum memory in MiB, for all commands together, /tmp included.",
+        help="Maximum memory in MiB, for all commands together, /tmp and home included.",
         min=32,
         envvar="HOLDFAST_AGENT_MEMORY_MIB_MAX",
     ),
@@ -120,7 +120,8 @@ CpuShare: TypeAlias = Annotated[
 TmpMibMax: TypeAlias = Annotated[
     int,
     typer.Option(
-        help="Maximum size in MiB of /tmp, the home folder and /dev/shm of a command, each.",
+        help="Maximum size in MiB of /tmp, the home directory and /dev/shm, each. /tmp and home "
+        "are shared by all commands, and have a quarter of the memory at most, each.",
         min=1,
         envvar="HOLDFAST_AGENT_TMP_MIB_MAX",
     ),

@@ -6,12 +6,20 @@ Helpers of its own that live in a session of their own it starts before the firs
 will be taken for what a command left behind (`trees.py`).
 """
 
+import os
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 from holdfast_agent.wire import SandboxReport
+
+_SHELLS: Final = ("/bin/bash", "/bin/sh")
+
+
+def find_shell() -> str:
+    """The shell of commands: models write for bash. The sandbox shows the machine's own `/bin`."""
+    return next((shell for shell in _SHELLS if os.access(shell, os.X_OK)), _SHELLS[-1])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -79,6 +79,7 @@ class Ground:
     launcher: Launcher
     report: SandboxReport
     base_env: dict[str, str]
+    shell: str
     boot_id: str
     now: Callable[[], datetime]
     git_guard: Callable[[], dict[str, str]] | None = None
@@ -147,7 +148,7 @@ class Processes:
     async def _start(self, chat: str, key: str, start: Start, digest: str) -> Process:
         self._may_start(start)
         command = Command(
-            argv=("/bin/sh", "-c", start.command),
+            argv=(self._ground.shell, "-c", start.command),
             cwd=start.cwd,
             env=environment(self._ground.base_env, start.env, await self._guard()),
         )

@@ -27,6 +27,7 @@ from holdfast_agent.files.beneath import Beneath
 from holdfast_agent.git_env import git_env
 from holdfast_agent.http import Routes, application
 from holdfast_agent.journal import open_journal, open_journal_id
+from holdfast_agent.launching import find_shell
 from holdfast_agent.processes import Ground, Limits, Processes
 from holdfast_agent.sandbox.egress import egress_rules
 from holdfast_agent.sandbox.opening import open_bubblewrap
@@ -114,10 +115,12 @@ async def serving(config: AgentConfig) -> AsyncGenerator[str]:
         report = await launcher.check()
         seen_as = str(config.root.resolve()) if launcher.mode == "external" else WORKSPACE
         base_env = _base_env(config)
+        shell = find_shell()
         ground = Ground(
             launcher=launcher,
             report=report,
             base_env=base_env,
+            shell=shell,
             git_guard=_git_guard(config, seen_as, base_env),
             boot_id=boot_id,
             now=lambda: datetime.now(UTC),  # noqa: TID251 - the agent is its own composition root
@@ -132,6 +135,8 @@ async def serving(config: AgentConfig) -> AsyncGenerator[str]:
             journal_id=journal_id,
             root=seen_as,
             sandbox=report,
+            shell=os.path.basename(shell),
+            tmp="machine" if launcher.mode == "external" else "workspace",
         )
         routes = (*Routes(processes, about).all(), *files.routes(config.root, seen_as=seen_as))
         app = application(routes, config.token)

@@ -67,7 +67,7 @@ class Fault(Said):
 
 class Start(Said):
     command: str = Field(min_length=1, max_length=256 * 1024)
-    """For `sh -c`, inside the sandbox."""
+    """For the shell that `About` names, inside the sandbox."""
     cwd: Path = ""
     env: dict[str, str] = Field(default_factory=dict[str, str])
     """Beside what the agent sets itself (pagers, editors and colours are switched off)."""
@@ -329,3 +329,9 @@ class About(Said):
     root: str
     """The workspace's folder, as processes see it."""
     sandbox: SandboxReport
+    shell: str = "sh"
+    """The program that runs commands: `bash` if the workspace has it, else `sh`."""
+    tmp: Literal["workspace", "machine"] = "machine"
+    """Whose `/tmp` and home directory commands have. `workspace`: its own, empty when its agent
+    starts, kept while it runs, removed when it stops. `machine`: those of the container or machine
+    that is the sandbox, which last as long as it does."""

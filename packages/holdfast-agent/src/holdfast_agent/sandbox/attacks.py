@@ -129,6 +129,26 @@ def follows_a_link_out_of_the_workspace(facts: Facts) -> str | None:
 
 
 @attack("files")
+def follows_a_link_out_of_tmp(facts: Facts) -> str | None:
+    link = f"/tmp/.holdfast-link-{os.getpid()}"
+    os.symlink(facts["secret"], link)
+    try:
+        return reading(link)
+    finally:
+        os.unlink(link)
+
+
+@attack("files")
+def reaches_a_unix_socket_of_the_host_through_tmp(facts: Facts) -> str | None:
+    link = f"/tmp/.holdfast-door-{os.getpid()}"
+    os.symlink(facts["unix"], link)
+    try:
+        return connecting(socket.AF_UNIX, link)
+    finally:
+        os.unlink(link)
+
+
+@attack("files")
 def reads_through_the_root_of_a_process(facts: Facts) -> str | None:
     for name in os.listdir("/proc"):
         if name.isdigit():

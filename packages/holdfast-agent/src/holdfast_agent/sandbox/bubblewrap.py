@@ -1,7 +1,7 @@
 """The launcher that puts each command behind the wall.
 
     agent → sh (limits, control groups) → [setpriv: an ordinary user] → nsenter (the workspace's
-    network) → bwrap (the wall) → the command
+    network, /tmp and home) → bwrap (the wall) → the command
 
 Each replaces the one before, so that the agent's child is bubblewrap itself; with it, everything
 inside dies. The arguments travel through a descriptor and the environment is empty: both of process
@@ -142,7 +142,7 @@ class Bubblewrap:
 
     def entering(self, ground: Ground) -> Sequence[str]:
         pid = str(ground.network.holder_pid)
-        return (ground.nsenter, "-t", pid, "-U", "-n", "--preserve-credentials", "--")
+        return (ground.nsenter, "-t", pid, "-U", "-n", "-m", "--preserve-credentials", "--")
 
     def environment(self) -> Mapping[str, str]:
         return {}

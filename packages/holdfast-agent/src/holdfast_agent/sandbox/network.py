@@ -1,8 +1,12 @@
-"""The network of one workspace: `lo` alone, shared by its commands, with one door to our proxy.
+"""What the commands of one workspace share: a network with `lo` alone and one door to our proxy,
+one `/tmp` and one home directory.
 
 All commands of a workspace are in the same network namespace, so that a server started by one can
 be asked by the next. The proxy (`egress.py`) runs out here, but the socket that it accepts on was
 opened in there (`holder.py`): no process and no unix socket of ours has to be inside.
+
+`/tmp` and the home directory are file systems in memory, of a bounded size, that are mounted only
+in the mount namespace of the holder, and end with it.
 """
 
 import asyncio
@@ -38,14 +42,14 @@ class Network:
 
 
 @asynccontextmanager
-async def open_network(person: Person) -> AsyncGenerator[Network]:
+async def open_network(person: Person, tmp_bytes_max: int) -> AsyncGenerator[Network]:
     """Raises `NoNetwork`."""
     ours, theirs = socket.socketpair()
     with ours:
         with theirs:
             holder = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-I", "-S", str(_HOLDER)),
-                *(str(person.uid), str(person.gid), str(PROXY_PORT)),
+                *map(str, (person.uid, person.gid, PROXY_PORT, tmp_bytes_max)),
                 stdin=theirs.fileno(),
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=asyncio.subprocess.DEVNULL,

@@ -46,7 +46,7 @@ async def open_bubblewrap(
             person = person_for(options.root)
             cgroups = Cgroups(find_trees(), options)
             stack.push_async_callback(_released, cgroups)
-            network = await stack.enter_async_context(open_network(person))
+            network = await stack.enter_async_context(open_network(person, options.kept_bytes_max))
         except NoNetwork as error:
             yield Bubblewrap(options, Unusable(f"{NO_NAMESPACES} The kernel says: {error}."))
             return
@@ -111,5 +111,7 @@ def _check_folders(options: SandboxOptions) -> None:
             f"The agent's own folder {options.state} lies in the workspace, where commands could "
             "write to it: name another with --state."
         )
+    if any(path.is_relative_to(profile.KEPT) for path in options.readable):
+        raise Unusable(f"{profile.KEPT} cannot be shown to commands: leave it out of --readable.")
     if platform.system() != "Linux":
         raise Unusable(f"Bubblewrap needs Linux. {_EXTERNAL}")

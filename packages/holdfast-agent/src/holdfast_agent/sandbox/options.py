@@ -30,12 +30,21 @@ class SandboxOptions:
     cpu_share: float = 1.0
     """Beside other workspaces when the machine is busy: 2.0 gets twice what 1.0 gets."""
     tmp_bytes_max: int = 1 * GIB
+    """Of `/tmp` and of the home directory, each, which all commands share, and of each command's
+    `/dev/shm`."""
     file_bytes_max: int = 8 * GIB
     disk_free_bytes_min: int = 1 * GIB
     """Below this no command starts, and the one that writes most is stopped."""
     upload_bytes_max: int = 64 * MIB
     download_bytes_max: int = 1 * GIB
     """Of one connection through the proxy."""
+
+    @property
+    def kept_bytes_max(self) -> int:
+        """Of `/tmp` and of the home directory: both together take at most half of the memory.
+        They are kept between commands, and a command that finds no memory could not even delete
+        them."""
+        return min(self.tmp_bytes_max, self.memory_bytes_max // 4)
 
     def __post_init__(self) -> None:
         assert self.root.is_absolute()

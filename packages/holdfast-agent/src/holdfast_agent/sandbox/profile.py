@@ -21,6 +21,10 @@ from holdfast_agent.sandbox.options import SandboxOptions
 
 WORKSPACE: Final = "/workspace"
 HOME: Final = "/home/user"
+KEPT: Final = "/sys"
+KEPT_TMP: Final = f"{KEPT}/tmp"  # noqa: S108 - a mount of the holder
+KEPT_HOME: Final = f"{KEPT}/home"
+"""In the mount namespace of the holder (`holder.py`), from which bubblewrap starts."""
 _UID: Final = "1000"
 _LINKS: Final = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _ETC: Final = (
@@ -56,7 +60,7 @@ FIXED: Final[Mapping[str, str]] = {
     "HOME": HOME,
     "USER": "user",
     "LOGNAME": "user",
-    "TMPDIR": "/tmp",  # noqa: S108 - the command's own
+    "TMPDIR": "/tmp",  # noqa: S108 - the workspace's
     **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), _PROXY),
     **dict.fromkeys(("NO_PROXY", "no_proxy"), _LOCAL),
     "NODE_USE_ENV_PROXY": "1",
@@ -94,9 +98,9 @@ def view(options: SandboxOptions, system: Sequence[str], stubs: Mapping[str, int
     size = str(options.tmp_bytes_max)
     yield from ("--proc", "/proc", "--dev", "/dev")
     yield from ("--size", size, "--perms", "1777", "--tmpfs", "/dev/shm")  # noqa: S108
-    yield from ("--size", size, "--perms", "1777", "--tmpfs", "/tmp")  # noqa: S108
+    yield from ("--bind", KEPT_TMP, "/tmp")  # noqa: S108 - the workspace's
     yield from ("--symlink", "/tmp", "/var/tmp", "--dir", "/run")  # noqa: S108
-    yield from ("--size", size, "--perms", "0700", "--tmpfs", HOME)
+    yield from ("--bind", KEPT_HOME, HOME)
     for path in options.readable:
         yield from ("--ro-bind", str(path), str(path))
     yield from ("--bind", str(options.root), WORKSPACE)

@@ -26,6 +26,9 @@ class ToolSpec:
     description: str
     schema: JsonObject = field(default_factory=dict[str, JsonValue])
     effect: Effect = Effect.ONCE
+    reads_only: bool = False
+    """It changes nothing: it runs at the same time as neighbouring calls that only read. Calls of
+    other tools run one at a time, in the order of the reply."""
     exclusive: bool = False  # asked for beside others, none of them is run (L111)
     needs: Need = Need.NOTHING
     deadline_s: float = 600.0

@@ -11,6 +11,7 @@ CLOCK: Final = ToolSpec(
     description="The present date and time (UTC, ISO 8601).",
     schema={"type": "object", "properties": {}},
     effect=Effect.REPEATABLE,
+    reads_only=True,
     deadline_s=5.0,
 )
 

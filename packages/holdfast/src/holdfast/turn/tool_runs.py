@@ -1,6 +1,6 @@
-"""The calls of one step, run side by side; their results, in call order, for one commit.
+"""The calls of one step, run in order; their results, in call order, for one commit.
 
-`turn.call_plan` says which calls are run at all.
+`turn.call_plan` says which calls are run at all, and `turn.call_order` which of them together.
 
 The tasks belong to the turn, not to the step: a run that does not heed its cancellation within five
 seconds (X2) holds up the end of the turn's runner, but not the interrupt.
@@ -15,6 +15,7 @@ import logging
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import dropwhile
 from typing import Final
 
 from opentelemetry import trace
@@ -26,6 +27,7 @@ from holdfast.domain.parts import JsonValue, Synthetic, ToolCall, ToolResult
 from holdfast.ports.bus import Bus
 from holdfast.ports.models import Models
 from holdfast.ports.tools import Effect, Emit, Run, Toolbox, ToolOutput
+from holdfast.turn.call_order import count_startable
 from holdfast.turn.call_plan import Plan, PlannedCall, failed_result
 from holdfast.turn.counters import TurnCounters
 from holdfast.turn.live import LiveReply
@@ -55,6 +57,10 @@ class Batch:
         default_factory=dict["asyncio.Task[ToolResult]", tuple[PlannedCall, float]]
     )
     results: list[ToolResult] = field(default_factory=list[ToolResult])
+
+    def startable(self, parallel_max: int) -> int:
+        running = [planned.spec for planned, _ in self.running.values()]
+        return count_startable(running, [each.spec for each in self.waiting], parallel_max)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +125,7 @@ class ToolRuns:
                 return Interruption(leaving=True)
             if watching.done():
                 return watching.result()
-            while batch.waiting and len(batch.running) < self._options.parallel_max:
+            for _ in range(batch.startable(self._options.parallel_max)):
                 planned = batch.waiting.popleft()
                 task = turn.tools.group.create_task(self._guarded(turn, toolbox, planned, live))
                 batch.running[task] = planned, loop.time() + planned.spec.deadline_s
@@ -186,10 +192,14 @@ class ToolRuns:
         self._not_started(batch)
 
     def _not_started(self, batch: Batch) -> None:
-        """For our successor a call of ours is one that may have been started. These were not."""
-        for planned in batch.waiting:
-            if planned.spec.effect is Effect.ONCE:
-                batch.results.append(failed_result(planned.call, NOT_STARTED))
+        """For our successor a call of ours is one that may have been started. These were not.
+
+        Neither are the calls after them: they may build on what was not done. A call that a worker
+        before us may have started stays open."""
+        after_once = dropwhile(lambda each: each.spec.effect is not Effect.ONCE, batch.waiting)
+        batch.results += [
+            failed_result(planned.call, NOT_STARTED) for planned in after_once if not planned.again
+        ]
 
     async def _stop(
         self,

@@ -222,6 +222,7 @@ FILES: Final = (
         Read,
         _read,
         effect=Effect.REPEATABLE,
+        reads_only=True,
     ),
     offer(
         "write_file",
@@ -247,6 +248,7 @@ FILES: Final = (
         List,
         _list,
         effect=Effect.REPEATABLE,
+        reads_only=True,
     ),
     offer(
         "find_files",
@@ -255,6 +257,7 @@ FILES: Final = (
         Find,
         _find,
         effect=Effect.REPEATABLE,
+        reads_only=True,
     ),
     offer(
         "search_files",
@@ -263,5 +266,6 @@ FILES: Final = (
         Search,
         _search,
         effect=Effect.REPEATABLE,
+        reads_only=True,
     ),
 )

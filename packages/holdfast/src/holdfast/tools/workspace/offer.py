@@ -53,6 +53,7 @@ def offer(
     does: Callable[[Binding, Run, A], Awaitable[ToolOutput]],
     *,
     effect: Effect,
+    reads_only: bool = False,
     deadline_s: float = 120.0,
 ) -> Offer[A]:
     spec = ToolSpec(
@@ -60,6 +61,7 @@ def offer(
         description=" ".join(description.split()),
         schema=schema_of(arguments),
         effect=effect,
+        reads_only=reads_only,
         deadline_s=deadline_s,
     )
     return Offer(spec, arguments, does)

@@ -123,5 +123,6 @@ def places(templates: Sequence[Template]) -> tuple[Offer[Any], ...]:
             ReadSkill,
             _read_skill,
             effect=Effect.REPEATABLE,
+            reads_only=True,
         ),
     )

@@ -96,6 +96,7 @@ PROCESSES: Final = (
         ProcessOutput,
         _output,
         effect=Effect.REPEATABLE,
+        reads_only=True,
         deadline_s=DEADLINE_S,
     ),
     offer(
@@ -113,6 +114,7 @@ PROCESSES: Final = (
         NoArguments,
         _list,
         effect=Effect.REPEATABLE,
+        reads_only=True,
     ),
     offer(
         "process_signal",

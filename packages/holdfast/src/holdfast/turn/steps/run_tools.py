@@ -1,4 +1,4 @@
-"""Run tools: run the open calls side by side, and store their results in one commit."""
+"""Run tools: run the open calls in order, and store their results in one commit."""
 
 from holdfast.chats.changes import Commit
 from holdfast.domain.commands import CommitStep

@@ -78,6 +78,10 @@ class WholeDisk(Breached):
         yield from profile.environment(command)
         yield from ("--chdir", str(self.options.root))
 
+    @override
+    def entering(self, ground: Ground) -> Sequence[str]:
+        return [word for word in super().entering(ground) if word != "-m"]
+
 
 class SharedProcesses(Breached):
     """No process namespace; with it goes the /proc of its own."""
@@ -106,7 +110,7 @@ class Nesting(Unfiltered):
 class HostNetwork(Breached):
     @override
     def entering(self, ground: Ground) -> Sequence[str]:
-        return ()
+        return [word for word in super().entering(ground) if word != "-n"]
 
 
 class Chatty(Breached):
