@@ -33,7 +33,7 @@ def golden(name: str, seen: str) -> None:
 
 
 def settings(**given: Any) -> Settings:
-    return Settings.model_construct(**{"templates": (), "system_prompt": None} | given)
+    return Settings(**{"templates": (), "system_prompt": None} | given)
 
 
 @pytest.mark.parametrize(("name", "workspaces"), [("workspace", True), ("chat", False)])
