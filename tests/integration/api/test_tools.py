@@ -64,7 +64,7 @@ async def test_a_result_from_outside_is_what_the_turn_goes_on_with(cell: Cell) -
         assert (await first(events, "chat.state"))["action_required"] == action
     async with admin.http.get(f"{cell.replicas.simulator.url}/sim/requests/1") as asked:
         offered = (await asked.json())["body"]["tools"]
-    assert {tool["name"] for tool in offered} == {"clock", "look_up"}
+    assert {tool["name"] for tool in offered} == {"clock", "update_plan", "look_up"}
 
     said = await admin.post(f"chats/{chat_id}/tool-results", given(call_id, {"means": ["alga", 1]}))
     assert said.status == 202, said.raw

@@ -320,9 +320,11 @@ async def test_a_workspace_is_made_once_introduced_stopped_and_started(template:
         await found.says("write_file", path="AGENTS.md", text="Run the tests first.\n")
         skill = "---\nname: release\ndescription: How to release.\n---\nTag it.\n"
         await found.says("write_file", path=".holdfast/skills/release/SKILL.md", text=skill)
-        (section,) = await found.toolbox.sections()
-        assert "Run the tests first." in section
-        assert "- release: How to release." in section
+        facts, instructions, skills = await found.toolbox.sections()
+        assert "System: " in facts
+        assert "commands on PATH: " in facts
+        assert "Run the tests first." in instructions
+        assert "- release: How to release." in skills
         assert "Tag it." in await found.says("read_skill", name="release")
 
         assert "stopped" in await found.says("stop_workspace")

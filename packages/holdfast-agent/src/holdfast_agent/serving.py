@@ -33,8 +33,9 @@ from holdfast_agent.sandbox.egress import egress_rules
 from holdfast_agent.sandbox.opening import open_bubblewrap
 from holdfast_agent.sandbox.options import SandboxOptions
 from holdfast_agent.sandbox.profile import WORKSPACE
+from holdfast_agent.surroundings import system_facts
 from holdfast_agent.trees import adopt_orphans
-from holdfast_agent.wire import About
+from holdfast_agent.wire import About, Surroundings
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -135,6 +136,7 @@ async def serving(config: AgentConfig) -> AsyncGenerator[str]:
             journal_id=journal_id,
             root=seen_as,
             sandbox=report,
+            surroundings=surroundings(config, base_env),
             shell=os.path.basename(shell),
             tmp="machine" if launcher.mode == "external" else "workspace",
         )
@@ -154,6 +156,16 @@ async def _launcher(config: AgentConfig) -> AsyncGenerator["Launcher"]:
         raise WrongFlags(f"--allow-host, --private-host: {error}.") from None
     async with open_bubblewrap(config.wall, rules) as wall:
         yield wall
+
+
+def surroundings(config: AgentConfig, base_env: Mapping[str, str]) -> Surroundings:
+    """In an external sandbox the container or machine decides about the network."""
+    facts = system_facts(base_env.get("PATH", ""))
+    if config.sandbox == "external":
+        return facts
+    hosts = (*config.wall.allow_hosts, *config.wall.private_hosts)
+    network = {"network": "hosts" if hosts else "none", "hosts": hosts}
+    return facts.model_copy(update=network)
 
 
 def _base_env(config: AgentConfig) -> dict[str, str]:

@@ -285,6 +285,15 @@ class Instruction(Said):
     path: Path
     text: str
     """Bounded; a cut is marked."""
+    bytes: int = 0
+    """Of the whole file."""
+
+
+class NestedFile(Said):
+    """An instruction file for a part of a project: it is read when there is work in that part."""
+
+    path: Path
+    bytes: int
 
 
 class SkillInfo(Said):
@@ -295,12 +304,18 @@ class SkillInfo(Said):
 
 class Guidance(Said):
     instructions: tuple[Instruction, ...] = ()
+    nested: tuple[NestedFile, ...] = ()
     skills: tuple[SkillInfo, ...] = ()
+    skills_left_out: int = 0
+    branch: str | None = None
+    """Checked out in the workspace's folder; empty: a repository whose branch is not known; None:
+    no repository."""
 
 
 class SkillText(Said):
     name: str
     path: Path
+    folder: Path = ""
     text: str
     files: tuple[Path, ...] = ()
     """What lies beside it."""
@@ -319,6 +334,18 @@ class SandboxReport(Said):
     warnings: tuple[str, ...] = ()
 
 
+class Surroundings(Said):
+    """What commands find around them. The defaults are those of an agent that reports nothing."""
+
+    os: str = ""
+    arch: str = ""
+    commands: tuple[str, ...] = ()
+    """Well-known programs that are on the PATH."""
+    network: Literal["unknown", "hosts", "none"] = "unknown"
+    """`unknown`: the agent does not restrict it."""
+    hosts: tuple[str, ...] = ()
+
+
 class About(Said):
     version: str
     wire: int = 1
@@ -329,6 +356,7 @@ class About(Said):
     root: str
     """The workspace's folder, as processes see it."""
     sandbox: SandboxReport
+    surroundings: Surroundings = Surroundings()
     shell: str = "sh"
     """The program that runs commands: `bash` if the workspace has it, else `sh`."""
     tmp: Literal["workspace", "machine"] = "machine"

@@ -1,31 +1,22 @@
-"""Results and the workspace's introduction, in words."""
+"""Results, in words."""
 
-from dataclasses import replace
 from datetime import timedelta
-from uuid import UUID
 
 import pytest
 
-from holdfast.domain.workspaces import Workspace, WorkspaceId, WorkspaceStatus
-from holdfast.ports.workspaces import Template
-from holdfast.tools.workspace import awareness, texts
+from holdfast.tools.workspace import texts
 from holdfast.tools.workspace.binding import agent_key
 from holdfast_agent.wire import (
-    About,
     Entry,
-    Guidance,
-    Instruction,
     Lines,
     Look,
     Match,
     Output,
     Process,
-    SandboxReport,
-    SkillInfo,
     State,
 )
 from tests.requirements import requirement
-from tests.support.builders import CHAT, NOW, ORG, OWNER
+from tests.support.builders import NOW
 
 
 def process(state: State = State.ENDED, **more: object) -> Process:
@@ -113,81 +104,3 @@ def test_a_key_is_short_and_plain_whatever_a_model_calls_its_calls() -> None:
     odd = [agent_key(key) for key in ("2./../x", "2." + "y" * 500, "2.\ud800", "2.ü")]
     assert all(len(key) == 64 for key in odd)
     assert len(set(odd)) == len(odd)
-
-
-TEMPLATES = (Template(name="plain", description="A folder."), Template(name="big"))
-
-
-def workspace(status: WorkspaceStatus, error: str | None = None) -> Workspace:
-    return Workspace(
-        workspace_id=WorkspaceId(UUID(int=9)),
-        org_id=ORG,
-        owner_id=OWNER,
-        chat_id=CHAT,
-        template="plain",
-        status=status,
-        error=error,
-    )
-
-
-def test_without_a_workspace_the_model_learns_how_to_get_one() -> None:
-    said = awareness.without(None, TEMPLATES)
-    assert "no workspace" in said
-    assert "create_workspace" in said
-    assert "- plain (the default): A folder." in said
-    assert "- big" in said
-
-
-@pytest.mark.parametrize(
-    ("status", "word"),
-    [
-        (WorkspaceStatus.STOPPED, "start_workspace"),
-        (WorkspaceStatus.FAILED, "no room left"),
-        (WorkspaceStatus.RUNNING, "could not be reached"),
-    ],
-)
-def test_a_workspace_that_cannot_be_used_says_what_to_do(
-    status: WorkspaceStatus, word: str
-) -> None:
-    assert word in awareness.without(workspace(status, "no room left."), TEMPLATES)
-
-
-def about(**more: object) -> About:
-    sandbox = SandboxReport.model_validate({"mode": "bubblewrap", "works": True, **more})
-    return About(version="1", boot_id="b", root="/workspace", sandbox=sandbox)
-
-
-def test_what_a_workspace_says_of_itself_is_bounded_and_marked_as_its_own_words() -> None:
-    guidance = Guidance(
-        instructions=(
-            Instruction(path="AGENTS.md", text="Run the tests.\n" + "x" * 20_000),
-            Instruction(path="CLAUDE.md", text="never shown"),
-        ),
-        skills=tuple(
-            SkillInfo(name=f"s{n}", description="d\n" * 1000, path="p") for n in range(99)
-        ),
-    )
-    said = awareness.within(workspace(WorkspaceStatus.RUNNING), about(), guidance)
-    assert "Its folder is /workspace" in said
-    assert "Commands run in a sandbox" in said
-    assert "not written by the user" in said
-    assert "Run the tests." in said
-    assert "cut here" in said
-    assert "never shown" not in said
-    assert said.count("\n- s") == awareness.SKILLS_MAX
-    assert len(said) < 40_000
-
-
-def test_what_a_sandbox_does_not_hold_back_is_said() -> None:
-    running = workspace(WorkspaceStatus.RUNNING)
-    leaks = about(works=False, escapes=("/proc is writable: mount it read-only.",))
-    assert "/proc is writable" in awareness.within(running, leaks, Guidance())
-    outside = about(mode="external")
-    assert "container or machine" in awareness.within(running, outside, Guidance())
-
-
-def test_the_same_workspace_is_introduced_in_the_same_words() -> None:
-    running = workspace(WorkspaceStatus.RUNNING)
-    later = replace(running, version=7, stops_at=NOW, created_at=NOW)
-    said = [awareness.within(each, about(), Guidance()) for each in (running, later)]
-    assert said[0] == said[1]

@@ -1,7 +1,7 @@
 """What the workspace tells the model: instruction files and skills.
 
-Instruction files lie at the root. A skill is a folder with a `SKILL.md` that begins with its name
-and what it is for:
+For instruction files see `projects.py`. A skill is a folder with a `SKILL.md` that begins with its
+name and what it is for:
 
     ---
     name: release
@@ -12,7 +12,6 @@ All of it is untrusted content of the workspace: it is bounded, opened like any 
 and what is odd (a link that leads out, a binary, a name that is no name) is passed over.
 """
 
-import os
 import re
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
@@ -21,23 +20,26 @@ from typing import Any, Final, cast
 import yaml
 
 from holdfast_agent.faults import Refused
-from holdfast_agent.files import paths
+from holdfast_agent.files import paths, projects
 from holdfast_agent.files.beneath import Beneath, Place
 from holdfast_agent.files.listing import inner_folder, list_files
 from holdfast_agent.files.naming import named_in
-from holdfast_agent.files.text import BOM, looks_binary, readable, whole_runes
+from holdfast_agent.files.projects import content
 from holdfast_agent.wire import (
     FaultCode,
     Guidance,
-    Instruction,
     ListFiles,
     SkillInfo,
     SkillText,
 )
 
-INSTRUCTION_FILES: Final = ("AGENTS.md", "CLAUDE.md", ".holdfast/instructions.md")
-INSTRUCTION_BYTES_MAX: Final = 32 * 1024
-SKILL_FOLDERS: Final = (".holdfast/skills", ".agents/skills")
+SKILL_FOLDERS: Final = (
+    ".holdfast/skills",
+    ".agents/skills",
+    ".claude/skills",
+    ".codex/skills",
+    ".github/skills",
+)
 SKILL_FILE: Final = "SKILL.md"
 SKILL_BYTES_MAX: Final = 128 * 1024
 SKILLS_MAX: Final = 200
@@ -61,12 +63,16 @@ class _Skill:
 
 
 def found(beneath: Beneath) -> Guidance:
+    skills = list(_skills(beneath))
     return Guidance(
-        instructions=tuple(_instructions(beneath)),
+        instructions=tuple(projects.instructions(beneath)),
+        nested=projects.nested(beneath),
+        branch=projects.branch(beneath),
         skills=tuple(
             SkillInfo(name=each.name, description=each.description, path=each.path)
-            for each in _skills(beneath)
+            for each in skills[:SKILLS_MAX]
         ),
+        skills_left_out=max(0, len(skills) - SKILLS_MAX),
     )
 
 
@@ -75,46 +81,12 @@ def skill(beneath: Beneath, name: str) -> SkillText:
     for each in _skills(beneath):
         if each.name == name:
             files = tuple(_beside(beneath, each))
-            return SkillText(name=name, path=each.path, text=each.body, files=files)
+            folder = paths.shown(each.folder)
+            return SkillText(name=name, path=each.path, folder=folder, text=each.body, files=files)
         known.append(each.name)
     there = f"There are: {', '.join(known)}." if known else "This workspace has none."
     message = f"There is no skill `{paths.shown(name)[:100]}`. {there}"
     raise Refused(FaultCode.NOT_FOUND, message)
-
-
-def _instructions(beneath: Beneath) -> Generator[Instruction]:
-    """Two names that are one file (`CLAUDE.md` is often a link to `AGENTS.md`) are told once."""
-    seen: set[tuple[int, int]] = set()
-    for path in INSTRUCTION_FILES:
-        content = _content(beneath, path, INSTRUCTION_BYTES_MAX)
-        if content is None or content.identity in seen:
-            continue
-        seen.add(content.identity)
-        if content.text.strip():
-            yield Instruction(path=path, text=content.text)
-
-
-@dataclass(frozen=True, slots=True)
-class _Content:
-    text: str
-    identity: tuple[int, int]
-
-
-def _content(beneath: Beneath, path: str, bytes_max: int) -> _Content | None:
-    """None: it is not there, or nothing that can be read."""
-    try:
-        with beneath.file(Place(path)) as file:
-            data = os.pread(file.descriptor, bytes_max + 1, 0)
-    except (Refused, OSError):
-        return None
-    if looks_binary(data):
-        return None
-    cut = len(data) > bytes_max
-    text = readable(whole_runes(data[:bytes_max]) if cut else data).removeprefix(BOM.decode())
-    if cut:
-        rest = file.stat.st_size - bytes_max
-        text += f"\n… [cut: about {rest:,} more bytes in `{path}`]\n"
-    return _Content(text, file.identity)
 
 
 def _skills(beneath: Beneath) -> Generator[_Skill]:
@@ -127,8 +99,6 @@ def _skills(beneath: Beneath) -> Generator[_Skill]:
                 continue
             seen.add(each.name)
             yield each
-            if len(seen) == SKILLS_MAX:
-                return
 
 
 def _folders_in(beneath: Beneath, path: str) -> list[str]:
@@ -145,10 +115,10 @@ def _skill(beneath: Beneath, above: str, folder_name: str) -> _Skill | None:
     folder = f"{above}/{folder_name}"
     if len(paths.shown(folder)) > paths.SHOWN_CHARS_MAX // 2:
         return None
-    content = _content(beneath, f"{folder}/{SKILL_FILE}", SKILL_BYTES_MAX)
-    if content is None:
+    found = content(beneath, f"{folder}/{SKILL_FILE}", SKILL_BYTES_MAX)
+    if found is None:
         return None
-    front, body = _divided(content.text)
+    front, body = _divided(found.text)
     name = front.get("name", folder_name).strip()
     if not _NAME.fullmatch(name):
         return None

@@ -2,6 +2,7 @@
 
 import os
 import socket
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -23,6 +24,7 @@ from holdfast.bootstrap.providers import (
 from holdfast.domain.parts import Need
 from holdfast.settings import ModelSettings, ProcessRole, Settings, WrongSettings, env_name
 from holdfast.stream.options import HubOptions, WatchOptions
+from holdfast.turn.default_prompt import default_prompt
 from holdfast.turn.options import AWAIT_S, ToolOptions, TurnOptions
 from holdfast.turn.retry import RetryPolicy
 from holdfast.worker.options import LeaseTimings, WorkerOptions
@@ -68,9 +70,21 @@ def pool_options(settings: Settings) -> PoolOptions:
     )
 
 
+def system_sections(settings: Settings) -> tuple[tuple[str, ...], Mapping[str, str]]:
+    """The system prompt, and what models on one wire are told beside it. Both are built in, unless
+    the operator has set a prompt."""
+    given = settings.system_prompt
+    if given is not None:
+        return ((given,) if given else (), {})
+    builtin = default_prompt(workspaces=bool(settings.templates))
+    return ((builtin.text,), builtin.by_wire)
+
+
 def _turn_options(settings: Settings) -> TurnOptions:
+    system, system_by_wire = system_sections(settings)
     return TurnOptions(
-        system=(settings.system_prompt,) if settings.system_prompt else (),
+        system=system,
+        system_by_wire=system_by_wire,
         default_model=default_model(settings) or None,
         replies_max=settings.steps_max,
         retry=RetryPolicy(

@@ -189,6 +189,7 @@ class Route:
 
     vendor: str = ""
     host: str = ""
+    wire: str = ""
     fallback: tuple[str, ...] = ()
     fallback_on_usage_limit: bool = False
 

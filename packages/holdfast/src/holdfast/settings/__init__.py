@@ -4,6 +4,7 @@
 values; no other package sees them. All wrong settings are reported at once, a sentence for each.
 """
 
+import os
 import re
 from collections.abc import Iterator
 from enum import StrEnum
@@ -98,6 +99,11 @@ def _http(url: str) -> str:
     if url and (urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).netloc):
         raise ValueError("should be empty or an http(s) address such as http://localhost:4318")
     return url
+
+
+def _no_system_prompt() -> str | None:
+    """An empty variable is as good as none for every other setting: here it asks for no prompt."""
+    return os.environ.get(env_name("system_prompt"))  # noqa: TID251 - these are the settings
 
 
 class Settings(DatabaseSettings):
@@ -301,7 +307,11 @@ class Settings(DatabaseSettings):
         " for them. Private addresses are refused. A page can carry instructions against the user,"
         " and an address can carry data out: allow it where both are acceptable.",
     )
-    system_prompt: str = Field(default="", description="System prompt for all chats.")
+    system_prompt: str | None = Field(
+        default_factory=_no_system_prompt,
+        description="System prompt for all chats, in place of the built-in one. Set but empty:"
+        " none. An organisation's instructions are added to it.",
+    )
 
     # Workspaces.
     templates: tuple[TemplateSettings, ...] = Field(

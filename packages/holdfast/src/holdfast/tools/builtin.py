@@ -4,6 +4,7 @@ from typing import Final
 
 from holdfast.ports.clock import Clock
 from holdfast.ports.tools import Effect, Run, ToolOutput, ToolSpec
+from holdfast.tools.plan import plan_tool
 from holdfast.tools.toolbox import Function, Functions
 
 CLOCK: Final = ToolSpec(
@@ -21,7 +22,7 @@ class Builtin(Functions):
     follow from this list."""
 
     def __init__(self, clock: Clock) -> None:
-        super().__init__(clock_tool(clock))
+        super().__init__(clock_tool(clock), plan_tool())
 
 
 def clock_tool(clock: Clock) -> Function:

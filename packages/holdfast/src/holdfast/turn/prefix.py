@@ -26,6 +26,7 @@ CHANGED: Final = (
 SECTION_GONE: Final = "This no longer applies."
 TOOL_GONE: Final = "This tool is no longer available. Do not call it."
 SERVER: Final = "Server instructions"
+MODEL: Final = "Instructions for this model"
 ORGANISATION: Final = "Organisation instructions"
 TOOLBOX: Final = "Tools"
 
@@ -45,9 +46,12 @@ class Prefix:
         instructions: str | None,
         toolbox: Sequence[str],
         specs: Sequence[ToolSpec],
+        *,
+        model: str = "",
     ) -> "Prefix":
-        """As it would be decided now."""
+        """As it would be decided now. `model`: what only models of one kind are told."""
         named = [(SERVER, text) for text in system]
+        named += [(MODEL, model)] if model else []
         named += [(ORGANISATION, instructions)] if instructions else []
         named += [(_heading(text), text) for text in toolbox]
         seen: dict[str, int] = {}

@@ -40,10 +40,15 @@ class StepPolicy:
         """What to write down of a model that was asked."""
         return model or self.options.default_model
 
-    def prefix_of(self, chat: Chat, toolbox: Sequence[str], specs: Sequence[ToolSpec]) -> Prefix:
-        """What a prompt would begin with now. `toolbox`: its sections."""
-        instructions = self._instructions.of(chat.org_id)
-        return Prefix.of(self.options.system, instructions, toolbox, specs)
+    def prefix_of(
+        self, chat: Chat, toolbox: Sequence[str], specs: Sequence[ToolSpec], *, wire: str = ""
+    ) -> Prefix:
+        """What a prompt would begin with now. `toolbox`: its sections. `wire`: of the chat's
+        model."""
+        instructions, options = self._instructions.of(chat.org_id), self.options
+        return Prefix.of(
+            options.system, instructions, toolbox, specs, model=options.system_by_wire.get(wire, "")
+        )
 
     def replies_max(self, chat: Chat) -> int:
         steps_max = self._steps_max.of(chat.org_id)

@@ -109,6 +109,7 @@ class ConfiguredModels:
         return Route(
             vendor=config.endpoint.vendor,
             host=host_of(config.endpoint),
+            wire=config.endpoint.wire,
             fallback=config.fallback,
             fallback_on_usage_limit=config.fallback_on_usage_limit,
         )

@@ -13,8 +13,11 @@ from holdfast.tools.workspace.awareness import within, without
 from holdfast.tools.workspace.binding import Binding
 from holdfast.tools.workspace.offer import Arguments, NoArguments, Offer, offer
 from holdfast.tools.workspace.texts import shown
+from holdfast_agent.wire import SkillText
 
 START_DEADLINE_S: Final = 600.0
+SKILL_PAGE_BYTES: Final = 16 * 1024
+"""Below the limit of results for models with a small window."""
 TTL_S_MAX: Final = 30 * 24 * 3600
 STOPPED: Final = (
     "The workspace is stopped. Its files are kept, its processes have ended. Call start_workspace "
@@ -35,23 +38,23 @@ class CreateArguments(Arguments):
     )
 
 
-async def introduced(binding: Binding, workspace: Workspace) -> str:
-    """What there is to know of a workspace that runs."""
+async def introduced(binding: Binding, workspace: Workspace) -> tuple[str, ...]:
+    """What there is to know of a workspace that runs, as sections."""
     about = await binding.about()
     guidance = await binding.use(lambda agent: agent.guidance())
-    return within(workspace, about, guidance)
+    return within(workspace, about, guidance, binding.workspaces.templates)
 
 
 async def _create(binding: Binding, run: Run, asked: CreateArguments) -> ToolOutput:  # noqa: ARG001
     workspace = await binding.change(
         lambda: binding.workspaces.create(binding.chat, asked.template or None, ttl_s=asked.ttl_s)
     )
-    return ToolOutput(await introduced(binding, workspace))
+    return ToolOutput("\n\n".join(await introduced(binding, workspace)))
 
 
 async def _start(binding: Binding, run: Run, asked: NoArguments) -> ToolOutput:  # noqa: ARG001
     workspace = await binding.change(lambda: binding.workspaces.start(binding.chat.chat_id))
-    return ToolOutput(await introduced(binding, workspace))
+    return ToolOutput("\n\n".join(await introduced(binding, workspace)))
 
 
 async def _stop(binding: Binding, run: Run, asked: NoArguments) -> ToolOutput:  # noqa: ARG001
@@ -62,16 +65,39 @@ async def _stop(binding: Binding, run: Run, asked: NoArguments) -> ToolOutput:  
 
 
 class ReadSkill(Arguments):
-    name: str = Field(
-        min_length=1, max_length=200, description="The skill's name, as the system prompt lists it."
-    )
+    name: str = Field(min_length=1, max_length=200, description="As listed under Skills.")
+    offset: int = Field(default=1, ge=1, description="First line, to continue a long skill.")
 
 
 async def _read_skill(binding: Binding, run: Run, asked: ReadSkill) -> ToolOutput:  # noqa: ARG001
     skill = await binding.use(lambda agent: agent.skill(asked.name))
+    return ToolOutput(skill_page(skill, asked.offset))
+
+
+def skill_page(skill: SkillText, offset: int) -> str:
+    """Whole lines from `offset` on, as many as fit, and how to go on."""
+    lines = skill.text.splitlines(keepends=True)
+    told: list[str] = []
+    left = SKILL_PAGE_BYTES
+    for line in lines[offset - 1 :]:
+        size = len(line.encode())
+        if size > left and told:
+            break
+        # A line that is longer than a page is cut by the limit of all results.
+        told.append(line)
+        left -= size
+    end = offset - 1 + len(told)
+    head = f"{shown(skill.path)}"
+    if offset > 1 or end < len(lines):
+        head += f" lines {offset}-{end} of {len(lines)}"
+    text = f"{head}\n\n{''.join(told)}"
+    if end < len(lines):
+        return f"{text.rstrip()}\n\n[More follows: call read_skill with offset={end + 1}.]"
+    folder = shown(skill.folder)
     beside = "\n".join(f"- {shown(path)}" for path in skill.files)
-    files = f"\n\nFiles beside it:\n{beside}" if beside else ""
-    return ToolOutput(f"{shown(skill.path)}\n\n{skill.text}{files}")
+    files = f"\n\nFiles in {folder}:\n{beside}" if beside else ""
+    directory = f"\n\nDirectory of this skill: {folder}" if skill.folder else ""
+    return f"{text.rstrip()}{directory}{files}"
 
 
 def places(templates: Sequence[Template]) -> tuple[Offer[Any], ...]:
@@ -118,8 +144,8 @@ def places(templates: Sequence[Template]) -> tuple[Offer[Any], ...]:
         ),
         offer(
             "read_skill",
-            """Read a skill of the workspace: instructions for a particular task, and which files
-            lie beside them. The system prompt lists which skills there are.""",
+            """Load a skill: its instructions and the list of its files. Call it before the task
+            the skill describes.""",
             ReadSkill,
             _read_skill,
             effect=Effect.REPEATABLE,

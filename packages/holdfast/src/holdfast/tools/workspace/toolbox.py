@@ -76,7 +76,7 @@ class WorkspaceToolbox:
             async with asyncio.timeout(AWARE_S):
                 workspace = await binding.found()
                 if workspace is not None and workspace.status is WorkspaceStatus.RUNNING:
-                    return (await introduced(binding, workspace),)
+                    return await introduced(binding, workspace)
         except (TimeoutError, Unavailable, WorkspaceUnusable, AgentGone, AgentRefused) as error:
             _LOG.warning(
                 "tools: workspace of chat %s cannot be reached: %r", binding.chat_id, error
