@@ -1,0 +1,17 @@
+#!/bin/sh
+# Writes 1 to reward.txt if the task is solved, else 0.
+set -u
+root=${EVAL_ROOT:-/app}
+logs=${EVAL_LOGS:-/logs/verifier}
+mkdir -p "$logs"
+echo 0 >"$logs/reward.txt"
+cd "$root" || exit 0
+python3 - <<'END' && echo 1 >"$logs/reward.txt"
+import sys
+
+sys.path.insert(0, ".")
+import hashlib
+
+n = int(hashlib.sha256(b"reef").hexdigest(), 16) % 9000 + 6000
+assert open("answer.txt").read().strip() == f"src/part{n % 97:02}/unit{n:05}.c:{n % 211 + 1}"
+END
