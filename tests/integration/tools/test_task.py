@@ -74,7 +74,7 @@ def script(*replies: list[tuple[str, dict[str, object]]]) -> str:
 
 
 WANTED = [
-    ("create_workspace", "This chat has a workspace (template local)."),
+    ("create_workspace", "Files stay between turns."),
     ("execute", "add.sh\ntest.sh\n"),
     ("execute", "2 + 3 is -1"),
     ("search_files", "project/add.sh:1: echo $(($1 - $2))"),

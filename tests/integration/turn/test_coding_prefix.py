@@ -185,7 +185,7 @@ async def test_coding_task_of_two_turns_is_never_refused_and_hits_the_cache(
     body = record[first].body
     assert body is not None
     news = str(body["messages"][-1])
-    changes = ("This chat has a workspace", "portable sh", "Be brief.", "release (2)", "This is 2")
+    changes = ("Files stay between turns", "portable sh", "Be brief.", "release (2)", "This is 2")
     assert [told for told in changes if told not in news] == []
     assert 'name="Tool retired"' in news
     assert AGENTS not in news

@@ -41,8 +41,8 @@ paths inside it work too)
 System: Debian GNU/Linux 12 (bookworm), x86_64; shell: sh; commands on PATH: git, python3.12, rg
 Repository: git, main
 Chat started: 2025-11-22 (UTC)
-Writable: /workspace, /tmp and ~ (emptied after every command). Everything else is read-only: \
-install packages into the folder (venv, node_modules).
+Writable: /workspace, /tmp and ~ (kept while the workspace runs). Everything else is read-only: \
+install packages into the folder (venv, node_modules, ~/.local).
 Network: only these hosts: pypi.org, *.example.org
 Files stay between turns. Background processes end when the workspace stops after 2 hours without \
 use."""
@@ -65,7 +65,9 @@ RUNNING = workspace(WorkspaceStatus.RUNNING)
 
 def about(**more: Any) -> About:
     sandbox = SandboxReport.model_validate({"mode": "bubblewrap", "works": True, **more})
-    return About(version="1", boot_id="b", root="/workspace", sandbox=sandbox, surroundings=FACTS)
+    tmp: Any = "machine" if sandbox.mode == "external" else "workspace"
+    facts = {"root": "/workspace", "sandbox": sandbox, "surroundings": FACTS, "tmp": tmp}
+    return About.model_validate({"version": "1", "boot_id": "b", **facts})
 
 
 def told(given: About, guidance: Guidance | None = None, *, of: Workspace = RUNNING) -> str:
@@ -99,7 +101,7 @@ def test_facts_of_a_running_workspace_are_told_in_full() -> None:
 
 
 def test_facts_follow_what_the_agent_reports() -> None:
-    kept = about().model_copy(update={"tmp": "workspace", "shell": "bash"})
+    kept = about().model_copy(update={"shell": "bash"})
     assert "/tmp and ~ (kept while the workspace runs)" in told(kept)
     assert "node_modules, ~/.local)" in told(kept)
     assert "shell: bash" in told(kept)

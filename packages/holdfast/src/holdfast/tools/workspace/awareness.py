@@ -23,7 +23,6 @@ LEFT_OUT_MAX: Final = 100
 HOSTS_MAX: Final = 50
 LINE_CHARS_MAX: Final = 1100
 UUID_VERSION_WITH_TIME: Final = 7
-KEPT: Final = frozenset({"workspace", "machine"})
 
 HEAD: Final = "# Workspace"
 NONE: Final = (
@@ -46,11 +45,9 @@ FOLDER: Final = (
     "paths inside it work too)"
 )
 SANDBOXED: Final = (
-    "Writable: {root}, /tmp and ~ ({kept}). Everything else is read-only: install packages into "
-    "the folder (venv, node_modules{local})."
+    "Writable: {root}, /tmp and ~ (kept while the workspace runs). Everything else is read-only: "
+    "install packages into the folder (venv, node_modules, ~/.local)."
 )
-TMP_KEPT: Final = "kept while the workspace runs"
-TMP_EMPTIED: Final = "emptied after every command"
 EXTERNAL: Final = (
     "Writable: what the user of this container or machine may write. The workspace has it to "
     "itself; only {root} is certain to stay when the workspace is stopped."
@@ -147,14 +144,8 @@ def _started(chat_id: UUID) -> str | None:
 
 
 def _writable(about: About) -> str:
-    if about.sandbox.mode == "external":
-        return EXTERNAL.format(root=about.root)
-    kept = about.tmp in KEPT
-    return SANDBOXED.format(
-        root=about.root,
-        kept=TMP_KEPT if kept else TMP_EMPTIED,
-        local=", ~/.local" if kept else "",
-    )
+    text = SANDBOXED if about.tmp == "workspace" else EXTERNAL
+    return text.format(root=about.root)
 
 
 def _network(about: About) -> str:
