@@ -14,6 +14,7 @@ from holdfast.ports.tools import Effect, Run, Toolbox, ToolContext, ToolOutput, 
 from holdfast.ports.workspaces import Template, Workspaces, WorkspaceUnusable
 from holdfast.tools.workspace.awareness import without
 from holdfast.tools.workspace.binding import Binding, Connect, agent_key
+from holdfast.tools.workspace.edits import EDITS
 from holdfast.tools.workspace.execute import EXECUTE
 from holdfast.tools.workspace.files import FILES
 from holdfast.tools.workspace.offer import Offer
@@ -32,7 +33,7 @@ _LOG: Final = logging.getLogger(__name__)
 
 def offers(templates: Sequence[Template]) -> tuple[Offer[Any], ...]:
     """All tools, in the order in which a model sees them."""
-    return (EXECUTE, *PROCESSES, *FILES, *places(templates))
+    return (EXECUTE, *PROCESSES, *FILES, *EDITS, *places(templates))
 
 
 class WorkspaceTools:
