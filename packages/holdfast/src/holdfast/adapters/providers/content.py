@@ -14,9 +14,11 @@ from typing import Any, Final, TypeAlias, cast
 import orjson
 
 from holdfast.adapters.providers.types import Call, FileResolver, ModelFacts
-from holdfast.domain.parts import File, JsonValue, Text
+from holdfast.domain.parts import File, JsonValue, Text, ToolResult
 
 EMPTY: Final = "(no output)"
+FAILED: Final = "Error: "
+"""Begins a failed result on a wire that has no field for it."""
 _PDF: Final = "application/pdf"
 _MAGIC: Final[Mapping[str, tuple[bytes, ...]]] = {
     "image/png": (b"\x89PNG\r\n\x1a\n",),
@@ -102,6 +104,18 @@ def output_pieces(output: JsonValue, call: Call) -> list[Piece]:
             pieces = [p for p in pieces if not (isinstance(p, Words) and not p.text.strip())]
             return pieces or [Words(EMPTY)]
     return [Words(orjson.dumps(output, default=_plain).decode())]
+
+
+def marked_pieces(result: ToolResult, call: Call) -> list[Piece]:
+    """A result's output for a wire that has no field for failure: the text says it."""
+    pieces = output_pieces(result.output, call)
+    if not result.failed:
+        return pieces
+    match pieces[0]:
+        case Words(text):
+            return pieces if text.startswith(FAILED) else [Words(FAILED + text), *pieces[1:]]
+        case _:
+            return [Words(FAILED.rstrip()), *pieces]
 
 
 def output_text(pieces: list[Piece]) -> str:

@@ -26,7 +26,7 @@ from holdfast.adapters.providers.content import (
     Picture,
     Words,
     asked_pieces,
-    output_pieces,
+    marked_pieces,
     output_text,
 )
 from holdfast.adapters.providers.errors import (
@@ -303,7 +303,7 @@ def _messages(call: Call, names: ToolNames) -> list[messages.ModelMessage]:
                 returns = [
                     messages.ToolReturnPart(
                         tool_name=names.name(result.tool),
-                        content=output_text(output_pieces(result.output, call)),
+                        content=output_text(marked_pieces(result, call)),
                         tool_call_id=result.call_id,
                     )
                     for result in results

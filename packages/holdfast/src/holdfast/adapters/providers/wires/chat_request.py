@@ -15,7 +15,7 @@ from holdfast.adapters.providers.content import (
     Piece,
     Words,
     asked_pieces,
-    output_pieces,
+    marked_pieces,
     output_text,
 )
 from holdfast.adapters.providers.history import (
@@ -172,7 +172,7 @@ def _answered(entry: ResultsEntry, call: Call, quirks: Quirks) -> list[Object]:
     pictures: list[Piece] = []
     for result in entry.results:
         call_id = _id(result.call_id, quirks)
-        pieces = output_pieces(result.output, call)
+        pieces = marked_pieces(result, call)
         shown = [piece for piece in pieces if not isinstance(piece, Words)]
         if shown:
             pictures += [Words(f"From the result of {call_id}:"), *shown]

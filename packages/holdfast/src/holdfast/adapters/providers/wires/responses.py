@@ -16,7 +16,7 @@ from holdfast.adapters.providers.content import (
     Piece,
     Words,
     asked_pieces,
-    output_pieces,
+    marked_pieces,
 )
 from holdfast.adapters.providers.errors import filtered, from_event, incomplete, protocol
 from holdfast.adapters.providers.history import (
@@ -161,7 +161,7 @@ def _converted(part: Text | ToolCall, names: ToolNames) -> Object:
 
 
 def _result(result: ToolResult, call: Call) -> Object:
-    pieces = output_pieces(result.output, call)
+    pieces = marked_pieces(result, call)
     only = pieces[0]
     output: object = (
         only.text
