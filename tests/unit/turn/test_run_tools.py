@@ -305,6 +305,20 @@ async def test_a_flood_is_cut_to_a_share_of_the_window_and_counted() -> None:
         assert isinstance(output, str)
         assert len(output.encode()) <= 4_000  # a tenth of the window, at 4 bytes a token
         assert "left out here" in output
+
+
+@requirement("L114")
+async def test_a_tool_is_told_the_limit_so_that_it_can_cut_where_it_makes_sense() -> None:
+    told: list[int] = []
+
+    async def run(run: Run) -> ToolOutput:
+        told.append(run.output_bytes_max)
+        return ToolOutput("x" * run.output_bytes_max)
+
+    async with staged(calls("a"), says("ok"), tools=tool("a", run), window=10_000) as stage:
+        chat = await stage.turn()
+
+        assert (told, answers(await stage.history(chat))["a"].truncated) == ([4_000], False)
         assert output.startswith("wörd ")
         assert output.endswith("wörd ")
         assert stage.counters.cut_outputs == 1

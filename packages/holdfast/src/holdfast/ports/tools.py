@@ -55,6 +55,8 @@ class Run:
     again: bool = False
     place: str | None = None
     """`OpenCall.place`: where the call may have been started before."""
+    output_bytes_max: int = 32 * 1024
+    """A longer text is cut in its middle. A tool that knows where to cut keeps below this."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -268,6 +268,7 @@ class ToolRuns:
             emit=self._emit(call.call_id, live),
             again=planned.again,
             place=planned.asked.place,
+            output_bytes_max=self._output_bytes_max(turn),
         )
         with tracer.start_as_current_span("tool") as span:
             span.set_attribute("holdfast.tool", call.tool)
@@ -299,13 +300,7 @@ class ToolRuns:
         return emit
 
     def _result(self, turn: Turn, call: ToolCall, output: ToolOutput) -> ToolResult:
-        options = self._options
-        limit = bytes_max(
-            self._models.context_window(turn.asked_model),
-            options.output_share,
-            options.output_bytes_max,
-        )
-        value, was_cut = fitted(storable(output.value), limit)
+        value, was_cut = fitted(storable(output.value), self._output_bytes_max(turn))
         self._counters.cut_outputs += was_cut
         if output.unknown:
             self._counters.unknown_outcomes += 1
@@ -321,6 +316,13 @@ class ToolRuns:
             process_id=output.process_id,
             truncated=output.truncated or was_cut,
             summary_lines=output.summary_lines,
+        )
+
+    def _output_bytes_max(self, turn: Turn) -> int:
+        return bytes_max(
+            self._models.context_window(turn.asked_model),
+            self._options.output_share,
+            self._options.output_bytes_max,
         )
 
     def _unsure(self, planned: PlannedCall) -> ToolResult:
