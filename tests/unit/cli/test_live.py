@@ -141,6 +141,33 @@ def test_parallel_calls_have_a_line_each_and_so_have_their_results() -> None:
     assert written(inks) == "· clock\n· clock\n· clock ✓ → 1\n· clock ✗ → no\n"
 
 
+@pytest.mark.parametrize("live", [True, False])
+def test_a_plan_is_a_line_for_each_step(live: bool) -> None:
+    steps = [
+        {"text": "read the parser", "status": "completed"},
+        {"text": "mend it", "status": "in_progress"},
+        {"text": "rewrite it", "status": "dropped"},
+        {"text": "run the tests", "status": "pending"},
+        {"text": "no status"},
+    ]
+    plan = {**call("c1", steps=steps), "tool_name": "update_plan"}
+    told = {**result("c1", "Plan updated."), "tool_name": "update_plan"}
+
+    inks = fed(
+        LiveRenderer(LiveRendererOptions(live=live)),
+        ("message.created", message(2, "assistant", plan)),
+        ("message.created", message(3, "tool", told)),
+    )
+
+    assert written(inks, "note").splitlines() == [
+        "[x] read the parser",
+        "[>] mend it",
+        "[-] rewrite it",
+        "[ ] run the tests",
+        "· update_plan ✓ → Plan updated.",
+    ]
+
+
 def test_a_slow_call_tells_how_long_it_took() -> None:
     inks = fed(
         LiveRenderer(),

@@ -109,6 +109,16 @@ def test_a_document_keeps_what_was_said_and_what_tools_did() -> None:
     ]  # fmt: skip
 
 
+def test_a_plan_is_exported_with_the_status_of_each_step() -> None:
+    steps = [{"text": "mend\nit", "status": "completed"}, {"text": "test it", "status": "pending"}]
+    plan = {"type": "tool_call", "tool_name": "update_plan", "arguments": {"steps": steps}}
+    said = {"role": "assistant", "finish_reason": "stop", "parts": [plan]}
+
+    assert markdown({"id": "c", "title": None}, [said]).splitlines()[6:] == [
+        "- called `update_plan`", "  - [x] mend it", "  - [ ] test it",
+    ]  # fmt: skip
+
+
 def test_what_a_tool_wrote_in_lines_is_exported_in_lines() -> None:
     output = "exit code 0 after 0.1 s\n-a ``` b\n\n+a\n"
     result = {"type": "tool_result", "tool_name": "execute", "is_error": False, "output": output}

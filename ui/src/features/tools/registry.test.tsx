@@ -63,6 +63,39 @@ describe("known tools", () => {
   });
 });
 
+describe("update_plan", () => {
+  const steps = [
+    { text: "Read the parser", status: "completed" },
+    { text: "Mend it", status: "in_progress" },
+    { text: "Rewrite it", status: "dropped" },
+    { text: "Run the tests", status: "pending" },
+    { text: 7 },
+  ];
+
+  it("names the progress and the present step", () => {
+    expect(headline(done("update_plan", { steps }, "Plan updated."))).toEqual({
+      verb: "Updated the plan",
+      object: "1 of 3 done, now: Mend it",
+    });
+    expect(headline(call("update_plan", {}, { arguments: null, source: '{"st' })).object).toBe("");
+  });
+
+  it("shows each step with its status, and the note", async () => {
+    const given = done("update_plan", { steps, note: "The tests were slow." }, "Plan updated.");
+    render(
+      <ToolCard call={given} action={null} actions={null} index={0} isOpen onToggle={() => {}} />,
+    );
+    const plan = await screen.findByRole("list", { name: "Plan" });
+    expect([...plan.children].map((step) => step.textContent)).toEqual([
+      "Read the parsercompleted",
+      "Mend itin progress",
+      "Rewrite itdropped",
+      "Run the testspending",
+    ]);
+    expect(screen.getByText("The tests were slow.")).toBeDefined();
+  });
+});
+
 describe("a tool without a renderer", () => {
   it("shows its name and its first argument", () => {
     const given = { place: "Lisbon", days: 3 };

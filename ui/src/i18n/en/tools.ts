@@ -99,6 +99,18 @@ export const toolStrings = {
       wants: "Wants to stop the workspace",
       wanted: "Wanted to stop the workspace",
     },
+    updatePlan: {
+      running: "Updating the plan",
+      done: "Updated the plan",
+      wants: "Wants to update the plan",
+      wanted: "Wanted to update the plan",
+    },
+    webFetch: {
+      running: "Reading the page",
+      done: "Read the page",
+      wants: "Wants to read the page",
+      wanted: "Wanted to read the page",
+    },
     webSearch: {
       running: "Searching the web for",
       done: "Searched the web for",
@@ -116,6 +128,18 @@ export const toolStrings = {
 
   toolWithArgument: (tool: string, argument: string) => `${tool}: ${argument}`,
   pathAndOthers: (path: string, others: number) => `${path} and ${plural(others, "other file")}`,
+
+  planProgress: (done: number, total: number, current: string) =>
+    current === "" ? `${done} of ${total} done` : `${done} of ${total} done, now: ${current}`,
+  plan: {
+    label: "Plan",
+    status: {
+      pending: "pending",
+      in_progress: "in progress",
+      completed: "completed",
+      dropped: "dropped",
+    },
+  },
 
   states: {
     writing: "being written",
@@ -137,6 +161,8 @@ export const toolStrings = {
     reads: (n: number) => plural(n, "file read", "files read"),
     searches: (n: number) => plural(n, "search", "searches"),
     webSearches: (n: number) => plural(n, "web search", "web searches"),
+    webPages: (n: number) => plural(n, "web page"),
+    plans: (n: number) => plural(n, "plan update"),
     commands: (n: number) => plural(n, "command"),
     processChecks: (n: number) => plural(n, "process check"),
     edits: (n: number) => plural(n, "edit"),

@@ -41,6 +41,7 @@ import { Button } from "@/ui/button";
 import { EmptyState } from "@/ui/empty-state";
 import { MenuItem } from "@/ui/menu";
 import { ContextMeter } from "./meter";
+import { PlanPanel } from "./plan-panel";
 import { RunState } from "./run-state";
 
 const t = chatStrings.chat;
@@ -214,6 +215,7 @@ function Chat({ session, seq }: ChatProps) {
         authors={authors}
         seq={seq}
       />
+      <PlanPanel log={session.log} />
       {mayWrite && (
         <Composer
           chatId={chatId}

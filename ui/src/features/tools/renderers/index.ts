@@ -23,6 +23,8 @@ import { readSkill } from "./read-skill";
 import { searchFiles } from "./search-files";
 import { startWorkspace } from "./start-workspace";
 import { stopWorkspace } from "./stop-workspace";
+import { updatePlan } from "./update-plan";
+import { webFetch } from "./web-fetch";
 import { webSearch } from "./web-search";
 import { writeFile } from "./write-file";
 
@@ -32,6 +34,7 @@ registerTool(listFiles);
 registerTool(findFiles);
 registerTool(searchFiles);
 registerTool(webSearch);
+registerTool(webFetch);
 registerTool(execute);
 registerTool(processOutput);
 registerTool(processInput);
@@ -42,6 +45,7 @@ registerTool(editFiles);
 registerTool(createWorkspace);
 registerTool(startWorkspace);
 registerTool(stopWorkspace);
+registerTool(updatePlan);
 registerTool(clock);
 
 /** Any other tool: of an MCP server, a client or a plugin. */

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
+from holdfast.cli.render.plan import plan_lines
 from holdfast.cli.render.takeover import takeover_line
 from holdfast.cli.render.text import compact
 
@@ -43,6 +44,9 @@ def _part(part: Data) -> Iterator[str]:
             yield part["text"]
         case "reasoning":
             yield from (f"> {line}".rstrip() for line in part["text"].splitlines())
+        case "tool_call" if plan := list(plan_lines(part["tool_name"], part["arguments"])):
+            yield "- called `update_plan`"
+            yield from (f"  - {_one_line(line)}" for line in plan)
         case "tool_call":
             yield f"- called `{part['tool_name']}` {_code(compact(part['arguments']))}"
         case "tool_result":

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final, Literal, TypeAlias
 
+from holdfast.cli.render.plan import UPDATE_PLAN, plan_lines
 from holdfast.cli.render.takeover import takeover_line
 from holdfast.cli.render.text import UNICODE, Marks, clip, compact, first_line, safe, seconds
 
@@ -224,14 +225,19 @@ class LiveRenderer:
     def _call(self, call: Data, message: Data) -> Iterator[Ink]:
         """The line of a call; on a terminal it stays open, so that its result can stand beside."""
         self._calls[call["call_id"]] = {**call, "at": message["created_at"]}
+        yield from self._plan(call)
         if not self.options.live:
             return
         yield from self._fresh_line()
         yield Ink("note", self._call_line(call), "dim")
         self._open, self._open_call = "note", call["call_id"]
 
+    def _plan(self, call: Data) -> Iterator[Ink]:
+        for line in plan_lines(call["tool_name"], call["arguments"]):
+            yield from self.note(clip(line, self._width - 1, self.options.marks.more))
+
     def _call_line(self, call: Data) -> str:
-        arguments = call["arguments"]
+        arguments = None if call["tool_name"] == UPDATE_PLAN else call["arguments"]
         said = f"{call['tool_name']} {compact(arguments)}" if arguments else call["tool_name"]
         return clip(f"{self.options.marks.call} {said}", self._width // 2, self.options.marks.more)
 
