@@ -70,6 +70,14 @@ APPROVALS: Final = Setting[Policy](
         "approval_default": policy.default.value,
     },
 )
+WEB_TOOLS_ENABLED: Final = Setting[bool](
+    name="web_tools_enabled",
+    scope=SettingScope.ORGANISATION,
+    accepts=Annotated[bool, Field(strict=True)],
+    default=True,
+    if_unreadable=False,
+    help="Whether the providers of models may search the web and read pages for chats.",
+)
 OIDC_SIGN_UP_ENABLED: Final = Setting[bool](
     name="oidc_sign_up_enabled",
     scope=SettingScope.ORGANISATION,
@@ -87,6 +95,7 @@ SETTINGS: Final = Registry(
         MAX_STEPS_PER_TURN,
         APPROVALS,
         OIDC_SIGN_UP_ENABLED,
+        WEB_TOOLS_ENABLED,
     )
 )
 

@@ -55,6 +55,10 @@ class ChatStateData(Shape):
     effort: str | None = Field(
         description="How much the model may think; null: the model's default."
     )
+    web: bool | None = Field(
+        description="Whether the provider of the model may search the web; null: as the model is "
+        "set."
+    )
     archived: bool = Field(
         description="Whether the chat accepts no commands until it is unarchived."
     )

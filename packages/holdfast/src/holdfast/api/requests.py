@@ -116,6 +116,11 @@ class MessageIn(Body):
         description="How much the model may think; a model that does not know the word takes the "
         "next lower one that it knows. null: its default.",
     )
+    web: Annotated[bool, Field(strict=True)] | None = Field(
+        default=None,
+        description="Whether the provider of the model may search the web, for this message and "
+        "until another one says otherwise. null: as before; at first as the model is set.",
+    )
 
     @model_validator(mode="after")
     def _one_of_them(self) -> Self:
@@ -130,6 +135,7 @@ class MessageIn(Body):
             parts=tuple(each.part() for each in said),
             model=self.model,
             effort=self.effort,
+            web=self.web,
             author_id=author,
         )
 
@@ -185,6 +191,11 @@ class CreateChat(Body):
     )
     effort: Effort | None = Field(
         default=None, description="For the turns of this chat, until a message names another."
+    )
+    web: Annotated[bool, Field(strict=True)] | None = Field(
+        default=None,
+        description="Whether the provider of the model may search the web, until a message says "
+        "otherwise. null: as the model is set.",
     )
 
 

@@ -219,6 +219,12 @@ class Message(Shape):
     effort: str | None = Field(
         description="How much the model may think, as the user chose it; null: the model's default."
     )
+    web: bool | None = Field(
+        default=None,
+        description="Whether the user wanted the provider to search the web, or not; left out: the "
+        "user did not say.",
+        json_schema_extra=left_out_if_none,
+    )
     author_id: UserIdText | None
     usage: Usage | None = Field(
         description="Tokens that the message took; null: no model wrote it, or none were reported."
@@ -265,6 +271,12 @@ class QueuedMessage(Shape):
     model: str | None = Field(description="The model that the user asked for; null: the default.")
     effort: str | None = Field(
         description="How much the model may think, as the user chose it; null: the model's default."
+    )
+    web: bool | None = Field(
+        default=None,
+        description="Whether the user wanted the provider to search the web, or not; left out: the "
+        "user did not say.",
+        json_schema_extra=left_out_if_none,
     )
     author_id: UserIdText | None
     client_key: str | None = Field(description="As in `Message`.")
@@ -400,6 +412,10 @@ class Chat(ChatFields):
     )
     effort: str | None = Field(
         description="How much the model may think, decided as `model` is; null: its default."
+    )
+    web: bool | None = Field(
+        description="Whether the provider of the model may search the web; null: as the model is "
+        "set."
     )
     turn_seq: int | None = Field(
         description="The `seq` of the last user message: it names the turn that runs, or the last "

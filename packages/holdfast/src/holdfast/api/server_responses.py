@@ -21,6 +21,13 @@ class Model(Shape):
         description="Efforts that the model knows, in rising order; empty: none can be chosen."
     )
     images: bool = Field(description="Whether the model takes images.")
+    provider_tools: list[str] = Field(
+        description="Tools that the provider runs for the model: `web_search`, `web_fetch`, "
+        "`code_execution`."
+    )
+    web: bool = Field(
+        description="Whether the model may search the web for messages that do not say `web`."
+    )
     retires_at: datetime | None = Field(
         description="When the provider ends the model; null: not announced."
     )

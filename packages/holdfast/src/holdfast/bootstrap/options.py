@@ -19,9 +19,11 @@ from holdfast.bootstrap.providers import (
     model_cache,
     model_facts,
     model_price,
+    model_tools,
     provider_endpoint,
 )
 from holdfast.domain.parts import Need
+from holdfast.domain.provider_tools import WEB_TOOLS
 from holdfast.settings import ModelSettings, ProcessRole, Settings, WrongSettings, env_name
 from holdfast.stream.options import HubOptions, WatchOptions
 from holdfast.turn.default_prompt import default_prompt
@@ -156,9 +158,10 @@ def default_model(settings: Settings) -> str:
 
 
 def _config(model: ModelSettings, endpoint: Endpoint, settings: Settings) -> ModelConfig:
+    facts = model_facts(model, VENDORS[endpoint.vendor])
     return ModelConfig(
         endpoint=endpoint,
-        facts=model_facts(model, VENDORS[endpoint.vendor]),
+        facts=facts,
         deadlines=Deadlines(
             first_part_s=model.first_part_s or settings.first_part_s,
             silence_s=model.silence_s or settings.silence_s,
@@ -171,6 +174,8 @@ def _config(model: ModelSettings, endpoint: Endpoint, settings: Settings) -> Mod
         effort=model.effort,
         output_max=model.output_max,
         extra=model.extra,
+        provider_tools=model_tools(model, facts, endpoint),
+        web=model.web and bool({tool.name for tool in model.provider_tools} & WEB_TOOLS),
         settled=frozenset() if model.facts is None else frozenset(model.facts.model_fields_set),
         fallback=model.fallback,
         fallback_on_usage_limit=model.fallback_on_usage_limit,

@@ -13,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from holdfast.adapters.providers.catalog import facts_of
 from holdfast.adapters.providers.endpoints import VENDORS, AwsKeys, Vendor, auth_of, endpoint_of
 from holdfast.adapters.providers.prices import Price, is_listed
+from holdfast.adapters.providers.provider_tools import check
 from holdfast.adapters.providers.token_sources import (
     AwsTokens,
     AzureTokens,
@@ -31,6 +32,7 @@ from holdfast.adapters.providers.types import (
     RenewedAuth,
     ThinkingStyle,
 )
+from holdfast.domain.provider_tools import ProviderToolSpec
 from holdfast.settings.models import ModelSettings
 from holdfast.settings.providers import (
     AwsTokenSettings,
@@ -179,6 +181,18 @@ def model_facts(model: ModelSettings, vendor: Vendor) -> ModelFacts:
 
 def model_price(model: ModelSettings) -> Price | None:
     return None if model.price is None else Price(**model.price.model_dump())
+
+
+def model_tools(
+    model: ModelSettings, facts: ModelFacts, endpoint: Endpoint
+) -> tuple[ProviderToolSpec, ...]:
+    """The tools that the provider runs for the model. ValueError says which it does not run."""
+    names = [tool.name for tool in model.provider_tools]
+    if len(set(names)) != len(names):
+        raise ValueError("provider_tools: a tool is named twice")
+    specs = tuple(ProviderToolSpec(**tool.model_dump()) for tool in model.provider_tools)
+    check(specs, facts, endpoint)
+    return specs
 
 
 def model_cache(model: ModelSettings) -> CachePolicy:

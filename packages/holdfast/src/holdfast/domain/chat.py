@@ -186,6 +186,7 @@ class ChatState:
 
     model: str | None = None  # of the present turn
     effort: str | None = None
+    web: bool | None = None
     error: TurnError | None = None
     backoff: Backoff | None = None
     awaiting: Awaiting | None = None

@@ -18,13 +18,14 @@ from holdfast.domain.parts import Need, ToolResult
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """`model`, `effort`: of its turns, until a message asks for others. `listed`: how lists show
-    it."""
+    """`model`, `effort`, `web`: of its turns, until a message asks for others. `listed`: how lists
+    show it."""
 
     messages: tuple[MessageBody, ...] = ()
     tools: tuple[ClientTool, ...] = ()
     model: str | None = None
     effort: str | None = None
+    web: bool | None = None
     listed: ListedFacts = NOT_LISTED
 
 

@@ -221,6 +221,7 @@ class Draft:
             compactable=True,
             model=body.model or self.chat.model,
             effort=body.effort or self.chat.effort,
+            web=self.chat.web if body.web is None else body.web,
         )
         self._answer_queued_id = None
 

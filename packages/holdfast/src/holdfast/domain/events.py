@@ -150,7 +150,7 @@ def _is_at_rest(chat: Chat) -> bool:
 def _standing(chat: Chat) -> tuple[object, ...]:
     return (
         *(chat.status, chat.archived, chat.turn_seq, chat.attempt, chat.model, chat.effort),
-        *(chat.error, chat.backoff, chat.awaiting),
+        *(chat.web, chat.error, chat.backoff, chat.awaiting),
     )
 
 
@@ -184,6 +184,8 @@ def message_json(message: Message) -> JsonObject:
         "attempt": message.attempt,
         "client_key": body.client_key,
     }
+    if body.web is not None:
+        told["web"] = body.web
     if body.takeover is not None:  # nearly never
         told["takeover"] = _takeover_json(body.takeover)
     return told
@@ -231,6 +233,7 @@ def state_json(chat: Chat) -> JsonObject:
         "attempt": chat.attempt,
         "model": chat.model,
         "effort": chat.effort,
+        "web": chat.web,
         "archived": chat.archived,
         "retry": _retry_json(chat),
         "error": _failure_json(chat),
@@ -244,7 +247,7 @@ def queue_json(chat: Chat) -> JsonObject:
 
 def queued_json(queued: QueuedMessage) -> JsonObject:
     head = queued.head
-    return {
+    told: dict[str, JsonValue] = {
         "queued_id": queued.queued_id,
         "send_now": queued.urgent,
         "parts": parts_json(head),
@@ -255,6 +258,9 @@ def queued_json(queued: QueuedMessage) -> JsonObject:
         "author_id": _author(head),
         "client_key": head.client_key,
     }
+    if head.web is not None:
+        told["web"] = head.web
+    return told
 
 
 def removed_json(queued_id: QueuedId, body: MessageBody) -> JsonObject:

@@ -108,6 +108,7 @@ class MessageBody:
     visibility: Visibility = Visibility.BOTH
     model: str | None = None
     effort: str | None = None
+    web: bool | None = None  # whether the provider may search the web; None: as before
     author_id: UserId | None = None
     usage: Mapping[str, int] | None = None
     cost_micros: int | None = None  # None: unpriced; 0: free

@@ -48,7 +48,13 @@ _MISMATCH: Final = "what waits is not what this digest names; look at the call a
 
 
 def create(draft: Draft, command: Create, _now: datetime) -> None:
-    draft.set(status=Status.IDLE, tools=command.tools, model=command.model, effort=command.effort)
+    draft.set(
+        status=Status.IDLE,
+        tools=command.tools,
+        model=command.model,
+        effort=command.effort,
+        web=command.web,
+    )
     draft.listed = command.listed
     for body in command.messages:
         draft.say(body)
@@ -80,6 +86,7 @@ def fork(draft: Draft, command: Fork, _now: datetime) -> None:
         compactable=bool(messages) and (cut_off or origin.tail[-1].role is not Role.BOUNDARY),
         model=source.model,
         effort=source.effort,
+        web=source.web,
         tools=source.tools if ours else (),  # another user's client runs those
     )
 

@@ -18,6 +18,7 @@ from holdfast.domain.errors import HoldfastError
 from holdfast.domain.ids import CallId, ChatId
 from holdfast.domain.messages import Ending, MessageBody
 from holdfast.domain.parts import Part
+from holdfast.domain.provider_tools import ProviderToolSpec
 from holdfast.ports.tools import ToolSpec
 
 
@@ -49,6 +50,7 @@ class Ask:
     bound_from: int = 0
     system: Sequence[str] = ()
     tools: Sequence[ToolSpec] = ()
+    provider_tools: Sequence[ProviderToolSpec] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +61,8 @@ class ModelCard:
     output_max: int | None = None
     efforts: tuple[str, ...] = ()  # in rising order; empty: it cannot be told how hard to think
     images: bool = False  # whether it takes them
+    provider_tools: tuple[str, ...] = ()  # that the provider runs for it, as set here
+    web: bool = False  # whether it searches the web for messages that do not say
     retires_at: datetime | None = None
 
 
@@ -73,6 +77,8 @@ class Usage:
     output: int = 0
     reasoning: int = 0  # a share of `output`
     searches: int = 0  # billed apiece
+    fetches: int = 0  # pages that the provider read, where it tells
+    code_runs: int = 0  # runs of code at the provider
     billed_micros: int | None = None  # the provider's own price of the reply, in micro-dollars
 
     def counts(self) -> Mapping[str, int]:
@@ -192,6 +198,8 @@ class Route:
     wire: str = ""
     fallback: tuple[str, ...] = ()
     fallback_on_usage_limit: bool = False
+    provider_tools: tuple[ProviderToolSpec, ...] = ()  # that the provider runs for it
+    web: bool = False  # whether those of the web go without saying
 
     @property
     def endpoint(self) -> str:

@@ -7,10 +7,15 @@ from typing import Annotated, Final, Literal, Self, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, model_validator
 
 from holdfast.domain.messages import Effort
+from holdfast.domain.provider_tools import ProviderToolName
 from holdfast.settings.providers import FORBID, AwsSettings, ProviderSettings
 
 _OWN: Final = "Instead of the setting of this name, for this model."
 _SHORT: Final = "Short form, without `provider`: see the field of this name there."
+Domains: TypeAlias = Annotated[
+    tuple[Annotated[str, Field(pattern=r"^[a-z0-9*]([a-z0-9.*/_-]{0,251})$")], ...],
+    Field(max_length=100),
+]
 Dollars: TypeAlias = Annotated[Decimal, Field(ge=0, le=1_000_000)]
 
 
@@ -57,6 +62,41 @@ class FactsSettings(BaseModel):
     efforts: tuple[Effort, ...] | None = Field(
         default=None, description="Efforts that the model knows, in rising order."
     )
+    provider_tools: dict[ProviderToolName, str] | None = Field(
+        default=None,
+        description="Tools that the provider runs for the model, with the provider's name of each,"
+        ' such as `{"web_search": "web_search_20260318"}`.',
+    )
+
+
+class ProviderToolSettings(BaseModel):
+    """A tool that the provider runs for the model, and how far it may go."""
+
+    model_config = FORBID
+
+    name: ProviderToolName = Field(description="`web_search`, `web_fetch` or `code_execution`.")
+    uses_max: int | None = Field(
+        default=None,
+        gt=0,
+        le=1000,
+        description="Maximum uses in one reply, where the vendor has it.",
+    )
+    allowed_domains: Domains = Field(
+        default=(), description="The only domains that it may read, where the vendor has it."
+    )
+    blocked_domains: Domains = Field(
+        default=(),
+        description="Domains that it may not read, where the vendor has it; not with"
+        " `allowed_domains`.",
+    )
+
+    @model_validator(mode="after")
+    def _one_list(self) -> Self:
+        if self.allowed_domains and self.blocked_domains:
+            raise ValueError("set only one of allowed_domains, blocked_domains")
+        if self.name == "code_execution" and (self.allowed_domains or self.blocked_domains):
+            raise ValueError("code_execution reads no domains")
+        return self
 
 
 class PriceSettings(BaseModel):
@@ -70,6 +110,12 @@ class PriceSettings(BaseModel):
     cache_write_5m: Dollars | None = Field(default=None, description="Empty: as `input`.")
     cache_write_1h: Dollars | None = Field(default=None, description="Empty: as `input`.")
     search: Dollars = Field(default=Decimal(0), description="Dollars per thousand web searches.")
+    fetch: Dollars = Field(
+        default=Decimal(0), description="Dollars per thousand pages that the provider read."
+    )
+    code_run: Dollars = Field(
+        default=Decimal(0), description="Dollars per thousand runs of code at the provider."
+    )
 
 
 class ModelSettings(BaseModel):
@@ -109,6 +155,15 @@ class ModelSettings(BaseModel):
         default="",
         pattern=r"^([a-z0-9-]+/.+)?$",
         description="Its name in the price list, such as `openai/gpt-5.4`.",
+    )
+    provider_tools: tuple[ProviderToolSettings, ...] = Field(
+        default=(),
+        description="Tools that the provider runs for the model, such as web search; see below.",
+    )
+    web: bool = Field(
+        default=True,
+        description="Whether `web_search` and `web_fetch` of `provider_tools` are offered in chats"
+        " whose messages do not say.",
     )
     fallback: tuple[str, ...] = Field(
         default=(),

@@ -86,6 +86,7 @@ def ask(session: TurnSession, prompt: Prompt, sent: SentPrefix) -> Ask:
         bound_from=0 if digest is None else prompt.bound_from(history, digest),
         system=sent.prefix.system,
         tools=sent.prefix.specs,
+        provider_tools=sent.prefix.provider_specs,
     )
 
 

@@ -5,11 +5,12 @@ System prompt and tools are decided with the first reply after a boundary and st
 them: a change would cost the whole cache, or be refused. What changes later (organisation
 instructions, the workspace, a tool of an upgraded worker) is told at the beginning of the next
 turn, in a message for the model behind that of the user. Only a tool that is added makes another
-prefix: a model cannot call what is not in its list.
+prefix, for a model cannot call what is not in its list, and a tool of the provider that is added or
+forbidden (ADR 0053).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final, cast
 
 import orjson
@@ -17,6 +18,7 @@ import orjson
 from holdfast.domain.messages import MessageBody, Role, Visibility
 from holdfast.domain.parts import Context, JsonObject, Text
 from holdfast.domain.prefix import PromptPrefix, is_news
+from holdfast.domain.provider_tools import ProviderToolSpec
 from holdfast.ports.tools import ToolSpec
 
 CHANGED: Final = (
@@ -38,6 +40,8 @@ class Prefix:
 
     sections: tuple[tuple[str, str], ...]
     tools: tuple[JsonObject, ...]
+    provider_tools: tuple[JsonObject, ...] = ()
+    """With their limits, as `ProviderToolSpec` has them."""
 
     @classmethod
     def of(
@@ -48,6 +52,7 @@ class Prefix:
         specs: Sequence[ToolSpec],
         *,
         model: str = "",
+        provider_tools: Sequence[ProviderToolSpec] = (),
     ) -> "Prefix":
         """As it would be decided now. `model`: what only models of one kind are told."""
         named = [(SERVER, text) for text in system]
@@ -59,17 +64,20 @@ class Prefix:
         for name, text in named:
             seen[name] = number = seen.get(name, 0) + 1
             sections.append((name if number == 1 else f"{name} {number}", text))
-        return cls(tuple(sections), tuple(map(_told_tool, specs)))
+        theirs = tuple(map(asdict, provider_tools))
+        return cls(tuple(sections), tuple(map(_told_tool, specs)), theirs)
 
     @classmethod
     def stored(cls, content: str) -> "Prefix":
         found = orjson.loads(content)
         sections = ((name, text) for name, text in found["sections"])
-        return cls(tuple(sections), tuple(found["tools"]))
+        return cls(tuple(sections), tuple(found["tools"]), tuple(found.get("provider_tools", ())))
 
     def row(self) -> PromptPrefix:
-        content = orjson.dumps({"sections": self.sections, "tools": self.tools})
-        return PromptPrefix.of(content.decode())
+        content: JsonObject = {"sections": self.sections, "tools": self.tools}
+        if self.provider_tools:
+            content = {**content, "provider_tools": self.provider_tools}
+        return PromptPrefix.of(orjson.dumps(content).decode())
 
     @property
     def system(self) -> tuple[str, ...]:
@@ -87,7 +95,23 @@ class Prefix:
             for tool in self.tools
         )
 
-    def adds_tools_to(self, before: "Prefix") -> bool:
+    @property
+    def provider_specs(self) -> tuple[ProviderToolSpec, ...]:
+        return tuple(
+            ProviderToolSpec(
+                name=tool["name"],
+                uses_max=tool["uses_max"],
+                allowed_domains=tuple(tool["allowed_domains"]),
+                blocked_domains=tuple(tool["blocked_domains"]),
+            )
+            for tool in self.provider_tools
+        )
+
+    def has_other_tools_than(self, before: "Prefix") -> bool:
+        """Whether the model must be sent another list: a tool was added, or what the provider runs
+        differs. A provider's tool cannot be taken away by words: it is the provider that obeys."""
+        if self.provider_specs != before.provider_specs:
+            return True
         known = {str(tool["name"]) for tool in before.tools}
         return any(str(tool["name"]) not in known for tool in self.tools)
 

@@ -163,9 +163,9 @@ class TurnSession:
         if stored is not None and not (renews and prompt.begins_turn):
             return SentPrefix(stored)
         specs = tuple(toolbox.specs.values())
-        wire = services.models.route(services.rules.model_of(turn.chat)).wire
-        now = services.rules.prefix_of(turn.chat, turn.tools.sections or (), specs, wire=wire)
-        if stored is None or now.adds_tools_to(stored):
+        route = services.models.route(services.rules.model_of(turn.chat))
+        now = services.rules.prefix_of(turn.chat, turn.tools.sections or (), specs, route)
+        if stored is None or now.has_other_tools_than(stored):
             return SentPrefix(now, now.row())
         return SentPrefix(stored, news=news_of(now, stored, prompt.bodies))
 

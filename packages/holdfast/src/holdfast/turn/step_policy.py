@@ -9,11 +9,14 @@ from holdfast.admin.settings import (
     DEFAULT_MODEL,
     INSTRUCTIONS,
     MAX_STEPS_PER_TURN,
+    WEB_TOOLS_ENABLED,
     is_allowed,
 )
 from holdfast.domain.approvals import Judgement, strictest
 from holdfast.domain.chat import Chat, ErrorKind, TurnError
 from holdfast.domain.parts import ToolCall
+from holdfast.domain.provider_tools import WEB_TOOLS, ProviderToolSpec
+from holdfast.ports.models import NO_ROUTE, Route
 from holdfast.ports.tools import ToolSpec
 from holdfast.turn.options import TurnOptions
 from holdfast.turn.prefix import Prefix
@@ -29,6 +32,7 @@ class StepPolicy:
         self._default_model = settings.current(DEFAULT_MODEL)
         self._allowed_models = settings.current(ALLOWED_MODELS)
         self._instructions = settings.current(INSTRUCTIONS)
+        self._web_enabled = settings.current(WEB_TOOLS_ENABLED)
         self._steps_max = settings.current(MAX_STEPS_PER_TURN)
         self._approvals = settings.current(APPROVALS)
 
@@ -41,14 +45,30 @@ class StepPolicy:
         return model or self.options.default_model
 
     def prefix_of(
-        self, chat: Chat, toolbox: Sequence[str], specs: Sequence[ToolSpec], *, wire: str = ""
+        self,
+        chat: Chat,
+        toolbox: Sequence[str],
+        specs: Sequence[ToolSpec],
+        route: Route = NO_ROUTE,
     ) -> Prefix:
-        """What a prompt would begin with now. `toolbox`: its sections. `wire`: of the chat's
+        """What a prompt would begin with now. `toolbox`: its sections. `route`: of the chat's
         model."""
         instructions, options = self._instructions.of(chat.org_id), self.options
         return Prefix.of(
-            options.system, instructions, toolbox, specs, model=options.system_by_wire.get(wire, "")
+            options.system,
+            instructions,
+            toolbox,
+            specs,
+            model=options.system_by_wire.get(route.wire, ""),
+            provider_tools=self.provider_tools_of(chat, route),
         )
+
+    def provider_tools_of(self, chat: Chat, route: Route) -> tuple[ProviderToolSpec, ...]:
+        """What the provider may run for the chat: those of the web only if its newest message that
+        says so wants them, or, where none says so, if the model searches without being asked."""
+        web = route.web if chat.web is None else chat.web
+        web = web and self._web_enabled.of(chat.org_id)
+        return tuple(spec for spec in route.provider_tools if web or spec.name not in WEB_TOOLS)
 
     def replies_max(self, chat: Chat) -> int:
         steps_max = self._steps_max.of(chat.org_id)

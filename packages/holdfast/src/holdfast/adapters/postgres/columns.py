@@ -141,6 +141,7 @@ COLUMNS: Final = (
     Column("attempts_forgiven"),
     Column("model", unescape, escape),
     Column("effort", unescape, escape),
+    Column("web"),
     Column("error", _error_from_json, _error_to_json),
     Column("backoff", _backoff_from_json, _backoff_to_json),
 )

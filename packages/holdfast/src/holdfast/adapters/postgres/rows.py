@@ -102,6 +102,7 @@ def message_from_row(row: RowLike) -> Message:
             visibility=Visibility(row["visibility"]),
             model=_text(row["model"]),
             effort=_text(row["effort"]),
+            web=row["web"],
             author_id=row["author_id"],
             usage=None if row["usage"] is None else decode_json(row["usage"]),
             cost_micros=row["cost_micros"],
@@ -134,6 +135,7 @@ def _queued_body(row: RowLike, parts: Sequence[JsonObject]) -> MessageBody:
         parts=parts_from_json(row["format"], parts),
         model=_text(row["model"]),
         effort=_text(row["effort"]),
+        web=row["web"],
         author_id=None if author_id is None else UserId(UUID(str(author_id))),
         client_key=_client_key(row["client_key"]),
     )
@@ -326,18 +328,18 @@ def tools_to_json(tools: Sequence[ClientTool]) -> str:
 
 MESSAGE: Final = (
     *("m_seq", "m_role", "m_ending", "m_visibility", "m_parts"),
-    *("m_model", "m_effort", "m_author", "m_usage", "m_cost", "m_takeover"),
+    *("m_model", "m_effort", "m_web", "m_author", "m_usage", "m_cost", "m_takeover"),
     *("m_turn_seq", "m_attempt", "m_key", "m_prefix"),
 )
 MESSAGES: Final = (
     *("seqs", "roles", "endings", "visibilities", "parts"),
-    *("models", "efforts", "authors", "usages", "costs", "takeovers"),
+    *("models", "efforts", "webs", "authors", "usages", "costs", "takeovers"),
     *("turn_seqs", "attempts", "message_keys", "prefixes"),
 )
 NO_MESSAGE: Final[dict[str, Any]] = {"format": FORMAT, **dict.fromkeys(MESSAGE)}
 QUEUED: Final = (
     *("q_ids", "q_positions", "q_urgent"),
-    *("q_parts", "q_bytes", "q_heads", "q_models", "q_efforts", "q_authors", "q_keys"),
+    *("q_parts", "q_bytes", "q_heads", "q_models", "q_efforts", "q_webs", "q_authors", "q_keys"),
 )
 
 
@@ -380,6 +382,7 @@ def _message_row(appended: Appended) -> tuple[Any, ...]:
         encode_json(parts_to_json(body.parts)),
         _escaped(body.model),
         _escaped(body.effort),
+        body.web,
         body.author_id,
         None if body.usage is None else encode_json(body.usage),
         body.cost_micros,
@@ -402,6 +405,7 @@ def _queued_row(queued: Enqueued) -> tuple[Any, ...]:
         encode_json(parts_to_json(entry.head.parts)) if entry.cut else None,
         _escaped(queued.body.model),
         _escaped(queued.body.effort),
+        queued.body.web,
         queued.body.author_id,
         _escaped(queued.body.client_key),
     )

@@ -19,6 +19,25 @@ _TO_MAX: Final = (*_TO_XHIGH, "max")
 _WITHOUT_XHIGH: Final = (*_TO_HIGH, "max")
 _MINIMAL: Final = ("minimal", *_TO_HIGH)
 _INTERLEAVED: Final = "interleaved-thinking-2025-05-14"
+_CLAUDE_TOOLS: Final[Mapping[str, str]] = {
+    "web_search": "web_search_20260318",
+    "web_fetch": "web_fetch_20260318",
+    "code_execution": "code_execution_20260521",
+}
+_OPUS_5_TOOLS: Final = {k: v for k, v in _CLAUDE_TOOLS.items() if k != "web_fetch"}
+_OLDER_CLAUDE_TOOLS: Final[Mapping[str, str]] = {
+    "web_search": "web_search_20250305",
+    "web_fetch": "web_fetch_20250910",
+    "code_execution": "code_execution_20250825",
+}
+_WEB: Final[Mapping[str, str]] = {"web_search": "web_search"}
+_OPENAI_TOOLS: Final[Mapping[str, str]] = {**_WEB, "code_execution": "code_interpreter"}
+_GEMINI_TOOLS: Final[Mapping[str, str]] = {
+    "web_search": "googleSearch",
+    "web_fetch": "urlContext",
+    "code_execution": "codeExecution",
+}
+"""Of Gemini 3 and later: older ones take no functions beside them, and an agent has functions."""
 _MILLION: Final = 1_000_000
 _DOTTED: Final = re.compile(r"(?<=\d)\.(?=\d)")  # resellers write claude-sonnet-4.5
 
@@ -43,7 +62,7 @@ def _claude(pattern: str, efforts: tuple[str, ...], **facts: Any) -> Family:  # 
         output_max=128_000,
         thinking=ThinkingStyle.ADAPTIVE,
         efforts=efforts,
-        **facts,
+        **{"provider_tools": _CLAUDE_TOOLS, **facts},
     )
 
 
@@ -57,11 +76,17 @@ def _budget(pattern: str, output_max: int) -> Family:
         efforts=_TO_HIGH,
         budgets=_BUDGETS,
         betas=(_INTERLEAVED,),
+        provider_tools=_OLDER_CLAUDE_TOOLS,
     )
 
 
 def _openai(
-    pattern: str, efforts: tuple[str, ...], *, window: int = 400_000, thinks: bool = True
+    pattern: str,
+    efforts: tuple[str, ...],
+    *,
+    window: int = 400_000,
+    thinks: bool = True,
+    tools: Mapping[str, str] = _OPENAI_TOOLS,
 ) -> Family:
     return _family(
         pattern,
@@ -71,10 +96,13 @@ def _openai(
         efforts=efforts,
         sampling=False,
         thinks=thinks,
+        provider_tools=tools,
     )
 
 
-def _gemini(pattern: str, efforts: tuple[str, ...]) -> Family:
+def _gemini(
+    pattern: str, efforts: tuple[str, ...], tools: Mapping[str, str] = _GEMINI_TOOLS
+) -> Family:
     return _family(
         pattern,
         context_window=1_048_576,
@@ -82,6 +110,7 @@ def _gemini(pattern: str, efforts: tuple[str, ...]) -> Family:
         thinking=ThinkingStyle.LEVEL,
         efforts=efforts,
         thinks=True,
+        provider_tools=tools,
     )
 
 
@@ -92,6 +121,14 @@ FAMILIES: Final[tuple[Family, ...]] = (
     _claude(r"claude-(opus|sonnet)-4-6", _WITHOUT_XHIGH),
     _claude(r"claude-mythos-preview", (), thinks=True, thinking_display="summarized"),
     _claude(r"claude-opus-4-[7-9]", _TO_MAX, sampling=False, thinking_display="summarized"),
+    _claude(
+        r"claude-opus-5(?!-\d\b)",
+        _TO_MAX,
+        sampling=False,
+        thinks=True,
+        thinking_display="summarized",
+        provider_tools=_OPUS_5_TOOLS,
+    ),
     _claude(
         r"claude-(opus|sonnet|haiku|fable|mythos)-[5-9]",
         _TO_MAX,
@@ -105,10 +142,10 @@ FAMILIES: Final[tuple[Family, ...]] = (
     # OpenAI
     _openai(r"gpt-6-astra|gpt-6\.1-sol", _TO_MAX, window=_LARGE),
     _openai(r"gpt-(5\.6|[6-9])", ("none", *_TO_MAX), window=_LARGE),
-    _openai(r"gpt-5\.[45]-pro", ("medium", "high", "xhigh"), window=_LARGE),
-    _openai(r"gpt-5\.2-pro", ("medium", "high", "xhigh")),
-    _openai(r"gpt-5-pro", ("high",)),
-    _openai(r"gpt-5\.\d-chat", ("medium",), window=128_000),
+    _openai(r"gpt-5\.[45]-pro", ("medium", "high", "xhigh"), window=_LARGE, tools=_WEB),
+    _openai(r"gpt-5\.2-pro", ("medium", "high", "xhigh"), tools=_WEB),
+    _openai(r"gpt-5-pro", ("high",), tools=_WEB),
+    _openai(r"gpt-5\.\d-chat", ("medium",), window=128_000, tools={}),
     _family(r"gpt-5-chat", context_window=128_000, output_max=16_384),
     _openai(r"gpt-5\.5", ("none", *_TO_XHIGH), window=_LARGE),
     _openai(r"gpt-5\.4-(mini|nano)", ("none", *_TO_XHIGH), thinks=False),
@@ -119,7 +156,17 @@ FAMILIES: Final[tuple[Family, ...]] = (
     _openai(r"gpt-5-codex", _TO_HIGH),
     _openai(r"gpt-5", _MINIMAL),
     _family(
-        r"\bo[134](-|$)",
+        r"\bo[34](-|$)",
+        context_window=200_000,
+        output_max=100_000,
+        thinking=ThinkingStyle.EFFORT,
+        efforts=_TO_HIGH,
+        sampling=False,
+        thinks=True,
+        provider_tools=_OPENAI_TOOLS,
+    ),
+    _family(
+        r"\bo1(-|$)",
         context_window=200_000,
         output_max=100_000,
         thinking=ThinkingStyle.EFFORT,
@@ -136,8 +183,9 @@ FAMILIES: Final[tuple[Family, ...]] = (
         documents=False,
         thinks=True,
     ),
-    _family(r"gpt-4\.1", context_window=_MILLION),
-    _family(r"gpt-4o", context_window=128_000, output_max=16_384),
+    _family(r"gpt-4\.1-nano", context_window=_MILLION),
+    _family(r"gpt-4\.1", context_window=_MILLION, provider_tools=_OPENAI_TOOLS),
+    _family(r"gpt-4o", context_window=128_000, output_max=16_384, provider_tools=_OPENAI_TOOLS),
     # Google
     _family(r"gemini-2\.5-flash-image", context_window=32_768, output_max=32_768),
     _family(
@@ -150,7 +198,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
         thinks=True,
     ),
     _gemini(r"gemini-3-pro-preview", ("low", "high")),
-    _gemini(r"gemini-3\.1-flash-lite-image", ("minimal", "high")),
+    _gemini(r"gemini-3\.1-flash-lite-image", ("minimal", "high"), tools={}),
     _gemini(r"gemini-(3\.[78]-flash|3\.1-pro-preview|4-argon)", _TO_HIGH),
     _gemini(r"gemini-([3-9]|flash-latest|flash-lite-latest|pro-latest)", _MINIMAL),
     _family(r"gemini", context_window=_MILLION, output_max=8_192),

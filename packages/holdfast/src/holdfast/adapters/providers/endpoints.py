@@ -215,6 +215,7 @@ VENDORS: Final[Mapping[str, Vendor]] = {
                 effort_field="reasoning",
                 cache_marks=True,
                 tells_cost=True,
+                plugins=True,
             ),
             dialect="chat:openrouter",
         ),

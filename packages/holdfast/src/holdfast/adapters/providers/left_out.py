@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from holdfast.adapters.providers.errors import ProviderError
+from holdfast.adapters.providers.rejections import CONTAINER
 from holdfast.adapters.providers.types import Call, Endpoint
 from holdfast.adapters.providers.wires import WIRES
 
@@ -33,10 +34,11 @@ class RejectedSettings:
 
     def remember(self, call: Call, model: str) -> None:
         """The provider took this call: the next one goes without these settings from the start."""
-        for setting in sorted(call.without - self._of(model)):
+        learned = call.without - {CONTAINER}  # of one chat, not of the model
+        for setting in sorted(learned - self._of(model)):
             extra = {"model": model, "setting": setting}
             _LOG.warning("a provider rejects a setting; it is left out", extra=extra)
-        self._known[model] = self._of(model) | call.without
+        self._known[model] = self._of(model) | learned
 
     def _of(self, model: str) -> frozenset[str]:
         return self._known.get(model, frozenset())

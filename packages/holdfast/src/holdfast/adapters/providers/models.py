@@ -12,11 +12,13 @@ from holdfast.adapters.providers.errors import ProviderError
 from holdfast.adapters.providers.left_out import RejectedSettings
 from holdfast.adapters.providers.listings import PublishedFacts, facts_with
 from holdfast.adapters.providers.prices import Price, cost_micros
+from holdfast.adapters.providers.provider_tools import blocks_of, with_uses
 from holdfast.adapters.providers.stream import Deadlines, ProviderStream
 from holdfast.adapters.providers.transport import Transport
 from holdfast.adapters.providers.types import CachePolicy, Call, Endpoint, ModelFacts, Tool
 from holdfast.domain.chat import ErrorKind, TurnError
 from holdfast.domain.parts import JsonObject, Part
+from holdfast.domain.provider_tools import ProviderToolSpec
 from holdfast.ports import models
 from holdfast.ports.models import (
     NO_ROUTE,
@@ -47,6 +49,8 @@ class ModelConfig:
     retires_at: datetime | None = None
     fallback: tuple[str, ...] = ()  # other models, asked in this order while this one is down
     fallback_on_usage_limit: bool = False
+    provider_tools: tuple[ProviderToolSpec, ...] = ()
+    web: bool = False  # whether those of the web go without saying
 
 
 class ModelUnknown(ModelFailed):
@@ -112,6 +116,8 @@ class ConfiguredModels:
             wire=config.endpoint.wire,
             fallback=config.fallback,
             fallback_on_usage_limit=config.fallback_on_usage_limit,
+            provider_tools=config.provider_tools,
+            web=config.web,
         )
 
     def learn(self, name: str, listed: PublishedFacts) -> None:
@@ -136,6 +142,8 @@ class ConfiguredModels:
             output_max=facts.output_max,
             efforts=facts.efforts,
             images=facts.images,
+            provider_tools=tuple(spec.name for spec in config.provider_tools),
+            web=config.web,
             retires_at=config.retires_at,
         )
 
@@ -234,6 +242,8 @@ def host_of(endpoint: Endpoint) -> str:
 
 
 def _call(config: ModelConfig, ask: Ask) -> Call:
+    own = {spec.name for spec in config.provider_tools}  # a fallback has what is set for it
+    offered = [spec for spec in ask.provider_tools if spec.name in own]
     return Call(
         model=config.facts,
         history=ask.history,
@@ -243,9 +253,10 @@ def _call(config: ModelConfig, ask: Ask) -> Call:
             Tool(name=spec.name, description=spec.description, schema=spec.schema)
             for spec in ask.tools
         ],
+        provider_tools=blocks_of(offered, config.facts, config.endpoint),
         effort=ask.effort or config.effort,
         output_max=config.output_max,
-        extra=config.extra,
+        extra={**with_uses(offered, config.endpoint), **config.extra},
         temperature=config.temperature,
         cache=config.cache,
         cache_key=str(ask.chat_id),

@@ -49,7 +49,9 @@ class Price:
     cache_read: Decimal | None = None
     cache_write_5m: Decimal | None = None
     cache_write_1h: Decimal | None = None
-    search: Decimal = Decimal(0)  # dollars for a thousand
+    search: Decimal = Decimal(0)  # dollars for a thousand, as the next two
+    fetch: Decimal = Decimal(0)
+    code_run: Decimal = Decimal(0)
 
     def micros(self, usage: Usage) -> Decimal:
         cached = usage.cache_read + usage.cache_write_5m + usage.cache_write_1h
@@ -60,6 +62,8 @@ class Price:
             + _or(self.cache_write_1h, self.input) * usage.cache_write_1h
             + self.output * usage.output
             + self.search * 1000 * usage.searches
+            + self.fetch * 1000 * usage.fetches
+            + self.code_run * 1000 * usage.code_runs
         )
 
 

@@ -9,6 +9,8 @@ from typing import Final
 
 from holdfast.adapters.providers.error_rows import Signals
 
+CONTAINER: Final = "container"
+"""Where the provider ran code for one chat: it expires, and the next run makes another one."""
 SETTINGS: Final = (
     "temperature",
     "reasoning.summary",
@@ -20,6 +22,7 @@ SETTINGS: Final = (
     "stream_options",
     "prompt_cache_key",
     "include",
+    CONTAINER,
 )
 """Settings that a reply does not depend on, as dotted paths of a body."""
 
@@ -32,7 +35,7 @@ _REJECTS: Final = re.compile(
     r"unsupported|not supported|does not support|not (permitted|allowed|accept)"
     r"|extra[ _](inputs|forbidden)|unrecognized|unknown (parameter|field|name)|must be verified"
     r"|deprecated|only the default|not (a )?valid|invalid (value|parameter)|cannot be (set|used)"
-    r"|is not available|(only|not) enabled"
+    r"|is not available|(only|not) enabled|container\S* (was |is |has )?(not found|expired)"
 )
 _OF_HISTORY: Final = re.compile(r"\b(messages|contents|input)[.\[]\d|`signature`")
 """The provider speaks of the history: to leave a setting out would not help."""

@@ -53,6 +53,8 @@ class ModelFacts:
     thinking_display: str | None = None  # Anthropic hides thinking on newer models unless asked
     betas: tuple[str, ...] = ()
     price_id: str | None = None  # "provider/model" for prices.py
+    provider_tools: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Tools that the provider runs for it, with the provider's name of each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,6 +198,7 @@ class Quirks:
     cache_marks: bool = False  # chat: takes Anthropic's `cache_control` for some models
     tells_cost: bool = False  # chat: `usage.cost` is the price of the reply in dollars
     cache_key: bool = False  # knows `prompt_cache_key`
+    plugins: bool = False  # chat: provider-run tools are `plugins`
     model_in_url: bool = False  # anthropic: `models/MODEL:streamRawPredict`, as Google serves it
 
 

@@ -20,6 +20,7 @@ from holdfast.api.routes.common import (
     UserIdInPath,
     chat_tag,
     check_model,
+    check_web,
     router_for,
 )
 from holdfast.chats import create, declare, listing, steer
@@ -47,8 +48,10 @@ async def create_chat(body: bodies.CreateChat, asks: Asks, key: ByKey) -> Respon
     rule_for(asks.who, Action.CREATE, TargetKind.CHAT)
     messages = () if body.message is None else (body.message.body(asks.who.user_id),)
     check_model(asks, body.model)
+    await check_web(asks, body.model, web=body.web)
     if body.message is not None:
         check_model(asks, body.message.model)
+        await check_web(asks, body.message.model, body.model, web=body.message.web)
     chats = asks.edge.chats
     commit = await create.create(
         chats.ledger,
@@ -58,6 +61,7 @@ async def create_chat(body: bodies.CreateChat, asks: Asks, key: ByKey) -> Respon
         tools=_tools(asks, body.tools),
         model=body.model,
         effort=body.effort,
+        web=body.web,
         listed=listing.new_facts(body.title, body.labels, body.metadata),
         keyed=key,
     )
@@ -236,6 +240,7 @@ async def _whole(asks: Caller, entry: Entry) -> Response:
             **entry_json(entry),
             "model": state["model"],
             "effort": state["effort"],
+            "web": state["web"],
             "turn_seq": state["turn_seq"],
             "attempt": state["attempt"],
             "queue": queue_json(chat)["messages"],

@@ -6,7 +6,12 @@ from uuid import UUID
 
 from fastapi import APIRouter, Depends, Path, Query, Request
 
-from holdfast.admin.settings import ALLOWED_MODELS, is_allowed
+from holdfast.admin.settings import (
+    ALLOWED_MODELS,
+    DEFAULT_MODEL,
+    WEB_TOOLS_ENABLED,
+    is_allowed,
+)
 from holdfast.api.auth import Caller
 from holdfast.api.etags import tag_of_chat
 from holdfast.api.ids import GivenAs
@@ -22,6 +27,7 @@ from holdfast.chats.listing import (
 )
 from holdfast.domain.denials import FieldRefused
 from holdfast.domain.ids import ChatId, UserId
+from holdfast.domain.provider_tools import WEB_TOOLS
 from holdfast.domain.public_ids import API_KEY_ID, CHAT_ID, SESSION_ID, USER_ID, WrongId
 
 PROBLEMS: Final[dict[int | str, dict[str, Any]]] = {
@@ -129,6 +135,28 @@ def router_for(tag: str, route_class: type[StrictRoute] = StrictRoute) -> APIRou
 
 async def chat_tag(asks: Caller, chat_id: ChatId) -> str:
     return tag_of_chat(await listing.find(asks.edge.chats.listing, asks.who, chat_id))
+
+
+async def check_web(
+    asks: Caller, *models: str | None, web: bool | None, chat_id: ChatId | None = None
+) -> None:
+    """Refuse a message that asks for a search that its model cannot make, before it is stored.
+    `models`: what the message names, and what the chat would name. A replica that only serves
+    people may not know the models: then the model answers without a search."""
+    if not web:
+        return
+    if not asks.current(WEB_TOOLS_ENABLED):
+        raise FieldRefused("web", "not allowed in this organisation")
+    edge = asks.edge
+    name = next((model for model in models if model is not None), None)
+    if name is None and chat_id is not None:
+        await listing.find(edge.chats.listing, asks.who, chat_id)
+        loaded = await edge.chats.store.load(chat_id)
+        name = None if loaded is None else loaded.facts.chat.model
+    name = name or asks.current(DEFAULT_MODEL) or next(iter(edge.models), None)
+    card = None if name is None else edge.card(name)
+    if card is not None and WEB_TOOLS.isdisjoint(card.provider_tools):
+        raise FieldRefused("web", f"the model {name} has no web search")
 
 
 def check_model(asks: Caller, name: str | None) -> None:

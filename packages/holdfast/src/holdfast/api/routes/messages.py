@@ -20,6 +20,7 @@ from holdfast.api.routes.common import (
     NumberInPath,
     chat_tag,
     check_model,
+    check_web,
     decode_number,
     encode_number,
     router_for,
@@ -95,6 +96,7 @@ async def send_message(
 ) -> Response:
     """Say something: it lands in history, or in the queue if the chat is busy."""
     check_model(asks, body.model)
+    await check_web(asks, body.model, web=body.web, chat_id=ChatId(chat_id))
     commit = await send.send(
         asks.edge.chats.ledger,
         asks.driver,
@@ -117,6 +119,7 @@ async def edit_message(
 ) -> Response:
     """Say something else instead. What came after it is hidden, not destroyed."""
     check_model(asks, body.model)
+    await check_web(asks, body.model, web=body.web, chat_id=ChatId(chat_id))
     async with present(lambda: chat_tag(asks, ChatId(chat_id))):
         commit = await rewrite.edit(
             asks.edge.chats.ledger,

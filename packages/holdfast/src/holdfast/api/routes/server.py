@@ -2,7 +2,7 @@
 
 from starlette.responses import Response
 
-from holdfast.admin.settings import ALLOWED_MODELS, DEFAULT_MODEL, is_allowed
+from holdfast.admin.settings import ALLOWED_MODELS, DEFAULT_MODEL, WEB_TOOLS_ENABLED, is_allowed
 from holdfast.api import server_responses as shapes
 from holdfast.api.auth import Asks, TheEdge, TheStranger
 from holdfast.api.errors import NotReady
@@ -10,6 +10,7 @@ from holdfast.api.presenters import answer, page
 from holdfast.api.routes.common import router_for
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.policy import Action, TargetKind, rule_for
+from holdfast.domain.provider_tools import WEB_TOOLS
 from holdfast.ports.models import ModelCard
 from holdfast.telemetry.metrics import CONTENT_TYPE
 
@@ -23,11 +24,15 @@ async def list_models(asks: Asks) -> Response:
     allowed = asks.current(ALLOWED_MODELS)
     names = [name for name in asks.edge.models if is_allowed(name, allowed)]
     default = asks.current(DEFAULT_MODEL) or next(iter(names), None)
-    return page([_model(name, asks.edge.card(name), default) for name in names])
+    web = asks.current(WEB_TOOLS_ENABLED)
+    return page([_model(name, asks.edge.card(name), default, web=web) for name in names])
 
 
-def _model(name: str, card: ModelCard | None, default: str | None) -> dict[str, object]:
+def _model(
+    name: str, card: ModelCard | None, default: str | None, *, web: bool
+) -> dict[str, object]:
     card = card or ModelCard()
+    tools = [tool for tool in card.provider_tools if web or tool not in WEB_TOOLS]
     return {
         "id": name,
         "is_default": name == default,
@@ -35,6 +40,8 @@ def _model(name: str, card: ModelCard | None, default: str | None) -> dict[str, 
         "output_max": card.output_max,
         "efforts": list(card.efforts),
         "images": card.images,
+        "provider_tools": tools,
+        "web": card.web and web,
         "retires_at": card.retires_at,
     }
 

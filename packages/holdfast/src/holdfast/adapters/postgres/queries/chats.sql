@@ -11,7 +11,7 @@ case when c.queue_length > 0 then (
     select json_agg(
         json_build_object(
             'queued_id', q.id, 'position', q.position, 'urgent', q.urgent,
-            'format', q.format, 'model', q.model, 'effort', q.effort, 'author_id', q.author_id,
+            'format', q.format, 'model', q.model, 'effort', q.effort, 'web', q.web, 'author_id', q.author_id,
             'client_key', q.client_key,
             -- Without `bytes` an older version wrote it: no beginning is known if it is long.
             'bytes', coalesce(q.bytes, pg_column_size(q.parts)),
@@ -205,19 +205,19 @@ with quota as (
 -- create_messages_end --
 , appended as (
     insert into messages (
-        chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort,
+        chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort, web,
         author_id, usage, cost_micros, created_at, stamp, turn_seq, client_key
     )
     select
         created.id, m.seq, created.version, created.epoch, m.role, m.ending, m.visibility, :format,
-        m.parts, octet_length(m.parts::text), m.model, m.effort, m.author_id, m.usage, m.cost_micros,
+        m.parts, octet_length(m.parts::text), m.model, m.effort, m.web, m.author_id, m.usage, m.cost_micros,
         statement_timestamp(), :history_stamp, m.turn_seq, m.client_key
     from created, unnest(
         :seqs::integer[], :roles::text[], :endings::text[], :visibilities::text[], :parts::json[],
-        :models::text[], :efforts::text[], :authors::uuid[], :usages::json[], :costs::bigint[],
+        :models::text[], :efforts::text[], :webs::boolean[], :authors::uuid[], :usages::json[], :costs::bigint[],
         :turn_seqs::integer[], :message_keys::text[]
     ) as m (
-        seq, role, ending, visibility, parts, model, effort, author_id, usage, cost_micros, turn_seq,
+        seq, role, ending, visibility, parts, model, effort, web, author_id, usage, cost_micros, turn_seq,
         client_key
     )
 )
@@ -232,12 +232,12 @@ select null, null, true from quota where quota.is_full
 -- here.
 , copied as (
     insert into messages (
-        chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort,
+        chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort, web,
         author_id, created_at, takeover, stamp, turn_seq, attempt, prefix
     )
     select
         created.id, m.number, created.version, created.epoch, m.role,
-        m.ending, m.visibility, m.format, m.parts, m.bytes, m.model, m.effort, m.author_id,
+        m.ending, m.visibility, m.format, m.parts, m.bytes, m.model, m.effort, m.web, m.author_id,
         m.created_at, m.takeover, :history_stamp,
         max(m.number) filter (where m.role = 'user') over (order by m.number), m.attempt,
         m.prefix
@@ -346,12 +346,12 @@ with moved as (
 -- One message or none.
 , appended as (
     insert into messages (
-        chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort,
+        chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort, web,
         author_id, usage, cost_micros, takeover, created_at, stamp, turn_seq, attempt, client_key, prefix
     )
     select
         moved.id, :m_seq::integer, moved.version, moved.epoch, :m_role, :m_ending, :m_visibility, :format,
-        :m_parts::json, octet_length(:m_parts::json::text), :m_model, :m_effort, :m_author,
+        :m_parts::json, octet_length(:m_parts::json::text), :m_model, :m_effort, :m_web, :m_author,
         :m_usage::json, :m_cost, :m_takeover::json,
         statement_timestamp(), :history_stamp, :m_turn_seq, :m_attempt, :m_key, :m_prefix
     from moved
@@ -362,20 +362,20 @@ with moved as (
 -- Any number of messages.
 , appended as (
     insert into messages (
-        chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort,
+        chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort, web,
         author_id, usage, cost_micros, takeover, created_at, stamp, turn_seq, attempt, client_key, prefix
     )
     select
         moved.id, m.seq, moved.version, moved.epoch, m.role, m.ending, m.visibility, :format,
-        m.parts, octet_length(m.parts::text), m.model, m.effort, m.author_id, m.usage, m.cost_micros,
+        m.parts, octet_length(m.parts::text), m.model, m.effort, m.web, m.author_id, m.usage, m.cost_micros,
         m.takeover, statement_timestamp(), :history_stamp, m.turn_seq, m.attempt, m.client_key, m.prefix
     from moved, unnest(
         :seqs::integer[], :roles::text[], :endings::text[], :visibilities::text[], :parts::json[],
-        :models::text[], :efforts::text[], :authors::uuid[], :usages::json[], :costs::bigint[],
+        :models::text[], :efforts::text[], :webs::boolean[], :authors::uuid[], :usages::json[], :costs::bigint[],
         :takeovers::json[], :turn_seqs::integer[], :attempts::integer[], :message_keys::text[],
         :prefixes::text[]
     ) as m (
-        seq, role, ending, visibility, parts, model, effort, author_id, usage, cost_micros, takeover,
+        seq, role, ending, visibility, parts, model, effort, web, author_id, usage, cost_micros, takeover,
         turn_seq, attempt, client_key, prefix
     )
 )
@@ -392,12 +392,12 @@ with moved as (
     -- Copies cost nothing: the originals keep what was billed. They have numbers of their own, and so
     -- have the turns that begin among them. The originals keep what led a client to them.
     insert into messages (
-        chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort,
+        chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort, web,
         author_id, copied_from, takeover, stamp, turn_seq, attempt, prefix
     )
     select
         moved.id, m.number, moved.version, moved.epoch, m.role,
-        m.ending, m.visibility, m.format, m.parts, m.bytes, m.model, m.effort, m.author_id,
+        m.ending, m.visibility, m.format, m.parts, m.bytes, m.model, m.effort, m.web, m.author_id,
         coalesce(m.copied_from, m.seq), m.takeover, :history_stamp,
         coalesce(max(m.number) filter (where m.role = 'user') over (order by m.number), m.turn_seq),
         m.attempt, m.prefix
@@ -410,17 +410,17 @@ with moved as (
     ) as m
 ), queued as (
     insert into queued_messages (
-        chat_id, id, position, urgent, revision, format, parts, bytes, head, model, effort, author_id,
+        chat_id, id, position, urgent, revision, format, parts, bytes, head, model, effort, web, author_id,
         client_key
     )
     select
         moved.id, q.id, q.position, q.urgent, moved.version, :q_format, q.parts, q.bytes, q.head,
-        q.model, q.effort, q.author_id, q.client_key
+        q.model, q.effort, q.web, q.author_id, q.client_key
     from moved, unnest(
         :q_ids::bigint[], :q_positions::integer[], :q_urgent::boolean[], :q_parts::json[],
-        :q_bytes::integer[], :q_heads::json[], :q_models::text[], :q_efforts::text[],
+        :q_bytes::integer[], :q_heads::json[], :q_models::text[], :q_efforts::text[], :q_webs::boolean[],
         :q_authors::uuid[], :q_keys::text[]
-    ) as q (id, position, urgent, parts, bytes, head, model, effort, author_id, client_key)
+    ) as q (id, position, urgent, parts, bytes, head, model, effort, web, author_id, client_key)
 ), gone as (
     update queued_messages as q
     set removed_revision = moved.version, fate = l.fate, promoted_seq = l.seq
@@ -437,12 +437,12 @@ with moved as (
 -- A message leaves the queue for history inside the database: a decision does not know its words.
 , promoted as (
     insert into messages (
-        chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort,
+        chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort, web,
         author_id, created_at, stamp, turn_seq, queued_id, client_key
     )
     select
         moved.id, :p_seq, moved.version, moved.epoch, 'user', 'complete', 'both', q.format, q.parts,
-        coalesce(q.bytes, octet_length(q.parts::text)), q.model, q.effort, q.author_id,
+        coalesce(q.bytes, octet_length(q.parts::text)), q.model, q.effort, q.web, q.author_id,
         statement_timestamp(), :history_stamp, :p_seq, q.id, q.client_key
     from moved
     inner join queued_messages as q on q.chat_id = :chat_id and q.id = :p_queued_id

@@ -5,7 +5,7 @@
 -- :limit, and :bytes_max bytes or one message. `met`: how many there are before the bound in bytes.
 select
     m.seq, m.revision, m.removed_revision, m.epoch, m.role, m.ending, m.visibility, m.format,
-    m.parts, m.model, m.effort, m.author_id, m.usage, m.cost_micros, m.copied_from, m.created_at,
+    m.parts, m.model, m.effort, m.web, m.author_id, m.usage, m.cost_micros, m.copied_from, m.created_at,
     m.takeover, m.stamp, m.turn_seq, m.queued_id, m.attempt, m.client_key, m.prefix, m.met
 from (
     select
@@ -31,7 +31,7 @@ order by m.seq desc
 -- :limit, and :bytes_max bytes or one message.
 select
     m.seq, m.revision, m.removed_revision, m.epoch, m.role, m.ending, m.visibility, m.format,
-    m.parts, m.model, m.effort, m.author_id, m.usage, m.cost_micros, m.copied_from, m.created_at,
+    m.parts, m.model, m.effort, m.web, m.author_id, m.usage, m.cost_micros, m.copied_from, m.created_at,
     m.takeover, m.stamp, m.turn_seq, m.queued_id, m.attempt, m.client_key, m.prefix
 from (
     select
@@ -57,7 +57,7 @@ order by m.seq
 -- bound in bytes is of each.
 select
     asked.place, m.seq, m.revision, m.removed_revision, m.epoch, m.role, m.ending, m.visibility,
-    m.format, m.parts, m.model, m.effort, m.author_id, m.usage, m.cost_micros, m.copied_from,
+    m.format, m.parts, m.model, m.effort, m.web, m.author_id, m.usage, m.cost_micros, m.copied_from,
     m.created_at, m.takeover, m.stamp, m.turn_seq, m.queued_id, m.attempt, m.client_key, m.prefix, m.met
 from unnest(:chat_ids::uuid[], :as_ofs::bigint[]) with ordinality as asked (chat_id, as_of, place)
 cross join lateral (
@@ -143,7 +143,7 @@ with known as (
 select
     least(c.version, :as_of) as version, c.history_version, hidden.first_seq as hidden_from,
     w.seq, w.revision, w.removed_revision, w.epoch, w.role, w.ending, w.visibility, w.format,
-    w.parts, w.model, w.effort, w.author_id, w.usage, w.cost_micros, w.copied_from, w.created_at,
+    w.parts, w.model, w.effort, w.web, w.author_id, w.usage, w.cost_micros, w.copied_from, w.created_at,
     w.takeover, w.stamp, w.turn_seq, w.queued_id, w.attempt, w.client_key, w.prefix, w.met,
     case when cut.revision > known.revision then cut.stamp else known.stamp end as history_stamp
 from chats as c
@@ -178,7 +178,7 @@ order by removed_revision desc
 limit :limit
 
 -- queued_message --
-select format, parts, model, effort, author_id, client_key
+select format, parts, model, effort, web, author_id, client_key
 from queued_messages
 where chat_id = :chat_id and id = :queued_id
 

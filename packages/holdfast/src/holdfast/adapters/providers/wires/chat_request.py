@@ -56,6 +56,8 @@ def chat_body(call: Call, endpoint: Endpoint) -> Object:
     if tools:
         body["tools"] = tools
         body["tool_choice"] = _tool_choice(call, names)
+    if quirks.plugins and (plugins := _provider_tools(call)):
+        body["plugins"] = plugins
     if call.output_max is not None:
         body[quirks.output_limit] = call.output_max
     body |= _effort(call, quirks)
@@ -224,7 +226,11 @@ def _tools(call: Call, names: ToolNames, quirks: Quirks) -> list[Object]:
             "parameters": inlined(schema) if quirks.inline_schemas else schema,
         }
         ours.append({"type": "function", "function": function})
-    return [*ours, *(dict(tool.block) for tool in call.provider_tools if tool.wire == "chat")]
+    return ours if quirks.plugins else [*ours, *_provider_tools(call)]
+
+
+def _provider_tools(call: Call) -> list[Object]:
+    return [dict(tool.block) for tool in call.provider_tools if tool.wire == "chat"]
 
 
 def _tool_choice(call: Call, names: ToolNames) -> object:

@@ -5,21 +5,12 @@ signature is never merged with its neighbours. A call from another wire has none
 insists, Google's own stand-in says so. The end is a `finishReason`.
 """
 
-import base64
+from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, assert_never, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import orjson
 
-from holdfast.adapters.providers.content import (
-    Paper,
-    Picture,
-    Piece,
-    Words,
-    asked_pieces,
-    output_pieces,
-    output_text,
-)
 from holdfast.adapters.providers.errors import (
     ProviderError,
     filtered,
@@ -28,238 +19,50 @@ from holdfast.adapters.providers.errors import (
     protocol,
 )
 from holdfast.adapters.providers.history import (
-    Entry,
-    ModelEntry,
-    ResultsEntry,
-    UserEntry,
-    is_ours,
     prompt_of,
 )
 from holdfast.adapters.providers.known import GEMINI_BLOCKS, GEMINI_FINISHES, FinishMeaning
 from holdfast.adapters.providers.names import CallIds, ToolNames
 from holdfast.adapters.providers.reply import ReplyBuilder, Slot
 from holdfast.adapters.providers.shaping import (
-    arguments_of,
-    effort_of,
-    encode,
-    schema_of,
-    temperature_of,
     will_think,
 )
 from holdfast.adapters.providers.types import (
     Call,
     Endpoint,
     Object,
-    OneTool,
     Request,
-    ThinkingStyle,
 )
+from holdfast.adapters.providers.wires.gemini_request import TOKEN, gemini_request, resumed
 from holdfast.domain.chat import ErrorKind
 from holdfast.domain.messages import Ending
-from holdfast.domain.parts import Native, Part, Reasoning, Text, ToolCall, ToolResult
+from holdfast.domain.parts import Native, Part, Reasoning, ToolResult
 from holdfast.ports import models
 from holdfast.ports.models import Event, Usage, UsageSeen
 
 if TYPE_CHECKING:
     from holdfast.domain.ids import CallId
 
-UNSIGNED: Final = base64.b64encode(b"skip_thought_signature_validator").decode()
-TOKEN: Final = "continuationToken"  # noqa: S105 - the name of a field
-IN_RESPONSE: Final = frozenset({"image/png", "image/jpeg", "image/webp"})
-"""Images that models with thinking levels (Gemini 3 and later) take inside `functionResponse`."""
+
+TOOL_TYPES: Final[Mapping[str, str]] = {
+    "GOOGLE_SEARCH_WEB": "web_search",
+    "GOOGLE_SEARCH_IMAGE": "image_search",
+    "URL_CONTEXT": "web_fetch",
+    "GOOGLE_MAPS": "google_maps",
+    "FILE_SEARCH": "file_search",
+    "MEDIA_PROCESSING": "media_processing",
+}
+"""What the provider calls its tools in a reply."""
 
 
 class GeminiWire:
     name = "gemini"
 
     def request(self, call: Call, endpoint: Endpoint) -> Request:
-        names = ToolNames.of(call.tools)
-        prompt = prompt_of(call.history, call.system, endpoint.dialect)
-        entries, token = _resumed(prompt.entries, endpoint.dialect)
-        body: Object = {"contents": _Contents(call, endpoint.dialect, names).of(entries)}
-        if token is not None:
-            body[TOKEN] = token
-        if prompt.system:
-            body["systemInstruction"] = {"parts": [{"text": text} for text in prompt.system]}
-        tools = _tools(call, names)
-        if tools:
-            body["tools"] = tools
-        if call.tools:
-            body["toolConfig"] = {"functionCallingConfig": _tool_choice(call, names)}
-        generation = _generation(call)
-        if generation:
-            body["generationConfig"] = generation
-        url = f"{endpoint.base_url}/models/{call.model.model}:streamGenerateContent?alt=sse"
-        return Request(url, endpoint.headers, encode(body, call))
+        return gemini_request(call, endpoint)
 
     def decoder(self, call: Call, endpoint: Endpoint) -> "GeminiDecoder":
         return GeminiDecoder(call, endpoint)
-
-
-# The request.
-
-
-class _Contents:
-    """Spells the entries; remembers under which name and id each call went."""
-
-    def __init__(self, call: Call, dialect: str, names: ToolNames) -> None:
-        self._call = call
-        self._dialect = dialect
-        self._names = names
-        self._called: dict[CallId, tuple[str, str | None]] = {}
-
-    def of(self, entries: list[Entry]) -> list[Object]:
-        contents: list[Object] = []
-        for entry in entries:
-            match entry:
-                case ModelEntry(parts=said):
-                    spelled = self._said(said)
-                    if spelled:
-                        contents.append({"role": "model", "parts": spelled})
-                case ResultsEntry(results=results):
-                    contents += self._answered(results)
-                case UserEntry(parts=asked):
-                    parts = [_piece(asked_pieces(part, self._call)) for part in asked]
-                    contents.append({"role": "user", "parts": parts})
-        return contents
-
-    def _said(self, parts: list[Part]) -> list[Object]:
-        spelled: list[Object] = []
-        signs = self._call.model.thinking is ThinkingStyle.LEVEL
-        for part in parts:
-            block = cast(Object, part.native.block) if part.native else {}
-            if is_ours(part, self._dialect):
-                if TOKEN in block:
-                    continue  # the pause is over
-                if type(part) is ToolCall and part.runs_at == "here":
-                    block = self._replayed(part, block)
-                    signs = False
-                spelled.append(block)
-            elif type(part) is Text:
-                spelled.append({"text": part.text})
-            elif type(part) is ToolCall:
-                name = self._names.name(part.tool)
-                self._called[part.call_id] = (name, None)
-                foreign: Object = {"functionCall": {"name": name, "args": arguments_of(part)}}
-                if signs:  # only the first of a message is checked
-                    foreign["thoughtSignature"] = UNSIGNED
-                    signs = False
-                spelled.append(foreign)
-        return spelled
-
-    def _replayed(self, part: ToolCall, block: Object) -> Object:
-        called: Object = block["functionCall"]
-        raw = called.get("id")
-        if raw is not None and raw != part.call_id:
-            called = {**called, "id": part.call_id}
-            block = {**block, "functionCall": called}
-        self._called[part.call_id] = (called["name"], called.get("id"))
-        return block
-
-    def _answered(self, results: list[ToolResult]) -> list[Object]:
-        """The results in one content, and what they cannot hold in one of its own: Vertex refuses
-        a content with both, and some models take all of it for words of the model."""
-        responses: list[Object] = []
-        shown: list[Object] = []
-        for result in results:
-            response, rest = self._result(result)
-            responses.append({"functionResponse": response})
-            shown += rest
-        contents: list[Object] = [{"role": "user", "parts": responses}]
-        return [*contents, {"role": "user", "parts": shown}] if shown else contents
-
-    def _result(self, result: ToolResult) -> tuple[Object, list[Object]]:
-        pieces = output_pieces(result.output, self._call)
-        name, raw_id = self._called[result.call_id]
-        response: Object = {"id": raw_id} if raw_id is not None else {}
-        response |= {
-            "name": name,
-            "response": {"error" if result.failed else "output": output_text(pieces)},
-        }
-        pictures = [piece for piece in pieces if not isinstance(piece, Words)]
-        modern = self._call.model.thinking is ThinkingStyle.LEVEL
-        inside = [
-            piece
-            for piece in pictures
-            if modern and isinstance(piece, Picture) and piece.media_type in IN_RESPONSE
-        ]
-        if inside:
-            response["parts"] = [_piece(piece) for piece in inside]
-        outside = [_piece(piece) for piece in pictures if piece not in inside]
-        if outside:
-            outside.insert(0, {"text": f"From the result of {name}:"})
-        return response, outside
-
-
-def _resumed(entries: list[Entry], dialect: str) -> tuple[list[Entry], str | None]:
-    """After a pause: the entries of the request that was paused, and the token to go on with."""
-    last = entries[-1] if entries else None
-    if type(last) is not ModelEntry or not last.paused:
-        return entries, None
-    end = last.parts[-1]
-    if end.native is None or not is_ours(end, dialect) or TOKEN not in end.native.block:
-        return entries, None
-    return entries[:-1], cast(str, end.native.block[TOKEN])
-
-
-def _piece(piece: Piece) -> Object:
-    match piece:
-        case Words(text):
-            return {"text": text}
-        case Picture(media_type, data):
-            return {"inlineData": {"mimeType": media_type, "data": data}}
-        case Paper(base64=data):
-            return {"inlineData": {"mimeType": "application/pdf", "data": data}}
-        case _:
-            assert_never(piece)
-
-
-def _tools(call: Call, names: ToolNames) -> list[Object]:
-    declared = [
-        {
-            "name": names.name(tool.name),
-            "description": tool.description,
-            "parametersJsonSchema": schema_of(tool.schema),
-        }
-        for tool in call.tools
-    ]
-    ours: list[Object] = [{"functionDeclarations": declared}] if declared else []
-    return [*ours, *(dict(tool.block) for tool in call.provider_tools if tool.wire == "gemini")]
-
-
-def _tool_choice(call: Call, names: ToolNames) -> Object:
-    match call.tool_choice:
-        case OneTool(name):
-            return {"mode": "ANY", "allowedFunctionNames": [names.name(name)]}
-        case "required":
-            return {"mode": "ANY"}
-        case "auto" | "none":
-            return {"mode": call.tool_choice.upper()}
-
-
-def _generation(call: Call) -> Object:
-    generation: Object = {}
-    if call.output_max is not None:
-        generation["maxOutputTokens"] = call.output_max
-    temperature = temperature_of(call)
-    if temperature is not None:
-        generation["temperature"] = temperature
-    thinking = _thinking(call)
-    if thinking:
-        generation["thinkingConfig"] = thinking
-    return generation
-
-
-def _thinking(call: Call) -> Object:
-    effort = effort_of(call)
-    if effort is None:
-        return {"includeThoughts": True} if call.model.thinks else {}
-    if call.model.thinking is ThinkingStyle.LEVEL:
-        return {"includeThoughts": True, "thinkingLevel": effort}
-    return {"includeThoughts": True, "thinkingBudget": call.model.budgets.get(effort, -1)}
-
-
-# The stream.
 
 
 class GeminiDecoder:
@@ -277,7 +80,10 @@ class GeminiDecoder:
         self._token: str | None = None
         self._paused = False
         self._history = call.history
-        self._searches = 0
+        self._searches = self._fetches = self._code_runs = 0
+        # Gemini before 3 bills a prompt that was searched for, later ones bill each query.
+        self._per_prompt = call.model.thinking is ThinkingStyle.BUDGET
+        self._invoked: dict[str, CallId] = {}
         self._may_search = any(tool.wire == "gemini" for tool in call.provider_tools)
         self._signed: dict[str, list[Object]] = {}
         # Such a model thinks first; on this wire nothing says so until it has words to show.
@@ -342,6 +148,8 @@ class GeminiDecoder:
             self._call(part, events)
         elif "executableCode" in part or "codeExecutionResult" in part:
             self._code(part, events)
+        elif "toolCall" in part or "toolResponse" in part:
+            self._invocation(part, events)
         elif "text" in part or signature:
             self._words(part, events)
         else:
@@ -392,7 +200,7 @@ class GeminiDecoder:
             or self._token is None
         ):
             return
-        _, sent = _resumed(prompt_of(self._history, (), self._dialect).entries, self._dialect)
+        _, sent = resumed(prompt_of(self._history, (), self._dialect).entries, self._dialect)
         if self._token != sent:
             self._paused = True
             block = {TOKEN: self._token}
@@ -404,6 +212,7 @@ class GeminiDecoder:
         native = Native(self._dialect, part)
         if "executableCode" in part:
             code: Object = part["executableCode"]
+            self._code_runs += 1
             self._code_id = self._ids.give(code.get("id"), self.response_id)
             slot = self._reply.call(self._code_id, "code_execution", events, "provider")
             self._reply.grow(slot, orjson.dumps(code).decode(), events)
@@ -422,9 +231,36 @@ class GeminiDecoder:
             events,
         )
 
+    def _invocation(self, part: Object, events: list[Event]) -> None:
+        """A call of the provider's own tool, or its result; they name each other by their ids."""
+        self._fall_silent(events)
+        native = Native(self._dialect, part)
+        given: Object = part.get("toolCall") or part["toolResponse"]
+        tool = TOOL_TYPES.get(given.get("toolType") or "", "provider_tool")
+        if "toolCall" in part:
+            call_id = self._ids.give(given.get("id"), self.response_id)
+            self._invoked[given.get("id") or ""] = call_id
+            arguments: Object = given.get("args") or {}
+            slot = self._reply.call(call_id, tool, events, "provider")
+            self._reply.grow(slot, orjson.dumps(arguments).decode(), events)
+            self._reply.finish_call(slot, arguments, native, events)
+            self._fetches += tool == "web_fetch"
+            return
+        call_id = self._invoked.get(given.get("id") or "") or self._ids.give(None, self.response_id)
+        output = given.get("response") or "done"
+        result = ToolResult(call_id, tool, output, runs_at="provider", native=native)
+        self._reply.add(result, events)
+
     def _cite(self, candidate: Object, events: list[Event]) -> None:
         grounding: Object = candidate.get("groundingMetadata") or {}
-        self._searches = max(self._searches, len(grounding.get("webSearchQueries") or ()))
+        queries = len(grounding.get("webSearchQueries") or ())
+        if self._per_prompt:
+            queries = min(queries, 1)
+        self._searches = max(self._searches, queries)
+        pages: Object = candidate.get("urlContextMetadata") or {}
+        for page in pages.get("urlMetadata") or ():
+            if page.get("urlRetrievalStatus") == "URL_RETRIEVAL_STATUS_SUCCESS":
+                self._reply.source(page.get("retrievedUrl"), None, events)
         for source in grounding.get("groundingChunks") or ():
             web: Object = source.get("web") or {}
             self._reply.source(web.get("uri"), web.get("title"), events)
@@ -455,6 +291,8 @@ class GeminiDecoder:
             output=max(self.usage.output, (said or 0) + thoughts),
             reasoning=thoughts,
             searches=self._searches,
+            fetches=self._fetches,
+            code_runs=self._code_runs,
         )
         # Searches are told at the end; until then those of the provider's own tools are unknown.
         so_far = said is not None and not self._may_search

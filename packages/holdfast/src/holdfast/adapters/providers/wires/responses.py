@@ -5,8 +5,9 @@ refuses one without the other. `output_item.done` is the truth about an item; it
 from the one in `.added`. The end is `response.completed` or `response.incomplete`.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, ClassVar, assert_never, cast
+from typing import Any, ClassVar, Final, assert_never, cast
 
 import orjson
 
@@ -50,9 +51,16 @@ from holdfast.domain.parts import Native, Part, Text, ToolCall, ToolResult
 from holdfast.ports import models
 from holdfast.ports.models import Event, Usage, UsageSeen
 
+WIRE: Final = "responses"
+INCLUDES: Final[Mapping[str, str]] = {
+    "web_search": "web_search_call.action.sources",
+    "code_interpreter": "code_interpreter_call.outputs",
+}
+"""What the item of a tool has only if the request asks for it, by the type of the tool."""
+
 
 class ResponsesWire:
-    name = "responses"
+    name = WIRE
 
     def request(self, call: Call, endpoint: Endpoint) -> Request:
         names = ToolNames.of(call.tools)
@@ -72,8 +80,9 @@ class ResponsesWire:
             body["max_output_tokens"] = call.output_max
         if call.model.thinking is ThinkingStyle.EFFORT:
             body["reasoning"] = _thinking(call)
-        if call.model.thinking is ThinkingStyle.EFFORT and not call.stored:
-            body["include"] = ["reasoning.encrypted_content"]
+        include = _include(call)
+        if include:
+            body["include"] = include
         temperature = temperature_of(call)
         if temperature is not None:
             body["temperature"] = temperature
@@ -197,6 +206,14 @@ def _tools(call: Call, names: ToolNames) -> list[Object]:
     return [*ours, *(dict(tool.block) for tool in call.provider_tools if tool.wire == "responses")]
 
 
+def _include(call: Call) -> list[str]:
+    """What the provider leaves out unless asked."""
+    thinks = call.model.thinking is ThinkingStyle.EFFORT and not call.stored
+    kinds = [str(tool.block.get("type")) for tool in call.provider_tools if tool.wire == WIRE]
+    wanted = [INCLUDES[kind] for kind in kinds if kind in INCLUDES]
+    return [*(["reasoning.encrypted_content"] if thinks else []), *wanted]
+
+
 def _tool_choice(call: Call, names: ToolNames) -> object:
     match call.tool_choice:
         case OneTool(name):
@@ -220,7 +237,7 @@ class ResponsesDecoder:
         self._status: str | None = None
         self._reason: str | None = None
         self._refused = self._answered = False
-        self._searches = 0
+        self._searches = self._fetches = self._code_runs = 0
         # Such a model thinks first, and says nothing until it has something to show.
         self._silent = will_think(call)
         self.usage = Usage()
@@ -331,10 +348,18 @@ class ResponsesDecoder:
 
     def _provider_call(self, slot: Slot, item: Object, native: Native, events: list[Event]) -> None:
         action = item.get("action")
-        arguments = cast(Object, action) if isinstance(action, dict) else {}
+        arguments = dict(cast(Object, action)) if isinstance(action, dict) else {}
+        sources: Any = arguments.pop("sources", None)
+        if "code" in item:
+            arguments = {"code": item["code"]}
         self._reply.finish_call(slot, arguments, native, events)
-        self._searches += item["type"] == "web_search_call"
-        output: Any = item.get("output") or item.get("results") or item.get("status") or "done"
+        # A page that was opened, or looked through, is no search.
+        searched = item["type"] == "web_search_call" and arguments.get("type", "search") == "search"
+        self._searches += searched
+        self._fetches += item["type"] == "web_search_call" and not searched
+        self._code_runs += item["type"] == "code_interpreter_call"
+        told: Any = item.get("output") or item.get("results") or sources or item.get("outputs")
+        output: Any = told or item.get("status") or "done"
         # One item is both call and result; an empty block says that the call's has it all.
         result = ToolResult(
             slot.call_id,
@@ -379,6 +404,8 @@ class ResponsesDecoder:
                 output=usage["output_tokens"],
                 reasoning=received.get("reasoning_tokens") or 0,
                 searches=self._searches,
+                fetches=self._fetches,
+                code_runs=self._code_runs,
             )
             self.counted = True
             events.append(UsageSeen(self.usage))
