@@ -7,7 +7,12 @@ from pydantic import BaseModel
 
 from holdfast.adapters.providers.types import Quirks
 from holdfast.settings import ModelSettings, ProviderSettings, env_name
-from holdfast.settings.models import CacheSettings, FactsSettings, PriceSettings
+from holdfast.settings.models import (
+    CacheSettings,
+    FactsSettings,
+    PriceSettings,
+    ProviderToolSettings,
+)
 from holdfast.settings.providers import (
     AwsTokenSettings,
     AzureTokenSettings,
@@ -20,7 +25,12 @@ Lines = Callable[[type[BaseModel]], list[str]]
 
 def lines(table: Lines, kind: Lines) -> list[str]:
     """`table`: the fields of a class; `kind`: a section about one of several kinds."""
-    parts = (("cache", CacheSettings), ("facts", FactsSettings), ("price", PriceSettings))
+    parts = (
+        ("cache", CacheSettings),
+        ("facts", FactsSettings),
+        ("price", PriceSettings),
+        ("provider_tools", ProviderToolSettings),
+    )
     tokens = CommandTokenSettings, GoogleTokenSettings, AzureTokenSettings, AwsTokenSettings
     return [
         "## Providers",

@@ -24,6 +24,7 @@ UNSET: dict[str, Any] = {
     "max_steps_per_turn": None,
     "approvals": {"rules": [], "default": "allow"},
     "oidc_sign_up_enabled": True,
+    "web_tools_enabled": True,
 }
 
 
@@ -100,6 +101,7 @@ async def test_a_patch_changes_what_it_names_and_null_unsets(cell: Cell) -> None
         "instructions": "Be \x00 brief.",
         "max_steps_per_turn": 7,
         "oidc_sign_up_enabled": False,
+        "web_tools_enabled": True,
     }
     assert told == now
     assert (await cell.admin.get("organization/settings")).json == now

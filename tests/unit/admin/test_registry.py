@@ -15,6 +15,7 @@ from holdfast.admin.settings import (
     MAX_STEPS_PER_TURN,
     OIDC_SIGN_UP_ENABLED,
     SETTINGS,
+    WEB_TOOLS_ENABLED,
 )
 from holdfast.api.account_responses import Settings, settings_shape
 from holdfast.api.requests import WholeSettings, settings_body
@@ -146,6 +147,7 @@ def test_values_are_decoded_as_they_were_encoded() -> None:
             "max_steps_per_turn": 7,
             "approvals": RULES,
             "oidc_sign_up_enabled": False,
+            "web_tools_enabled": False,
         }
     )
     stored = SETTINGS.encode(ORG, values)
@@ -176,10 +178,12 @@ def test_other_unreadable_values_permit_nothing_more() -> None:
             "instructions": 5,
             "max_steps_per_turn": "many",
             "oidc_sign_up_enabled": None,
+            "web_tools_enabled": None,
         }
     )
     assert values.of(ALLOWED_MODELS) == ()
     assert values.of(OIDC_SIGN_UP_ENABLED) is False
+    assert values.of(WEB_TOOLS_ENABLED) is False
     assert (values.of(DEFAULT_MODEL), values.of(MAX_STEPS_PER_TURN)) == (None, None)
     assert values.of(INSTRUCTIONS) == ""
 
@@ -198,6 +202,7 @@ def test_audit_detail_holds_no_instructions_and_no_rules() -> None:
         "approval_rules": 1,
         "approval_default": "ask",
         "oidc_sign_up_enabled": True,
+        "web_tools_enabled": True,
     }
 
 

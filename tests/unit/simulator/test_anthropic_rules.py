@@ -151,6 +151,21 @@ CASES: dict[str, tuple[Json | None, dict[str, str], str]] = {
     ),
     "tool-names-repeated": (body(A) | {"tools": [TOOL, TOOL]}, KEY, "names must be unique"),
     "tool-schema": (body(A) | {"tools": [{"name": "t"}]}, KEY, "input_schema: Field required"),
+    "provider-tool-unsupported": (
+        body(A)
+        | {
+            "model": "claude-sonnet-4-5",
+            "tools": [{"type": "web_search_20260318", "name": "web_search"}],
+        },
+        KEY,
+        "does not support tool types: web_search_20260318",
+    ),
+    "container-wrong": (body(A) | {"container": "container_x"}, KEY, "was not found"),
+    "container-missing": (
+        said(HI, assistant({"type": "server_tool_use", "id": "s", "name": "code_execution"})),
+        KEY,
+        "container_id is required",
+    ),
     "tool-choice-without-tools": (
         body(A) | {"tool_choice": {"type": "auto"}},
         KEY,

@@ -73,6 +73,10 @@ CASES: dict[str, tuple[Json | None, str]] = {
         said(HI, model(calls(thoughtSignature="AAAA")), user(TOLD)),
         "Thought signature is not valid",
     ),
+    "tools-mixed": (
+        body(G) | {"tools": [{"functionDeclarations": [DECLARED]}, {"googleSearch": {}}]},
+        "include_server_side_tool_invocations",
+    ),
     "function-name": (tools({"name": "1 x"}), "Invalid function name"),
     "functions-repeated": (tools(DECLARED, DECLARED), "Duplicate function declaration"),
     "allowed-function-unknown": (

@@ -108,6 +108,16 @@ RESPONSES: dict[str, Case] = {
         "'additionalProperties' is required",
         "invalid_function_parameters",
     ),
+    "tool-type-unknown": (
+        body(R) | {"tools": [{"type": "web"}]},
+        "Invalid value: 'web'",
+        "invalid_value",
+    ),
+    "tool-container-missing": (
+        body(R) | {"tools": [{"type": "code_interpreter"}]},
+        "'tools[0].container'",
+        "missing_required_parameter",
+    ),
     "tool-choice-without-tools": (body(R) | {"tool_choice": "required"}, "'tools' parameter", None),
     "tool-choice-unknown": (
         body(R) | {"tools": [FUNCTION], "tool_choice": {"type": "function", "name": "u"}},

@@ -67,9 +67,11 @@ def test_what_was_told_is_not_told_again_until_it_changes_back() -> None:
 
 
 def test_only_an_added_tool_needs_another_prefix() -> None:
-    assert replace(BEFORE, tools=Prefix.of((), None, (), (LOOK, FIND)).tools).adds_tools_to(BEFORE)
+    assert replace(BEFORE, tools=Prefix.of((), None, (), (LOOK, FIND)).tools).has_other_tools_than(
+        BEFORE
+    )
     other = Prefix.of((), None, (), (replace(LOOK, description="Look well."),))
-    assert not other.adds_tools_to(BEFORE)
+    assert not other.has_other_tools_than(BEFORE)
     assert set(changes(replace(BEFORE, tools=other.tools))) == {"Tool look"}
 
 

@@ -19,13 +19,15 @@ NOT_GIVEN = _NotGiven()
 NotGiven: TypeAlias = _NotGiven
 
 
-def message_json(content: Content, model: str | None, effort: str | None) -> dict[str, Any]:
+def message_json(
+    content: Content, model: str | None, effort: str | None, *, web: bool | None = None
+) -> dict[str, Any]:
     said: dict[str, Any] = (
         {"text": content}
         if isinstance(content, str)
         else {"parts": [_part_json(part) for part in content]}
     )
-    return said | given(model=model, effort=effort)
+    return said | given(model=model, effort=effort, web=web)
 
 
 def _part_json(part: PartIn) -> dict[str, Any]:

@@ -35,6 +35,7 @@ class ChatStateData(Model):
     attempt: int = 0
     model: str | None = None
     effort: str | None = None
+    web: bool | None = None
     archived: bool = False
     retry: models.Retry | None = None
     error: models.TurnError | None = None

@@ -186,6 +186,7 @@ class Message(Model):
     parts: list[Part]
     model: str | None = None
     effort: str | None = None
+    web: bool | None = None
     author_id: str | None = None
     usage: Usage | None = None
     cost_micro_usd: int | None = None
@@ -213,6 +214,7 @@ class QueuedMessage(Model):
     truncated: bool = False
     model: str | None = None
     effort: str | None = None
+    web: bool | None = None
     author_id: str | None = None
     client_key: str | None = None
 
@@ -302,6 +304,7 @@ class ChatInfo(ChatFields):
 
     model: str | None = None
     effort: str | None = None
+    web: bool | None = None
     turn_seq: int | None = None
     attempt: int = 0
     queue: list[QueuedMessage] = []
@@ -340,7 +343,8 @@ class Share(Model):
 
 class ModelInfo(Model):
     """A model that messages may ask for. `context_window`, `output_max`: in tokens; None: not
-    known. `efforts`: those that it knows, in rising order."""
+    known. `efforts`: those that it knows, in rising order. `provider_tools`: those that its
+    provider runs; `web`: whether it searches the web for messages that do not say."""
 
     id: str
     is_default: bool = False
@@ -348,6 +352,8 @@ class ModelInfo(Model):
     output_max: int | None = None
     efforts: list[str] = []
     images: bool = False
+    provider_tools: list[str] = []
+    web: bool = False
     retires_at: Time | None = None
 
 
@@ -434,6 +440,7 @@ class OrganizationSettings(Model):
     instructions: str = ""
     max_steps_per_turn: int | None = None
     oidc_sign_up_enabled: bool = False
+    web_tools_enabled: bool = False
     approvals: dict[str, Any] = {}
 
 

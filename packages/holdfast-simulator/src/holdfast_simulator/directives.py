@@ -5,7 +5,8 @@ r"""Directives: what a person writes into a prompt to say how the simulator shal
     directive = "[[sim:" items "]]"        items = item { "|" item }
     item      = "then"                     the next reply of this turn begins
               | word                       thinking, redacted, tools, agent, bound
-              | word "text"                say, think, redacted, search, cite, refuse
+              | word "text"                say, think, redacted, search, fetch, run, cite,
+                                           refuse
               | "call" name [object]       a tool call; without an object the agent fills it in
               | name "=" value             words, count, tools, stop, hidden, scenario, seed, or an
                                            option
@@ -27,7 +28,9 @@ from holdfast_simulator.jsons import JsonObject, is_obj, loads, obj
 from holdfast_simulator.options import OPTION_NAMES
 
 OPENING: Final = "[[sim:"
-TEXT_WORDS: Final = frozenset({"say", "think", "redacted", "search", "cite", "refuse"})
+TEXT_WORDS: Final = frozenset(
+    {"say", "think", "redacted", "search", "fetch", "run", "cite", "refuse"}
+)
 BARE_WORDS: Final = frozenset({"thinking", "redacted", "tools", "agent", "think"})
 BOUND: Final = "bound"
 """About the model, not about the reply: its thinking is bound to the conversation before it."""

@@ -18,10 +18,12 @@ from holdfast_simulator.jsons import dumps
 from holdfast_simulator.options import OPTION_NAMES, Options, changed
 from holdfast_simulator.reply import (
     CallPart,
+    FetchPart,
     Part,
     RedactedPart,
     RefusalPart,
     Reply,
+    RunPart,
     SearchPart,
     Stop,
     TextPart,
@@ -150,7 +152,17 @@ def compose(step: tuple[Item, ...], asked: Asked, chance: Chance) -> Reply:
 
 def _parts(item: Item, before: list[Part], asked: Asked, chance: Chance) -> tuple[Part, ...]:
     match item.word:
-        case "say" | "cite" | "think" | "thinking" | "hidden" | "redacted" | "refuse":
+        case (
+            "say"
+            | "cite"
+            | "think"
+            | "thinking"
+            | "hidden"
+            | "redacted"
+            | "refuse"
+            | "fetch"
+            | "run"
+        ):
             return (_spoken(item, before, asked, chance),)
         case "search":
             return agent.search_parts(item.text)
@@ -178,12 +190,23 @@ def _spoken(item: Item, before: list[Part], asked: Asked, chance: Chance) -> Par
         case "hidden":
             thought = prose.thoughts(chance, asked.last_text)
             return ThinkingPart(text=thought, hidden_s=float(item.text) / 1000)
+        case "redacted" | "refuse" | "fetch" | "run":
+            return _made_here(item)
+        case _:
+            return TextPart(text=item.text)
+
+
+def _made_here(item: Item) -> Part:
+    """What only the provider can say or do."""
+    match item.word:
         case "redacted":
             return RedactedPart(text=item.text or "kept back by the provider")
         case "refuse":
             return RefusalPart(text=item.text)
+        case "fetch":
+            return FetchPart(url=item.text, text=f"The page at {item.text} says little.")
         case _:
-            return TextPart(text=item.text)
+            return RunPart(code=item.text, output=f"ran {len(item.text)} characters\n")
 
 
 def _call(item: Item, asked: Asked) -> CallPart:

@@ -66,11 +66,28 @@ class SearchPart:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FetchPart:
+    """A page that the provider reads itself."""
+
+    url: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPart:
+    """Code that the provider runs itself."""
+
+    code: str
+    output: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RefusalPart:
     text: str
 
 
-Part = TextPart | ThinkingPart | RedactedPart | CallPart | SearchPart | RefusalPart
+RunHere = SearchPart | FetchPart | RunPart
+Part = TextPart | ThinkingPart | RedactedPart | CallPart | RunHere | RefusalPart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +137,10 @@ def spoken(part: Part) -> str:
             return arguments
         case SearchPart(query=query):
             return query
+        case FetchPart(url=url):
+            return url
+        case RunPart(code=code):
+            return code
         case _:
             return part.text
 

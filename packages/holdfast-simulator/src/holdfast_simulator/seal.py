@@ -29,6 +29,7 @@ class Purpose(StrEnum):
     CITATION = "citation"
     THOUGHT = "thought"
     CONTINUATION = "continuation"
+    CONTAINER = "container"
 
 
 def seal(purpose: Purpose, bound: str, chance: Chance, *, tail: bytes = b"") -> str:

@@ -53,13 +53,16 @@ class Usage:
     output_tokens: int = 0
     reasoning_tokens: int = 0
     searches: int = 0
+    fetches: int = 0
 
     def __add__(self, other: "Usage") -> "Usage":
         mine, theirs = asdict(self), asdict(other)
         return Usage(**{name: mine[name] + theirs[name] for name in mine})
 
 
-def bill(entry: InputUsage, *, output: int, reasoning: int, searches: int) -> Usage:
+def bill(
+    entry: InputUsage, *, output: int, reasoning: int, searches: int, fetches: int = 0
+) -> Usage:
     return Usage(
         input_tokens=entry.total,
         cache_read_tokens=entry.cache_read,
@@ -69,6 +72,7 @@ def bill(entry: InputUsage, *, output: int, reasoning: int, searches: int) -> Us
         output_tokens=max(1, output),
         reasoning_tokens=reasoning,
         searches=searches,
+        fetches=fetches,
     )
 
 

@@ -117,7 +117,7 @@ def test_settings() -> None:
     )
 
     assert sent["reasoning"] == {"effort": "high", "summary": "auto"}
-    assert sent["include"] == ["reasoning.encrypted_content"]
+    assert sent["include"] == ["reasoning.encrypted_content", "web_search_call.action.sources"]
     assert (sent["max_output_tokens"], sent["prompt_cache_key"]) == (500, "chat-1")
     assert sent["tool_choice"] == {"type": "function", "name": "clock"}
     assert sent["tools"][-1] == {"type": "web_search"}

@@ -147,6 +147,7 @@ class AsyncOrganizationSettings:
         instructions: str | NotGiven | None = NOT_GIVEN,
         max_steps_per_turn: int | NotGiven | None = NOT_GIVEN,
         oidc_sign_up_enabled: bool | NotGiven | None = NOT_GIVEN,
+        web_tools_enabled: bool | NotGiven | None = NOT_GIVEN,
         approvals: dict[str, Any] | NotGiven | None = NOT_GIVEN,
         if_match: str | None = None,
     ) -> models.OrganizationSettings:
@@ -159,6 +160,7 @@ class AsyncOrganizationSettings:
             instructions=instructions,
             max_steps_per_turn=max_steps_per_turn,
             oidc_sign_up_enabled=oidc_sign_up_enabled,
+            web_tools_enabled=web_tools_enabled,
             approvals=approvals,
         )
         return self._read(await self._http.patch("organization/settings", body, if_match))

@@ -25,6 +25,7 @@ class AsyncChat(AsyncChatCore):
         when_busy: WhenBusy = "queue",
         model: str | None = None,
         effort: str | None = None,
+        web: bool | None = None,
         idempotency_key: str | None = None,
     ) -> "AsyncTurn[AsyncChat]":
         """Send a message: text, or parts. It begins a turn, or waits in the queue if the chat is
@@ -33,7 +34,7 @@ class AsyncChat(AsyncChatCore):
         own = toolbox(tools)
         if own:
             await self.set_tools(own.values())
-        body = {**message_json(content, model, effort), "when_busy": when_busy}
+        body = {**message_json(content, model, effort, web=web), "when_busy": when_busy}
         receipt = await self._commit("POST", "messages", body, idempotency_key)
         return AsyncTurn(self, receipt, own)
 
@@ -44,6 +45,7 @@ class AsyncChat(AsyncChatCore):
         tools: Tools = (),
         model: str | None = None,
         effort: str | None = None,
+        web: bool | None = None,
         on_approval: OnApproval | None = None,
         timeout: float | None = None,
         idempotency_key: str | None = None,
@@ -51,7 +53,12 @@ class AsyncChat(AsyncChatCore):
         """Send a message and wait for the result of its turn. Raises `TurnFailedError` and
         `WaitTimeoutError`."""
         turn = await self.send(
-            content, tools=tools, model=model, effort=effort, idempotency_key=idempotency_key
+            content,
+            tools=tools,
+            model=model,
+            effort=effort,
+            web=web,
+            idempotency_key=idempotency_key,
         )
         return await turn.result(on_approval=on_approval, timeout=timeout)
 
@@ -68,6 +75,7 @@ class AsyncChat(AsyncChatCore):
         *,
         model: str | None = None,
         effort: str | None = None,
+        web: bool | None = None,
         tools: Tools = (),
         if_match: str | None = None,
         idempotency_key: str | None = None,
@@ -77,7 +85,7 @@ class AsyncChat(AsyncChatCore):
         own = toolbox(tools)
         if own:
             await self.set_tools(own.values())
-        body = message_json(content, model, effort)
+        body = message_json(content, model, effort, web=web)
         path = f"messages/{seq}/edit"
         receipt = await self._commit("POST", path, body, idempotency_key, if_match)
         return AsyncTurn(self, receipt, own)

@@ -26,13 +26,15 @@ class AsyncChats:
         metadata: Mapping[str, str] | None = None,
         model: str | None = None,
         effort: str | None = None,
+        web: bool | None = None,
         tools: Tools = (),
         idempotency_key: str | None = None,
     ) -> AsyncChat:
-        """Create a chat. With a first message its turn begins at once: `chat.turn(1)`. `model` and
-        `effort`: of that turn, and of later ones that ask for no other."""
+        """Create a chat. With a first message its turn begins at once: `chat.turn(1)`. `model`,
+        `effort` and `web` (whether the provider may search the web): of that turn, and of later
+        ones that ask for no other."""
         body = given(
-            **_asked(content, model, effort),
+            **_asked(content, model, effort, web=web),
             title=title,
             labels=None if labels is None else [*labels],
             metadata=None if metadata is None else dict(metadata),
@@ -50,6 +52,7 @@ class AsyncChats:
         metadata: Mapping[str, str] | None = None,
         model: str | None = None,
         effort: str | None = None,
+        web: bool | None = None,
         tools: Tools = (),
         on_approval: OnApproval | None = None,
         timeout: float | None = None,
@@ -62,7 +65,7 @@ class AsyncChats:
         """
         own = toolbox(tools)
         body = given(
-            **_asked(content, model, effort),
+            **_asked(content, model, effort, web=web),
             title=title,
             labels=None if labels is None else [*labels],
             metadata=None if metadata is None else dict(metadata),
@@ -116,11 +119,13 @@ class AsyncChats:
         return models.Receipt.model_validate(await self._http.change("POST", "chats", body, key))
 
 
-def _asked(content: Content | None, model: str | None, effort: str | None) -> dict[str, Any]:
+def _asked(
+    content: Content | None, model: str | None, effort: str | None, *, web: bool | None
+) -> dict[str, Any]:
     """A first message names the model itself; without one the chat does."""
     if content is None:
-        return {"model": model, "effort": effort}
-    return {"message": message_json(content, model, effort)}
+        return {"model": model, "effort": effort, "web": web}
+    return {"message": message_json(content, model, effort, web=web)}
 
 
 def _declared(tools: Tools) -> object:

@@ -26,6 +26,7 @@ class Chat(ChatCore):
         when_busy: WhenBusy = "queue",
         model: str | None = None,
         effort: str | None = None,
+        web: bool | None = None,
         idempotency_key: str | None = None,
     ) -> "Turn[Chat]":
         """Send a message: text, or parts. It begins a turn, or waits in the queue if the chat is
@@ -34,7 +35,7 @@ class Chat(ChatCore):
         own = toolbox(tools)
         if own:
             self.set_tools(own.values())
-        body = {**message_json(content, model, effort), "when_busy": when_busy}
+        body = {**message_json(content, model, effort, web=web), "when_busy": when_busy}
         receipt = self._commit("POST", "messages", body, idempotency_key)
         return Turn(self, receipt, own)
 
@@ -45,6 +46,7 @@ class Chat(ChatCore):
         tools: Tools = (),
         model: str | None = None,
         effort: str | None = None,
+        web: bool | None = None,
         on_approval: OnApproval | None = None,
         timeout: float | None = None,
         idempotency_key: str | None = None,
@@ -52,7 +54,12 @@ class Chat(ChatCore):
         """Send a message and wait for the result of its turn. Raises `TurnFailedError` and
         `WaitTimeoutError`."""
         turn = self.send(
-            content, tools=tools, model=model, effort=effort, idempotency_key=idempotency_key
+            content,
+            tools=tools,
+            model=model,
+            effort=effort,
+            web=web,
+            idempotency_key=idempotency_key,
         )
         return turn.result(on_approval=on_approval, timeout=timeout)
 
@@ -69,6 +76,7 @@ class Chat(ChatCore):
         *,
         model: str | None = None,
         effort: str | None = None,
+        web: bool | None = None,
         tools: Tools = (),
         if_match: str | None = None,
         idempotency_key: str | None = None,
@@ -78,7 +86,7 @@ class Chat(ChatCore):
         own = toolbox(tools)
         if own:
             self.set_tools(own.values())
-        body = message_json(content, model, effort)
+        body = message_json(content, model, effort, web=web)
         path = f"messages/{seq}/edit"
         receipt = self._commit("POST", path, body, idempotency_key, if_match)
         return Turn(self, receipt, own)

@@ -8,9 +8,11 @@ from holdfast_simulator.asked import Asked, Choice, Offer, Said, Segment, Speake
 from holdfast_simulator.jsons import JsonObject, arr, dumps, is_obj, loads, obj, objs, txt, whole
 from holdfast_simulator.reply import (
     CallPart,
+    FetchPart,
     Part,
     RedactedPart,
     RefusalPart,
+    RunPart,
     SearchPart,
     Source,
     Stop,
@@ -20,6 +22,7 @@ from holdfast_simulator.reply import (
 from holdfast_simulator.seal import Purpose, seal
 from holdfast_simulator.usage import FIVE_MINUTES_S, ONE_HOUR_S, Usage, bill
 from holdfast_simulator.wires import anthropic_binding as binding
+from holdfast_simulator.wires import anthropic_tools as provider_tools
 from holdfast_simulator.wires import troubles
 from holdfast_simulator.wires.anthropic_rules import RULES
 from holdfast_simulator.wires.base import Call, Frame, Job, Mark, Rejection
@@ -97,11 +100,14 @@ class AnthropicWire:
         output = sum(frame.tokens for frame in frames)
         reasoning = sum(frame.reasoning for frame in frames)
         usage = bill_of(job, output=output, reasoning=reasoning)
-        delta = {
+        delta: JsonObject = {
             "type": "message_delta",
             "delta": {"stop_reason": STOP_REASONS[job.reply.stop], "stop_sequence": None},
             "usage": _delta_usage(usage),
         }
+        container = provider_tools.container_of(job)
+        if container is not None:
+            delta["delta"]["container"] = container
         frames.append(Frame(name="message_delta", body=delta, mark=Mark.CLOSING))
         frames.append(Frame(name="message_stop", body={"type": "message_stop"}, mark=Mark.CLOSING))
         return frames
@@ -186,7 +192,8 @@ def message_id(job: Job) -> str:
 
 def bill_of(job: Job, *, output: int, reasoning: int) -> Usage:
     searches = sum(isinstance(part, SearchPart) for part in job.reply.parts)
-    return bill(job.entry, output=output, reasoning=reasoning, searches=searches)
+    fetches = sum(isinstance(part, FetchPart) for part in job.reply.parts)
+    return bill(job.entry, output=output, reasoning=reasoning, searches=searches, fetches=fetches)
 
 
 def _full_usage(usage: Usage) -> JsonObject:
@@ -212,9 +219,10 @@ def _delta_usage(usage: Usage) -> JsonObject:
 
 
 def _searched(usage: Usage) -> JsonObject:
-    if not usage.searches:
+    if not usage.searches and not usage.fetches:
         return {}
-    return {"server_tool_use": {"web_search_requests": usage.searches, "web_fetch_requests": 0}}
+    counts = {"web_search_requests": usage.searches, "web_fetch_requests": usage.fetches}
+    return {"server_tool_use": counts}
 
 
 def _bound_after(frames: list[Frame], bound: bytes | None) -> bytes | None:
@@ -245,6 +253,8 @@ def _part_frames(job: Job, index: int, part: Part, bound: bytes | None) -> Itera
             yield from _call(job, index, part)
         case SearchPart():
             yield from _search(job, index, part)
+        case FetchPart() | RunPart():
+            yield from _run(job, index, part)
         case _:
             assert_never(part)
 
@@ -357,6 +367,13 @@ def _search(job: Job, index: int, part: SearchPart) -> Iterator[Frame]:
     ]
     result = {"type": "web_search_tool_result", "tool_use_id": call_id, "content": found}
     yield from _block(index + 1, result, [])
+
+
+def _run(job: Job, index: int, part: FetchPart | RunPart) -> Iterator[Frame]:
+    call, given, result = provider_tools.blocks_of(job, part)
+    yield from _block(index, call, list(_json_deltas(job, dumps(given).decode())))
+    if not provider_tools.is_pending(job, part):
+        yield from _block(index + 1, result, [])
 
 
 def _merge(block: JsonObject, delta: JsonObject) -> None:

@@ -7,6 +7,7 @@ from typing import Final
 from holdfast_simulator.jsons import JsonObject, arr, obj, objs, txt, whole
 from holdfast_simulator.seal import Purpose, holds
 from holdfast_simulator.wires import anthropic_binding as binding
+from holdfast_simulator.wires import anthropic_tools as provider_tools
 from holdfast_simulator.wires.base import Call, Check, Rejection, Rule, repeated
 from holdfast_simulator.wires.names import ANTHROPIC_BLOCKS, ANTHROPIC_PARAMETERS
 
@@ -475,6 +476,9 @@ RULES: Final = (
     Rule("tool-name-pattern", _tool_names),
     Rule("tool-names-repeated", _tools_unique),
     Rule("tool-schema", _tool_schema),
+    Rule("provider-tool-unsupported", provider_tools.unsupported),
+    Rule("container-wrong", provider_tools.container_wrong),
+    Rule("container-missing", provider_tools.container_missing),
     Rule("tool-choice-without-tools", _choice_without_tools),
     Rule("tool-choice-unknown", _choice_unknown),
     Rule("thinking-budget-min", _budget_min),

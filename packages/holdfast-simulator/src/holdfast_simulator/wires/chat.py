@@ -13,13 +13,16 @@ from holdfast_simulator.asked import Asked, Choice, Offer, Said, Segment, Speake
 from holdfast_simulator.jsons import JsonList, JsonObject, arr, dumps, is_obj, obj, objs, txt, whole
 from holdfast_simulator.reply import (
     CallPart,
+    FetchPart,
     Part,
     RedactedPart,
     RefusalPart,
+    RunPart,
     SearchPart,
     Stop,
     TextPart,
     ThinkingPart,
+    spoken,
 )
 from holdfast_simulator.usage import Usage, bill
 from holdfast_simulator.wires import openai_common as common
@@ -74,7 +77,8 @@ class ChatWire:
             ),
             choice=Choice.REQUIRED if is_obj(choice) else kinds.get(txt(choice), Choice.AUTO),
             choice_name=txt(obj(obj(choice).get("function")).get("name")) or None,
-            searches="web_search_options" in body,
+            searches="web_search_options" in body
+            or any(one.get("id") == "web" for one in objs(body.get("plugins"))),
             thinks=bool(body.get("reasoning_effort")) and body.get("reasoning_effort") != "none",
             tokens_max=limit,
             segments=tuple(_segments(body)),
@@ -256,9 +260,10 @@ def part_deltas(job: Job, part: Part, call_index: int, at: int) -> Iterator[Fram
             yield Frame(body={}, tokens=tokens.count(text), reasoning=tokens.count(text))
         case CallPart():
             yield from _call(job, part, call_index)
-        case SearchPart(query=query):
-            # The search itself is not on this wire; its sources come as annotations.
-            yield Frame(body={}, tokens=tokens.count(query), searches=1)
+        case SearchPart() | FetchPart() | RunPart():
+            # What runs here is not on this wire; the sources of a search come as annotations.
+            searches = int(isinstance(part, SearchPart))
+            yield Frame(body={}, tokens=tokens.count(spoken(part)), searches=searches)
         case _:
             assert_never(part)
 

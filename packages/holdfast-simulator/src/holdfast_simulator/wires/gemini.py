@@ -24,9 +24,12 @@ from holdfast_simulator.jsons import (
 )
 from holdfast_simulator.reply import (
     CallPart,
+    FetchPart,
     Part,
     RedactedPart,
     RefusalPart,
+    RunHere,
+    RunPart,
     SearchPart,
     Source,
     Stop,
@@ -44,6 +47,7 @@ from holdfast_simulator.wires.gemini_rules import (
     field,
     key_of,
     no,
+    tells_invocations,
 )
 
 FINISH_REASONS: Final[dict[Stop, str | None]] = {
@@ -133,6 +137,14 @@ class GeminiWire:
                 candidate["groundingMetadata"] = (
                     _grounding(job) if frame.mark is Mark.CLOSING else {}
                 )
+            pages = [part.url for part in job.reply.parts if isinstance(part, FetchPart)]
+            if pages and frame.mark is Mark.CLOSING:
+                read = "URL_RETRIEVAL_STATUS_SUCCESS"
+                candidate["urlContextMetadata"] = {
+                    "urlMetadata": [
+                        {"retrievedUrl": url, "urlRetrievalStatus": read} for url in pages
+                    ]
+                }
             usage = bill(job.entry, output=output, reasoning=reasoning, searches=0)
             frame.body = {
                 "candidates": [candidate],
@@ -243,10 +255,40 @@ def _part(job: Job, part: Part, *, first_call: bool) -> Iterator[Frame]:
             yield Frame(body={}, tokens=tokens.count(text), reasoning=tokens.count(text))
         case CallPart():
             yield _call(job, part, first=first_call)
-        case SearchPart(query=query):
-            yield Frame(body={}, tokens=tokens.count(query), searches=1)
+        case SearchPart() | FetchPart() | RunPart():
+            yield from _run_here(job, part)
         case _:
             assert_never(part)
+
+
+def _run_here(job: Job, part: RunHere) -> Iterator[Frame]:
+    match part:
+        case SearchPart(query=query):
+            found = {"sources": [{"uri": one.url, "title": one.title} for one in part.sources]}
+            yield from _invoked(job, "GOOGLE_SEARCH_WEB", {"queries": [query]}, found, searches=1)
+        case FetchPart(url=url, text=text):
+            yield from _invoked(job, "URL_CONTEXT", {"urls": [url]}, {"text": text})
+        case RunPart(code=code, output=output):
+            ran = {"executableCode": {"language": "PYTHON", "code": code}}
+            yield Frame(body=ran, tokens=tokens.count(code))
+            yield Frame(body={"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": output}})
+        case _:
+            assert_never(part)
+
+
+def _invoked(
+    job: Job, kind: str, args: JsonObject, response: JsonObject, *, searches: int = 0
+) -> Iterator[Frame]:
+    """A tool of ours: its call and result are parts only for a client that asked for them."""
+    size = tokens.count(dumps(args).decode())
+    if not tells_invocations(job.asked.body):
+        yield Frame(body={}, tokens=size, searches=searches)
+        return
+    name = job.chance.word(8)
+    call: JsonObject = {"id": name, "toolType": kind, "args": args}
+    sealed = seal(Purpose.THOUGHT, job.asked.party, job.chance)
+    yield Frame(body={"toolCall": call, "thoughtSignature": sealed}, tokens=size, searches=searches)
+    yield Frame(body={"toolResponse": {"id": name, "toolType": kind, "response": response}})
 
 
 def _call(job: Job, part: CallPart, *, first: bool) -> Frame:

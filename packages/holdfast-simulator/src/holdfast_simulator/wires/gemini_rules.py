@@ -12,6 +12,8 @@ from holdfast_simulator.wires.base import Call, Rejection, Rule, repeated
 from holdfast_simulator.wires.names import GEMINI_CONFIG, GEMINI_DATA, GEMINI_PARAMETERS
 
 FUNCTION_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}")
+BEFORE_3: Final = re.compile(r"gemini-[12]")
+OURS: Final = ("googleSearch", "urlContext", "codeExecution")
 DUMMY_SIGNATURES: Final = frozenset(
     {
         "skip_thought_signature_validator",
@@ -272,6 +274,28 @@ def _declared(call: Call) -> list[JsonObject]:
     return [one for tool in tools for one in objs(field(tool, "functionDeclarations"))]
 
 
+def tells_invocations(body: JsonObject) -> bool:
+    """Whether the client asked for the calls of our own tools."""
+    return field(obj(field(body, "toolConfig")), "includeServerSideToolInvocations") is True
+
+
+def _tools_mixed(call: Call) -> Rejection | None:
+    """Functions beside tools of ours: not before Gemini 3, and only for a client that asks to see
+    the calls of both."""
+    body = call.body or {}
+    ours = any(field(tool, name) is not None for tool in objs(body.get("tools")) for name in OURS)
+    if not ours or not _declared(call):
+        return None
+    if BEFORE_3.search(call.path_model):
+        return bad("Tool use with function calling is unsupported")
+    if not tells_invocations(body):
+        return bad(
+            "Please enable tool_config.include_server_side_tool_invocations to use Built-in tools "
+            "with Function calling."
+        )
+    return None
+
+
 def _function_name(call: Call) -> Rejection | None:
     for i, declared in enumerate(_declared(call)):
         if not FUNCTION_NAME.fullmatch(txt(declared.get("name"))):
@@ -329,6 +353,7 @@ RULES: Final = (
     Rule("args-not-object", _args_object),
     Rule("signature-missing", _signature_missing),
     Rule("signature-wrong", _signature_wrong),
+    Rule("tools-mixed", _tools_mixed),
     Rule("function-name", _function_name),
     Rule("functions-repeated", _functions_repeated),
     Rule("allowed-function-unknown", _allowed_unknown),

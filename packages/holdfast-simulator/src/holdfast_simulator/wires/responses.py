@@ -10,9 +10,11 @@ from holdfast_simulator.chance import HEX
 from holdfast_simulator.jsons import JsonObject, arr, dumps, is_obj, obj, objs, txt, whole
 from holdfast_simulator.reply import (
     CallPart,
+    FetchPart,
     Part,
     RedactedPart,
     RefusalPart,
+    RunPart,
     SearchPart,
     Stop,
     TextPart,
@@ -28,8 +30,16 @@ from holdfast_simulator.wires.responses_rules import RULES
 
 ENCRYPTED: Final = "reasoning.encrypted_content"
 SOURCES: Final = "web_search_call.action.sources"
+OUTPUTS: Final = "code_interpreter_call.outputs"
 SAID_BY_MODEL: Final = frozenset(
-    ["reasoning", "function_call", "web_search_call", "file_search_call", "custom_tool_call"]
+    [
+        "reasoning",
+        "function_call",
+        "web_search_call",
+        "file_search_call",
+        "custom_tool_call",
+        "code_interpreter_call",
+    ]
 )
 RESULTS: Final = frozenset({"function_call_output", "custom_tool_call_output"})
 ECHOED: Final[JsonObject] = {
@@ -288,6 +298,10 @@ def _part(stream: _Stream, group: list[Part], *, cut: bool) -> None:
             _call(stream, part, status)
         case SearchPart():
             _search(stream, part)
+        case FetchPart():
+            _fetch(stream, part)
+        case RunPart():
+            _run(stream, part)
         case _:
             assert_never(part)
 
@@ -405,6 +419,29 @@ def _search(stream: _Stream, part: SearchPart) -> None:
     done = stream.done(item | {"status": "completed", "action": action})
     done.searches = 1
     done.tokens = tokens.count(part.query)
+
+
+def _fetch(stream: _Stream, part: FetchPart) -> None:
+    item: JsonObject = {"id": stream.new_id("ws"), "type": "web_search_call"}
+    action: JsonObject = {"type": "open_page", "url": part.url}
+    stream.added(item | {"status": "in_progress", "action": action})
+    stream.done(item | {"status": "completed", "action": action}).tokens = tokens.count(part.url)
+
+
+def _run(stream: _Stream, part: RunPart) -> None:
+    item: JsonObject = {
+        "id": stream.new_id("ci"),
+        "type": "code_interpreter_call",
+        "container_id": stream.new_id("cntr"),
+        "code": part.code,
+    }
+    place = stream.added(item | {"status": "in_progress", "code": "", "outputs": None})
+    for stage in ("in_progress", "interpreting", "completed"):
+        stream.emit(f"response.code_interpreter_call.{stage}", place)
+    wanted = OUTPUTS in arr(stream.job.asked.body.get("include"))
+    outputs = [{"type": "logs", "logs": part.output}] if wanted else None
+    done = stream.done(item | {"status": "completed", "outputs": outputs})
+    done.tokens = tokens.count(part.code)
 
 
 def _items(body: JsonObject) -> Iterator[JsonObject]:

@@ -29,6 +29,7 @@ ITEMS: Final = (
     "function_call_output",
     "web_search_call",
     "file_search_call",
+    "code_interpreter_call",
     "custom_tool_call",
     "custom_tool_call_output",
     "item_reference",
@@ -41,8 +42,20 @@ FOLLOWS_REASONING: Final = frozenset(
         "function_call",
         "web_search_call",
         "file_search_call",
+        "code_interpreter_call",
         "custom_tool_call",
     }
+)
+TOOL_TYPES: Final = (
+    "function",
+    "custom",
+    "web_search",
+    "web_search_2025_08_26",
+    "web_search_preview",
+    "file_search",
+    "code_interpreter",
+    "image_generation",
+    "mcp",
 )
 ROLES: Final = ("assistant", "system", "developer", "user")
 INCLUDES: Final = (
@@ -309,6 +322,24 @@ def _tool_strict(call: Call) -> Rejection | None:
     return None
 
 
+def _tool_type(call: Call) -> Rejection | None:
+    for i, tool in enumerate(objs(body_of(call).get("tools"))):
+        kind = txt(tool.get("type"))
+        if kind not in TOOL_TYPES:
+            known = ", ".join(f"'{one}'" for one in TOOL_TYPES)
+            message = f"Invalid value: '{kind}'. Supported values are: {known}."
+            return bad(message, f"tools[{i}]", "invalid_value")
+    return None
+
+
+def _tool_container(call: Call) -> Rejection | None:
+    for i, tool in enumerate(objs(body_of(call).get("tools"))):
+        if tool.get("type") == "code_interpreter" and not tool.get("container"):
+            path = f"tools[{i}].container"
+            return bad(f"Missing required parameter: '{path}'.", path, "missing_required_parameter")
+    return None
+
+
 def _choice_unknown(call: Call) -> Rejection | None:
     choice = obj(body_of(call).get("tool_choice"))
     names = {txt(tool.get("name")) for _, tool in _functions(call)}
@@ -356,6 +387,8 @@ RULES: Final = (
     Rule("temperature-model", _temperature_model),
     Rule("tool-name-pattern", _tool_name),
     Rule("tool-strict-schema", _tool_strict),
+    Rule("tool-type-unknown", _tool_type),
+    Rule("tool-container-missing", _tool_container),
     Rule("tool-choice-without-tools", _choice_without_tools),
     Rule("tool-choice-unknown", _choice_unknown),
 )

@@ -268,7 +268,7 @@ def _queued_receipt() -> Json:
 
 def _whole() -> Json:
     state = state_json(_STATE)
-    now = ("model", "effort", "turn_seq", "attempt", "error", "retry", "action_required")
+    now = ("model", "effort", "web", "turn_seq", "attempt", "error", "retry", "action_required")
     return _wire(
         {
             **entry_json(_ENTRY),
@@ -392,6 +392,7 @@ def _of_server() -> Iterator[tuple[str, Example]]:
             "default": "allow",
         },
         "oidc_sign_up_enabled": True,
+        "web_tools_enabled": True,
     }
     start = "/api/v1/oidc/company/start"
     provider = {"name": "company", "title": "Company account", "start": start}
@@ -402,6 +403,8 @@ def _of_server() -> Iterator[tuple[str, Example]]:
         "output_max": 64_000,
         "efforts": ["low", "medium", "high"],
         "images": True,
+        "provider_tools": ["web_search"],
+        "web": True,
         "retires_at": None,
     }
     template = {"name": "python", "description": "Python 3.13 and git.", "ttl_seconds": 3_600}

@@ -14,7 +14,7 @@ import typer
 from holdfast.cli.client_context import at_desk
 from holdfast.cli.exit_codes import Exit
 from holdfast.cli.interrupt_keys import InterruptStage, on_ctrl_c, rungs_attached
-from holdfast.cli.options import Effort, Model
+from holdfast.cli.options import Effort, Model, Web
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
@@ -37,11 +37,12 @@ def chat(
     last: Annotated[bool, typer.Option("--last", help="Continue the last chat.")] = False,
     model: Model = None,
     effort: Effort = None,
+    web: Web = None,
 ) -> None:
     """Talk line by line; Ctrl-D, /exit or the end of the input leaves."""
 
     async def work(desk: "ClientContext") -> Exit:
-        talk = Talk(desk, model, effort)
+        talk = Talk(desk, model, effort, web)
         given = "@last" if last else chat_id
         if given is not None:
             await talk.go_on_with(await desk.chat(given))
@@ -55,6 +56,7 @@ class Talk:
     desk: "ClientContext"
     model: str | None
     effort: str | None
+    web: bool | None
     chat: "AsyncChat | None" = None
     sink: "OnScreen | None" = None
     prompts: "PromptSession[str] | None" = None
@@ -97,10 +99,10 @@ class Talk:
 
     async def _sent(self, line: str) -> int | None:
         if self.chat is not None:
-            turn = await self.chat.send(line, model=self.model, effort=self.effort)
+            turn = await self.chat.send(line, model=self.model, effort=self.effort, web=self.web)
             return turn.receipt.message_seq
         chats = self.desk.client.chats
-        self.chat = await chats.create(line, model=self.model, effort=self.effort)
+        self.chat = await chats.create(line, model=self.model, effort=self.effort, web=self.web)
         return 1
 
     async def _follow(self, *, pressed_before: bool = False) -> "Following":

@@ -29,6 +29,13 @@ Model: TypeAlias = Annotated[
 Effort: TypeAlias = Annotated[
     str | None, typer.Option(help="Reasoning effort (for example low, medium, high).")
 ]
+Web: TypeAlias = Annotated[
+    bool | None,
+    typer.Option(
+        "--web/--no-web",
+        help="Let the provider of the model search the web, or not, from this message on.",
+    ),
+]
 TimeoutS: TypeAlias = Annotated[
     float | None,
     typer.Option(

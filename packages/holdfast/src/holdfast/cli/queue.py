@@ -65,7 +65,9 @@ def edit(
         said = what_is_said(prompt)  # before anything is taken: there may be nothing to say
         found = await desk.chat(chat)
         taken = await found.queue.delete(number)
-        done = (await found.send(said, model=taken.model, effort=taken.effort)).receipt
+        done = (
+            await found.send(said, model=taken.model, effort=taken.effort, web=taken.web)
+        ).receipt
         if json:
             desk.screen.model(done)
         else:

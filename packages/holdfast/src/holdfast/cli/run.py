@@ -18,6 +18,7 @@ from holdfast.cli.options import (
     Prompt,
     Quiet,
     TimeoutS,
+    Web,
     metadata_pairs,
 )
 
@@ -33,6 +34,7 @@ def run(
     ] = False,
     model: Model = None,
     effort: Effort = None,
+    web: Web = None,
     metadata: Metadata = None,
     timeout_s: TimeoutS = None,
     files: Files = None,
@@ -55,7 +57,7 @@ def run(
         form = form_of(json=json, jsonl=jsonl, quiet=quiet)
         said = what_is_said(prompt, files)
         chat = await desk.client.chats.create(
-            said, model=model, effort=effort, metadata=pairs or None
+            said, model=model, effort=effort, web=web, metadata=pairs or None
         )
         if detach:
             desk.screen.answer(chat.id)

@@ -18,6 +18,7 @@ from holdfast.cli.options import (
     Prompt,
     Quiet,
     TimeoutS,
+    Web,
 )
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def send(
     ] = WhenBusy.QUEUE,
     model: Model = None,
     effort: Effort = None,
+    web: Web = None,
     files: Files = None,
     json: AsJson = False,
 ) -> None:
@@ -55,7 +57,9 @@ def send(
 
         said = what_is_said(prompt, files)
         found = await desk.chat(chat)
-        turn = await found.send(said, when_busy=when_busy.value, model=model, effort=effort)
+        turn = await found.send(
+            said, when_busy=when_busy.value, model=model, effort=effort, web=web
+        )
         done = turn.receipt
         if json:
             desk.screen.json(done.model_dump(mode="json"))

@@ -97,15 +97,7 @@ class Prefix:
 
     @property
     def provider_specs(self) -> tuple[ProviderToolSpec, ...]:
-        return tuple(
-            ProviderToolSpec(
-                name=tool["name"],
-                uses_max=tool["uses_max"],
-                allowed_domains=tuple(tool["allowed_domains"]),
-                blocked_domains=tuple(tool["blocked_domains"]),
-            )
-            for tool in self.provider_tools
-        )
+        return tuple(map(_provider_tool, self.provider_tools))
 
     def has_other_tools_than(self, before: "Prefix") -> bool:
         """Whether the model must be sent another list: a tool was added, or what the provider runs
@@ -156,6 +148,11 @@ def _news(changes: Mapping[str, str]) -> MessageBody:
 
 def _told_tool(spec: ToolSpec) -> JsonObject:
     return {"name": spec.name, "description": spec.description, "schema": spec.schema}
+
+
+def _provider_tool(stored: Mapping[str, Any]) -> ProviderToolSpec:
+    lists = {name: tuple(stored[name]) for name in ("allowed_domains", "blocked_domains")}
+    return ProviderToolSpec(name=stored["name"], uses_max=stored["uses_max"], **lists)
 
 
 def _gone(name: str) -> str:

@@ -32,6 +32,7 @@ from holdfast.adapters.providers.types import (
     Endpoint,
     Object,
     Request,
+    ThinkingStyle,
 )
 from holdfast.adapters.providers.wires.gemini_request import TOKEN, gemini_request, resumed
 from holdfast.domain.chat import ErrorKind
