@@ -133,8 +133,8 @@ async def chat_tag(asks: Caller, chat_id: ChatId) -> str:
 
 def check_model(asks: Caller, name: str | None) -> None:
     """A replica that only serves people may not know the models: then the turn finds out."""
-    edge = asks.edge
-    if name is not None and edge.models and name not in edge.models:
+    known = asks.edge.models.names()
+    if name is not None and known and name not in known:
         raise FieldRefused("model", "no such model")
     if name is not None and not is_allowed(name, asks.current(ALLOWED_MODELS)):
         raise FieldRefused("model", "not allowed in this organisation")
