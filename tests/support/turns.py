@@ -9,7 +9,8 @@ from typing import Any
 from holdfast.adapters.bus.postgres import open_postgres_bus
 from holdfast.adapters.postgres.clock import DatabaseClock
 from holdfast.adapters.postgres.pool import PoolOptions, open_pool
-from holdfast.adapters.providers.models import ConfiguredModels, ModelConfig
+from holdfast.adapters.providers.models import ConfiguredModels
+from holdfast.adapters.providers.registry import ModelConfig, ModelRegistry
 from holdfast.adapters.providers.transport import Transport, open_transport
 from holdfast.admin.current import CurrentSettings
 from holdfast.chats.ledger import Ledger
@@ -98,7 +99,7 @@ class Turns:
             return ModelConfig(endpoint=endpoint_at(self.url, wire, **headers), **settings)
 
         configs = {wire: configured(wire) for wire in WIRE_NAMES}
-        return ConfiguredModels(self.transport, configs, "chat")
+        return ConfiguredModels(self.transport, ModelRegistry(configs, "chat"))
 
     async def turn(self, *messages: MessageBody, driver: Driver | None = None) -> Chat:
         chat = await self.world.running(*messages)

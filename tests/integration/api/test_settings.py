@@ -218,7 +218,7 @@ async def test_models_show_what_the_provider_lists_of_them(empty: Replicas) -> N
         {"name": "open", "vendor": "vllm", "model": "sim-open", "base_url": f"{url}/v1"},
     ]
     async with a_cell(empty, models=models) as cell:
-        card = cell.served[0].edge.card
+        card = cell.served[0].edge.models.card
         await until(lambda: window_of(card("open")) == 32_768)
         shown = {each["id"]: each for each in (await cell.admin.get("models")).json["data"]}
     assert shown["other"] == {

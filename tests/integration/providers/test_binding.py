@@ -12,7 +12,8 @@ import pytest
 from holdfast.adapters.providers.catalog import facts_of
 from holdfast.adapters.providers.endpoints import VENDORS
 from holdfast.adapters.providers.errors import ProviderError
-from holdfast.adapters.providers.models import ConfiguredModels, ModelConfig
+from holdfast.adapters.providers.models import ConfiguredModels
+from holdfast.adapters.providers.registry import ModelConfig, ModelRegistry
 from holdfast.adapters.providers.transport import open_transport
 from holdfast.domain.ids import ChatId
 from holdfast.domain.messages import MessageBody, Role
@@ -63,7 +64,7 @@ async def chat_with(vendor: str) -> AsyncGenerator[tuple[Chat, Simulator]]:
     ):
         endpoint = replace(endpoint_at(simulator.url, "anthropic"), vendor=vendor)
         config = ModelConfig(endpoint=endpoint, facts=facts_of(VENDORS["anthropic"], MODEL))
-        yield Chat(ConfiguredModels(transport, {"m": config}, "m")), simulator
+        yield Chat(ConfiguredModels(transport, ModelRegistry({"m": config}))), simulator
 
 
 def statuses(simulator: Simulator) -> list[int | None]:

@@ -14,6 +14,7 @@ import pytest
 
 from holdfast.adapters.providers.errors import ProviderError
 from holdfast.adapters.providers.models import ConfiguredModels
+from holdfast.adapters.providers.registry import ModelRegistry
 from holdfast.adapters.providers.transport import Transport, open_transport
 from holdfast.adapters.providers.types import CachePolicy, NoAuth, ThinkingStyle
 from holdfast.bootstrap.options import default_model, model_configs
@@ -63,7 +64,9 @@ class Served:
 
 def configured(transport: Transport, providers: list[Json], models: list[Json]) -> ConfiguredModels:
     settings = read_settings(providers=providers, models=models)
-    return ConfiguredModels(transport, model_configs(settings), default_model(settings))
+    return ConfiguredModels(
+        transport, ModelRegistry(model_configs(settings), default_model(settings))
+    )
 
 
 async def ask(models: ConfiguredModels, effort: str | None = None) -> None:
@@ -338,10 +341,10 @@ def test_prices_of_a_model_come_from_the_settings() -> None:
     price = {"input": 2, "output": "8.5", "cache_read": 0.2, "search": 5}
     config = config_of({"price": price})
     assert config.price.output == Decimal("8.5")
-    models = ConfiguredModels(None, {"m": config}, "m")  # pyright: ignore[reportArgumentType]
+    models = ConfiguredModels(None, ModelRegistry({"m": config}))  # pyright: ignore[reportArgumentType]
     assert models.cost_micros("m", usage, NOW) == 1_000_000 + 100_000 + 8_500_000 + 50_000
     listed = config_of({"model": "own", "price_id": "openai/gpt-5.4"})
-    models = ConfiguredModels(None, {"m": listed}, "m")  # pyright: ignore[reportArgumentType]
+    models = ConfiguredModels(None, ModelRegistry({"m": listed}))  # pyright: ignore[reportArgumentType]
     assert models.cost_micros("m", Usage(input=1_000), NOW) == 2_500
 
 

@@ -13,7 +13,8 @@ from holdfast.adapters.providers import discovery
 from holdfast.adapters.providers.catalog import facts_of
 from holdfast.adapters.providers.discovery import discover, keep_discovering
 from holdfast.adapters.providers.endpoints import VENDORS, endpoint_of
-from holdfast.adapters.providers.models import ConfiguredModels, ModelConfig
+from holdfast.adapters.providers.models import ConfiguredModels
+from holdfast.adapters.providers.registry import ModelConfig, ModelRegistry
 from holdfast.adapters.providers.transport import Transport, open_transport
 from holdfast.domain.chat import ErrorKind
 from holdfast.ports.models import Usage
@@ -38,13 +39,18 @@ async def opened() -> AsyncGenerator[Transport]:
 
 async def learned(
     transport: Transport, configs: dict[str, ModelConfig]
-) -> tuple[ConfiguredModels, list[discovery.Found]]:
-    models = ConfiguredModels(transport, configs, next(iter(configs)))
+) -> tuple[ModelRegistry, list[discovery.Found]]:
+    models = ModelRegistry(configs)
     found = [each async for each in discover(transport, configs)]
     for each in found:
         if each.listed is not None:
             models.learn(each.name, each.listed)
     return models, found
+
+
+def window_of(models: ModelRegistry, name: str) -> int | None:
+    card = models.card(name)
+    return None if card is None else card.context_window
 
 
 async def test_every_form_of_list_is_read() -> None:
@@ -62,7 +68,7 @@ async def test_every_form_of_list_is_read() -> None:
         }
         models, found = await learned(transport, configs)
     assert [each.error for each in found if each.error] == []
-    assert {name: models.context_window(name) for name in configs} == {
+    assert {name: window_of(models, name) for name in configs} == {
         "claude": 200_000,
         "gemini": 1_048_576,
         "gpt": 128_000,
@@ -81,7 +87,12 @@ async def test_every_form_of_list_is_read() -> None:
     assert not cards["mistral"].images
     assert cards["local"] is not None
     assert cards["local"].efforts == ("low", "medium", "high")
-    assert models.cost_micros("routed", Usage(input=1_000_000, output=0), NOW) == 300_000
+    assert (
+        ConfiguredModels(transport, models).cost_micros(
+            "routed", Usage(input=1_000_000, output=0), NOW
+        )
+        == 300_000
+    )
     assert models.card("nope") is None
 
 
@@ -93,7 +104,7 @@ async def test_what_settings_decide_stays() -> None:
             )
         }
         models, _ = await learned(transport, configs)
-    assert models.context_window("open") is None
+    assert window_of(models, "open") is None
 
 
 def answers(status: str, body: bytes) -> Handler:
@@ -151,7 +162,7 @@ async def test_a_failure_is_one_line_and_the_server_asks_again(
     with caplog.at_level(logging.WARNING, discovery.__name__):
         async with serving(refuse) as server, opened() as transport:
             configs = {name: config("vllm", name, server.url) for name in ("a", "b")}
-            models = ConfiguredModels(transport, configs, "a")
+            models = ModelRegistry(configs)
             task = asyncio.create_task(keep_discovering(transport, models, again_s=0.01))
             await asked.wait()
             task.cancel()

@@ -12,7 +12,8 @@ import pytest
 
 from holdfast.adapters.providers.catalog import facts_of
 from holdfast.adapters.providers.endpoints import VENDORS, endpoint_of
-from holdfast.adapters.providers.models import ConfiguredModels, ModelConfig
+from holdfast.adapters.providers.models import ConfiguredModels
+from holdfast.adapters.providers.registry import ModelConfig, ModelRegistry
 from holdfast.adapters.providers.transport import open_transport
 from holdfast.domain.ids import ChatId
 from holdfast.domain.messages import MessageBody
@@ -91,7 +92,7 @@ async def talk() -> AsyncGenerator[Talk]:
             if wire == "responses":
                 tools = specs("web_search", "code_execution")
             configs[wire] = ModelConfig(endpoint=endpoint, facts=facts, provider_tools=tools)
-        yield Talk(ConfiguredModels(transport, configs, "anthropic"), simulator)
+        yield Talk(ConfiguredModels(transport, ModelRegistry(configs, "anthropic")), simulator)
 
 
 def provider_parts(parts: Sequence[Part]) -> list[str]:

@@ -12,7 +12,8 @@ from holdfast.adapters.providers.catalog import facts_of
 from holdfast.adapters.providers.endpoints import VENDORS
 from holdfast.adapters.providers.errors import ProviderError
 from holdfast.adapters.providers.left_out import REJECTED_MAX
-from holdfast.adapters.providers.models import ConfiguredModels, ModelConfig
+from holdfast.adapters.providers.models import ConfiguredModels
+from holdfast.adapters.providers.registry import ModelConfig, ModelRegistry
 from holdfast.adapters.providers.transport import open_transport
 from holdfast.domain.ids import ChatId
 from holdfast.ports.models import Ask
@@ -118,7 +119,7 @@ async def asked(refuser: Refuser, times: int = 1) -> None:
     async with serving(refuser) as server, open_transport(lambda: NOW) as transport:
         endpoint = endpoint_for(refuser.wire, base_url=server.url)
         models = ConfiguredModels(
-            transport, {"m": ModelConfig(endpoint=endpoint, facts=facts)}, "m"
+            transport, ModelRegistry({"m": ModelConfig(endpoint=endpoint, facts=facts)})
         )
         for _ in range(times):
             async with models.stream(ask()) as stream:

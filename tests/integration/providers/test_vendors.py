@@ -14,7 +14,8 @@ import pytest
 from holdfast.adapters.providers.catalog import facts_of
 from holdfast.adapters.providers.endpoints import VENDORS, endpoint_of
 from holdfast.adapters.providers.errors import ProviderError
-from holdfast.adapters.providers.models import ConfiguredModels, ModelConfig
+from holdfast.adapters.providers.models import ConfiguredModels
+from holdfast.adapters.providers.registry import ModelConfig, ModelRegistry
 from holdfast.adapters.providers.stream import ProviderStream
 from holdfast.adapters.providers.transport import Transport, open_transport
 from holdfast.adapters.providers.types import Call, Endpoint, Tool
@@ -236,6 +237,8 @@ async def test_the_cost_of_a_reply_is_what_openrouter_tells(
     facts = facts_of(VENDORS["openrouter"], one.model)
     reply = await ask(transport, endpoint, Call(model=facts, history=[user("Hi")]))
 
-    models = ConfiguredModels(transport, {"m": ModelConfig(endpoint=endpoint, facts=facts)}, "m")
+    models = ConfiguredModels(
+        transport, ModelRegistry({"m": ModelConfig(endpoint=endpoint, facts=facts)})
+    )
     assert reply.usage is not None
     assert models.cost_micros("m", reply.usage, NOW) == reply.usage.input + reply.usage.output

@@ -10,7 +10,8 @@ from typing import Any
 import orjson
 import pytest
 
-from holdfast.adapters.providers.models import ConfiguredModels, ModelConfig
+from holdfast.adapters.providers.models import ConfiguredModels
+from holdfast.adapters.providers.registry import ModelConfig, ModelRegistry
 from holdfast.adapters.providers.stream import Deadlines
 from holdfast.adapters.providers.types import Endpoint
 from holdfast.bootstrap import Adapters, Server
@@ -58,33 +59,30 @@ class Pair:
     def around(self, adapters: Adapters) -> Adapters:
         configured: Any = adapters.models
         transport = configured._transport
-        self.models = ConfiguredModels(
-            transport,
-            {
-                FIRST: ModelConfig(
-                    endpoint=self.endpoint,
-                    facts=FACTS[FIRST],
-                    deadlines=self.deadlines,
-                    fallback=(SECOND,),
-                    **self.more,
-                ),
-                SECOND: ModelConfig(
-                    endpoint=endpoint_at(self.cell.simulator.url, SECOND),
-                    facts=FACTS[SECOND],
-                    deadlines=PATIENT,
-                ),
-            },
-            FIRST,
-        )
-        return replace(adapters, models=self.models)
+        self.configs = {
+            FIRST: ModelConfig(
+                endpoint=self.endpoint,
+                facts=FACTS[FIRST],
+                deadlines=self.deadlines,
+                fallback=(SECOND,),
+                **self.more,
+            ),
+            SECOND: ModelConfig(
+                endpoint=endpoint_at(self.cell.simulator.url, SECOND),
+                facts=FACTS[SECOND],
+                deadlines=PATIENT,
+            ),
+        }
+        self.registry = ModelRegistry(self.configs)
+        return replace(adapters, models=ConfiguredModels(transport, self.registry))
 
     def mend(self) -> None:
         """The first provider is back."""
-        configs = self.models._configs  # pyright: ignore[reportPrivateUsage]
         whole = endpoint_at(self.cell.simulator.url, FIRST)
-        configs[FIRST] = replace(
-            configs[FIRST], endpoint=replace(self.endpoint, headers=whole.headers)
+        mended = replace(
+            self.configs[FIRST], endpoint=replace(self.endpoint, headers=whole.headers)
         )
+        self.registry.replace({**self.configs, FIRST: mended})
 
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[Server]:

@@ -11,8 +11,9 @@ import pytest
 import pytest_asyncio
 
 from holdfast.adapters.postgres.history import PostgresHistory
-from holdfast.adapters.providers.models import ConfiguredModels, ModelConfig
+from holdfast.adapters.providers.models import ConfiguredModels
 from holdfast.adapters.providers.prices import Price
+from holdfast.adapters.providers.registry import ModelConfig, ModelRegistry
 from holdfast.domain.chat import Chat, ErrorKind, Status
 from holdfast.domain.commands import Interrupt
 from holdfast.domain.errors import FormatUnknown
@@ -255,7 +256,7 @@ async def test_prices_and_windows_are_those_of_the_named_model(turns: Turns) -> 
         facts=replace(FACTS["chat"], context_window=1000),
         price=price,
     )
-    models = ConfiguredModels(turns.transport, {"own": own}, "own")
+    models = ConfiguredModels(turns.transport, ModelRegistry({"own": own}))
     usage = Usage(input=10, output=5)
 
     assert models.cost_micros(None, usage, now()) == 20

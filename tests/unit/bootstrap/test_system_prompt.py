@@ -33,7 +33,8 @@ def golden(name: str, seen: str) -> None:
 
 
 def settings(**given: Any) -> Settings:
-    return Settings(**{"templates": (), "system_prompt": None} | given)
+    facts: dict[str, Any] = {"templates": (), "system_prompt": None, **given}
+    return Settings(**facts)
 
 
 @pytest.mark.parametrize(("name", "workspaces"), [("workspace", True), ("chat", False)])

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -15,7 +14,7 @@ from holdfast.domain.errors import FenceStale
 from holdfast.domain.messages import Ending, Role
 from holdfast.domain.parts import Need, Text, ToolResult
 from holdfast.ports.bus import Gap, Hint, LivePart
-from holdfast.ports.models import ReasoningDelta, TextDelta
+from holdfast.ports.models import ReasoningDelta, Route, TextDelta
 from holdfast.tools.toolbox import Functions
 from holdfast.turn.interrupts import Interrupts
 from holdfast.turn.options import TurnOptions
@@ -33,7 +32,7 @@ from tests.support.scripted import (
     calls,
     says,
 )
-from tests.support.stage import QUICK, Effects, driving, staged, until, valid
+from tests.support.stage import Effects, driving, staged, until, valid
 
 
 async def test_a_single_step_turn_costs_one_read_of_history_and_one_commit() -> None:
@@ -54,12 +53,13 @@ async def test_a_single_step_turn_costs_one_read_of_history_and_one_commit() -> 
     "said", [says("Hi."), [TextDelta(0, "Half"), Failed(ErrorKind.AUTH, retryable=False)]]
 )
 async def test_an_answer_names_its_model_also_if_nobody_chose_one(said: list[Item]) -> None:
-    async with staged(said, options=replace(QUICK, default_model="m0")) as stage:
+    async with staged(said) as stage:
+        stage.models.routes[None] = Route(model="m0")
         chat = await stage.turn(user("hello"))
 
         assert [message.body.model for message in await stage.history(chat)] == [None, "m0"]
         assert chat.model is None, "another default goes for what is said next"
-        assert [asked.model for asked in stage.models.asked] == [None]
+        assert [asked.model for asked in stage.models.asked] == ["m0"]
 
 
 async def test_a_turn_with_tools_commits_once_per_step() -> None:

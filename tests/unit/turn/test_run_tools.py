@@ -1,8 +1,7 @@
 """The calls of a step: which are run, beside which, for how long, and what is stored of them."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -14,8 +13,8 @@ from holdfast.domain.format import parts_to_json
 from holdfast.domain.ids import CallId
 from holdfast.domain.messages import Ending, Message
 from holdfast.domain.parts import Synthetic, ToolResult
-from holdfast.ports.tools import Effect, Run, Toolbox, ToolContext, ToolOutput, ToolSpec
-from holdfast.tools.toolbox import Combined, Function, Functions
+from holdfast.ports.tools import Effect, Run, ToolOutput, ToolSpec
+from holdfast.tools.toolbox import Function, Functions
 from holdfast.turn import tool_runs
 from holdfast.turn.options import ToolOptions, TurnOptions
 from tests.requirements import requirement
@@ -441,52 +440,6 @@ async def test_a_worker_that_stops_as_the_reply_arrives_starts_no_tools() -> Non
         (_, reply, *_) = await stage.history(task.result())
         assert reply.body.ending is Ending.CUT
         assert answers(await stage.history(task.result()))["a"].synthetic is Synthetic.CUT_OFF
-
-
-# The toolbox of a turn.
-
-
-async def test_the_toolbox_is_opened_once_per_turn_and_closed_at_its_end() -> None:
-    effects = Effects()
-    log: list[str] = []
-
-    class Logged(Functions):
-        @asynccontextmanager
-        async def open(self, context: ToolContext) -> AsyncGenerator[Toolbox]:
-            log.append("open")
-            try:
-                yield self
-            finally:
-                log.append("close")
-
-    tools = Combined(Logged(effects.tool("a")), Functions(effects.tool("b")))
-    async with staged(calls("a"), calls("b"), says("ok"), tools=tools) as stage:
-        await stage.turn()
-
-        assert log == ["open", "close"]
-        assert effects.done == ["a", "b"]
-
-
-@requirement("L55")
-@pytest.mark.parametrize("moment", ["open", "close"])
-async def test_a_toolbox_that_breaks_leaves_a_defined_status(moment: str) -> None:
-    class Broken:
-        names = frozenset[str]()
-
-        @asynccontextmanager
-        async def open(self, context: ToolContext) -> AsyncGenerator[Toolbox]:
-            if moment == "open":
-                raise RuntimeError("no tools today")
-            yield Functions()
-            raise RuntimeError("the door is stuck")
-
-    async with staged(*([says("ok")] if moment == "close" else []), tools=Broken()) as stage:
-        chat = await stage.turn()
-
-        assert chat.status is (Status.IDLE if moment == "close" else Status.FAILED)
-        assert (stage.counters.tool_bugs, stage.counters.bugs) == (
-            (1, 0) if moment == "close" else (0, 1)
-        )
 
 
 async def test_arguments_come_from_the_committed_message() -> None:

@@ -273,3 +273,46 @@ async def test_timeout_error_of_a_toolbox_is_no_nudge() -> None:
     async with staged(tools=Slow()) as stage:
         chat = await stage.turn()
         assert (chat.status, stage.counters.bugs) == (Status.FAILED, 1)
+
+
+async def test_the_toolbox_is_opened_once_per_turn_and_closed_at_its_end() -> None:
+    effects = Effects()
+    log: list[str] = []
+
+    class Logged(Functions):
+        @asynccontextmanager
+        async def open(self, context: ToolContext) -> AsyncGenerator[Toolbox]:
+            log.append("open")
+            try:
+                yield self
+            finally:
+                log.append("close")
+
+    tools = Combined(Logged(effects.tool("a")), Functions(effects.tool("b")))
+    async with staged(calls("a"), calls("b"), says("ok"), tools=tools) as stage:
+        await stage.turn()
+
+        assert log == ["open", "close"]
+        assert effects.done == ["a", "b"]
+
+
+@requirement("L55")
+@pytest.mark.parametrize("moment", ["open", "close"])
+async def test_a_toolbox_that_breaks_leaves_a_defined_status(moment: str) -> None:
+    class Broken:
+        names = frozenset[str]()
+
+        @asynccontextmanager
+        async def open(self, context: ToolContext) -> AsyncGenerator[Toolbox]:
+            if moment == "open":
+                raise RuntimeError("no tools today")
+            yield Functions()
+            raise RuntimeError("the door is stuck")
+
+    async with staged(*([says("ok")] if moment == "close" else []), tools=Broken()) as stage:
+        chat = await stage.turn()
+
+        assert chat.status is (Status.IDLE if moment == "close" else Status.FAILED)
+        assert (stage.counters.tool_bugs, stage.counters.bugs) == (
+            (1, 0) if moment == "close" else (0, 1)
+        )

@@ -1,7 +1,8 @@
 """Choose what to say and how.
 
 What is said: script before header before directive before agent. How (rate, chunking, fault):
-header before directive before script before the defaults.
+header before directive before script before the defaults. The guide takes the agent's place in
+`holdfast dev`.
 """
 
 import hashlib
@@ -10,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from holdfast_simulator import agent, directives, prose
+from holdfast_simulator import agent, directives, guide, prose
 from holdfast_simulator.asked import Asked
 from holdfast_simulator.chance import Chance
 from holdfast_simulator.directives import Directive, Item
@@ -44,14 +45,18 @@ class Plan:
     reply: Reply
     options: Options
     source: str
-    """Who decided the reply: `script`, `header`, `directive`, `scenario:NAME` or `agent`."""
+    """Who decided: `script`, `header`, `directive`, `scenario:NAME`, `agent` or `guide`."""
     chance: Chance
     seed: bytes
     """Stands for this request: the same request, the same seed."""
 
 
 class Planner:
-    def __init__(self, *, seed: int, defaults: Options, script: Script | None) -> None:
+    def __init__(
+        self, *, seed: int, defaults: Options, script: Script | None, guides: bool = False
+    ) -> None:
+        self._unscripted = guide.answer if guides else agent.answer
+        self._unscripted_name = "guide" if guides else "agent"
         self._seed = seed
         self._defaults = defaults
         self._script = script
@@ -78,8 +83,8 @@ class Planner:
         seed = self._seed_of(asked, step)
         chance = Chance(seed)
         if not step:
-            source = "agent"
-        reply = compose(step, asked, chance) if step else agent.answer(asked, chance)
+            source = self._unscripted_name
+        reply = compose(step, asked, chance) if step else self._unscripted(asked, chance)
         if begun:
             reply = rest_of(reply, begun)
         return Plan(reply=reply, options=options, source=source, chance=chance, seed=seed)

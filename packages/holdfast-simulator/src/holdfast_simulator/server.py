@@ -47,6 +47,8 @@ class Config:
     seed: int = 0
     defaults: Options = field(default_factory=Options)
     script: Script | None = None
+    guides: bool = False
+    """Whether it says what it is where nothing says what to answer, instead of prose."""
     vendor: str = ""
     """Played at the plain paths; empty: the inventors of the four wires."""
     clock: Clock = SYSTEM_CLOCK
@@ -64,7 +66,12 @@ class Simulator:
         self.record = Record()
         self.url = ""
         self._answering = Answering(
-            planner=Planner(seed=config.seed, defaults=config.defaults, script=config.script),
+            planner=Planner(
+                seed=config.seed,
+                defaults=config.defaults,
+                script=config.script,
+                guides=config.guides,
+            ),
             cache=PromptCache(config.clock),
             clock=config.clock,
             hang_max_s=config.hang_max_s,

@@ -177,15 +177,6 @@ def openai(*, model_status: int, effort: str) -> Mapping[Trouble, Rejection]:
             "The server is currently overloaded with other requests.",
             "overloaded",
         ),
-        Trouble.SERVER: _openai(
-            500,
-            "server_error",
-            "The server had an error while processing your request.",
-            "server_error",
-        ),
-        Trouble.UNAVAILABLE: _openai(
-            503, "server_error", "The engine is currently overloaded, please try again later."
-        ),
         Trouble.UNAUTHORIZED: _openai(
             401, "invalid_request_error", "Incorrect API key provided: sim-***.", "invalid_api_key"
         ),
@@ -223,6 +214,15 @@ def openai(*, model_status: int, effort: str) -> Mapping[Trouble, Rejection]:
 
 
 OPENAI_ALIKE: Final[Mapping[Trouble, Rejection]] = {
+    Trouble.SERVER: _openai(
+        500,
+        "server_error",
+        "The server had an error while processing your request.",
+        "server_error",
+    ),
+    Trouble.UNAVAILABLE: _openai(
+        503, "server_error", "The engine is currently overloaded, please try again later."
+    ),
     Trouble.LIMIT: _openai(429, "tokens", LIMIT, "rate_limit_exceeded"),
     Trouble.PAYMENT: _openai(402, "payment_error", "Insufficient Balance", "invalid_request"),
     Trouble.EXPIRED: _openai(401, INVALID, "Access token is missing, invalid, or expired.", "401"),

@@ -18,7 +18,7 @@ from holdfast.ports.history import History
 from holdfast.ports.identity import AuditLog
 from holdfast.ports.ids import Ids
 from holdfast.ports.listing import Listing
-from holdfast.ports.models import ModelCard
+from holdfast.ports.models import OfferedModels
 from holdfast.ports.store import Store
 from holdfast.ports.workspaces import Workspaces
 from holdfast.stream.hub import Hub
@@ -91,10 +91,7 @@ class Edge:
     settings: SettingsCache
     """What admins set while the server runs."""
     clock: Clock
-    models: tuple[str, ...]
-    """The names that messages may ask for; the first is for those that name none."""
-    card: Callable[[str], ModelCard | None]
-    """What is known of a model, by its name; a provider's list may change it while we run."""
+    models: OfferedModels
     reserved_tools: frozenset[str]
     """The server's own, which no chat may declare."""
     metrics: Callable[[], bytes]

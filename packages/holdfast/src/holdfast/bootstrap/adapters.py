@@ -36,7 +36,8 @@ from holdfast.adapters.postgres.store import PostgresStore
 from holdfast.adapters.postgres.users import PostgresUsers
 from holdfast.adapters.postgres.writable import check_writable
 from holdfast.adapters.providers.discovery import keep_discovering
-from holdfast.adapters.providers.models import ConfiguredModels, ModelConfig
+from holdfast.adapters.providers.models import ConfiguredModels
+from holdfast.adapters.providers.registry import ModelConfig, ModelRegistry
 from holdfast.adapters.providers.transport import Transport, open_transport
 from holdfast.adapters.workspaces.client import AgentClient
 from holdfast.admin.current import CurrentSettings, NothingSet, SettingsCache
@@ -59,7 +60,7 @@ from holdfast.ports.identity import AuditLog, Credentials, OidcLinks, Users
 from holdfast.ports.ids import Ids
 from holdfast.ports.leases import Leases
 from holdfast.ports.listing import Listing
-from holdfast.ports.models import ModelCard, Models
+from holdfast.ports.models import Models, OfferedModels
 from holdfast.ports.prefixes import PromptPrefixes
 from holdfast.ports.store import Store
 from holdfast.ports.tools import Tools
@@ -93,8 +94,7 @@ class PeopleAdapters:
     fetching: Fetching
     prefixes: PromptPrefixes
     settings: SettingsCache
-    card: Callable[[str], ModelCard | None]
-    """What is known of a configured model at this moment."""
+    models: OfferedModels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +140,7 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
         admin = SettingsCache(PostgresOrgSettings(pool), bus, poll_every_s=SETTINGS_POLL_EVERY_S)
         await admin.read()
         await stack.enter_async_context(beside(admin.keep, "settings"))
-        models = await stack.enter_async_context(_models(settings, transport, configs))
+        registry = await stack.enter_async_context(_registry(settings, transport, configs))
         ids = SystemIds(clock)
         workspaces = await stack.enter_async_context(
             open_workspaces(
@@ -161,7 +161,7 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
             history=PostgresHistory(pool),
             leases=PostgresLeases(pool),
             bus=bus,
-            models=models,
+            models=ConfiguredModels(transport, registry),
             tools=tools_of(clock, workspaces, metrics, pages),
             clock=clock,
             ids=ids,
@@ -175,7 +175,7 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
                 fetching=await stack.enter_async_context(open_fetching()),
                 prefixes=PostgresPrefixes(pool),
                 settings=admin,
-                card=models.card,
+                models=registry,
             ),
             settings=admin,
             workspaces=workspaces,
@@ -185,16 +185,16 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
 
 
 @asynccontextmanager
-async def _models(
+async def _registry(
     settings: Settings, transport: Transport, configs: Mapping[str, ModelConfig]
-) -> AsyncGenerator[ConfiguredModels]:
+) -> AsyncGenerator[ModelRegistry]:
     """The models; their providers' lists are read beside, and the start does not wait for them."""
-    models = ConfiguredModels(transport, configs, default_model(settings))
+    registry = ModelRegistry(configs, default_model(settings))
     if not settings.discover_models:
-        yield models
+        yield registry
         return
-    async with beside(lambda: keep_discovering(transport, models), "discovery"):
-        yield models
+    async with beside(lambda: keep_discovering(transport, registry), "discovery"):
+        yield registry
 
 
 def _bind(

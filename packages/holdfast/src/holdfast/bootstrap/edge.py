@@ -18,7 +18,6 @@ from holdfast.api.serving import Serving, ServingOptions, bind, serving
 from holdfast.api.streams import StreamPlaces
 from holdfast.bootstrap.adapters import Adapters, PeopleAdapters, open_adapters
 from holdfast.bootstrap.background import beside
-from holdfast.bootstrap.options import default_model
 from holdfast.bootstrap.server import READY_LOOKS_S, Server
 from holdfast.chats.publishing_listing import PublishingListing
 from holdfast.domain.accounts import User
@@ -80,8 +79,6 @@ def edge_of(server: Server, settings: Settings) -> Edge:
     people = adapters.people
     assert people is not None, "an edge needs its adapters"
     identity = identity_of(adapters)
-    first = default_model(settings)
-    others = (model.name for model in settings.models if model.name != first)
     return Edge(
         chats=Chats(
             ledger=server.ledger,
@@ -95,8 +92,7 @@ def edge_of(server: Server, settings: Settings) -> Edge:
         identity=identity,
         settings=people.settings,
         clock=adapters.clock,
-        models=(first, *others) if first else (),
-        card=people.card,
+        models=people.models,
         reserved_tools=adapters.tools.names,
         metrics=server.metrics.text,
         version=metadata.version("holdfast"),

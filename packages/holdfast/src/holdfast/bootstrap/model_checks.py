@@ -13,9 +13,10 @@ from uuid import UUID
 
 from holdfast.adapters.providers.discovery import Found, discover
 from holdfast.adapters.providers.errors import ProviderError
-from holdfast.adapters.providers.models import ConfiguredModels, ModelConfig
+from holdfast.adapters.providers.models import ConfiguredModels
+from holdfast.adapters.providers.registry import ModelConfig, ModelRegistry
 from holdfast.adapters.providers.transport import Transport, open_transport
-from holdfast.bootstrap.options import default_model, load_price_list, model_configs
+from holdfast.bootstrap.options import load_price_list, model_configs
 from holdfast.domain.ids import ChatId
 from holdfast.domain.messages import MessageBody, Role
 from holdfast.domain.parts import Text
@@ -76,10 +77,7 @@ async def check_models(settings: Settings, names: Sequence[str]) -> AsyncIterato
     """Ask each of these models for one word, with one tool; no names: all of them."""
     async with _opened(settings, names) as (transport, configs):
         load_price_list(settings)
-        default = default_model(settings)
-        models = ConfiguredModels(
-            transport, configs, default if default in configs else min(configs)
-        )
+        models = ConfiguredModels(transport, ModelRegistry(configs))
         for name, config in configs.items():
             yield await _checked(models, name, config)
 

@@ -8,9 +8,9 @@ from typing import Final
 
 from holdfast.adapters.postgres.pool import PoolOptions
 from holdfast.adapters.providers.endpoints import VENDORS
-from holdfast.adapters.providers.models import ModelConfig
 from holdfast.adapters.providers.price_file import PriceFileWrong, use_price_file
 from holdfast.adapters.providers.prices import load_prices
+from holdfast.adapters.providers.registry import ModelConfig
 from holdfast.adapters.providers.stream import Deadlines
 from holdfast.adapters.providers.types import Endpoint
 from holdfast.bootstrap.approvals import approval_policy
@@ -87,7 +87,6 @@ def _turn_options(settings: Settings) -> TurnOptions:
     return TurnOptions(
         system=system,
         system_by_wire=system_by_wire,
-        default_model=default_model(settings) or None,
         replies_max=settings.steps_max,
         retry=RetryPolicy(
             attempts_max=settings.attempts_max,

@@ -190,9 +190,10 @@ class ModelStream(Protocol):
 class Route:
     """Where a model is served, and which models answer in its place while it is down.
 
-    `fallback` is in the order of preference.
+    `model` is its configured name, `fallback` is in the order of preference.
     """
 
+    model: str = ""
     vendor: str = ""
     host: str = ""
     wire: str = ""
@@ -208,6 +209,18 @@ class Route:
 
 
 NO_ROUTE: Final = Route()
+
+
+class OfferedModels(Protocol):
+    """The models that messages may name. They may change while the process runs."""
+
+    def names(self) -> tuple[str, ...]:
+        """The first is for messages that name none."""
+        ...
+
+    def card(self, name: str) -> ModelCard | None:
+        """What is known of a model; None for an unknown one."""
+        ...
 
 
 class Models(Protocol):

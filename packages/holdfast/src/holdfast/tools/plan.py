@@ -34,7 +34,7 @@ class PlanStep(BaseModel):
     status: StepStatus
 
 
-class Plan(BaseModel):
+class PlanArguments(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     steps: tuple[PlanStep, ...] = Field(min_length=1, max_length=STEPS_MAX)
@@ -83,7 +83,7 @@ UPDATE_PLAN: Final = ToolSpec(
 def plan_tool() -> Function:
     async def update(run: Run) -> ToolOutput:
         try:
-            Plan.model_validate(dict(run.call.arguments))
+            PlanArguments.model_validate(dict(run.call.arguments))
         except ValidationError as error:
             return ToolOutput(
                 WRONG.format(fault=_fault(error), statuses=", ".join(STATUSES)), failed=True

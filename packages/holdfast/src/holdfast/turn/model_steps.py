@@ -138,7 +138,7 @@ def body(session: TurnSession, reply: Reply, parts: tuple[Part, ...]) -> Message
         role=Role.ASSISTANT,
         parts=parts,
         ending=reply.ending,
-        model=services.rules.name_of(turn.asked_model),
+        model=turn.asked_model,
         effort=turn.chat.effort,
         usage=None if usage is None else usage.counts(),
         cost_micros=services.models.cost_micros(turn.asked_model, usage, services.clock.now()),

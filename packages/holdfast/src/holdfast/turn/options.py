@@ -58,8 +58,6 @@ class TurnOptions:
     """The sections of the system prompt."""
     system_by_wire: Mapping[str, str] = field(default_factory=dict[str, str])
     """A further section for the models on one wire."""
-    default_model: str | None = None
-    """What the server's default is called, for those who read which model answered."""
     replies_max: int = 100
     """Replies of a model since a person last spoke, before the turn fails."""
     page_messages_max: int = 500

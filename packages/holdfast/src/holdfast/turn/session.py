@@ -115,18 +115,22 @@ class TurnSession:
     def model_name(self) -> str | None:
         # Which model a dead worker asked is not known: what goes for the chat now.
         rules, turn = self.services.rules, self.turn
-        return rules.name_of(turn.asked_model or rules.model_of(turn.chat))
+        return turn.asked_model or rules.model_of(turn.chat) or self._default_model()
 
     def chain(self) -> ModelChain:
         """The models that may answer the present step."""
         rules, models, chat = self.services.rules, self.services.models, self.turn.chat
-        first = rules.model_of(chat)
+        first = rules.model_of(chat) or self._default_model()
         route = models.route(first)
         allowed = (model for model in route.fallback if rules.allows(chat, model))
         others = (ModelChoice(model, models.route(model).endpoint) for model in allowed)
         return ModelChain(
             (ModelChoice(first, route.endpoint), *others), route.fallback_on_usage_limit
         )
+
+    def _default_model(self) -> str | None:
+        """Resolved before an attempt: the server's default may change while it runs."""
+        return self.services.models.route(None).model or None
 
     # Interrupts.
 

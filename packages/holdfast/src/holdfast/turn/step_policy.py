@@ -40,10 +40,6 @@ class StepPolicy:
         """None: the server's default."""
         return chat.model or self._default_model.of(chat.org_id)
 
-    def name_of(self, model: str | None) -> str | None:
-        """What to write down of a model that was asked."""
-        return model or self.options.default_model
-
     def prefix_of(
         self,
         chat: Chat,

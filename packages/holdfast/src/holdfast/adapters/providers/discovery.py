@@ -5,6 +5,7 @@ that cannot be read changes nothing: the families still hold, and one line of th
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from holdfast.adapters.providers.listings import (
     show_request,
     shown_model,
 )
-from holdfast.adapters.providers.models import ConfiguredModels, ModelConfig
+from holdfast.adapters.providers.registry import ModelConfig, ModelRegistry
 from holdfast.adapters.providers.stream import translated
 from holdfast.adapters.providers.transport import Transport
 from holdfast.adapters.providers.types import Endpoint, Request
@@ -116,15 +117,17 @@ async def _fetched(transport: Transport, request: Request, endpoint: Endpoint) -
 
 async def keep_discovering(
     transport: Transport,
-    models: ConfiguredModels,
+    registry: ModelRegistry,
     *,
     every_s: float = EVERY_S,
     again_s: float = AGAIN_S,
 ) -> None:
-    """Ask at once, then daily. Turns that run keep the facts that they began with."""
+    """Ask at once, then daily, and when the models have changed. Turns that run keep the facts that
+    they began with."""
     while True:
+        registry.changed.clear()
         told: list[ProviderError] = []  # one list serves several models
-        async for found in discover(transport, models.given):
+        async for found in discover(transport, registry.given):
             if found.error is not None and found.error not in told:
                 told.append(found.error)
                 _LOG.warning(
@@ -136,5 +139,7 @@ async def keep_discovering(
                     },
                 )
             elif found.listed is not None:
-                models.learn(found.name, found.listed)
-        await asyncio.sleep(again_s if told else every_s)
+                registry.learn(found.name, found.listed)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(again_s if told else every_s):
+                await registry.changed.wait()

@@ -1,56 +1,32 @@
 """The configured models behind the port: a name leads to an endpoint, facts, clocks and a price."""
 
-from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 from urllib.parse import urlsplit
 
 from holdfast.adapters.providers.binding import AcceptedThinking
 from holdfast.adapters.providers.errors import ProviderError
 from holdfast.adapters.providers.left_out import RejectedSettings
-from holdfast.adapters.providers.listings import PublishedFacts, facts_with
-from holdfast.adapters.providers.prices import Price, cost_micros
+from holdfast.adapters.providers.prices import cost_micros
 from holdfast.adapters.providers.provider_tools import blocks_of, with_uses
-from holdfast.adapters.providers.stream import Deadlines, ProviderStream
+from holdfast.adapters.providers.registry import ModelConfig, ModelRegistry
+from holdfast.adapters.providers.stream import ProviderStream
 from holdfast.adapters.providers.transport import Transport
-from holdfast.adapters.providers.types import CachePolicy, Call, Endpoint, ModelFacts, Tool
+from holdfast.adapters.providers.types import Call, Endpoint, Tool
 from holdfast.domain.chat import ErrorKind, TurnError
-from holdfast.domain.parts import JsonObject, Part
-from holdfast.domain.provider_tools import ProviderToolSpec
+from holdfast.domain.parts import Part
 from holdfast.ports import models
 from holdfast.ports.models import (
     NO_ROUTE,
     Ask,
     Event,
-    ModelCard,
     ModelFailed,
     Route,
     Usage,
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelConfig:
-    """Everything about one model that people may choose by name."""
-
-    endpoint: Endpoint
-    facts: ModelFacts
-    deadlines: Deadlines = field(default_factory=Deadlines)
-    price: Price | None = None  # the operator's own; else the price list's
-    temperature: float | None = None
-    cache: CachePolicy = field(default_factory=CachePolicy)
-    effort: str | None = None  # of messages that name none
-    output_max: int | None = None
-    extra: JsonObject = field(default_factory=dict[str, Any])
-    settled: frozenset[str] = frozenset()
-    """Facts that settings decide: a provider's list does not change them."""
-    retires_at: datetime | None = None
-    fallback: tuple[str, ...] = ()  # other models, asked in this order while this one is down
-    fallback_on_usage_limit: bool = False
-    provider_tools: tuple[ProviderToolSpec, ...] = ()
-    web: bool = False  # whether those of the web go without saying
 
 
 class ModelUnknown(ModelFailed):
@@ -71,29 +47,25 @@ class ModelUnknown(ModelFailed):
 
 
 class ConfiguredModels:
-    """`default`: the name of the model for chats that chose none."""
+    """Asks the registry for each attempt, so that a change of it holds from the next attempt on."""
 
-    def __init__(
-        self, transport: Transport, configs: Mapping[str, ModelConfig], default: str
-    ) -> None:
-        assert not configs or default in configs, f"the default model {default!r} is not configured"
+    def __init__(self, transport: Transport, registry: ModelRegistry) -> None:
         self._transport = transport
-        self.given = configs
-        self._configs = dict(configs)
-        self._default = default
+        self._registry = registry
+        self._generation = registry.generation
         self._settings = RejectedSettings()
         self._thinking = AcceptedThinking()
 
-    def _config(self, name: str | None) -> ModelConfig | None:
-        return self._configs.get(name or self._default)
-
     def stream(self, ask: Ask) -> "ConfiguredStream":
-        name = ask.model or self._default
+        if self._generation != self._registry.generation:
+            # Of a model whose settings may be others now, nothing is known yet.
+            self._generation, self._settings = self._registry.generation, RejectedSettings()
+        name = ask.model or self._registry.default
         left_out = LeftOut(name, self._settings, self._thinking)
-        return ConfiguredStream(self._transport, self._configs.get(name), ask, left_out)
+        return ConfiguredStream(self._transport, self._registry.find(name), ask, left_out)
 
     def cost_micros(self, model: str | None, usage: Usage | None, at: datetime) -> int | None:
-        config = self._config(model)
+        config = self._registry.find_priced(model)
         if config is None:
             return None
         if config.price is not None:
@@ -103,14 +75,15 @@ class ConfiguredModels:
         return cost_micros(usage, config.facts.price_id, at)
 
     def context_window(self, model: str | None) -> int | None:
-        config = self._config(model)
+        config = self._registry.find(model)
         return None if config is None else config.facts.context_window
 
     def route(self, model: str | None) -> Route:
-        config = self._config(model)
+        config = self._registry.find(model)
         if config is None:
             return NO_ROUTE
         return Route(
+            model=model or self._registry.default,
             vendor=config.endpoint.vendor,
             host=host_of(config.endpoint),
             wire=config.endpoint.wire,
@@ -118,33 +91,6 @@ class ConfiguredModels:
             fallback_on_usage_limit=config.fallback_on_usage_limit,
             provider_tools=config.provider_tools,
             web=config.web,
-        )
-
-    def learn(self, name: str, listed: PublishedFacts) -> None:
-        """Take what the provider's list says of a model, for the attempts that begin from now on.
-        Without a release: the families are older than the list, the settings are not."""
-        given = self.given[name]
-        self._configs[name] = replace(
-            given,
-            facts=facts_with(given.facts, listed, given.settled),
-            price=given.price or listed.price,
-            retires_at=listed.retires_at,
-        )
-
-    def card(self, name: str) -> ModelCard | None:
-        """What clients may know of a model."""
-        config = self._configs.get(name)
-        if config is None:
-            return None
-        facts = config.facts
-        return ModelCard(
-            context_window=facts.context_window,
-            output_max=facts.output_max,
-            efforts=facts.efforts,
-            images=facts.images,
-            provider_tools=tuple(spec.name for spec in config.provider_tools),
-            web=config.web,
-            retires_at=config.retires_at,
         )
 
 

@@ -153,16 +153,16 @@ async def check_web(
         await listing.find(edge.chats.listing, asks.who, chat_id)
         loaded = await edge.chats.store.load(chat_id)
         name = None if loaded is None else loaded.facts.chat.model
-    name = name or asks.current(DEFAULT_MODEL) or next(iter(edge.models), None)
-    card = None if name is None else edge.card(name)
+    name = name or asks.current(DEFAULT_MODEL) or next(iter(edge.models.names()), None)
+    card = None if name is None else edge.models.card(name)
     if card is not None and WEB_TOOLS.isdisjoint(card.provider_tools):
         raise FieldRefused("web", f"the model {name} has no web search")
 
 
 def check_model(asks: Caller, name: str | None) -> None:
     """A replica that only serves people may not know the models: then the turn finds out."""
-    edge = asks.edge
-    if name is not None and edge.models and name not in edge.models:
+    known = asks.edge.models.names()
+    if name is not None and known and name not in known:
         raise FieldRefused("model", "no such model")
     if name is not None and not is_allowed(name, asks.current(ALLOWED_MODELS)):
         raise FieldRefused("model", "not allowed in this organisation")

@@ -99,7 +99,7 @@ async def _models(settings: Settings) -> AsyncGenerator[tuple[ModelSettings, ...
     if settings.models:
         yield settings.models
         return
-    async with running(Config(defaults=Options(rate=SIMULATED_RATE))) as simulator:
+    async with running(Config(defaults=Options(rate=SIMULATED_RATE), guides=True)) as simulator:
         model = ModelSettings(
             name="simulator",
             vendor="simulator-anthropic",

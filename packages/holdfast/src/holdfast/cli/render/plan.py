@@ -1,7 +1,7 @@
 """The plan of `update_plan`: a line for each step, with a checkbox that shows its status."""
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final, cast
 
 UPDATE_PLAN: Final = "update_plan"
 _BOXES: Final = {
@@ -12,12 +12,12 @@ _BOXES: Final = {
 }
 
 
-def plan_lines(tool: str, arguments: Any) -> Iterator[str]:
+def plan_lines(tool: str, arguments: object) -> Iterator[str]:
     """Nothing for another tool; what is no step is left out."""
     if tool != UPDATE_PLAN or not isinstance(arguments, dict):
         return
-    steps: Any = arguments.get("steps")
-    for step in steps if isinstance(steps, list) else ():
+    steps = cast("dict[str, object]", arguments).get("steps")
+    for step in cast("list[object]", steps) if isinstance(steps, list) else ():
         match step:
             case {"text": str(text), "status": str(status)} if status in _BOXES:
                 yield f"{_BOXES[status]} {text}"
