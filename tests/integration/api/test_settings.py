@@ -228,6 +228,8 @@ async def test_models_show_what_the_provider_lists_of_them(empty: Replicas) -> N
         "output_max": 64_000,
         "efforts": ["low", "medium", "high"],
         "images": True,
+        "provider_tools": [],
+        "web": False,
         "retires_at": "2027-04-15T00:00:00.000000Z",
     }
     assert (shown["open"]["context_window"], shown["open"]["efforts"]) == (32_768, [])

@@ -1466,6 +1466,11 @@ export interface components {
              * @description Rises by 1 with each commit to the chat.
              */
             version: number;
+            /**
+             * Web
+             * @description Whether the provider of the model may search the web; null: as the model is set.
+             */
+            web: boolean | null;
         };
         /**
          * ChatPage
@@ -1563,6 +1568,11 @@ export interface components {
              * @description The `seq` of the last user message, which names the turn; null: there is none.
              */
             turn_seq: number | null;
+            /**
+             * Web
+             * @description Whether the provider of the model may search the web; null: as the model is set.
+             */
+            web: boolean | null;
         };
         /** ChatStateEvent */
         ChatStateEvent: {
@@ -1871,6 +1881,11 @@ export interface components {
              * @default []
              */
             tools: components["schemas"]["ToolIn"][];
+            /**
+             * Web
+             * @description Whether the provider of the model may search the web, until a message says otherwise. null: as the model is set.
+             */
+            web?: boolean | null;
         };
         /** CreateSession */
         CreateSession: {
@@ -2328,6 +2343,11 @@ export interface components {
              * @description Of the chat, by the commit that wrote this message.
              */
             version: number;
+            /**
+             * Web
+             * @description Whether the user wanted the provider to search the web, or not; left out: the user did not say.
+             */
+            web?: boolean | null;
         };
         /** MessageCreatedEvent */
         MessageCreatedEvent: {
@@ -2379,6 +2399,11 @@ export interface components {
              * @description Markdown; the same as one part of type `text`. null: see `parts`.
              */
             text?: string | null;
+            /**
+             * Web
+             * @description Whether the provider of the model may search the web, for this message and until another one says otherwise. null: as before; at first as the model is set.
+             */
+            web?: boolean | null;
         };
         /**
          * MessagePage
@@ -2430,10 +2455,20 @@ export interface components {
              */
             output_max: number | null;
             /**
+             * Provider Tools
+             * @description Tools that the provider runs for the model: `web_search`, `web_fetch`, `code_execution`.
+             */
+            provider_tools: string[];
+            /**
              * Retires At
              * @description When the provider ends the model; null: not announced.
              */
             retires_at: string | null;
+            /**
+             * Web
+             * @description Whether the model may search the web for messages that do not say `web`.
+             */
+            web: boolean;
         };
         /** ModelPage */
         ModelPage: {
@@ -2816,6 +2851,11 @@ export interface components {
              * @description `parts` are its beginning. `DELETE` answers with the whole.
              */
             truncated: boolean;
+            /**
+             * Web
+             * @description Whether the user wanted the provider to search the web, or not; left out: the user did not say.
+             */
+            web?: boolean | null;
         };
         /** ReadUpTo */
         ReadUpTo: {
@@ -3034,6 +3074,11 @@ export interface components {
              */
             text?: string | null;
             /**
+             * Web
+             * @description Whether the provider of the model may search the web, for this message and until another one says otherwise. null: as before; at first as the model is set.
+             */
+            web?: boolean | null;
+            /**
              * When Busy
              * @description If a turn runs: wait for its end, or interrupt it and go next.
              * @default queue
@@ -3199,6 +3244,11 @@ export interface components {
              * @description Whether a first login through a provider makes an account.
              */
             oidc_sign_up_enabled: boolean;
+            /**
+             * Web Tools Enabled
+             * @description Whether the providers of models may search the web and read pages for chats.
+             */
+            web_tools_enabled: boolean;
         };
         /** Share */
         Share: {
@@ -3741,6 +3791,11 @@ export interface components {
              * @description Whether a first login through a provider makes an account.
              */
             oidc_sign_up_enabled?: boolean | null;
+            /**
+             * Web Tools Enabled
+             * @description Whether the providers of models may search the web and read pages for chats.
+             */
+            web_tools_enabled?: boolean | null;
         };
         /**
          * UpdateUser
@@ -4349,7 +4404,8 @@ export interface operations {
                      *       "turn_seq": 1,
                      *       "unread": true,
                      *       "updated_at": "2026-03-02T09:30:06.000000Z",
-                     *       "version": 4
+                     *       "version": 4,
+                     *       "web": null
                      *     }
                      */
                     "application/json": components["schemas"]["Chat"];
@@ -4486,7 +4542,8 @@ export interface operations {
                      *       "turn_seq": 1,
                      *       "unread": true,
                      *       "updated_at": "2026-03-02T09:30:06.000000Z",
-                     *       "version": 4
+                     *       "version": 4,
+                     *       "web": null
                      *     }
                      */
                     "application/json": components["schemas"]["Chat"];
@@ -4697,7 +4754,7 @@ export interface operations {
                      *
                      *     event: chat.state
                      *     id: 4.0.0.4
-                     *     data: {"type":"chat.state","cursor":"4.0.0.4","version":4,"final":true,"data":{"status":"awaiting","turn_seq":1,"attempt":0,"model":"claude-sonnet-4-5","effort":null,"archived":false,"retry":null,"error":null,"action_required":{"type":"result","calls":[{"call_id":"call_1","tool_name":"look_up","seq":2,"arguments":{"word":"kelp"},"digest":null}],"expires_at":null}}}
+                     *     data: {"type":"chat.state","cursor":"4.0.0.4","version":4,"final":true,"data":{"status":"awaiting","turn_seq":1,"attempt":0,"model":"claude-sonnet-4-5","effort":null,"web":null,"archived":false,"retry":null,"error":null,"action_required":{"type":"result","calls":[{"call_id":"call_1","tool_name":"look_up","seq":2,"arguments":{"word":"kelp"},"digest":null}],"expires_at":null}}}
                      */
                     "text/event-stream": unknown;
                 };
@@ -6474,7 +6531,11 @@ export interface operations {
                      *           "images": true,
                      *           "is_default": true,
                      *           "output_max": 64000,
-                     *           "retires_at": null
+                     *           "provider_tools": [
+                     *             "web_search"
+                     *           ],
+                     *           "retires_at": null,
+                     *           "web": true
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -6840,7 +6901,8 @@ export interface operations {
                      *       "default_model": "claude-sonnet-4-5",
                      *       "instructions": "Answer in one sentence.",
                      *       "max_steps_per_turn": null,
-                     *       "oidc_sign_up_enabled": true
+                     *       "oidc_sign_up_enabled": true,
+                     *       "web_tools_enabled": true
                      *     }
                      */
                     "application/json": components["schemas"]["Settings"];
@@ -6909,7 +6971,8 @@ export interface operations {
                      *       "default_model": "claude-sonnet-4-5",
                      *       "instructions": "Answer in one sentence.",
                      *       "max_steps_per_turn": null,
-                     *       "oidc_sign_up_enabled": true
+                     *       "oidc_sign_up_enabled": true,
+                     *       "web_tools_enabled": true
                      *     }
                      */
                     "application/json": components["schemas"]["Settings"];

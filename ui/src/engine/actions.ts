@@ -7,6 +7,8 @@ export interface Draft {
   readonly model: string | null;
   /** How hard the model shall think; without it, as the chat or the server says. */
   readonly effort?: Effort | null;
+  /** Whether the provider may search the web; without it, as the chat or the server says. */
+  readonly web?: boolean | null;
 }
 
 export type WhenBusy = "queue" | "interrupt";

@@ -18,6 +18,7 @@ function message(
     finish_reason: "stop",
     model: "sim",
     effort: null,
+    web: null,
     author_id: null,
     usage: null,
     cost_micro_usd: role === "assistant" ? 7 : null,
@@ -38,6 +39,7 @@ const status = (now: ChatState["status"]): ChatState => ({
   attempt: 1,
   model: "sim",
   effort: null,
+  web: null,
   retry: null,
   error: null,
   action_required: null,
@@ -169,7 +171,14 @@ describe("what was sent from here", () => {
   it("is no longer on its way once it waits in the queue", () => {
     const { log, rows } = opened();
     log.addSending(sending);
-    const queued = { queued_id: 1, urgent: false, parts: said("hi"), model: null, effort: null };
+    const queued = {
+      queued_id: 1,
+      urgent: false,
+      parts: said("hi"),
+      model: null,
+      effort: null,
+      web: null,
+    };
     const known = { author_id: null, client_key: "k" };
     log.apply(told("queue.updated", { messages: [{ ...queued, ...known }] }));
     rows();

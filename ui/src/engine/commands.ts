@@ -40,6 +40,7 @@ export function commandsOf(log: ChatLog): ChatActions {
       text: sending.text,
       model: sending.model,
       effort: sending.effort ?? null,
+      web: sending.web ?? null,
       when_busy: whenBusyOf.get(clientKey) ?? ("queue" as const),
     };
     try {
@@ -66,6 +67,7 @@ export function commandsOf(log: ChatLog): ChatActions {
         text: draft.text,
         model: draft.model,
         effort: draft.effort ?? null,
+        web: draft.web ?? null,
         state: "sending",
         why: null,
         at: Date.now(),
@@ -81,7 +83,12 @@ export function commandsOf(log: ChatLog): ChatActions {
       log.dropSending(clientKey);
       return sending === undefined
         ? null
-        : { text: sending.text, model: sending.model, effort: sending.effort ?? null };
+        : {
+            text: sending.text,
+            model: sending.model,
+            effort: sending.effort ?? null,
+            web: sending.web ?? null,
+          };
     },
     async interrupt() {
       // The turn that is shown, and no later one: it may end while the request is on its way.
@@ -106,7 +113,12 @@ export function commandsOf(log: ChatLog): ChatActions {
         unwrap(
           api.POST("/api/v1/chats/{chat_id}/messages/{seq}/edit", {
             params: { path: { ...path, seq }, header },
-            body: { text: draft.text, model: draft.model, effort: draft.effort ?? null },
+            body: {
+              text: draft.text,
+              model: draft.model,
+              effort: draft.effort ?? null,
+              web: draft.web ?? null,
+            },
           }),
         ),
       );

@@ -67,6 +67,7 @@ export interface TurnEnd {
 /** A message on its way; `clientKey` makes a repeat of it harmless. */
 export interface Sending {
   readonly effort?: Effort | null;
+  readonly web?: boolean | null;
   readonly clientKey: string;
   readonly text: string;
   readonly model: string | null;

@@ -8,12 +8,14 @@ import { api } from "@/api/client";
 export type Effort = NonNullable<components["schemas"]["SendMessage"]["effort"]>;
 
 /** The models that messages may ask for; `windows`: their context windows in tokens; `efforts`: how hard
- * each can be told to think, in rising order. */
+ * each can be told to think, in rising order; `searches`: those that can search the web, and whether
+ * they do unless told otherwise. */
 export interface Models {
   readonly models: readonly string[];
   readonly default: string | null;
   readonly windows: Readonly<Record<string, number | null>>;
   readonly efforts: Readonly<Record<string, readonly Effort[]>>;
+  readonly searches: Readonly<Record<string, boolean>>;
 }
 
 const EFFORTS: readonly string[] = [
@@ -31,12 +33,19 @@ function isEffort(effort: string): effort is Effort {
   return EFFORTS.includes(effort);
 }
 
+function searches(model: components["schemas"]["Model"]): boolean {
+  return model.provider_tools.some((tool) => tool === "web_search" || tool === "web_fetch");
+}
+
 function modelsOf(data: readonly components["schemas"]["Model"][]): Models {
   return {
     models: data.map((model) => model.id),
     default: data.find((model) => model.is_default)?.id ?? null,
     windows: Object.fromEntries(data.map((model) => [model.id, model.context_window])),
     efforts: Object.fromEntries(data.map((model) => [model.id, model.efforts.filter(isEffort)])),
+    searches: Object.fromEntries(
+      data.filter(searches).map((model) => [model.id, model.web] as const),
+    ),
   };
 }
 

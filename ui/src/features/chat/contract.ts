@@ -29,6 +29,8 @@ export interface ComposerProps {
   readonly defaultModel: string | null;
   /** By model: how hard it can be told to think, in rising order. */
   readonly efforts?: Readonly<Record<string, readonly Effort[]>>;
+  /** By model that can search the web: whether it does unless told otherwise. */
+  readonly searches?: Readonly<Record<string, boolean>>;
   readonly onSend: (draft: Draft, whenBusy: WhenBusy) => void;
   /** Not null: nothing can be sent, and this says why. */
   readonly refused: string | null;

@@ -119,6 +119,22 @@ describe("the composer", () => {
     localStorage.clear();
   });
 
+  it("switches web search for models that have it, and says nothing until then", () => {
+    const { sent, again } = shown({ chatId: "w", defaultModel: "m", searches: { m: true } });
+    write("first");
+    fireEvent.keyDown(area(), { key: "Enter" });
+    const toggle = screen.getByRole("button", { name: "Web search" });
+    expect(toggle.getAttribute("aria-pressed")).toBe("true");
+    fireEvent.click(toggle);
+    write("second");
+    fireEvent.keyDown(area(), { key: "Enter" });
+    again({ searches: {} });
+    expect(screen.queryByRole("button", { name: "Web search" })).toBeNull();
+    write("third");
+    fireEvent.keyDown(area(), { key: "Enter" });
+    expect(sent.map(([draft]) => draft.web)).toEqual([undefined, false, undefined]);
+  });
+
   it("has both Send and Stop while the agent works", () => {
     const interrupt = vi.fn(() => Promise.resolve());
     const { sent } = shown({ mode: "busy", actions: { ...ACTIONS, interrupt } });

@@ -24,6 +24,7 @@ import { attach, compose, isLarge } from "./paste";
 import { Queue, type QueueProps } from "./queue-list";
 import { useDraft } from "./use-draft";
 import { type Stop, useStop } from "./use-stop";
+import { useWeb, WebToggle } from "./web-toggle";
 import { WhenBusyMenu } from "./when-busy";
 
 type ComposerMode = "idle" | "busy" | "stopping";
@@ -66,6 +67,7 @@ export function Writing({
   models,
   defaultModel,
   efforts = {},
+  searches = {},
   onSend,
   refused,
   sendKey = "enter",
@@ -78,6 +80,8 @@ export function Writing({
   const [model, setModel] = useModel(chatId);
   const allowed = efforts[model ?? defaultModel ?? ""] ?? [];
   const [effort, setEffort] = useEffort(chatId, allowed);
+  const searching = searches[model ?? defaultModel ?? ""];
+  const [web, setWeb] = useWeb(chatId, searching);
   const [failure, setFailure] = useState<string | null>(null);
   const isTouch = useTouch();
   const stop = useStop(actions, mode, setFailure);
@@ -88,7 +92,8 @@ export function Writing({
   const reason = refused ?? (isEmpty(draft) ? t.empty : null);
   const send = (whenBusy: WhenBusy) => {
     if (reason !== null) return area.current?.focus();
-    onSend({ text: compose(draft.text, draft.attachments), model, effort }, whenBusy);
+    const said = { text: compose(draft.text, draft.attachments), model, effort };
+    onSend(web === null ? said : { ...said, web }, whenBusy);
     change(NO_DRAFT);
     setFailure(null);
     area.current?.focus({ preventScroll: true });
@@ -163,6 +168,7 @@ export function Writing({
         <div className="flex items-center gap-1 p-1.5">
           <ModelPicker models={models} chosen={model} standard={defaultModel} onChoose={setModel} />
           <EffortPicker efforts={allowed} chosen={effort} onChoose={setEffort} />
+          <WebToggle standard={searching} chosen={web} onChoose={setWeb} />
           <Buttons mode={mode} reason={reason} stop={stop} onSend={send} />
         </div>
       </div>

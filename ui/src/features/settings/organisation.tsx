@@ -31,6 +31,7 @@ function OrganisationForm({ values }: { values: Settings }) {
   const models = useQuery(modelsQuery).data?.models ?? [];
   const [model, setModel] = useState(values.default_model ?? "");
   const [instructions, setInstructions] = useState(values.instructions);
+  const [web, setWeb] = useState(values.web_tools_enabled ? "yes" : "no");
   const [steps, setSteps] = useState(values.max_steps_per_turn?.toString() ?? "");
 
   const change = useApiMutation({
@@ -41,6 +42,7 @@ function OrganisationForm({ values }: { values: Settings }) {
             default_model: model === "" ? null : model,
             instructions,
             max_steps_per_turn: steps === "" ? null : Number(steps),
+            web_tools_enabled: web === "yes",
           },
         }),
       ),
@@ -56,7 +58,7 @@ function OrganisationForm({ values }: { values: Settings }) {
       submission={change}
       onSubmit={() => change.run(undefined)}
       submitLabel={commonStrings.save}
-      fields={["/default_model", "/max_steps_per_turn", "/instructions"]}
+      fields={["/default_model", "/max_steps_per_turn", "/web_tools_enabled", "/instructions"]}
       layout="column"
     >
       <div className="flex flex-wrap gap-3">
@@ -72,6 +74,19 @@ function OrganisationForm({ values }: { values: Settings }) {
           onChange={(event) => setSteps(event.target.value)}
           className="w-48"
         />
+        <FormField label={t.web} error={change.fieldErrors["/web_tools_enabled"]} className="w-48">
+          {(control) => (
+            <Select
+              {...control}
+              value={web}
+              options={[
+                ["yes", t.webAllowed],
+                ["no", t.webForbidden],
+              ]}
+              onChange={setWeb}
+            />
+          )}
+        </FormField>
       </div>
       <FormField
         label={t.instructions}

@@ -24,6 +24,7 @@ function status(now: ChatState["status"], attempt = 1): ChatState {
     attempt,
     model: "m",
     effort: null,
+    web: null,
     ...nothing,
   };
 }

@@ -49,6 +49,12 @@ export const composerStrings = {
     name: (effort: string) => EFFORTS[effort] ?? effort,
   },
 
+  web: {
+    label: "Web search",
+    on: "Web search on",
+    off: "Web search off",
+  },
+
   attachments: {
     label: "Attached",
     name: (number: number) => `Pasted text ${number}`,

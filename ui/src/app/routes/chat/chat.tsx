@@ -64,8 +64,8 @@ function Beginning() {
   async function begin(draft: Draft, clientKey: string): Promise<void> {
     setStart({ draft, clientKey, why: null });
     try {
-      const { text, model, effort = null } = draft;
-      const body = { message: { text, model, effort }, tools: [] };
+      const { text, model, effort = null, web = null } = draft;
+      const body = { message: { text, model, effort, web }, tools: [] };
       const header = idempotencyHeader(clientKey);
       const begun = await withRetry(() =>
         unwrap(api.POST("/api/v1/chats", { params: { header }, body })),
@@ -106,6 +106,7 @@ function Beginning() {
         models={models?.models ?? []}
         defaultModel={models?.default ?? null}
         efforts={models?.efforts ?? {}}
+        searches={models?.searches ?? {}}
         onSend={(draft) => void begin(draft, createId())}
         refused={start !== null && start.why === null ? t.starting : null}
       />
@@ -224,6 +225,7 @@ function Chat({ session, seq }: ChatProps) {
           models={models?.models ?? []}
           defaultModel={models?.default ?? null}
           efforts={models?.efforts ?? {}}
+          searches={models?.searches ?? {}}
           onSend={session.actions.send}
           refused={null}
         />
