@@ -35,6 +35,16 @@ def _model(name: str, card: ModelCard | None, default: str | None) -> dict[str, 
         "output_max": card.output_max,
         "efforts": list(card.efforts),
         "images": card.images,
+        "documents": card.documents,
+        "thinking": card.thinks,
+        "vendor": card.vendor,
+        "simulated": card.simulated,
+        "price": None
+        if card.price is None
+        else {
+            "input_micros": card.price.input_micros,
+            "output_micros": card.price.output_micros,
+        },
         "retires_at": card.retires_at,
     }
 
