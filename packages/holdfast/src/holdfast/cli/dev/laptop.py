@@ -64,6 +64,7 @@ async def _run(settings: Settings, path: Path) -> None:
             update={
                 "database_url": PostgresDsn(url),
                 "models": models,
+                **_master_key(settings, folder),
                 **_workspaces(settings, folder),
             }
         )
@@ -118,6 +119,14 @@ async def _models(settings: Settings) -> AsyncGenerator[tuple[ModelSettings, ...
             api_key=SecretStr("any"),
         )
         yield (model,)
+
+
+def _master_key(settings: Settings, folder: Folder) -> dict[str, Any]:
+    """A database that is not ours may belong to another master key: none is made for it."""
+    given = settings.master_key_file is not None or settings.master_key_command
+    if given or "database_url" in settings.model_fields_set:
+        return {}
+    return {"master_key_file": folder.master_key_file}
 
 
 def _workspaces(settings: Settings, folder: Folder) -> dict[str, Any]:
