@@ -189,6 +189,17 @@ PROTECTED: Final = (
         (f"{SIMULATOR}/*", "tests/integration/simulator/*", "uv.lock"),
     ),
     Protected(
+        slow("secrets", "tests/integration/postgres/test_secrets_kills.py"),
+        (
+            *(f"{SRC}/admin/secrets/*", f"{SRC}/domain/secrets.py"),
+            *(
+                f"{SRC}/adapters/postgres/secrets.py",
+                f"{SRC}/adapters/postgres/queries/secrets.sql",
+            ),
+            "tests/integration/postgres/test_secrets_kills.py",
+        ),
+    ),
+    Protected(
         slow("dev", "tests/integration/cli/test_dev.py"),
         (f"{SRC}/cli/dev/*", "tests/integration/cli/test_dev.py"),
     ),

@@ -230,6 +230,11 @@ async def test_models_show_what_the_provider_lists_of_them(empty: Replicas) -> N
         "images": True,
         "provider_tools": [],
         "web": False,
+        "documents": True,
+        "thinking": True,
+        "vendor": "The simulator",
+        "simulated": False,
+        "price": {"input_micros": 1_000_000, "output_micros": 5_000_000},
         "retires_at": "2027-04-15T00:00:00.000000Z",
     }
     assert (shown["open"]["context_window"], shown["open"]["efforts"]) == (32_768, [])

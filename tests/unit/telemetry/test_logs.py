@@ -13,6 +13,7 @@ import pytest
 from holdfast.telemetry.logs import (
     HIDDEN,
     REPEATED_EVERY_S,
+    LearnedSecrets,
     Redactor,
     Repeats,
     bound,
@@ -188,3 +189,17 @@ def test_the_limit_is_in_force_where_logs_are_written() -> None:
     lines = logged(say, say, say)
     assert [line["event"] for line in lines] == ["away"]
     assert "seldom" not in lines[0]
+
+
+def test_a_secret_learned_at_run_time_is_hidden_from_then_on() -> None:
+    learned = LearnedSecrets()
+    redactor = Redactor(["configured"], learned)
+    assert redactor.text("configured, stored-key") == f"{HIDDEN}, stored-key"
+    learned.learn("stored-key", "abc")  # the second is too short to be hidden
+    assert redactor.text("configured, stored-key, abc") == f"{HIDDEN}, {HIDDEN}, abc"
+
+
+def test_the_oldest_learned_secrets_are_forgotten_where_there_are_too_many() -> None:
+    learned = LearnedSecrets(secrets_max=2)
+    learned.learn("first", "second", "second", "third")
+    assert list(learned) == ["second", "third"]

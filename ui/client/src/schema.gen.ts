@@ -2430,6 +2430,11 @@ export interface components {
              */
             context_window: number | null;
             /**
+             * Documents
+             * @description Whether the model takes PDFs.
+             */
+            documents: boolean;
+            /**
              * Efforts
              * @description Efforts that the model knows, in rising order; empty: none can be chosen.
              */
@@ -2454,6 +2459,8 @@ export interface components {
              * @description Tokens that one reply may have at most; null: not known.
              */
             output_max: number | null;
+            /** @description In micro-dollars, as the price list or the server's settings have it; null: not known, or it depends on more than the number of tokens. */
+            price: components["schemas"]["TokenPrice"] | null;
             /**
              * Provider Tools
              * @description Tools that the provider runs for the model: `web_search`, `web_fetch`, `code_execution`.
@@ -2464,6 +2471,21 @@ export interface components {
              * @description When the provider ends the model; null: not announced.
              */
             retires_at: string | null;
+            /**
+             * Simulated
+             * @description Whether the simulator of `holdfast dev` answers instead of a language model.
+             */
+            simulated: boolean;
+            /**
+             * Thinking
+             * @description Whether the model can think before it answers.
+             */
+            thinking: boolean;
+            /**
+             * Vendor
+             * @description Who serves the model, for people; null: not known.
+             */
+            vendor: string | null;
             /**
              * Web
              * @description Whether the model may search the web for messages that do not say `web`.
@@ -3482,6 +3504,19 @@ export interface components {
              * @enum {string}
              */
             type: "text";
+        };
+        /** TokenPrice */
+        TokenPrice: {
+            /**
+             * Input Micros
+             * @description For a million tokens of the prompt that are not cached.
+             */
+            input_micros: number;
+            /**
+             * Output Micros
+             * @description For a million tokens of replies.
+             */
+            output_micros: number;
         };
         /**
          * Tool
@@ -6522,6 +6557,7 @@ export interface operations {
                      *       "data": [
                      *         {
                      *           "context_window": 200000,
+                     *           "documents": true,
                      *           "efforts": [
                      *             "low",
                      *             "medium",
@@ -6531,10 +6567,17 @@ export interface operations {
                      *           "images": true,
                      *           "is_default": true,
                      *           "output_max": 64000,
+                     *           "price": {
+                     *             "input_micros": 3000000,
+                     *             "output_micros": 15000000
+                     *           },
                      *           "provider_tools": [
                      *             "web_search"
                      *           ],
                      *           "retires_at": null,
+                     *           "simulated": false,
+                     *           "thinking": true,
+                     *           "vendor": "Anthropic",
                      *           "web": true
                      *         }
                      *       ],

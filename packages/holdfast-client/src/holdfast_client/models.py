@@ -341,10 +341,19 @@ class Share(Model):
     email: str | None = None
 
 
+class TokenPrice(Model):
+    """Micro-dollars for a million tokens."""
+
+    input_micros: int
+    output_micros: int
+
+
 class ModelInfo(Model):
     """A model that messages may ask for. `context_window`, `output_max`: in tokens; None: not
     known. `efforts`: those that it knows, in rising order. `provider_tools`: those that its
-    provider runs; `web`: whether it searches the web for messages that do not say."""
+    provider runs; `web`: whether it searches the web for messages that do not say. `simulated`: the
+    simulator of `holdfast dev` answers. `price`: None if it is not known, or depends on more than
+    tokens."""
 
     id: str
     is_default: bool = False
@@ -354,6 +363,11 @@ class ModelInfo(Model):
     images: bool = False
     provider_tools: list[str] = []
     web: bool = False
+    documents: bool = False
+    thinking: bool = False
+    vendor: str | None = None
+    simulated: bool = False
+    price: TokenPrice | None = None
     retires_at: Time | None = None
 
 

@@ -7,6 +7,12 @@ import { api } from "@/api/client";
 /** How hard a model can be told to think. */
 export type Effort = NonNullable<components["schemas"]["SendMessage"]["effort"]>;
 
+/** What a model is and can do, for the picker. */
+export type ModelCard = Pick<
+  components["schemas"]["Model"],
+  "vendor" | "price" | "images" | "documents" | "thinking" | "simulated"
+>;
+
 /** The models that messages may ask for; `windows`: their context windows in tokens; `efforts`: how hard
  * each can be told to think, in rising order; `searches`: those that can search the web, and whether
  * they do unless told otherwise. */
@@ -16,6 +22,12 @@ export interface Models {
   readonly windows: Readonly<Record<string, number | null>>;
   readonly efforts: Readonly<Record<string, readonly Effort[]>>;
   readonly searches: Readonly<Record<string, boolean>>;
+  readonly cards: Readonly<Record<string, ModelCard>>;
+}
+
+/** Whether no language model answers here, only the simulator of `holdfast dev`. */
+export function isSimulatorOnly({ models, cards }: Models): boolean {
+  return models.length > 0 && models.every((model) => cards[model]?.simulated === true);
 }
 
 const EFFORTS: readonly string[] = [
@@ -46,6 +58,7 @@ function modelsOf(data: readonly components["schemas"]["Model"][]): Models {
     searches: Object.fromEntries(
       data.filter(searches).map((model) => [model.id, model.web] as const),
     ),
+    cards: Object.fromEntries(data.map((model) => [model.id, model])),
   };
 }
 

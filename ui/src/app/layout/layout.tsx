@@ -18,6 +18,7 @@ import { Button } from "@/ui/button";
 import { useFocusBack } from "@/ui/focus";
 import { ConnectionBar } from "./connection-bar";
 import { clamped, Resizer } from "./resizer";
+import { SimulatorBar } from "./simulator-bar";
 
 const Sharing = lazy(() => part(() => import("@/features/sharing/sharing")));
 const wide = matchMedia("(min-width: 1000px)");
@@ -90,6 +91,7 @@ export function Layout() {
           </Button>
         )}
         <ConnectionBar />
+        <SimulatorBar besideButton={!shown} />
         <Outlet />
       </div>
       <Overlays />

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { modelsQuery } from "@/api/queries/models";
+import { isSimulatorOnly, type Models as KnownModels, modelsQuery } from "@/api/queries/models";
 import { settingsStrings } from "@/i18n/en/settings";
 import { count } from "@/lib/format";
 import { EmptyState } from "@/ui/empty-state";
@@ -18,26 +18,37 @@ export function Models() {
   return (
     <Section title={t.sections.models} hint={t.modelsHint}>
       <QueryResult query={query}>
-        {({ models, default: usual, windows }) =>
-          models.length === 0 ? (
+        {(found) =>
+          found.models.length === 0 ? (
             <EmptyState title={t.noModels} />
           ) : (
-            <Table label={t.sections.models} heads={[t.model, t.window]}>
-              {models.map((model) => (
-                <TableRow key={model}>
-                  <Cell>
-                    <span className="font-mono text-code">{model}</span>
-                    {model === usual && (
-                      <span className="ml-2 text-meta text-muted">{t.defaultModel}</span>
-                    )}
-                  </Cell>
-                  <Cell>{windowWords(windows[model])}</Cell>
-                </TableRow>
-              ))}
-            </Table>
+            <>
+              <Known {...found} />
+              {isSimulatorOnly(found) && (
+                <p className="mt-3 text-ui text-muted">
+                  {t.simulated} {t.simulatedHow}
+                </p>
+              )}
+            </>
           )
         }
       </QueryResult>
     </Section>
+  );
+}
+
+function Known({ models, default: usual, windows }: KnownModels) {
+  return (
+    <Table label={t.sections.models} heads={[t.model, t.window]}>
+      {models.map((model) => (
+        <TableRow key={model}>
+          <Cell>
+            <span className="font-mono text-code">{model}</span>
+            {model === usual && <span className="ml-2 text-meta text-muted">{t.defaultModel}</span>}
+          </Cell>
+          <Cell>{windowWords(windows[model])}</Cell>
+        </TableRow>
+      ))}
+    </Table>
   );
 }

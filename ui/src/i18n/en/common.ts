@@ -22,6 +22,12 @@ export const commonStrings = {
   nextPage: "Next page",
   pages: (table: string) => `Pages of ${table}`,
 
+  simulator: {
+    label: "Simulator",
+    says: "You are talking to a simulator.",
+    add: "Add a model",
+  },
+
   signIn: {
     title: "Sign in to Holdfast",
     email: "E-mail",

@@ -37,6 +37,9 @@ export const settingsStrings = {
   window: "Context window",
   windowOf: (tokens: string) => `${tokens} tokens`,
   windowUnknown: "Unknown",
+  simulated: "The simulator answers until a model is added.",
+  simulatedHow:
+    "Write the model into a file and start again: HOLDFAST_MODELS_FILE=models.json holdfast dev. The page “Configure a provider” in docs/how-to shows the file.",
   noModels: "No model is configured yet. Set HOLDFAST_MODELS on the server.",
   organisationHint: "Applies to the whole organisation. Leave blank for the server default.",
   instructions: "Instructions",

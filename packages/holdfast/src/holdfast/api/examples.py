@@ -405,6 +405,11 @@ def _of_server() -> Iterator[tuple[str, Example]]:
         "images": True,
         "provider_tools": ["web_search"],
         "web": True,
+        "documents": True,
+        "thinking": True,
+        "vendor": "Anthropic",
+        "simulated": False,
+        "price": {"input_micros": 3_000_000, "output_micros": 15_000_000},
         "retires_at": None,
     }
     template = {"name": "python", "description": "Python 3.13 and git.", "ttl_seconds": 3_600}

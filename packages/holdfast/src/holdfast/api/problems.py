@@ -109,6 +109,8 @@ KINDS: Final[Mapping[str, ProblemKind]] = {
     "api_key_already_created": ProblemKind(
         409, "The API key was already created with this idempotency key."
     ),
+    "secrets_off": ProblemKind(409, "This server has no master key to store secrets with."),
+    "secret_unreadable": ProblemKind(409, "The stored secret cannot be read."),
     # What the server says.
     "overloaded": ProblemKind(503, "The server is overloaded. Nothing was changed."),
     "too_many_statements": ProblemKind(

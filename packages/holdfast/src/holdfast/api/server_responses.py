@@ -10,6 +10,11 @@ from holdfast.api.responses import NextCursor, Shape
 from holdfast.domain.workspaces import WorkspaceStatus
 
 
+class TokenPrice(Shape):
+    input_micros: int = Field(description="For a million tokens of the prompt that are not cached.")
+    output_micros: int = Field(description="For a million tokens of replies.")
+
+
 class Model(Shape):
     id: str = Field(description="What messages name it by.")
     is_default: bool = Field(description="Whether messages that name no model get this one.")
@@ -27,6 +32,16 @@ class Model(Shape):
     )
     web: bool = Field(
         description="Whether the model may search the web for messages that do not say `web`."
+    )
+    documents: bool = Field(description="Whether the model takes PDFs.")
+    thinking: bool = Field(description="Whether the model can think before it answers.")
+    vendor: str | None = Field(description="Who serves the model, for people; null: not known.")
+    simulated: bool = Field(
+        description="Whether the simulator of `holdfast dev` answers instead of a language model."
+    )
+    price: TokenPrice | None = Field(
+        description="In micro-dollars, as the price list or the server's settings have it; null: "
+        "not known, or it depends on more than the number of tokens."
     )
     retires_at: datetime | None = Field(
         description="When the provider ends the model; null: not announced."

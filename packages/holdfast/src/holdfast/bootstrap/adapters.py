@@ -41,8 +41,10 @@ from holdfast.adapters.providers.registry import ModelConfig, ModelRegistry
 from holdfast.adapters.providers.transport import Transport, open_transport
 from holdfast.adapters.workspaces.client import AgentClient
 from holdfast.admin.current import CurrentSettings, NothingSet, SettingsCache
+from holdfast.admin.secrets.vault import Vault
 from holdfast.bootstrap.background import beside
 from holdfast.bootstrap.ids import SystemIds
+from holdfast.bootstrap.master_key import master_keys, open_vault
 from holdfast.bootstrap.options import (
     default_model,
     load_price_list,
@@ -95,6 +97,7 @@ class PeopleAdapters:
     prefixes: PromptPrefixes
     settings: SettingsCache
     models: OfferedModels
+    vault: Vault
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +138,7 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
         await stack.enter_async_context(
             beside(lambda: keep_in_time(lambda: clock.sync(pool), CLOCK_SYNC_EVERY_S), "clock")
         )
+        vault = await open_vault(pool, clock, await asyncio.to_thread(master_keys, settings))
         bus = await stack.enter_async_context(_bus(settings))
         transport = await stack.enter_async_context(open_transport(clock.now))
         admin = SettingsCache(PostgresOrgSettings(pool), bus, poll_every_s=SETTINGS_POLL_EVERY_S)
@@ -166,22 +170,42 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
             clock=clock,
             ids=ids,
             open_leases=lambda: _open_leases(settings.direct_url, settings.heartbeat_every_s),
-            people=PeopleAdapters(
+            people=_people(
+                pool,
                 listing=listing,
-                users=PostgresUsers(pool),
-                credentials=PostgresCredentials(pool),
-                audit=PostgresAuditLog(pool),
-                links=PostgresOidcLinks(pool),
                 fetching=await stack.enter_async_context(open_fetching()),
-                prefixes=PostgresPrefixes(pool),
                 settings=admin,
                 models=registry,
+                vault=vault,
             ),
             settings=admin,
             workspaces=workspaces,
             check_writable=lambda: check_writable(pool),
             postgres=await server_version(pool),
         )
+
+
+def _people(
+    pool: BoundedPool,
+    *,
+    listing: Listing,
+    fetching: Fetching,
+    settings: SettingsCache,
+    vault: Vault,
+    models: OfferedModels,
+) -> PeopleAdapters:
+    return PeopleAdapters(
+        listing=listing,
+        users=PostgresUsers(pool),
+        credentials=PostgresCredentials(pool),
+        audit=PostgresAuditLog(pool),
+        links=PostgresOidcLinks(pool),
+        fetching=fetching,
+        prefixes=PostgresPrefixes(pool),
+        settings=settings,
+        vault=vault,
+        models=models,
+    )
 
 
 @asynccontextmanager

@@ -28,6 +28,7 @@ from holdfast.cli.models import models
 from holdfast.cli.plugins import lab_commands
 from holdfast.cli.queue import queue
 from holdfast.cli.run import run
+from holdfast.cli.secrets import secrets
 from holdfast.cli.serve import serve
 from holdfast.cli.watch import watch
 from holdfast.cli.worker import worker
@@ -115,6 +116,7 @@ app.command("completion", rich_help_panel=ACCOUNT)(completion)
 for name, command in SERVER.items():
     app.command(name, rich_help_panel=OPERATE)(command)
 app.add_typer(db, name="db", rich_help_panel=OPERATE)
+app.add_typer(secrets, name="secrets", rich_help_panel=OPERATE)
 app.add_typer(admin, name="admin", rich_help_panel=OPERATE)
 app.add_typer(lab_commands(), name="lab", rich_help_panel=OPERATE)
 

@@ -41,6 +41,8 @@ class AuditAction(StrEnum):
     API_KEY_REVOKED = "api_key.revoked"
     OIDC_LINKED = "oidc.linked"
     SETTINGS_CHANGED = "settings.changed"
+    SECRET_KEY_ADDED = "secret_key.added"  # noqa: S105
+    SECRET_KEY_REMOVED = "secret_key.removed"  # noqa: S105
     CALL_APPROVED = "call.approved"
     CALL_DENIED = "call.denied"
     CALLS_DECIDED = "calls.decided"

@@ -236,6 +236,30 @@ class ChangedMeanwhile(HoldfastError):
         super().__init__("The resource has changed. Read it again.")
 
 
+class SecretsOff(HoldfastError):
+    """There is no master key to seal a secret with. Nothing was stored."""
+
+    code = "secrets_off"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This server has no master key, so that it cannot store a secret. Set"
+            " HOLDFAST_MASTER_KEY_FILE or HOLDFAST_MASTER_KEY_COMMAND on every server."
+        )
+
+
+class SecretUnreadable(HoldfastError):
+    """A stored secret cannot be opened: another master key, a lost data key, a moved ciphertext."""
+
+    code = "secret_unreadable"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The stored secret cannot be read with the master key of this server. Enter it again,"
+            " or set the master key that it was stored with."
+        )
+
+
 class Unavailable(HoldfastError):
     """The store did not answer. Whether a write was committed is unknown: ask again by key."""
 

@@ -54,6 +54,14 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TokenPrice:
+    """Micro-dollars for a million tokens."""
+
+    input_micros: int
+    output_micros: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCard:
     """What is known of a model, for clients. None: not known."""
 
@@ -63,6 +71,11 @@ class ModelCard:
     images: bool = False  # whether it takes them
     provider_tools: tuple[str, ...] = ()  # that the provider runs for it, as set here
     web: bool = False  # whether it searches the web for messages that do not say
+    documents: bool = False  # whether it takes PDFs
+    thinks: bool = False  # whether it can think before it answers
+    vendor: str | None = None  # who serves it, for people
+    simulated: bool = False  # whether the simulator of `holdfast dev` answers
+    price: TokenPrice | None = None  # None: not known, or not by token alone
     retires_at: datetime | None = None
 
 

@@ -32,6 +32,7 @@ from holdfast.settings.models_file import file_bytes, models_in, parsed, with_ke
 from holdfast.settings.oidc import OidcSettings
 from holdfast.settings.providers import ProviderSettings
 from holdfast.settings.replies import FinishRepliesSeconds
+from holdfast.settings.secrets import MasterKeyCommand, MasterKeyFile
 from holdfast.settings.templates import (
     CommandTemplateSettings,
     LocalTemplateSettings,
@@ -127,6 +128,10 @@ class Settings(DatabaseSettings):
         default="holdfast",
         description="Prefix of every key and channel on Redis.",
     )
+
+    # Secrets at rest.
+    master_key_file: MasterKeyFile = None
+    master_key_command: MasterKeyCommand = ()
 
     # The process.
     role: ProcessRole = Field(
@@ -389,6 +394,9 @@ class Settings(DatabaseSettings):
             )
         if len({provider.name for provider in self.oidc}) < len(self.oidc):
             yield f"{env_name('oidc')}: two providers have one name."
+        if self.master_key_file is not None and self.master_key_command:
+            both = f"{env_name('master_key_file')} or {env_name('master_key_command')}"
+            yield f"Set either {both}, not both."
         for listed in ("models", "templates"):
             file = f"{listed}_file"
             if getattr(self, listed) and getattr(self, file) is not None:
@@ -440,7 +448,7 @@ def read_settings(**given: Any) -> Settings:  # noqa: ANN401 - Settings checks t
     except ValidationError as error:
         raise WrongSettings(*sentences_of(error)) from None  # its cause would show what was given
     except SettingsError as error:
-        listed = ("oidc", "templates", "providers")
+        listed = ("oidc", "templates", "providers", "master_key_command")
         field = next((name for name in listed if name in str(error)), "models")
         wrong = f"{env_name(field)} should be a JSON list of objects."
         raise WrongSettings(wrong) from None

@@ -8,7 +8,7 @@ import logging
 import re
 import sys
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Final, Literal, TextIO, cast
 
@@ -21,6 +21,7 @@ HIDDEN: Final = "***"
 DEPTH_MAX: Final = 8
 SECRET_CHARS_MIN: Final = 4
 """Shorter ones would black out half of every line, and protect nothing."""
+LEARNED_MAX: Final = 10_000
 
 _TELLTALE: Final = re.compile(
     r"(?i)^(.*[_-])?(password|passwd|secret|token|api[_-]?key|authorization|cookie|credentials?)$"
@@ -72,21 +73,58 @@ class Repeats(logging.Filter):
         return True
 
 
+class LearnedSecrets:
+    """Secrets that this process learned while it ran: those that it read from the database.
+
+    The oldest is forgotten where there are too many."""
+
+    def __init__(self, secrets_max: int = LEARNED_MAX) -> None:
+        self._secrets: dict[str, None] = {}
+        self._secrets_max = secrets_max
+        self.changes = 0
+
+    def learn(self, *secrets: str) -> None:
+        for secret in secrets:
+            if len(secret) < SECRET_CHARS_MIN or secret in self._secrets:
+                continue
+            if len(self._secrets) >= self._secrets_max:
+                del self._secrets[next(iter(self._secrets))]
+            self._secrets[secret] = None
+            self.changes += 1
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(tuple(self._secrets))
+
+
+LEARNED: Final = LearnedSecrets()
+"""Of this process."""
+
+
 class Redactor:
     """Hides secrets, wherever in an event they stand: those that we know, and what looks so."""
 
-    def __init__(self, secrets: Iterable[str] = ()) -> None:
-        known = sorted(
-            {secret for secret in secrets if len(secret) >= SECRET_CHARS_MIN}, key=len, reverse=True
-        )
-        self._known = re.compile("|".join(map(re.escape, known))) if known else None
+    def __init__(self, secrets: Iterable[str] = (), learned: LearnedSecrets = LEARNED) -> None:
+        self._given = frozenset(secrets)
+        self._learned = learned
+        self._seen = -1
+        self._known: re.Pattern[str] | None = None
 
     def __call__(self, _logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
         return {self.text(key): self._value(key, value, 0) for key, value in event.items()}
 
+    def _pattern(self) -> re.Pattern[str] | None:
+        changes = self._learned.changes
+        if changes != self._seen:
+            all_of_them = {*self._given, *self._learned}
+            long = {secret for secret in all_of_them if len(secret) >= SECRET_CHARS_MIN}
+            known = sorted(long, key=len, reverse=True)
+            self._known = re.compile("|".join(map(re.escape, known))) if known else None
+            self._seen = changes
+        return self._known
+
     def text(self, text: str) -> str:
-        if self._known is not None:
-            text = self._known.sub(HIDDEN, text)
+        if (known := self._pattern()) is not None:
+            text = known.sub(HIDDEN, text)
         for pattern, instead in _PATTERNS:
             text = pattern.sub(instead, text)
         return text

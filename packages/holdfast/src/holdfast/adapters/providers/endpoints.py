@@ -367,6 +367,10 @@ VENDORS: Final[Mapping[str, Vendor]] = {
 }
 
 
+SIMULATED_MODEL: Final = "holdfast-simulator"
+"""What `holdfast dev` asks the simulator for. No price list has it: its turns have no price."""
+
+
 def endpoint_of(
     vendor: Vendor,
     secret: str | AwsKeys | None = None,

@@ -17,11 +17,13 @@ from typing import Final
 
 import genai_prices
 from genai_prices.data_snapshot import get_snapshot
-from genai_prices.types import ModelPrice
+from genai_prices.types import ModelInfo, ModelPrice
 
 from holdfast.ports.models import Usage
 
 _MICROS: Final = Decimal(1_000_000)
+_NEWEST: Final = datetime(9999, 1, 1, 12, tzinfo=UTC)
+"""After the start of every price of the list."""
 _PLAIN: Final = frozenset(
     {
         "input_mtok",
@@ -78,6 +80,16 @@ def cost_micros(
     return None if micros is None else int(micros.to_integral_value(rounding=ROUND_CEILING))
 
 
+def price_of(price_id: str | None) -> Price | None:
+    """The newest plain price of the list; None: not listed, or it depends on more than tokens."""
+    provider, _, name = (price_id or "").partition("/")
+    try:
+        model = _found(provider, _aws_name(name) if provider == "aws" else name)
+    except LookupError:
+        return None
+    return _plain_of(model.get_prices(_NEWEST))
+
+
 def load_prices() -> None:
     """Read the list now. Otherwise the first caller waits for it, a quarter of a second; in a
     worker all chats would wait with it, and so would a SIGTERM."""
@@ -99,14 +111,23 @@ def _listed(usage: Usage, price_id: str, at: datetime) -> Decimal | None:
     if provider == "aws":
         name = _aws_name(name)
     try:
-        _, model = get_snapshot().find_provider_model(name, None, provider, None)
+        model = _found(provider, name)
     except LookupError:
         return None
-    listed = model.get_prices(at)
+    price = _plain_of(model.get_prices(at))
+    return price.micros(usage) if price is not None else by_list(usage, provider, name, at)
+
+
+def _found(provider: str, name: str) -> ModelInfo:
+    _, model = get_snapshot().find_provider_model(name, None, provider, None)
+    return model
+
+
+def _plain_of(listed: ModelPrice) -> Price | None:
     if id(listed) not in _plain:  # by identity: to compare takes as long as to calculate
         _plain[id(listed)] = listed, plain_price(listed)
     _, price = _plain[id(listed)]
-    return price.micros(usage) if price is not None else by_list(usage, provider, name, at)
+    return price
 
 
 @lru_cache(maxsize=256)

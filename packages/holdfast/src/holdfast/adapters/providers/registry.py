@@ -13,13 +13,14 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
+from holdfast.adapters.providers.endpoints import SIMULATED_MODEL, VENDORS
 from holdfast.adapters.providers.listings import PublishedFacts, facts_with
-from holdfast.adapters.providers.prices import Price
+from holdfast.adapters.providers.prices import Price, price_of
 from holdfast.adapters.providers.stream import Deadlines
-from holdfast.adapters.providers.types import CachePolicy, Endpoint, ModelFacts
+from holdfast.adapters.providers.types import CachePolicy, Endpoint, ModelFacts, ThinkingStyle
 from holdfast.domain.parts import JsonObject
 from holdfast.domain.provider_tools import ProviderToolSpec
-from holdfast.ports.models import ModelCard
+from holdfast.ports.models import ModelCard, TokenPrice
 
 SETTINGS: Final = "settings"
 """The source that every server has."""
@@ -111,18 +112,7 @@ class ModelRegistry:
     def card(self, name: str) -> ModelCard | None:
         """What clients may know of a model."""
         config = self._configs.get(name)
-        if config is None:
-            return None
-        facts = config.facts
-        return ModelCard(
-            context_window=facts.context_window,
-            output_max=facts.output_max,
-            efforts=facts.efforts,
-            images=facts.images,
-            provider_tools=tuple(spec.name for spec in config.provider_tools),
-            web=config.web,
-            retires_at=config.retires_at,
-        )
+        return None if config is None else _card(config)
 
     def learn(self, name: str, listed: PublishedFacts) -> None:
         """Take what the provider's list says of a model, for the attempts that begin from now on.
@@ -148,3 +138,32 @@ class ModelRegistry:
 def _served(config: ModelConfig) -> tuple[str, str, str]:
     """What a provider's list is about."""
     return config.endpoint.vendor, config.endpoint.base_url, config.facts.model
+
+
+def _card(config: ModelConfig) -> ModelCard:
+    facts = config.facts
+    vendor = VENDORS.get(config.endpoint.vendor)
+    simulated = vendor is not None and vendor.is_simulator and facts.model == SIMULATED_MODEL
+    return ModelCard(
+        context_window=facts.context_window,
+        output_max=facts.output_max,
+        efforts=facts.efforts,
+        images=facts.images,
+        provider_tools=tuple(spec.name for spec in config.provider_tools),
+        web=config.web,
+        documents=facts.documents,
+        thinks=facts.thinks or facts.thinking is not ThinkingStyle.NONE,
+        vendor=config.endpoint.vendor if vendor is None else vendor.title,
+        simulated=simulated,
+        price=None if simulated else _token_price(config),
+        retires_at=config.retires_at,
+    )
+
+
+def _token_price(config: ModelConfig) -> TokenPrice | None:
+    price = config.price or price_of(config.facts.price_id)
+    if price is None:
+        return None
+    return TokenPrice(
+        input_micros=int(price.input * 1_000_000), output_micros=int(price.output * 1_000_000)
+    )

@@ -42,6 +42,16 @@ def _model(
         "images": card.images,
         "provider_tools": tools,
         "web": card.web and web,
+        "documents": card.documents,
+        "thinking": card.thinks,
+        "vendor": card.vendor,
+        "simulated": card.simulated,
+        "price": None
+        if card.price is None
+        else {
+            "input_micros": card.price.input_micros,
+            "output_micros": card.price.output_micros,
+        },
         "retires_at": card.retires_at,
     }
 

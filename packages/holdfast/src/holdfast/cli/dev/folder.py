@@ -1,5 +1,6 @@
 """The folder that `holdfast dev` lives in: one process at a time, secrets for its owner alone."""
 
+import base64
 import fcntl
 import os
 import secrets
@@ -35,6 +36,15 @@ class Folder:
     @property
     def admin_file(self) -> Path:
         return self.path / "admin.json"
+
+    @property
+    def master_key_file(self) -> Path:
+        """Made if it is not there."""
+        path = self.path / "master.key"
+        if not path.exists():
+            key = base64.b64encode(secrets.token_bytes(32))
+            write_private(path, b"# Seals the secrets in the database beside it.\n" + key + b"\n")
+        return path
 
     @property
     def workspaces(self) -> Path:

@@ -10,6 +10,7 @@ import typer
 from pydantic import PostgresDsn, SecretStr
 
 from holdfast.adapters.postgres.migrate import MigrateOptions, migrate
+from holdfast.adapters.providers.endpoints import SIMULATED_MODEL
 from holdfast.adapters.workspaces.local import end_agents, fits_a_socket
 from holdfast.adapters.workspaces.provisioning import ProvisionFailed
 from holdfast.bootstrap import open_server
@@ -20,6 +21,7 @@ from holdfast.cli.dev.postgres import private_postgres
 from holdfast.cli.process import metrics_served, run_process, say, stopping_on_signals
 from holdfast.cli.serve import cannot_be_used, ready_at, until_drained
 from holdfast.settings import ModelSettings, ProcessRole, Settings, env_name
+from holdfast.settings.models import FactsSettings
 from holdfast.settings.templates import LocalTemplateSettings
 from holdfast_simulator.options import Options
 from holdfast_simulator.server import Config, running
@@ -62,6 +64,7 @@ async def _run(settings: Settings, path: Path) -> None:
             update={
                 "database_url": PostgresDsn(url),
                 "models": models,
+                **_master_key(settings, folder),
                 **_workspaces(settings, folder),
             }
         )
@@ -103,11 +106,27 @@ async def _models(settings: Settings) -> AsyncGenerator[tuple[ModelSettings, ...
         model = ModelSettings(
             name="simulator",
             vendor="simulator-anthropic",
-            model="claude-sonnet-4-6",
+            model=SIMULATED_MODEL,
+            facts=FactsSettings(
+                context_window=200_000,
+                output_max=64_000,
+                images=False,
+                documents=False,
+                thinking="adaptive",
+                efforts=("low", "medium", "high"),
+            ),
             base_url=simulator.url,
             api_key=SecretStr("any"),
         )
         yield (model,)
+
+
+def _master_key(settings: Settings, folder: Folder) -> dict[str, Any]:
+    """A database that is not ours may belong to another master key: none is made for it."""
+    given = settings.master_key_file is not None or settings.master_key_command
+    if given or "database_url" in settings.model_fields_set:
+        return {}
+    return {"master_key_file": folder.master_key_file}
 
 
 def _workspaces(settings: Settings, folder: Folder) -> dict[str, Any]:
