@@ -37,7 +37,7 @@ async def test_scripted_solver_gets_the_expected_rewards(tmp_path: Path) -> None
     assert durability_differences(report) is None
     solved = next(run for run in report["runs"] if run["task"] == "bug-slug")
     assert (solved["ending"], solved["error"], solved["kills"]) == ("done", "", {})
-    assert solved["activity"]["calls"] == {"execute": 5, "start_workspace": 3}
+    assert solved["activity"]["calls"] == {"execute": 6, "start_workspace": 3}
     assert solved["activity"]["replies"] == 10
     assert solved["activity"]["input_tokens"] > 0
     assert solved["activity"]["cost_usd"] > 0
