@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 import pytest
+from typing_extensions import override
 
 from holdfast_lab.eval.arms import HIDDEN, ArmSettings, WrongArm, check_names, read_arm
 from holdfast_lab.eval.campaign import Campaign
@@ -114,6 +115,7 @@ class Page(HTMLParser):
         self.links: set[str] = set()
         self.feed(text)
 
+    @override
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
         for name, value in attrs:
