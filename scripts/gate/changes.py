@@ -248,6 +248,13 @@ PROTECTED: Final = (
         (f"{LAB}/bench/*", f"{LAB}/commands/bench/*", "tests/integration/cli/test_bench*"),
     ),
     Protected(
+        slow("eval-kills", "tests/integration/eval/test_eval_command.py"),
+        (
+            *(f"{LAB}/eval/*.py", f"{LAB}/commands/eval/*", f"{SRC}/adapters/workspaces/*"),
+            "tests/integration/eval/test_eval_command.py",
+        ),
+    ),
+    Protected(
         slow("churn", "tests/integration/server/test_resources.py"),
         (
             *(

@@ -51,6 +51,12 @@ class EvalRun:
     """done, limit (the time was over), error, or awaiting (a decision of a person)."""
     error: str = ""
     wall_s: float = 0.0
+    waiting_s: float = 0.0
+    """Of these, how long the turn waited before another attempt: limits and failures of the
+    provider."""
+    chat_id: str = ""
+    commit: str = ""
+    """Of the source of the server, or its version."""
     prompt_hash: str = ""
     """Of the system prompt and the tools; the same hash is the same text."""
     kills: dict[str, int] = field(default_factory=dict[str, int])
@@ -62,6 +68,11 @@ class EvalRun:
     @property
     def passed(self) -> bool:
         return self.reward >= 1.0
+
+    @property
+    def key(self) -> str:
+        """Names the run within its report."""
+        return f"{self.task}.{self.number}.{self.arm}"
 
 
 def activity_of(messages: Sequence[Message]) -> Activity:
@@ -114,8 +125,10 @@ def _files(call: ToolCallPart) -> tuple[str, ...]:
             return (given[name],)
     files: Any = given.get("files")
     if isinstance(files, list):
-        named = [each for each in cast(list[Any], files) if isinstance(each, dict)]
-        return tuple(str(cast(dict[str, Any], each).get("path", "")) for each in named)
+        listed = [
+            cast(dict[str, Any], each) for each in cast(list[Any], files) if isinstance(each, dict)
+        ]
+        return tuple(str(each.get("path", "")) for each in listed)
     return ("",)
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 import typer
 
 GROUP: Final = "holdfast.lab"
-OF_THE_LAB: Final = ("prove", "bench")
+OF_THE_LAB: Final = ("prove", "bench", "eval")
 """Commands that people look for, and that only a test machine has."""
 EXIT_NOT_INSTALLED: Final = 2
 
