@@ -76,7 +76,7 @@ class Talk:
 
 
 @asynccontextmanager
-async def talk() -> AsyncGenerator[Talk]:
+async def talk(service_tier: str | None = None) -> AsyncGenerator[Talk]:
     async with (
         asyncio.timeout(SAFE_S),
         running(Config()) as simulator,
@@ -91,7 +91,9 @@ async def talk() -> AsyncGenerator[Talk]:
             tools = specs(*(name for name in PROVIDER_TOOLS if name in facts.provider_tools))
             if wire == "responses":
                 tools = specs("web_search", "code_execution")
-            configs[wire] = ModelConfig(endpoint=endpoint, facts=facts, provider_tools=tools)
+            configs[wire] = ModelConfig(
+                endpoint=endpoint, facts=facts, provider_tools=tools, service_tier=service_tier
+            )
         yield Talk(ConfiguredModels(transport, ModelRegistry(configs, "anthropic")), simulator)
 
 
@@ -190,3 +192,15 @@ async def test_code_at_openai_shows_its_output() -> None:
         (ran,) = [part for part in reply.parts if isinstance(part, ToolResult)]
         assert call.arguments == {"code": "1 + 1"}
         assert ran.output == [{"type": "logs", "logs": "ran 5 characters\n"}]
+
+
+@pytest.mark.parametrize(
+    ("wire", "tier"), [("responses", "flex"), ("gemini", "priority"), ("anthropic", None)]
+)
+async def test_the_tier_that_answered_is_part_of_the_usage(wire: str, tier: str | None) -> None:
+    async with talk(service_tier=tier or "auto") as chat:
+        reply = await chat.turn(wire, 'Hi [[sim: say "Hi."]]')
+        assert reply.usage is not None
+        assert reply.usage.service_tier == tier
+        assert (f"tier_{tier}" in reply.usage.counts()) == (tier is not None)
+        assert chat.refused == []

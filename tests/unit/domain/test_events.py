@@ -10,9 +10,9 @@ import pytest
 from holdfast.api import responses as shapes
 from holdfast.chats.hints import Stamps, decode_inline, encode_data, encode_inline
 from holdfast.domain import events
-from holdfast.domain.chat import Awaiting, Chat, Status
+from holdfast.domain.chat import Awaiting, Chat, QueuedMessage, Status
 from holdfast.domain.events import EventType, message_json, of_commit, of_state
-from holdfast.domain.ids import CallId, Epoch, Seq, Version, VersionStamp
+from holdfast.domain.ids import CallId, Epoch, QueuedId, Seq, Version, VersionStamp
 from holdfast.domain.messages import (
     CallFate,
     Ending,
@@ -243,6 +243,15 @@ def test_a_message_without_a_takeover_is_told_without_the_field() -> None:
     assert "takeover" not in message_json(a_message(reply()))
 
 
+@pytest.mark.parametrize("web", [True, False, None])
+def test_what_a_user_says_of_the_web_is_told_if_it_was_said(web: bool | None) -> None:
+    body = user("hi", web=web)
+    waiting = QueuedMessage(queued_id=QueuedId(1), position=1, urgent=False, head=body, bytes=9)
+    for told in (message_json(a_message(body)), events.queued_json(waiting)):
+        assert told.get("web") is web
+        assert ("web" in told) == (web is not None)
+
+
 @pytest.mark.parametrize(
     ("ending", "reason"),
     [
@@ -273,6 +282,8 @@ def test_usage_of_a_message_has_five_counts_in_terms_of_no_provider() -> None:
         "cache_read_tokens": None,
         "cache_write_tokens": 5,
     }
+    flex = events.usage_json({"input": 1, "tier_flex": 1})
+    assert flex["service_tier"] == "flex"
     plain = events.usage_json({"input": 1})
     assert plain["cache_write_tokens"] is None
 

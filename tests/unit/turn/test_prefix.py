@@ -6,6 +6,7 @@ from holdfast.domain.chat import LostWorkers, Status
 from holdfast.domain.commands import CommitStep
 from holdfast.domain.messages import MessageBody, Role, Visibility
 from holdfast.domain.parts import Context, Text
+from holdfast.domain.provider_tools import ProviderToolSpec
 from holdfast.ports.prefixes import UNNAMED_FOR
 from holdfast.ports.tools import ToolSpec
 from holdfast.turn.interrupts import Interrupts
@@ -41,6 +42,26 @@ def test_prefix_is_read_as_it_was_stored() -> None:
     assert BEFORE.system == ("Be kind.", "Be brief.", "Pay taxes.", "# Workspace\nNone.", "x")
     assert BEFORE.specs == (LOOK,)
     assert replace(BEFORE, tools=()).row().digest != row.digest
+
+
+def test_provider_tools_are_part_of_a_prefix_and_make_another_one() -> None:
+    search = ProviderToolSpec(name="web_search", uses_max=5, blocked_domains=("example.com",))
+    with_search = Prefix.of((), None, (), (LOOK,), provider_tools=(search,))
+    without = Prefix.of((), None, (), (LOOK,))
+    assert Prefix.stored(with_search.row().content) == with_search
+    assert with_search.provider_specs == (search,)
+    assert "provider_tools" not in without.row().content
+    assert with_search.has_other_tools_than(without)
+    assert without.has_other_tools_than(with_search)
+    stored = Prefix.stored(with_search.row().content)
+    assert not with_search.has_other_tools_than(stored)
+
+
+def test_thinking_from_before_a_prefix_that_came_back_is_not_bound_to_it() -> None:
+    said = [replace(reply(), prefix=digest) for digest in ("one", None, "two", "one", None)]
+    assert prompt().bound_from(said, "one") == 3
+    assert prompt().bound_from(said[:3], "one") == 3
+    assert prompt().bound_from(said[:2], "one") == 0
 
 
 def test_news_name_what_changed_and_nothing_else() -> None:
@@ -81,7 +102,7 @@ def test_thinking_is_bound_from_the_first_reply_of_its_prefix() -> None:
     assert prompt(*bodies).prefix == "2"
     assert prompt(*bodies).bound_from(bodies, "2") == 3
     assert prompt(*bodies).bound_from(bodies[:3], "2") == 3, "it is about to be named"
-    assert prompt(*bodies).bound_from(bodies, "1") == 0
+    assert prompt(*bodies).bound_from(bodies, "1") == len(bodies), "it comes back after another"
 
 
 def test_replies_of_older_versions_are_sent_as_they_are() -> None:

@@ -3875,6 +3875,11 @@ export interface components {
              * @description The part of `output_tokens` that the model spent on reasoning.
              */
             reasoning_tokens: number | null;
+            /**
+             * Service Tier
+             * @description The provider's service tier that answered; left out: the standard one.
+             */
+            service_tier?: string | null;
         };
         /** User */
         User: {

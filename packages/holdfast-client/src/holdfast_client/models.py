@@ -169,6 +169,7 @@ class Usage(Model):
     reasoning_tokens: int | None = None
     cache_read_tokens: int | None = None
     cache_write_tokens: int | None = None
+    service_tier: str | None = None
 
 
 class Message(Model):

@@ -220,7 +220,7 @@ def _envelope(job: Job, kind: str) -> JsonObject:
         "object": kind,
         "created": job.created_s,
         "model": job.asked.model,
-        "service_tier": "default",
+        "service_tier": common.tier_of(job.asked.body),
         "system_fingerprint": "fp_simulated0",
     }
 

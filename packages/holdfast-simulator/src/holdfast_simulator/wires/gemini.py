@@ -148,7 +148,7 @@ class GeminiWire:
             usage = bill(job.entry, output=output, reasoning=reasoning, searches=0)
             frame.body = {
                 "candidates": [candidate],
-                "usageMetadata": _usage(usage),
+                "usageMetadata": _usage(usage) | _tier(job),
                 "modelVersion": job.asked.model,
                 "responseId": name,
             }
@@ -303,6 +303,11 @@ def _call(job: Job, part: CallPart, *, first: bool) -> Frame:
     if first:
         body["thoughtSignature"] = seal(Purpose.THOUGHT, job.asked.party, job.chance)
     return Frame(body=body, mark=Mark.DELTA, tokens=size)
+
+
+def _tier(job: Job) -> JsonObject:
+    asked = field(job.asked.body, "serviceTier")
+    return {} if asked is None else {"serviceTier": asked}
 
 
 def _usage(usage: Usage) -> JsonObject:

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from holdfast_simulator.jsons import JsonObject, arr, obj, objs
+from holdfast_simulator.jsons import JsonObject, arr, obj, objs, txt
 from holdfast_simulator.wires.base import Call, Check, Rejection
 
 TOOL_NAME: Final = re.compile(r"[a-zA-Z0-9_-]+")
@@ -130,3 +130,9 @@ def answer_headers(request_id: str) -> dict[str, str]:
         "openai-organization": "sim-organization",
         "openai-processing-ms": "12",
     }
+
+
+def tier_of(body: JsonObject) -> str:
+    """The tier that answers: fast mode is called priority."""
+    asked = txt(body.get("service_tier"))
+    return {"": "default", "auto": "default", "fast": "priority"}.get(asked, asked)

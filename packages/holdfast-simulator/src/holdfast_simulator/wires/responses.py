@@ -233,7 +233,7 @@ def response(job: Job, status: str, output: list[JsonObject], usage: Usage | Non
         "incomplete_details": None,
         "model": job.asked.model,
         "output": output,
-        "service_tier": "default",
+        "service_tier": common.tier_of(body),
         **{name: body.get(name, default) for name, default in ECHOED.items()},
         "usage": None if usage is None else _usage(usage),
     }

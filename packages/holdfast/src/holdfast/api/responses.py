@@ -197,6 +197,11 @@ class Usage(Shape):
     cache_write_tokens: int | None = Field(
         description="The part of `input_tokens` that the provider wrote to its cache."
     )
+    service_tier: str | None = Field(
+        default=None,
+        description="The provider's service tier that answered; left out: the standard one.",
+        json_schema_extra=left_out_if_none,
+    )
 
 
 class Message(Shape):

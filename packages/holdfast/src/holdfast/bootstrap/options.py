@@ -173,6 +173,7 @@ def _config(model: ModelSettings, endpoint: Endpoint, settings: Settings) -> Mod
         effort=model.effort,
         output_max=model.output_max,
         extra=model.extra,
+        service_tier=model.service_tier or None,
         provider_tools=model_tools(model, facts, endpoint),
         web=model.web and bool({tool.name for tool in model.provider_tools} & WEB_TOOLS),
         settled=frozenset() if model.facts is None else frozenset(model.facts.model_fields_set),

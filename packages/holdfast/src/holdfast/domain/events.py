@@ -27,6 +27,7 @@ from holdfast.domain.format import citations_to_json
 from holdfast.domain.heads import stored_bytes
 from holdfast.domain.ids import QueuedId, Seq
 from holdfast.domain.messages import (
+    TIER,
     Ending,
     FinishReason,
     Message,
@@ -198,7 +199,9 @@ def _author(body: MessageBody) -> str | None:
 def usage_json(usage: Mapping[str, int]) -> JsonObject:
     """Tokens in terms that all providers share. null: the provider reported none."""
     written = [usage[name] for name in _CACHE_WRITES if name in usage]
+    tiers = [name.removeprefix(TIER) for name in usage if name.startswith(TIER)]
     return {
+        **({"service_tier": tiers[0]} if tiers else {}),
         "input_tokens": usage.get("input"),
         "output_tokens": usage.get("output"),
         "reasoning_tokens": usage.get("reasoning"),

@@ -25,6 +25,10 @@ one that it knows."""
 EFFORTS: Final[tuple[str, ...]] = get_args(Effort)
 
 
+TIER: Final = "tier_"
+"""The names of usage counts that say which service tier answered begin with it."""
+
+
 class Role(StrEnum):
     SYSTEM = "system"
     USER = "user"

@@ -16,7 +16,7 @@ from typing import Final, Literal, Protocol, Self, TypeAlias
 from holdfast.domain.chat import ErrorKind, TurnError
 from holdfast.domain.errors import HoldfastError
 from holdfast.domain.ids import CallId, ChatId
-from holdfast.domain.messages import Ending, MessageBody
+from holdfast.domain.messages import TIER, Ending, MessageBody
 from holdfast.domain.parts import Part
 from holdfast.domain.provider_tools import ProviderToolSpec
 from holdfast.ports.tools import ToolSpec
@@ -79,6 +79,9 @@ class ModelCard:
     retires_at: datetime | None = None
 
 
+_NOT_COUNTED: Final = frozenset({"billed_micros", "service_tier"})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
     """Tokens of one attempt. `input` is the total; the cache counts are shares of it."""
@@ -92,12 +95,16 @@ class Usage:
     searches: int = 0  # billed apiece
     fetches: int = 0  # pages that the provider read, where it tells
     code_runs: int = 0  # runs of code at the provider
+    service_tier: str | None = None  # that answered, unless it is the standard one
     billed_micros: int | None = None  # the provider's own price of the reply, in micro-dollars
 
     def counts(self) -> Mapping[str, int]:
-        """For `MessageBody.usage`: only what is not zero. Money is not counted here."""
+        """For `MessageBody.usage`: only what is not zero. Money is not counted here. A service tier
+        is the name of a count of its own."""
         pairs = ((name, getattr(self, name)) for name in self.__slots__)
-        return {name: value for name, value in pairs if value and name != "billed_micros"}
+        counts = {name: value for name, value in pairs if value and name not in _NOT_COUNTED}
+        tier = self.service_tier
+        return counts if tier is None else {**counts, f"{TIER}{tier}": 1}
 
 
 # What arrives. `index` is the position of the part in the reply.

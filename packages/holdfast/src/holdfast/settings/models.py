@@ -156,6 +156,12 @@ class ModelSettings(BaseModel):
         pattern=r"^([a-z0-9-]+/.+)?$",
         description="Its name in the price list, such as `openai/gpt-5.4`.",
     )
+    service_tier: str = Field(
+        default="",
+        pattern=r"^[a-z_]{0,40}$",
+        description="Service tier in the provider's words, such as `flex` or `priority` (OpenAI,"
+        " Gemini), `auto` or `standard_only` (Anthropic). Empty: the provider's own choice.",
+    )
     provider_tools: tuple[ProviderToolSettings, ...] = Field(
         default=(),
         description="Tools that the provider runs for the model, such as web search; see below.",

@@ -10,7 +10,7 @@ forbidden (ADR 0053).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Final, cast
 
 import orjson
@@ -64,7 +64,7 @@ class Prefix:
         for name, text in named:
             seen[name] = number = seen.get(name, 0) + 1
             sections.append((name if number == 1 else f"{name} {number}", text))
-        theirs = tuple(map(asdict, provider_tools))
+        theirs = tuple(map(_told_provider_tool, provider_tools))
         return cls(tuple(sections), tuple(map(_told_tool, specs)), theirs)
 
     @classmethod
@@ -148,6 +148,15 @@ def _news(changes: Mapping[str, str]) -> MessageBody:
 
 def _told_tool(spec: ToolSpec) -> JsonObject:
     return {"name": spec.name, "description": spec.description, "schema": spec.schema}
+
+
+def _told_provider_tool(spec: ProviderToolSpec) -> JsonObject:
+    return {
+        "name": spec.name,
+        "uses_max": spec.uses_max,
+        "allowed_domains": [*spec.allowed_domains],
+        "blocked_domains": [*spec.blocked_domains],
+    }
 
 
 def _provider_tool(stored: Mapping[str, Any]) -> ProviderToolSpec:

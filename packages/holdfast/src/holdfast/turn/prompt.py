@@ -105,13 +105,14 @@ class Prompt:
         return bool(self._messages) and self._messages[-1].body.role is Role.USER
 
     def bound_from(self, bodies: Sequence[MessageBody], digest: str) -> int:
-        """How many of the bodies were said with another prefix than this one."""
-        others = False
-        for place, body in enumerate(bodies):
-            if body.prefix == digest:
-                return place if others else 0
-            others = others or body.prefix is not None
-        return len(bodies) if others else 0
+        """How many of the bodies, from the first on, are not all said with this prefix. A chat may
+        come back to a prefix: what was said with another one in between does not fit it."""
+        named = [(place, body.prefix) for place, body in enumerate(bodies) if body.prefix]
+        others = [place for place, prefix in named if prefix != digest]
+        if not others:
+            return 0
+        behind = (place for place, prefix in named if place > others[-1])
+        return next(behind, len(bodies))
 
     @property
     def replies(self) -> int:

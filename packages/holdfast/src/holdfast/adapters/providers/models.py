@@ -204,6 +204,7 @@ def _call(config: ModelConfig, ask: Ask) -> Call:
         output_max=config.output_max,
         extra={**with_uses(offered, config.endpoint), **config.extra},
         temperature=config.temperature,
+        service_tier=config.service_tier,
         cache=config.cache,
         cache_key=str(ask.chat_id),
     )

@@ -76,6 +76,8 @@ def cost_micros(
     if usage is None or price_id is None:
         return None
     price = (own or {}).get(price_id)
+    if price is None and usage.service_tier is not None:
+        return _of_tier(usage, price_id, at)
     micros = price.micros(usage) if price is not None else _listed(usage, price_id, at)
     return None if micros is None else int(micros.to_integral_value(rounding=ROUND_CEILING))
 
@@ -88,6 +90,17 @@ def price_of(price_id: str | None) -> Price | None:
     except LookupError:
         return None
     return _plain_of(model.get_prices(_NEWEST))
+
+
+def _of_tier(usage: Usage, price_id: str, at: datetime) -> int | None:
+    """What the list has for the service tier that answered; None: it has nothing of its own."""
+    provider, _, name = price_id.partition("/")
+    try:
+        plain = by_list(usage, provider, name, at)
+        micros = by_list(usage, provider, name, at, tier=usage.service_tier)
+    except LookupError:
+        return None
+    return None if micros == plain else int(micros.to_integral_value(rounding=ROUND_CEILING))
 
 
 def load_prices() -> None:
@@ -164,7 +177,9 @@ def plain_price(listed: ModelPrice) -> Price | None:
     )
 
 
-def by_list(usage: Usage, provider: str, model: str, at: datetime) -> Decimal:
+def by_list(
+    usage: Usage, provider: str, model: str, at: datetime, *, tier: str | None = None
+) -> Decimal:
     """As the list calculates it."""
     counted = genai_prices.Usage(
         input_tokens=usage.input,
@@ -175,7 +190,11 @@ def by_list(usage: Usage, provider: str, model: str, at: datetime) -> Decimal:
         web_searches=usage.searches or None,
     )
     price = genai_prices.calc_price(
-        counted, model, provider_id=provider, genai_request_timestamp=at
+        counted,
+        model,
+        provider_id=provider,
+        genai_request_timestamp=at,
+        price_context=None if tier is None else {"service_tier": tier},
     )
     return price.total_price * _MICROS
 

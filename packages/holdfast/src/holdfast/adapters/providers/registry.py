@@ -45,6 +45,7 @@ class ModelConfig:
     fallback: tuple[str, ...] = ()  # other models, asked in this order while this one is down
     fallback_on_usage_limit: bool = False
     provider_tools: tuple[ProviderToolSpec, ...] = ()
+    service_tier: str | None = None
     web: bool = False  # whether those of the web go without saying
 
 

@@ -23,6 +23,7 @@ SETTINGS: Final = (
     "prompt_cache_key",
     "include",
     CONTAINER,
+    "service_tier",
 )
 """Settings that a reply does not depend on, as dotted paths of a body."""
 

@@ -71,6 +71,14 @@ def temperature_of(call: Call) -> float | None:
     return call.temperature if call.model.sampling else None
 
 
+_STANDARD: Final = frozenset({"standard", "default", "auto", "unspecified"})
+
+
+def tier_of(told: object) -> str | None:
+    """The service tier that answered; None: the standard one, or the provider did not say."""
+    return told if isinstance(told, str) and told and told not in _STANDARD else None
+
+
 def encode(body: Object, call: Call, **fixed: object) -> bytes:
     """The body without the settings that the provider rejected. `extra` of the call may add or
     change anything but what is `fixed` (L40)."""

@@ -125,6 +125,7 @@ class Call:
     bound_from: int = 0  # of so many messages the model cannot take its thinking back (Anthropic)
     files: FileResolver = no_files
     extra: JsonObject = field(default_factory=dict[str, Any])  # further fields of the body
+    service_tier: str | None = None  # in the provider's words
     without: frozenset[str] = frozenset()  # settings that the provider rejected, as dotted paths
 
 

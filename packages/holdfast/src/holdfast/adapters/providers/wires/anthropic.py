@@ -20,6 +20,7 @@ from holdfast.adapters.providers.errors import (
 )
 from holdfast.adapters.providers.names import CallIds, ToolNames
 from holdfast.adapters.providers.reply import Handlers, ReplyBuilder, Slot, parsed_arguments
+from holdfast.adapters.providers.shaping import tier_of
 from holdfast.adapters.providers.types import (
     Call,
     Endpoint,
@@ -235,6 +236,7 @@ class AnthropicDecoder:
             searches=_or(tools.get("web_search_requests"), old.searches),
             fetches=_or(tools.get("web_fetch_requests"), old.fetches),
             code_runs=self._code_runs,
+            service_tier=tier_of(usage.get("service_tier")) or old.service_tier,
         )
         events.append(UsageSeen(self.usage))
 

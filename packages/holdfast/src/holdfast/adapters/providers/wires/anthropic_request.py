@@ -74,6 +74,8 @@ def messages_request(call: Call, endpoint: Endpoint) -> Request:
     ):
         thinking, betas = {**thinking, "thinking": tolerant}, (*betas, BETA)
     body |= thinking
+    if call.service_tier:
+        body["service_tier"] = call.service_tier
     temperature = temperature_of(call)
     if temperature is not None and "thinking" not in thinking:
         body["temperature"] = temperature

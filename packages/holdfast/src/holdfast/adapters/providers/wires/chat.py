@@ -16,7 +16,7 @@ import orjson
 from holdfast.adapters.providers.errors import ProviderError, filtered, from_event, incomplete
 from holdfast.adapters.providers.names import CallIds, ToolNames
 from holdfast.adapters.providers.reply import ReplyBuilder, Slot, parsed_arguments
-from holdfast.adapters.providers.shaping import encode, will_think
+from holdfast.adapters.providers.shaping import encode, tier_of, will_think
 from holdfast.adapters.providers.types import Call, Endpoint, Object, Request
 from holdfast.adapters.providers.wires.chat_details import merged
 from holdfast.adapters.providers.wires.chat_request import REASONING_FIELDS, chat_body
@@ -108,7 +108,7 @@ class ChatDecoder:
             self.counted = self._silent = False
         usage: Object | None = data.get("usage")
         if usage:
-            self._count(usage, events)
+            self._count(usage, events, data.get("service_tier"))
         return events
 
     def _delta(self, delta: Object, events: list[Event]) -> None:
@@ -217,7 +217,7 @@ class ChatDecoder:
         self._calls = []
         self._finish = finish
 
-    def _count(self, usage: Object, events: list[Event]) -> None:
+    def _count(self, usage: Object, events: list[Event], tier: object = None) -> None:
         sent: Object = usage.get("prompt_tokens_details") or {}
         received: Object = usage.get("completion_tokens_details") or {}
         cached = sent.get("cached_tokens") or usage.get("prompt_cache_hit_tokens")
@@ -227,6 +227,7 @@ class ChatDecoder:
             cache_write_5m=sent.get("cache_write_tokens") or 0,
             output=usage.get("completion_tokens") or 0,
             reasoning=received.get("reasoning_tokens") or 0,
+            service_tier=tier_of(tier),
             billed_micros=_micros(usage.get("cost")) if self._tells_cost else None,
         )
         self.counted = self.usage.input > 0 and usage.get("completion_tokens") is not None

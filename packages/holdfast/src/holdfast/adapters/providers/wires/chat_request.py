@@ -61,9 +61,7 @@ def chat_body(call: Call, endpoint: Endpoint) -> Object:
     if call.output_max is not None:
         body[quirks.output_limit] = call.output_max
     body |= _effort(call, quirks)
-    temperature = temperature_of(call)
-    if temperature is not None:
-        body["temperature"] = temperature
+    body |= _chosen(call)
     if call.cache_key and quirks.cache_key:
         body["prompt_cache_key"] = call.cache_key
     if quirks.cache_marks:
@@ -79,6 +77,12 @@ def _shown(call: Call, quirks: Quirks) -> Call:
     images = facts.images and quirks.images
     documents = facts.documents and quirks.documents
     return replace(call, model=replace(facts, images=images, documents=documents))
+
+
+def _chosen(call: Call) -> Object:
+    """What the operator has chosen for the model."""
+    found = {"service_tier": call.service_tier, "temperature": temperature_of(call)}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _effort(call: Call, quirks: Quirks) -> Object:

@@ -25,6 +25,7 @@ from holdfast.adapters.providers.known import GEMINI_BLOCKS, GEMINI_FINISHES, Fi
 from holdfast.adapters.providers.names import CallIds, ToolNames
 from holdfast.adapters.providers.reply import ReplyBuilder, Slot
 from holdfast.adapters.providers.shaping import (
+    tier_of,
     will_think,
 )
 from holdfast.adapters.providers.types import (
@@ -294,6 +295,7 @@ class GeminiDecoder:
             searches=self._searches,
             fetches=self._fetches,
             code_runs=self._code_runs,
+            service_tier=tier_of(usage.get("serviceTier")) or self.usage.service_tier,
         )
         # Searches are told at the end; until then those of the provider's own tools are unknown.
         so_far = said is not None and not self._may_search

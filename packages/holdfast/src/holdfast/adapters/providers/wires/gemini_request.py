@@ -64,6 +64,8 @@ def gemini_request(call: Call, endpoint: Endpoint) -> Request:
         if len(tools) > 1:  # theirs beside functions: then their calls are parts of the reply
             config["includeServerSideToolInvocations"] = True
         body["toolConfig"] = config
+    if call.service_tier:
+        body["serviceTier"] = call.service_tier
     generation = _generation(call)
     if generation:
         body["generationConfig"] = generation

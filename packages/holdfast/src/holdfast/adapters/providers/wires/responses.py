@@ -35,6 +35,7 @@ from holdfast.adapters.providers.shaping import (
     encode,
     schema_of,
     temperature_of,
+    tier_of,
     will_think,
 )
 from holdfast.adapters.providers.types import (
@@ -83,6 +84,8 @@ class ResponsesWire:
         include = _include(call)
         if include:
             body["include"] = include
+        if call.service_tier:
+            body["service_tier"] = call.service_tier
         temperature = temperature_of(call)
         if temperature is not None:
             body["temperature"] = temperature
@@ -406,6 +409,7 @@ class ResponsesDecoder:
                 searches=self._searches,
                 fetches=self._fetches,
                 code_runs=self._code_runs,
+                service_tier=tier_of(response.get("service_tier")),
             )
             self.counted = True
             events.append(UsageSeen(self.usage))
