@@ -7,7 +7,7 @@ place in it, nor in a pooler.
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final
@@ -35,18 +35,16 @@ from holdfast.adapters.postgres.prefixes import PostgresPrefixes
 from holdfast.adapters.postgres.store import PostgresStore
 from holdfast.adapters.postgres.users import PostgresUsers
 from holdfast.adapters.postgres.writable import check_writable
-from holdfast.adapters.providers.discovery import keep_discovering
 from holdfast.adapters.providers.models import ConfiguredModels
-from holdfast.adapters.providers.registry import ModelConfig, ModelRegistry
-from holdfast.adapters.providers.transport import Transport, open_transport
+from holdfast.adapters.providers.transport import open_transport
 from holdfast.adapters.workspaces.client import AgentClient
 from holdfast.admin.current import CurrentSettings, NothingSet, SettingsCache
 from holdfast.admin.secrets.vault import Vault
 from holdfast.bootstrap.background import beside
 from holdfast.bootstrap.ids import SystemIds
 from holdfast.bootstrap.master_key import master_keys, open_vault
+from holdfast.bootstrap.models_reload import open_models
 from holdfast.bootstrap.options import (
-    default_model,
     load_price_list,
     model_configs,
     pool_options,
@@ -122,6 +120,8 @@ class Adapters:
     """Raises `Unavailable` while the database takes no writes."""
     postgres: str = ""
     """The version of the database's server."""
+    reload_models: Callable[[], None] | None = None
+    """Reads the file with the models again; None: there is none."""
 
 
 @asynccontextmanager
@@ -144,7 +144,7 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
         admin = SettingsCache(PostgresOrgSettings(pool), bus, poll_every_s=SETTINGS_POLL_EVERY_S)
         await admin.read()
         await stack.enter_async_context(beside(admin.keep, "settings"))
-        registry = await stack.enter_async_context(_registry(settings, transport, configs))
+        models = await stack.enter_async_context(open_models(settings, transport, configs, metrics))
         ids = SystemIds(clock)
         workspaces = await stack.enter_async_context(
             open_workspaces(
@@ -165,7 +165,7 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
             history=PostgresHistory(pool),
             leases=PostgresLeases(pool),
             bus=bus,
-            models=ConfiguredModels(transport, registry),
+            models=ConfiguredModels(transport, models.registry),
             tools=tools_of(clock, workspaces, metrics, pages),
             clock=clock,
             ids=ids,
@@ -175,13 +175,14 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
                 listing=listing,
                 fetching=await stack.enter_async_context(open_fetching()),
                 settings=admin,
-                models=registry,
+                models=models.registry,
                 vault=vault,
             ),
             settings=admin,
             workspaces=workspaces,
             check_writable=lambda: check_writable(pool),
             postgres=await server_version(pool),
+            reload_models=None if models.file is None else models.ask,
         )
 
 
@@ -206,19 +207,6 @@ def _people(
         vault=vault,
         models=models,
     )
-
-
-@asynccontextmanager
-async def _registry(
-    settings: Settings, transport: Transport, configs: Mapping[str, ModelConfig]
-) -> AsyncGenerator[ModelRegistry]:
-    """The models; their providers' lists are read beside, and the start does not wait for them."""
-    registry = ModelRegistry(configs, default_model(settings))
-    if not settings.discover_models:
-        yield registry
-        return
-    async with beside(lambda: keep_discovering(transport, registry), "discovery"):
-        yield registry
 
 
 def _bind(
