@@ -140,7 +140,7 @@ def _durability(report: Report) -> str:
         [
             escape(each["arm"]),
             str(sum(each["kills"].values())),
-            escape(", ".join(f"{n} {kind.replace('_', ' ')}" for kind, n in each["kills"].items())),
+            escape(", ".join(f"{n} × {_kind(kind)}" for kind, n in each["kills"].items())),
             f"{each['differences']} of {each['pairs']}",
             _percent(each["pass_at_1_with_kills"]),
             "yes" if each["within_interval"] else "no",
@@ -154,6 +154,11 @@ def _durability(report: Report) -> str:
         " during a step and between steps.",
         _table(heads, rows, words=(2,)),
     )
+
+
+def _kind(kind: str) -> str:
+    target, _, moment = kind.partition("_")
+    return f"{target} {'during a step' if moment == 'during' else 'between steps'}"
 
 
 def _tasks(report: Report) -> str:
