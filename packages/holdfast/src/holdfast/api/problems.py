@@ -110,6 +110,7 @@ KINDS: Final[Mapping[str, ProblemKind]] = {
     "api_key_already_created": ProblemKind(
         409, "The API key was already created with this idempotency key."
     ),
+    "name_taken": ProblemKind(409, "Another provider or model has this name."),
     "secrets_off": ProblemKind(409, "This server has no master key to store secrets with."),
     "secret_unreadable": ProblemKind(409, "The stored secret cannot be read."),
     # What the server says.

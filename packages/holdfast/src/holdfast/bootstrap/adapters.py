@@ -16,6 +16,7 @@ from holdfast.adapters.bus.lossy import LossyBus
 from holdfast.adapters.bus.postgres import open_postgres_bus
 from holdfast.adapters.http_client.http import open_fetching
 from holdfast.adapters.postgres.audit import PostgresAuditLog
+from holdfast.adapters.postgres.catalogue import PostgresCatalogue
 from holdfast.adapters.postgres.clock import DatabaseClock
 from holdfast.adapters.postgres.credentials import PostgresCredentials
 from holdfast.adapters.postgres.history import PostgresHistory
@@ -36,23 +37,29 @@ from holdfast.adapters.postgres.store import PostgresStore
 from holdfast.adapters.postgres.users import PostgresUsers
 from holdfast.adapters.postgres.writable import check_writable
 from holdfast.adapters.providers.models import ConfiguredModels
+from holdfast.adapters.providers.registry import ModelRegistry
 from holdfast.adapters.providers.transport import open_transport
 from holdfast.adapters.workspaces.client import AgentClient
+from holdfast.admin.catalogue.added import AddedCatalogue
+from holdfast.admin.catalogue.changes import CatalogueChanges
 from holdfast.admin.current import CurrentSettings, NothingSet, SettingsCache
 from holdfast.admin.secrets.vault import Vault
+from holdfast.bootstrap.added_models import AddedModelBuilder
 from holdfast.bootstrap.background import beside
 from holdfast.bootstrap.ids import SystemIds
 from holdfast.bootstrap.master_key import master_keys, open_vault
 from holdfast.bootstrap.models_reload import open_models
 from holdfast.bootstrap.options import (
     load_price_list,
+    may_add_models,
     model_configs,
     pool_options,
 )
 from holdfast.bootstrap.workspaces import open_workspaces, provisioners
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.workspaces import Workspace
-from holdfast.ports.bus import Bus
+from holdfast.ports.bus import Bus, SettingsBus
+from holdfast.ports.catalogue import AddedModels, NoAddedModels
 from holdfast.ports.clock import Clock
 from holdfast.ports.fetching import Fetching
 from holdfast.ports.history import History
@@ -95,7 +102,8 @@ class PeopleAdapters:
     prefixes: PromptPrefixes
     settings: SettingsCache
     models: OfferedModels
-    vault: Vault
+    added: AddedCatalogue
+    catalogue: CatalogueChanges
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +122,7 @@ class Adapters:
     open_leases: Callable[[], AbstractAsyncContextManager[Leases]]
     people: PeopleAdapters | None = None
     settings: CurrentSettings = field(default_factory=NothingSet)
+    added: AddedModels = field(default_factory=NoAddedModels)
     workspaces: Workspaces | None = None
     """None: no template is offered."""
     check_writable: Callable[[], Awaitable[None]] | None = None
@@ -129,7 +138,7 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
     url = str(settings.database_url)
     configs = model_configs(settings)  # before anything is opened: what is wrong is said at once
     offered = provisioners(settings)
-    if configs:
+    if configs or may_add_models(settings):
         load_price_list(settings)  # blocks, before any request or turn could wait for it
     async with AsyncExitStack() as stack:
         pool = await stack.enter_async_context(open_pool(url, pool_options(settings)))
@@ -145,18 +154,14 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
         await admin.read()
         await stack.enter_async_context(beside(admin.keep, "settings"))
         models = await stack.enter_async_context(open_models(settings, transport, configs, metrics))
+        added = await stack.enter_async_context(_added(settings, pool, bus, vault, models.registry))
         ids = SystemIds(clock)
         workspaces = await stack.enter_async_context(
             open_workspaces(
                 offered, pool, clock, ids, metrics, owned_max=settings.workspaces_per_user_max
             )
         )
-        store = PostgresStore(
-            pool,
-            wait_s=settings.database_command_timeout_s,
-            chats_max=settings.chats_per_user_max,
-            bytes_max=settings.bytes_per_user_max,
-        )
+        store = _store(pool, settings)
         pages = await stack.enter_async_context(open_pages()) if settings.web_fetch else None
         listing = PostgresListing(pool, within_s=settings.list_s)
         _bind(metrics, pool, store, listing)
@@ -176,14 +181,25 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
                 fetching=await stack.enter_async_context(open_fetching()),
                 settings=admin,
                 models=models.registry,
-                vault=vault,
+                added=added,
+                catalogue=CatalogueChanges(added, clock, ids.new_row_id),
             ),
             settings=admin,
+            added=added,
             workspaces=workspaces,
             check_writable=lambda: check_writable(pool),
             postgres=await server_version(pool),
             reload_models=None if models.file is None else models.ask,
         )
+
+
+def _store(pool: BoundedPool, settings: Settings) -> PostgresStore:
+    return PostgresStore(
+        pool,
+        wait_s=settings.database_command_timeout_s,
+        chats_max=settings.chats_per_user_max,
+        bytes_max=settings.bytes_per_user_max,
+    )
 
 
 def _people(
@@ -192,8 +208,9 @@ def _people(
     listing: Listing,
     fetching: Fetching,
     settings: SettingsCache,
-    vault: Vault,
     models: OfferedModels,
+    added: AddedCatalogue,
+    catalogue: CatalogueChanges,
 ) -> PeopleAdapters:
     return PeopleAdapters(
         listing=listing,
@@ -204,9 +221,24 @@ def _people(
         fetching=fetching,
         prefixes=PostgresPrefixes(pool),
         settings=settings,
-        vault=vault,
         models=models,
+        added=added,
+        catalogue=catalogue,
     )
+
+
+@asynccontextmanager
+async def _added(
+    settings: Settings, pool: BoundedPool, bus: SettingsBus, vault: Vault, registry: ModelRegistry
+) -> AsyncGenerator[AddedCatalogue]:
+    """The models that admins have added, kept up to date."""
+    builder = AddedModelBuilder(registry, settings)
+    added = AddedCatalogue(
+        PostgresCatalogue(pool), vault, bus, builder, poll_every_s=SETTINGS_POLL_EVERY_S
+    )
+    await added.read()
+    async with beside(added.keep, "added models"):
+        yield added
 
 
 def _bind(
