@@ -7,8 +7,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from holdfast.adapters.providers.content import Picture, Words, output_pieces
+from holdfast.adapters.providers.types import ModelFacts
+from holdfast.chats.outputs import storable
+from holdfast.tools.workspace.file_texts import NO_IMAGES
+from holdfast_agent.files.images import IMAGE_BYTES_MAX
 from tests.support.agent_files import Place
 from tests.support.ergonomics import FolderAgent
+from tests.support.model import WIRE_NAMES, call_for
 
 HEADER = re.compile(
     r"(?P<path>.+) lines (?P<first>\d+)-(?P<last>\d+) of (?P<total>\d+)"
@@ -140,13 +146,29 @@ async def test_the_header_says_what_is_there(
     assert text.endswith(f"{last - 1:049}")
 
 
-async def test_an_image_is_an_image(place: Place, agent: FolderAgent) -> None:
-    place.write("a.png", b"\x89PNG\r\n\x1a\n" + b"\0" * 700_000)
+@pytest.mark.parametrize("wire", WIRE_NAMES)
+async def test_an_image_is_an_image_for_models_that_take_one(
+    place: Place, agent: FolderAgent, wire: str
+) -> None:
+    place.write("a.png", b"\x89PNG\r\n\x1a\n".ljust(IMAGE_BYTES_MAX, b"\0"))
 
-    output = await agent.call("read_file", path="a.png")
+    value = storable((await agent.call("read_file", path="a.png")).value)
 
-    assert isinstance(output.value, dict)
-    assert [block["type"] for block in output.value["content"]] == ["text", "image"]  # type: ignore[index,union-attr]
+    sees = output_pieces(value, call_for(wire))
+    reads = output_pieces(value, call_for(wire, model=ModelFacts(model="m", images=False)))
+    described = Words(f"a.png: image/png, {IMAGE_BYTES_MAX:,} bytes")
+    assert sees[0] == reads[0] == described
+    assert isinstance(sees[1], Picture)
+    assert reads[1:] == [Words(NO_IMAGES)]
+
+
+async def test_a_large_image_is_refused_with_what_to_do(place: Place, agent: FolderAgent) -> None:
+    place.write("a.png", b"\x89PNG\r\n\x1a\n".ljust(IMAGE_BYTES_MAX + 1, b"\0"))
+
+    refused = await agent.call("read_file", path="a.png")
+
+    assert refused.failed
+    assert "Make a smaller copy with a command and read that." in str(refused.value)
 
 
 @pytest.mark.parametrize(
