@@ -237,9 +237,9 @@ bench-model:
 bench-providers *options:
     uv run python -m benchmarks.providers {{ options }}
 
-# Every fault on every wire and the bill of 1,000 turns, counted into benchmarks/providers.json.
-bench-provider-proof:
-    uv run python -m benchmarks.provider_proof
+# Real models, as far as they can be shown without a key (10 minutes); writes benchmarks/models.md.
+bench-models *options:
+    uv run python -m benchmarks.models {{options}}
 
 # A thousand workers killed, a thousand frozen, at every boundary; writes benchmarks/faults.md.
 kill-1000 *options:

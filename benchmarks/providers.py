@@ -12,7 +12,8 @@ import asyncio
 import gc
 import os
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -241,7 +242,7 @@ async def measure(bench: Bench, found: Found, rounds: int) -> None:
         gc.freeze()  # what others have loaded shall not slow anybody's collections
         for number in range(rounds):
             for wire, by_name in clients.items():
-                for name, client in _rotated(by_name, number):
+                for name, client in rotated(by_name, number):
                     found.add("paced", wire, name, await bench.paced_us(client, wire))
                     found.add("burst", wire, name, await bench.burst_us(client, wire))
                 found.add("codec", wire, OURS, bench.codec_us(wire))
@@ -250,7 +251,7 @@ async def measure(bench: Bench, found: Found, rounds: int) -> None:
                 found.add("build", wire, "foreign", bench.build_ms(wire, other))
         for number in range(SLOW_ROUNDS):
             for wire, by_name in clients.items():
-                for name, client in _rotated(by_name, number):
+                for name, client in rotated(by_name, number):
                     found.add("request", wire, name, await bench.request_ms(client, wire))
             for name, streams in LAG_POINTS:
                 lag = await bench.lag(clients["anthropic"][name], streams)
@@ -263,11 +264,11 @@ async def measure_asyncio(bench: Bench, found: Found, rounds: int) -> None:
         for number in range(rounds):
             for wire, by_name in clients.items():
                 chosen = {name: by_name[name] for name in (BARE, OURS)}
-                for name, client in _rotated(chosen, number):
+                for name, client in rotated(chosen, number):
                     found.add("asyncio", wire, name, await bench.paced_us(client, wire))
 
 
-def _rotated(clients: dict[str, Streaming], by: int) -> list[tuple[str, Streaming]]:
+def rotated(clients: dict[str, Streaming], by: int) -> list[tuple[str, Streaming]]:
     listed = list(clients.items())
     by %= len(listed)
     return listed[by:] + listed[:by]
@@ -467,29 +468,35 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
-    cores = sorted(os.sched_getaffinity(0))
-    with started("-m", "holdfast_simulator", "--port", "0", "--rate", "0") as (_, greeting):
-        material = uvloop.run(prepare(greeting.rpartition(" ")[2], LENGTHS, HISTORY))
-    os.sched_setaffinity(0, {cores[-1]})
     found = Found({}, {})
-    with TemporaryDirectory() as folder:
-        recordings = Path(folder) / "recordings.json"
-        recordings.write_bytes(orjson.dumps(material.recordings))
-        replay = ("-m", "benchmarks.provider_replay", str(recordings), str(cores[0]))
-        with started(*replay) as (process, port):
-            bench = Bench(
-                Server(process, f"http://127.0.0.1:{port}"),
-                material.recordings,
-                {wire: prompt_of(wire, [user("Hello")]) for wire in WIRES},
-                {wire: prompt_of(wire, material.histories[wire]) for wire in WIRES},
-            )
-            uvloop.run(measure(bench, found, options.rounds))
-            asyncio.run(measure_asyncio(bench, found, min(SLOW_ROUNDS, options.rounds)))
+    with replayed() as bench:
+        uvloop.run(measure(bench, found, options.rounds))
+        asyncio.run(measure_asyncio(bench, found, min(SLOW_ROUNDS, options.rounds)))
     figures = figures_of(found)
     page = page_of(found, figures, options.rounds)
     write_page("providers", page)
     write_json("providers", figures)
     print(page)
+
+
+@contextmanager
+def replayed() -> Generator[Bench]:
+    """Binds this process to one core; the server replays on another one, if there is one."""
+    cores = sorted(os.sched_getaffinity(0))
+    with started("-m", "holdfast_simulator", "--port", "0", "--rate", "0") as (_, greeting):
+        material = uvloop.run(prepare(greeting.rpartition(" ")[2], LENGTHS, HISTORY))
+    os.sched_setaffinity(0, {cores[-1]})
+    with TemporaryDirectory() as folder:
+        recordings = Path(folder) / "recordings.json"
+        recordings.write_bytes(orjson.dumps(material.recordings))
+        replay = ("-m", "benchmarks.provider_replay", str(recordings), str(cores[0]))
+        with started(*replay) as (process, port):
+            yield Bench(
+                Server(process, f"http://127.0.0.1:{port}"),
+                material.recordings,
+                {wire: prompt_of(wire, [user("Hello")]) for wire in WIRES},
+                {wire: prompt_of(wire, material.histories[wire]) for wire in WIRES},
+            )
 
 
 if __name__ == "__main__":

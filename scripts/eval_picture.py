@@ -1,6 +1,7 @@
-"""docs/pictures/eval-report.png: the page of a report of `holdfast lab eval`, as Chromium shows it.
+"""docs/pictures/eval-report.png: the page of a report of `holdfast lab eval`, as Chromium shows it;
+and benchmarks/eval.json: the report without its transcripts.
 
-holdfast lab eval --scripted --runs 3 --durability --json report.json
+holdfast lab eval --scripted --runs 1 --durability --json report.json
 python -m scripts.eval_picture report.json [FILE.png] [--dark]
 """
 
@@ -15,7 +16,9 @@ import orjson
 
 from holdfast_lab.eval.page import page_of
 
-PICTURE: Final = Path(__file__).resolve().parents[1] / "docs" / "pictures" / "eval-report.png"
+ROOT: Final = Path(__file__).resolve().parents[1]
+PICTURE: Final = ROOT / "docs" / "pictures" / "eval-report.png"
+KEPT: Final = ROOT / "benchmarks" / "eval.json"
 SIZE: Final = "1120,1240"
 
 
@@ -35,6 +38,12 @@ def take(report: Path, picture: Path, *, dark: bool = False) -> None:
         )
 
 
+def keep(report: Path) -> None:
+    found = orjson.loads(report.read_bytes())
+    runs = [{**run, "transcript": []} for run in found["runs"]]
+    KEPT.write_bytes(orjson.dumps({**found, "runs": runs}, option=orjson.OPT_INDENT_2) + b"\n")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("report", type=Path)
@@ -42,6 +51,8 @@ def main() -> None:
     parser.add_argument("--dark", action="store_true")
     given = parser.parse_args()
     take(given.report, given.picture.absolute(), dark=given.dark)
+    if given.picture == PICTURE:
+        keep(given.report)
 
 
 if __name__ == "__main__":

@@ -40,6 +40,7 @@ COLUMNS: Final = 100
 CHANGING: Final = re.compile(
     r"chat_[0-9a-f]{32}|\d{4}-\d\d-\d\dT[\d:+]+|(?<=127.0.0.1:)\d+|(?<=PostgreSQL )\d+"
 )
+ONCE: Final = re.compile(r"#once=\w+")
 STYLE: Final = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 LIMIT_S: Final = 300.0
 POLL_S: Final = 0.02
@@ -197,6 +198,7 @@ def wait_for(output: Path, pattern: str, process: "subprocess.Popen[bytes]") -> 
 
 
 def greeting(place: Place, text: str) -> str:
+    text = ONCE.sub("#once=…", text)
     return text.replace(str(place.folder / "data"), "~/.local/share/holdfast")
 
 

@@ -248,10 +248,10 @@ PROTECTED: Final = (
         (f"{LAB}/bench/*", f"{LAB}/commands/bench/*", "tests/integration/cli/test_bench*"),
     ),
     Protected(
-        slow("eval-kills", "tests/integration/eval/test_eval_command.py"),
+        slow("eval-kills", "tests/integration/eval"),
         (
             *(f"{LAB}/eval/*.py", f"{LAB}/commands/eval/*", f"{SRC}/adapters/workspaces/*"),
-            "tests/integration/eval/test_eval_command.py",
+            "tests/integration/eval/*",
         ),
     ),
     Protected(

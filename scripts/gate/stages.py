@@ -99,7 +99,7 @@ SUITES: Final = (
     *("tests/fault", "tests/model", "tests/docs", "tests/simulation"),
     *("tests/integration/server", "tests/integration/cli"),
     *("tests/integration", "tests/architecture", "tests/requirements"),
-    *("tests/contract", "tests/unit"),
+    *("tests/contract", "tests/unit", "tests/ergonomics"),
 )
 """What one pytest session runs; `tests/browser` has another, which starts Chromium."""
 

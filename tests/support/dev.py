@@ -61,6 +61,7 @@ async def started(
         sys.executable,
         *(*program, "dev", "--data", str(data), *arguments),
         env=environment(**{"config_dir": data.parent / "config", **variables}),
+        stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )

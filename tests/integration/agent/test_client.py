@@ -3,6 +3,7 @@
 import gzip
 from collections.abc import Awaitable, Callable
 
+import orjson
 import pytest
 
 from holdfast.adapters.workspaces import client as client_module
@@ -89,7 +90,7 @@ async def test_what_it_adds_is_ignored_and_what_we_say_is_what_was_meant() -> No
     assert asked.startswith(b"get /v1/about http/1.1")
     assert b"authorization: bearer secret-token-of-16" in asked
     assert b"accept-encoding: identity" in asked
-    assert read.body == b'{"path":"a/b","first_line":1,"lines_max":2000}'
+    assert orjson.loads(read.body) == ReadFile(path="a/b").model_dump()
 
 
 @pytest.mark.parametrize("address", ["unix:/nowhere/agent.sock", "http://127.0.0.1:1"])

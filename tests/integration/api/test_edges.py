@@ -280,6 +280,27 @@ async def test_a_browser_signs_in_and_speaks_only_for_our_own_pages(cell: Cell) 
     well_formed(await cell.nobody.get("me", cookie=cookie), "unauthenticated")
 
 
+async def test_a_one_time_link_signs_a_browser_in_and_its_token_is_in_no_answer(
+    cell: Cell, caplog: pytest.LogCaptureFixture
+) -> None:
+    identity = cell.served[0].edge.identity
+    who = await identity.gate.authenticate(cell.admin.headers["authorization"].split()[1])
+    assert who is not None
+    token = identity.links.issue(await identity.accounts.find(who, who.user_id))
+    body = {"token": token}
+    foreign = await cell.nobody.post("sessions/by-link", body, origin="https://evil.example")
+    well_formed(foreign, "origin_not_allowed")
+    opened = await cell.nobody.post("sessions/by-link", body, origin=OUR_ORIGIN)
+    assert opened.status == 201
+    cookie = opened.headers["set-cookie"].split(";")[0]
+    assert (await cell.nobody.get("me", cookie=cookie)).json["user"]["email"] == ADMIN_EMAIL
+    again = await cell.nobody.post("sessions/by-link", body, origin=OUR_ORIGIN)
+    well_formed(again, "sign_in_link_not_valid")
+    said = opened.raw + again.raw + foreign.raw + str([opened.headers, again.headers]).encode()
+    assert token.encode() not in said
+    assert token not in caplog.text
+
+
 async def test_a_revoked_key_ends_its_open_stream(cell: Cell) -> None:
     chat_id = await cell.admin.new_chat()
     made = (await cell.admin.post("api-keys", {"name": "k", "scopes": ["read"]})).json

@@ -6,9 +6,11 @@ from typing import Any
 import orjson
 import pytest
 
+from holdfast_lab.chaos.harness.folders import short_folder
 from holdfast_lab.eval.figures import durability_differences, scripted_rewards
 from holdfast_lab.eval.report import KILLED
 from holdfast_lab.eval.scripted import EXPECTED
+from tests.support.dev import dev
 from tests.support.terminal import Cli
 
 KINDS = {"server_during", "server_between", "agent_during", "agent_between"}
@@ -90,6 +92,21 @@ async def test_wrong_usage_is_refused_before_anything_is_started(tmp_path: Path)
         assert why in " ".join(done.err.replace("│", " ").split()), done
     done = await cli.call("lab", "eval", "--tasks", "no-such-task")
     assert (done.code, "no-such-task" in done.err) == (1, True)
+    gone = ("--url", "http://127.0.0.1:9", "--key", "k", "--workspaces", str(tmp_path))
+    done = await cli.call("lab", "eval", *gone)
+    assert (done.code, done.err.count("\n")) == (1, 1), done
+
+
+@pytest.mark.timeout(120)
+async def test_model_that_is_not_configured_is_refused(tmp_path: Path) -> None:
+    models = '[{"name": "one", "vendor": "anthropic", "model": "claude-sonnet-5", "api_key": "k"}]'
+    cli = Cli(tmp_path)
+
+    none = await cli.run("lab", "eval")
+    other = await cli.run("lab", "eval", "--model", "two", HOLDFAST_MODELS=models)
+
+    assert (none.code, "No model is configured" in none.err) == (1, True), none
+    assert (other.code, "There is no model 'two'" in other.err) == (1, True), other
 
 
 @pytest.mark.timeout(120)
@@ -98,3 +115,41 @@ async def test_oracle_checks_tasks_without_a_model(tmp_path: Path) -> None:
 
     assert done.code == 0, done
     assert "1 of 1 tasks hold." in done.out
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(900)
+async def test_runs_end_when_their_cost_is_reached(tmp_path: Path) -> None:
+    report = await evaluated(tmp_path, "--cost-max", "0.01", "--parallel", "1")
+
+    (run,) = report["runs"]
+    assert (run["ending"], run["activity"]["replies"] < 10) == ("limit", True)
+    assert "of $0.01" in run["error"]
+    assert report["runs_not_made"] == 3
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(900)
+async def test_running_server_is_used_with_its_folder_of_workspaces(tmp_path: Path) -> None:
+    """The simulator of `holdfast dev` solves nothing; the run is recorded and removed."""
+    with short_folder() as folder:
+        async with dev(folder / "data") as server:
+            workspaces = folder / "data" / "workspaces"
+            workspaces.mkdir(exist_ok=True)
+            target = ("--url", server.url, "--key", server.key, "--workspaces", str(workspaces))
+            report = tmp_path / "report.json"
+            options = ("--tasks", "bug-slug", "--runs", "1", "--json", str(report))
+            async with Cli(tmp_path).started("lab", "eval", *target, *options) as process:
+                out, err = await process.communicate()
+            assert process.returncode == 0, out.decode() + err.decode()
+
+            (run,) = orjson.loads(report.read_bytes())["runs"]
+            assert (run["reward"], run["ending"]) == (0.0, "done"), run["error"]
+            assert list(workspaces.iterdir()) == []
+
+            elsewhere = (*target[:4], "--workspaces", str(tmp_path))
+            async with Cli(tmp_path).started("lab", "eval", *elsewhere, *options) as process:
+                await process.communicate()
+            (run,) = orjson.loads(report.read_bytes())["runs"]
+            assert run["ending"] == "error"
+            assert "--workspaces names" in run["error"]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast_lab.eval.oracle import check_task
+from holdfast_lab.eval.oracle import check_task, counts_of
 from holdfast_lab.eval.tasks import OWN_TASKS, find_tasks, read_task
 
 NAMES = [task.name for task in find_tasks(OWN_TASKS)]
@@ -45,6 +45,8 @@ async def test_broken_task_is_noticed(tmp_path: Path, file: str, text: str) -> N
     checked = await check_task(read_task(broken(tmp_path, file, text)), "bubblewrap")
 
     assert not checked.holds
+    counts = counts_of([checked])
+    assert counts["solutions_failed"] + counts["empty_runs_passed"] > 0
 
 
 async def test_verifier_sees_neither_the_network_nor_other_files(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ WANTED = [
     ("execute", "add.sh\ntest.sh\n"),
     ("execute", "2 + 3 is -1"),
     ("search_files", "project/add.sh:1: echo $(($1 - $2))"),
-    ("read_file", WRONG),
+    ("read_file", f"     1\t{WRONG.strip()}"),
     ("edit_files", "-echo $(($1 - $2))\n+echo $(($1 + $2))"),
     ("execute", "passed"),
     ("execute", "exit code 0"),

@@ -264,9 +264,9 @@ async def test_files_are_written_read_edited_and_found(at_work: Hands) -> None:
     text = "def f():\n    return 1\n"
     assert (await at_work.says("write_file", path="src/a.py", text=text)).startswith("created src")
     read = await at_work.says("read_file", path="src/a.py")
-    assert read == f"src/a.py: lines 1 to 2 of 2\n{text}"
-    part = await at_work.call("read_file", path="src/a.py", lines_max=1)
-    assert part.value == "src/a.py: lines 1 to 1 of 2; read on with first_line=2\ndef f():\n"
+    assert read == "src/a.py lines 1-2 of 2\n     1\tdef f():\n     2\t    return 1"
+    part = await at_work.call("read_file", path="src/a.py", limit=1)
+    assert part.value == "src/a.py lines 1-1 of 2 (continue with offset=2)\n     1\tdef f():"
     assert (part.truncated, part.summary_lines) == (True, 1)
 
     changes = [{"old": "return 1", "new": "return 2"}]

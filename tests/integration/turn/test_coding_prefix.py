@@ -4,7 +4,7 @@ cut at its limit. The model binds its thinking to the prompt that it was made wi
 
 import subprocess
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -136,6 +136,12 @@ class Project:
 
 @pytest.fixture
 async def project(template: str) -> AsyncGenerator[Project]:
+    async with open_project(template) as opened:
+        yield opened
+
+
+@asynccontextmanager
+async def open_project(template: str) -> AsyncGenerator[Project]:
     with short_folder() as folder:
         try:
             async with (

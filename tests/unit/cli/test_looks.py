@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.cli.doctor import of_clock, of_versions
 from holdfast.cli.render.history import markdown
-from holdfast.cli.render.text import aligned, clip, first_line, seconds
+from holdfast.cli.render.text import aligned, clip, compact, first_line, seconds
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -46,6 +46,14 @@ def test_a_table_clips_only_its_last_column() -> None:
         "a    日本  short",
         "bcd  x y   rather a lo…",
     ]
+
+
+def test_images_of_a_result_are_not_printed_as_base64() -> None:
+    words, image = {"type": "text", "text": "a.png"}, {"type": "image", "data": "iVBORw=="}
+
+    assert compact({"content": [words, image]}) == "a.png [image]"
+    assert compact({"content": [words, 3]}) == '{"content":[{"type":"text","text":"a.png"},3]}'
+    assert compact({"content": "text"}) == '{"content":"text"}'
 
 
 @pytest.mark.parametrize(("number", "said"), [(0.25, "0.2 s"), (7.0, "7.0 s"), (61.4, "61 s")])

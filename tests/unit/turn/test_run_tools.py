@@ -16,6 +16,7 @@ from holdfast.domain.parts import Synthetic, ToolResult
 from holdfast.ports.tools import Effect, Run, ToolOutput, ToolSpec
 from holdfast.tools.toolbox import Function, Functions
 from holdfast.turn import tool_runs
+from holdfast.turn.call_plan import unknown_tool
 from holdfast.turn.options import ToolOptions, TurnOptions
 from tests.requirements import requirement
 from tests.support.builders import user
@@ -107,6 +108,22 @@ async def test_a_call_whose_tool_is_gone_after_a_crash_has_an_unknown_outcome() 
 
         assert answers(await stage.history(ended))["a"].synthetic is Synthetic.UNKNOWN_OUTCOME
         assert effects.done == ["a"]
+
+
+async def test_call_of_an_unknown_tool_is_answered_with_the_names_of_the_tools() -> None:
+    effects = Effects()
+    tools = Functions(*(effects.tool(name) for name in ("write_file", "read_file", "clock")))
+    async with staged(calls("readfile"), says("ok"), tools=tools) as stage:
+        chat = await stage.turn()
+
+        (refused,) = answers(await stage.history(chat)).values()
+        assert refused.failed
+        assert str(refused.output).startswith(
+            "There is no tool called 'readfile'. Nothing was run."
+        )
+        assert "nearest name first: read_file, write_file, clock." in str(refused.output)
+        assert effects.done == []
+    assert "this chat has no tools" in unknown_tool("x", ())
 
 
 @requirement("L111")

@@ -855,6 +855,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sessions/by-link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create session by link
+         * @description By the one-time link that `holdfast dev` prints. The answer sets a cookie. The link is valid
+         *     once, for 15 minutes, and on the machine of the server.
+         */
+        post: operations["create_session_by_link"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/sessions/current": {
         parameters: {
             query?: never;
@@ -3143,9 +3164,9 @@ export interface components {
             last_seen_at: string;
             /**
              * Method
-             * @description How the user signed in: with a password or through a provider.
+             * @description How the user signed in: with a password, through a provider, or by a one-time link of `holdfast dev`.
              */
-            method: "password" | "oidc";
+            method: "password" | "oidc" | "link";
             /**
              * User Agent
              * @description What the browser called itself when it signed in; null: nothing.
@@ -3880,6 +3901,14 @@ export interface components {
              * @description The provider's service tier that answered; left out: the standard one.
              */
             service_tier?: string | null;
+        };
+        /** UseSignInLink */
+        UseSignInLink: {
+            /**
+             * Token
+             * @description What the link has after `#once=`; not logged and not stored.
+             */
+            token: string;
         };
         /** User */
         User: {
@@ -7140,6 +7169,60 @@ export interface operations {
                 };
             };
             /** @description A problem. Its `code` is one of invalid_credentials, sign_in_rate_limited, origin_not_allowed, invalid_request, malformed_json, unsupported_media_type, body_too_large, request_timeout, rate_limited, overloaded, unavailable, internal. */
+            default: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_session_by_link: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "token": "3kq9Xc7mPfW23kq9Xc7mPfW23kq9Xc7mPfW2Zr81aLt"
+                 *     }
+                 */
+                "application/json": components["schemas"]["UseSignInLink"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "created_at": "2026-01-31T09:30:00.000000Z",
+                     *       "disabled_at": null,
+                     *       "email": "ada@example.com",
+                     *       "has_password": true,
+                     *       "id": "user_019cade211c070008000020005eac0de",
+                     *       "name": "Ada Lovelace",
+                     *       "role": "admin"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["User"];
+                };
+            };
+            /** @description A problem. Its `code` is one of sign_in_link_not_valid, origin_not_allowed, invalid_request, malformed_json, unsupported_media_type, body_too_large, request_timeout, rate_limited, overloaded, unavailable, internal. */
             default: {
                 headers: {
                     "Holdfast-Version": components["headers"]["Holdfast-Version"];

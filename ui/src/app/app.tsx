@@ -3,8 +3,10 @@
 import { ApiError, errorMessage } from "@holdfast/client";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
+import { useEffect, useState } from "react";
 import { useMe } from "@/api/queries/me";
 import { queryClient } from "@/api/query-client";
+import { signInOnce, takeToken } from "@/features/auth/once";
 import { SignIn } from "@/features/auth/sign-in";
 import { commonStrings } from "@/i18n/en/common";
 import { Button } from "@/ui/button";
@@ -23,10 +25,16 @@ export function App() {
   );
 }
 
+// Once, before the router reads the address.
+const token = takeToken();
+const signedIn = token === null ? null : signInOnce(token);
+
 function Gate() {
+  const once = useOnce();
   const me = useMe();
+  if (once.busy) return null; // a moment
   if (me.data !== undefined) return <RouterProvider router={router} />;
-  if (me.error instanceof ApiError && me.error.status === 401) return <SignIn />;
+  if (me.error instanceof ApiError && me.error.status === 401) return <SignIn why={once.why} />;
   if (me.error !== null) {
     return (
       <main className="flex h-full items-center justify-center">
@@ -37,4 +45,19 @@ function Gate() {
     );
   }
   return null; // a moment
+}
+
+/** `why`: the link did not sign in; who is signed in already need not know. */
+function useOnce() {
+  const [state, setState] = useState<{ busy: boolean; why: string | null }>({
+    busy: signedIn !== null,
+    why: null,
+  });
+  useEffect(() => {
+    signedIn?.then(
+      () => setState({ busy: false, why: null }),
+      (error: unknown) => setState({ busy: false, why: errorMessage(error) }),
+    );
+  }, []);
+  return state;
 }

@@ -158,8 +158,18 @@ class Signal(Said):
 
 class ReadFile(Said):
     path: Path
-    first_line: int = Field(default=1, ge=1)
+    first_line: int = Field(default=1, ge=-(2**53), le=2**53)
+    """Negative: counted from the end, -1 is the last line. 0 is 1."""
     lines_max: int = Field(default=2000, ge=1, le=100_000)
+    text_bytes_max: int = Field(default=1 << 20, ge=1, le=1 << 20)
+    """Of the text; the first line is sent even if it is longer."""
+    images: bool = False
+    """An image is sent as such; otherwise it is refused like any other binary file."""
+
+
+class Image(Said):
+    media_type: Literal["image/png", "image/jpeg", "image/gif", "image/webp"]
+    base64: str
 
 
 class Lines(Said):
@@ -174,6 +184,8 @@ class Lines(Said):
     """Lines follow."""
     counted: bool = True
     """False: the file is so large that `lines_total` is only how far was counted."""
+    image: Image | None = None
+    """Then there is no text."""
 
 
 class WriteFile(Said):
@@ -219,7 +231,6 @@ class EditedFile(Said):
 class ListFiles(Said):
     path: Path = ""
     depth: int = Field(default=1, ge=1, le=20)
-    hidden: bool = False
     limit: int = Field(default=1000, ge=1, le=20_000)
 
 
@@ -227,6 +238,9 @@ class Entry(Said):
     path: Path
     kind: Literal["file", "folder", "link", "other"]
     bytes: int | None = None
+    entries: int | None = None
+    """Of a folder that was not listed because it is ignored or very large: how many it has."""
+    ignored: bool = False
 
 
 class Listed(Said):
@@ -238,29 +252,39 @@ class Listed(Said):
 
 class FindFiles(Said):
     pattern: str = Field(min_length=1, max_length=1000)
-    """A glob: `**/*.py`. Without a slash it is looked for at any depth."""
+    """A glob: `**/*.py`. Without a slash it is looked for at any depth. Names that begin with a dot
+    are found if the pattern or the path has such a name."""
     path: Path = ""
-    hidden: bool = False
+    ignored: bool = False
+    """Also what `.gitignore` files name."""
     limit: int = Field(default=500, ge=1, le=20_000)
 
 
 class Found(Said):
     paths: tuple[Path, ...]
+    """Newest first."""
     more: bool = False
     note: str = ""
     """What was left out and why: sentences, or nothing."""
 
 
 class SearchFiles(Said):
+    """Looks into everything but `.git`, unless the path or the glob names that."""
+
     pattern: str = Field(min_length=1, max_length=4000)
     path: Path = ""
     glob: str | None = Field(default=None, max_length=1000)
+    output: Literal["lines", "files"] = "lines"
     literal: bool = False
     ignore_case: bool = False
-    hidden: bool = False
+    ignored: bool = False
+    """Also what `.gitignore` files name."""
     context: int = Field(default=0, ge=0, le=20)
     """Lines around a match."""
     limit: int = Field(default=200, ge=1, le=5000)
+    """Matches; files if the output is `files`."""
+    text_bytes_max: int = Field(default=1 << 20, ge=1, le=1 << 20)
+    """Of all lines that are sent; the first match is sent even if it has more."""
 
 
 class Match(Said):
@@ -271,8 +295,18 @@ class Match(Said):
     after: tuple[str, ...] = ()
 
 
+class FileCount(Said):
+    path: Path
+    count: int
+    """Matching lines."""
+    more: bool = False
+    """The file has more: it was not counted to its end."""
+
+
 class Matches(Said):
-    matches: tuple[Match, ...]
+    matches: tuple[Match, ...] = ()
+    files: tuple[FileCount, ...] = ()
+    """If the output is `files`."""
     more: bool = False
     note: str = ""
     """What was left out and why: sentences, or nothing."""

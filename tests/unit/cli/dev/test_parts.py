@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.cli.dev import binaries
+from holdfast.cli.dev import binaries, page
 from holdfast.cli.dev.binaries import NEEDED, NoPostgres, find_binaries
 from holdfast.cli.dev.contexts import remember
-from holdfast.cli.dev.folder import Folder, FolderRefused, own_folder
+from holdfast.cli.dev.folder import AS_ROOT, Folder, FolderRefused, default_folder, own_folder
 from holdfast.cli.dev.laptop import for_a_laptop
+from holdfast.cli.sandbox_probe import why_no_commands
 from holdfast.settings import ProcessRole, read_settings
 from holdfast_client.config import Config, Target, read_config, write_config
 
@@ -109,6 +110,69 @@ def test_the_context_is_the_current_one_where_there_is_none(config: Path) -> Non
     assert remember(URL, "hfst_2") == ""
     assert read_config() == Config({"dev": Target(URL, "hfst_2")}, "dev")
     assert stat.S_IMODE(config.stat().st_mode) == 0o600
+
+
+def test_a_second_server_gets_a_context_of_its_own(config: Path) -> None:
+    assert remember(URL, "hfst_1") == ""
+    other = "http://127.0.0.1:8099"
+    assert remember(other, "hfst_2") == "holdfast context use dev-8099 && "
+    assert read_config() == Config(
+        {"dev": Target(URL, "hfst_1"), "dev-8099": Target(other, "hfst_2")}, "dev"
+    )
+
+
+def test_the_same_folder_on_another_port_is_the_same_server(config: Path) -> None:
+    assert remember(URL, "hfst_1") == ""
+    other = "http://127.0.0.1:8099"
+    assert remember(other, "hfst_1") == ""
+    assert read_config() == Config({"dev": Target(other, "hfst_1")}, "dev")
+
+
+@pytest.mark.parametrize("uid", [0, 1000])
+def test_the_data_folder_is_where_the_system_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uid: int
+) -> None:
+    monkeypatch.setattr("holdfast.cli.dev.folder.os.geteuid", lambda: uid)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert default_folder() == tmp_path / "holdfast"
+    for ignored in ("", "relative"):
+        monkeypatch.setenv("XDG_DATA_HOME", ignored)
+        assert default_folder() != tmp_path / "holdfast"
+    monkeypatch.delenv("XDG_DATA_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert (default_folder() == AS_ROOT) == (uid == 0)
+
+
+def test_the_page_is_built_only_in_a_clone_with_npm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    monkeypatch.setenv("PATH", str(programs))
+    (tmp_path / "ui").mkdir()
+    (tmp_path / "ui/package.json").touch()
+    (tmp_path / "justfile").touch()
+    assert page.build_command(tmp_path) is None, "no npm"
+    for name in ("npm", "just"):
+        (programs / name).write_text("#!/bin/sh\n")
+        (programs / name).chmod(0o755)
+    assert page.build_command(tmp_path) == [str(programs / "just"), "ui"]
+    (tmp_path / "justfile").unlink()
+    assert page.build_command(tmp_path) is None, "a wheel"
+    assert not page.is_built(tmp_path)
+    page.offer_to_build(tmp_path, tmp_path)  # no terminal: it does not ask
+
+
+def test_it_says_what_commands_lack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert why_no_commands() == "bubblewrap is not installed: apt install bubblewrap"
+    (tmp_path / "bwrap").write_text("#!/bin/sh\necho 'setting up uid map: denied' >&2; exit 1\n")
+    (tmp_path / "bwrap").chmod(0o755)
+    said = why_no_commands()
+    assert said is not None
+    assert "setting up uid map: denied" in said
+    (tmp_path / "bwrap").write_text("#!/bin/sh\n")
+    assert why_no_commands() is None
 
 
 def test_whoever_is_signed_in_elsewhere_is_left_there(config: Path) -> None:

@@ -7,10 +7,7 @@ import pytest
 from holdfast.tools.workspace import texts
 from holdfast.tools.workspace.binding import agent_key
 from holdfast_agent.wire import (
-    Entry,
-    Lines,
     Look,
-    Match,
     Output,
     Process,
     State,
@@ -67,36 +64,6 @@ def test_processes_are_listed_a_line_each_whatever_their_commands_are() -> None:
         "p1: exit code 0; 123 kB of output; make",
     ]
     assert texts.listed([]) == "There are no processes."
-
-
-def test_files_are_shown_as_a_person_would_write_them_down() -> None:
-    entries = [
-        Entry(path="src", kind="folder"),
-        Entry(path="a.py", kind="file", bytes=12),
-        Entry(path="x\ny", kind="link"),
-    ]
-    assert texts.entries(entries, more=True).splitlines() == [
-        "src/",
-        "a.py (12 bytes)",
-        r"x\ny (link)",
-        "[there are more: ask for less, or raise limit]",
-    ]
-    assert texts.paths([], more=False) == "No file matches."
-    match = Match(path="a.py", line=3, text="def f():", before=("#",), after=("    pass",))
-    assert texts.matches([match], more=False).splitlines() == [
-        "a.py-2- #",
-        "a.py:3: def f():",
-        "a.py-4-     pass",
-    ]
-
-
-def test_a_part_of_a_file_says_how_to_read_on() -> None:
-    lines = Lines(
-        path="a", text="x\ny\n", first_line=1, last_line=2, lines_total=9, bytes_total=18, more=True
-    )
-    assert texts.lines_of(lines) == ("a: lines 1 to 2 of 9; read on with first_line=3\nx\ny\n")
-    empty = lines.model_copy(update={"lines_total": 0, "text": ""})
-    assert texts.lines_of(empty) == "a: empty"
 
 
 def test_a_key_is_short_and_plain_whatever_a_model_calls_its_calls() -> None:

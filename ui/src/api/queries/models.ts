@@ -8,7 +8,7 @@ import { api } from "@/api/client";
 export type Effort = NonNullable<components["schemas"]["SendMessage"]["effort"]>;
 
 /** What a model is and can do, for the picker. */
-export type ModelCard = Pick<
+type ModelCard = Pick<
   components["schemas"]["Model"],
   "vendor" | "price" | "images" | "documents" | "thinking" | "simulated"
 >;

@@ -139,6 +139,8 @@ function synthetic(state: keyof typeof SYNTHETIC): Call {
 function Files() {
   const source =
     "import time\nfrom datetime import datetime, timedelta\n\n\nclass Clock:\n    def now(self) -> datetime:\n        return datetime.now()\n";
+  const rows = source.trimEnd().split("\n");
+  const numbered = rows.map((row, at) => `${String(at + 1).padStart(6)}\t${row}`).join("\n");
   const edit = {
     files: [
       {
@@ -151,7 +153,7 @@ function Files() {
     <>
       <Shown
         name="A file read"
-        call={f.done("read_file", { path: "src/tide/clock.py", first_line: 1 }, source)}
+        call={f.done("read_file", { path: "src/tide/clock.py", offset: 1 }, numbered)}
         isOpen
       />
       <Shown

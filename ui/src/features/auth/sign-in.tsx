@@ -11,11 +11,11 @@ import { forgetMe } from "./session";
 const t = commonStrings.signIn;
 
 /** Shown in the place of whatever was asked for, which then follows. */
-export function SignIn() {
+export function SignIn({ why: before = null }: { why?: string | null }) {
   const [email, setEmail] = useState("");
   const [password, setPassword] = useState("");
   const [busy, setBusy] = useState(false);
-  const [why, setWhy] = useState<string | null>(null);
+  const [why, setWhy] = useState(before);
 
   async function submit(event: FormEvent): Promise<void> {
     event.preventDefault();

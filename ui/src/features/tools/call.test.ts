@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { action, call, done, ended, failed, result } from "@/testing/fixtures";
+import { numberedLines } from "./bodies/file";
 import { type CallState, partial, shownArgument, stateOf } from "./call";
 import { editsOf } from "./edits";
-import { outputText } from "./results";
+import { outputImages, outputText } from "./results";
 import { aside, headline, sentence, tally } from "./words";
 
 /** Also what is no character by itself. */
@@ -74,6 +75,25 @@ describe("the text of a result", () => {
     expect(text([1, 2])).toBe("[\n  1,\n  2\n]");
     expect(text(null)).toBe("");
     expect(outputText(null)).toBe("");
+  });
+
+  it("is the words among typed blocks, and never the base64 of an image", () => {
+    const image = { type: "image", mimeType: "image/png", data: "iVBORw==" };
+    const output = { content: [{ type: "text", text: "a.png: image/png" }, image] };
+    expect(text(output)).toBe("a.png: image/png");
+    expect(outputImages(result("c", "read_file", output))).toEqual([
+      { mediaType: "image/png", base64: "iVBORw==" },
+    ]);
+    expect(outputImages(result("c", "read_file", "text"))).toEqual([]);
+    expect(text({ content: "plain" })).toBe('{\n  "content": "plain"\n}');
+  });
+
+  it("has no line numbers where the page shows its own", () => {
+    expect(numberedLines("     9\ta\n    10\t\n    11\t\tb")).toEqual({
+      code: "a\n\n\tb",
+      firstLine: 9,
+    });
+    expect(numberedLines("1\ta\nplain\n")).toEqual({ code: "1\ta\nplain", firstLine: 1 });
   });
 });
 

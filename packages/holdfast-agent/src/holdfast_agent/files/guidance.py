@@ -23,7 +23,7 @@ from holdfast_agent.faults import Refused
 from holdfast_agent.files import paths, projects
 from holdfast_agent.files.beneath import Beneath, Place
 from holdfast_agent.files.listing import inner_folder, list_files
-from holdfast_agent.files.naming import named_in
+from holdfast_agent.files.naming import has_hidden_step, named_in
 from holdfast_agent.files.projects import content
 from holdfast_agent.wire import (
     FaultCode,
@@ -156,5 +156,9 @@ def _beside(beneath: Beneath, each: _Skill) -> list[str]:
     except Refused:
         return []
     return [
-        entry.path for entry in listed.entries if entry.kind == "file" and entry.path != each.path
+        entry.path
+        for entry in listed.entries
+        if entry.kind == "file"
+        and entry.path != each.path
+        and not has_hidden_step(entry.path.removeprefix(f"{each.folder}/"))
     ]

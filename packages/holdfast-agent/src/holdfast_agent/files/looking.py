@@ -18,9 +18,19 @@ import orjson
 from holdfast_agent.faults import Refused
 from holdfast_agent.files import look
 from holdfast_agent.files.beneath import INSIDE, Beneath, Place, opened
+from holdfast_agent.files.dialect import LINE_BREAK
 from holdfast_agent.files.look import Query
+from holdfast_agent.files.nearest import nearest_named
 from holdfast_agent.files.refusals import refused_for
-from holdfast_agent.wire import FaultCode, FindFiles, Found, Match, Matches, SearchFiles
+from holdfast_agent.wire import (
+    FaultCode,
+    FileCount,
+    FindFiles,
+    Found,
+    Match,
+    Matches,
+    SearchFiles,
+)
 
 ANSWER_BYTES_MAX: Final = 4 << 20
 
@@ -41,7 +51,7 @@ class Looker:
         place = self.beneath.place(asked.path)
         with self._start(place) as (root, start, one_file):
             if one_file:
-                message = f"`{place.shown}` is a file. Say in which folder to find."
+                message = f"`{place.shown}` is a file. Give the directory in which to find."
                 raise Refused(FaultCode.BAD_REQUEST, message)
             query = Query(
                 kind="find",
@@ -49,8 +59,9 @@ class Looker:
                 root=root,
                 start=start,
                 top=place.path,
-                hidden=asked.hidden,
+                ignored=asked.ignored,
                 limit=asked.limit,
+                walk_s=self.seconds * 0.75,
             )
             answer = self._ask(query)
         found = tuple(row["path"] for row in answer.rows)
@@ -58,12 +69,11 @@ class Looker:
 
     def search(self, asked: SearchFiles) -> Matches:
         if "\n" in asked.pattern:
-            message = "A pattern is looked for line by line, so it cannot hold a line break."
-            raise Refused(FaultCode.BAD_REQUEST, message)
+            raise Refused(FaultCode.BAD_REQUEST, LINE_BREAK)
         place = self.beneath.place(asked.path)
         with self._start(place) as (root, start, one_file):
             query = Query(
-                kind="search",
+                kind="count" if asked.output == "files" else "search",
                 pattern=asked.pattern,
                 root=root,
                 start=start,
@@ -72,19 +82,23 @@ class Looker:
                 glob=asked.glob,
                 literal=asked.literal,
                 ignore_case=asked.ignore_case,
-                hidden=asked.hidden,
+                ignored=asked.ignored,
                 context=asked.context,
                 limit=asked.limit,
+                bytes_max=asked.text_bytes_max,
                 ripgrep=self.ripgrep,
             )
             answer = self._ask(query)
+        if query.kind == "count":
+            counts = tuple(FileCount.model_validate(row) for row in answer.rows)
+            return Matches(files=counts, more=answer.more, note=answer.note)
         matches = tuple(Match.model_validate(row) for row in answer.rows)
         return Matches(matches=matches, more=answer.more, note=answer.note)
 
     @contextmanager
     def _start(self, place: Place) -> Generator[tuple[int, int, bool]]:
         """The root's descriptor, that of where to look, and whether it is a file."""
-        with self.beneath.root() as root:
+        with nearest_named(self.beneath, place), self.beneath.root() as root:
             with refused_for(place.shown):
                 spot = opened(root, place.encoded, os.O_PATH, INSIDE)
             is_folder = stat.S_ISDIR(os.fstat(spot).st_mode)
@@ -149,8 +163,7 @@ class _Answer:
 
     def take(self, row: dict[str, Any]) -> None:
         if "bad" in row:
-            message = f"The pattern is not understood: {row['bad']}"
-            raise Refused(FaultCode.BAD_REQUEST, message)
+            raise Refused(FaultCode.BAD_REQUEST, row["bad"])
         if "end" in row:
             self.ended = True
             self.more = row["end"]["more"]
@@ -160,8 +173,8 @@ class _Answer:
 
     def cut_short(self, *, late: bool) -> "_Answer":
         self.note = (
-            f"Looking was stopped: {'it took too long' if late else 'it needed too much memory'}."
-            " Look in a smaller folder, or for something simpler."
+            f"Stopped: it {'took too long' if late else 'needed too much memory'}. The result is"
+            " incomplete. Give a smaller path or a simpler pattern."
         )
         if not self.rows:
             raise Refused(FaultCode.TOO_LARGE, self.note)

@@ -16,6 +16,7 @@ class Named:
     name: str
     kind: Kind
     bytes: int | None = None
+    changed_ns: int = 0
 
 
 def named_in(folder: int, *, hidden: bool) -> tuple[list[Named], bool]:
@@ -40,8 +41,19 @@ def _named(entry: "os.DirEntry[str]") -> Named:
         found = entry.stat(follow_symlinks=False)
     except OSError:  # gone again
         return Named(entry.name, "other")
+    changed_ns = found.st_mtime_ns
     if stat.S_ISREG(found.st_mode):
-        return Named(entry.name, "file", found.st_size)
+        return Named(entry.name, "file", found.st_size, changed_ns)
     if stat.S_ISDIR(found.st_mode):
-        return Named(entry.name, "folder")
-    return Named(entry.name, "link" if stat.S_ISLNK(found.st_mode) else "other")
+        return Named(entry.name, "folder", None, changed_ns)
+    kind: Kind = "link" if stat.S_ISLNK(found.st_mode) else "other"
+    return Named(entry.name, kind, None, changed_ns)
+
+
+def has_hidden_step(path: str) -> bool:
+    """Whether a path or a glob has a name that begins with a dot, other than `.` and `..`."""
+    return any(step.startswith(".") and step not in (".", "..") for step in path.split("/"))
+
+
+def has_git_step(path: str) -> bool:
+    return GIT in path.split("/")

@@ -17,6 +17,7 @@ from typing import Final
 
 SHOWN_CHARS_MAX: Final = 4096
 """As many as the wire carries."""
+LONG: Final = "Paths of more than 4,096 characters are left out."
 _LETTERS: Final[Mapping[str, str]] = {
     "\a": "a", "\b": "b", "\t": "t", "\n": "n", "\v": "v", "\f": "f", "\r": "r",
     '"': '"', "\\": "\\",

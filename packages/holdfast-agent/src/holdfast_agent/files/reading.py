@@ -3,17 +3,20 @@
 A line ends with a line feed; a carriage return before it is the line's. Lines longer than
 `LINE_BYTES_MAX` are cut, with a mark that says how much is missing; not more than `TEXT_BYTES_MAX`
 are told at once. Bytes that are no UTF-8 are told as `\N{REPLACEMENT CHARACTER}`. Lines are counted
-to the end of the file, for `COUNT_S` at most.
+to the end of the file, for `COUNT_S` at most. An image is sent whole, if that was asked for.
 """
 
 import os
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
 from holdfast_agent.faults import Refused
+from holdfast_agent.files import images
 from holdfast_agent.files.beneath import Beneath, OpenFile, Place
+from holdfast_agent.files.nearest import nearest_named
 from holdfast_agent.files.text import (
     BINARY_LOOK_BYTES,
     BOM,
@@ -32,20 +35,23 @@ Clock = Callable[[], float]
 
 def read(beneath: Beneath, asked: ReadFile, *, clock: Clock = time.monotonic) -> Lines:
     place = beneath.place(asked.path)
-    with beneath.file(place) as file:
-        refuse_binary(os.pread(file.descriptor, BINARY_LOOK_BYTES, 0), file.stat.st_size, place)
-        reader = _Reader(asked.first_line, asked.lines_max)
+    with nearest_named(beneath, place), beneath.file(place) as file:
+        beginning = os.pread(file.descriptor, BINARY_LOOK_BYTES, 0)
+        if asked.images and (media_type := images.media_type(beginning)):
+            return images.image_of(file, place, media_type)
+        refuse_binary(beginning, file.stat.st_size, place)
+        first_line = asked.first_line or 1
+        if first_line < 0:
+            first_line = _from_end(file, place, first_line, clock)
+        reader = _Reader(first_line, asked.lines_max, min(asked.text_bytes_max, TEXT_BYTES_MAX))
         counted = _stream(file, reader, clock)
     if not counted and not reader.told:
-        message = (
-            f"Line {reader.first_line} of `{place.shown}` was not reached in {COUNT_S:.0f} s."
-            " Use a command for so large a file."
-        )
-        raise Refused(FaultCode.TOO_LARGE, message)
+        raise _too_far(f"Line {reader.first_line}", place)
     if reader.first_line > max(reader.lines_total, 1):
+        lines = "1 line" if reader.lines_total == 1 else f"{reader.lines_total} lines"
         message = (
-            f"`{place.shown}` has {reader.lines_total} lines, so there is no line"
-            f" {reader.first_line}."
+            f"`{place.shown}` has {lines}, so there is no line {reader.first_line}. Use a smaller"
+            " offset; a negative one counts from the end."
         )
         raise Refused(FaultCode.BAD_REQUEST, message)
     return Lines(
@@ -60,11 +66,28 @@ def read(beneath: Beneath, asked: ReadFile, *, clock: Clock = time.monotonic) ->
     )
 
 
+def _from_end(file: OpenFile, place: Place, back: int, clock: Clock) -> int:
+    """The number of the line that is so far from the end, or of the first one."""
+    counter = _Reader(sys.maxsize, 1, 1)
+    if not _stream(file, counter, clock):
+        raise _too_far("The end", place)
+    os.lseek(file.descriptor, 0, os.SEEK_SET)
+    return max(1, counter.lines_total + 1 + back)
+
+
+def _too_far(what: str, place: Place) -> Refused:
+    message = (
+        f"{what} of `{place.shown}` was not reached in {COUNT_S:.0f} s. Use a command such as tail"
+        " or sed -n for so large a file."
+    )
+    return Refused(FaultCode.TOO_LARGE, message)
+
+
 def refuse_binary(beginning: bytes, size: int, place: Place) -> None:
     if looks_binary(beginning):
         message = (
-            f"`{place.shown}` is a binary file of {size:,} bytes. Look at it with a command that"
-            " knows its kind."
+            f"`{place.shown}` is a binary file of {size:,} bytes. Use a command for its"
+            " format, such as file, strings or xxd."
         )
         raise Refused(FaultCode.BAD_REQUEST, message)
 
@@ -107,6 +130,7 @@ class _Reader:
 
     first_line: int
     lines_max: int
+    bytes_max: int
     told: list[str] = field(default_factory=list[str])
     lines_total: int = 0
     """Lines that have ended."""
@@ -161,7 +185,7 @@ class _Reader:
         self.lines_total += 1
         text, self._line = self._line.told(), _Line()
         size = len(text.encode())
-        if self.told and self._told_bytes + size > TEXT_BYTES_MAX:
+        if self.told and self._told_bytes + size > self.bytes_max:
             self._full = True
             return
         self.told.append(text)

@@ -16,11 +16,11 @@ NO_OPENAT2: Final = (
 _SAID: Final[Mapping[int, tuple[FaultCode, str]]] = {
     errno.ENOENT: (
         FaultCode.NOT_FOUND,
-        "There is no {path} in the workspace. List the folder to see what is there.",
+        "There is no {path} in the workspace.",
     ),
     errno.ENOTDIR: (
         FaultCode.NOT_FOUND,
-        "There is no {path}: something on the way to it, or it itself, is not a folder.",
+        "There is no {path}: it, or a parent of it, is not a directory.",
     ),
     errno.EXDEV: (
         FaultCode.OUTSIDE,

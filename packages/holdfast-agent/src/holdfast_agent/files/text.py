@@ -17,7 +17,8 @@ def told_line(beginning: bytes | bytearray, length: int) -> str:
     if length <= LINE_BYTES_MAX:
         return readable(kept)
     kept = whole_runes(kept)
-    return f"{readable(kept)}… [cut: {length - len(kept):,} more bytes in this line]"
+    left = f"{length - len(kept):,} more bytes in this line"
+    return f"{readable(kept)}… [{left}: use a command such as cut -c]"
 
 
 def readable(text: bytes) -> str:

@@ -41,6 +41,10 @@ class Walk:
     top: str
     rules: tuple[Rules, ...]
     hidden: bool
+    git: bool = False
+    """Also what lies in `.git`, which is hidden."""
+    ignored: bool = False
+    """Also what rules name."""
     notes: list[str] = field(default_factory=list[str])
 
     def files(self) -> Generator[Seen]:
@@ -52,16 +56,16 @@ class Walk:
         try:
             descriptor = openat2(self.start, os.fsencode(path) or b".", _FOLDER, WITHOUT_LINKS)
         except OSError:
-            self._note("Folders that cannot be read are left out.")
+            self._note("Directories that cannot be read are left out.")
             return
         try:
             named, many = named_in(descriptor, hidden=self.hidden)
             inside = f"{base}{path}/" if path else base
-            rules = (*rules, *rules_in(descriptor, inside))
+            rules = () if self.ignored else (*rules, *rules_in(descriptor, inside))
         finally:
             os.close(descriptor)
         if many:
-            self._note("Folders with very many entries are looked at in part.")
+            self._note("Of directories with more than 100,000 entries only a part is seen.")
         for each in named:
             is_folder = each.kind == "folder"
             below = paths.joined(path, each.name)
@@ -70,8 +74,8 @@ class Walk:
             if not is_folder:
                 yield Seen(below, each)
             elif depth == DEPTH_MAX:
-                self._note(f"Folders deeper than {DEPTH_MAX} are left out.")
-            elif each.name != GIT:
+                self._note(f"Directories deeper than {DEPTH_MAX} levels are left out.")
+            elif self.git or each.name != GIT:
                 yield from self._folder(below, rules, depth + 1)
 
     def _note(self, sentence: str) -> None:

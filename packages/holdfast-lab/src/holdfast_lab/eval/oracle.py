@@ -38,6 +38,15 @@ async def check_tasks(tasks: Sequence[EvalTask], sandbox: Sandbox) -> list[TaskC
     return [each.result() for each in checks]
 
 
+def counts_of(checks: Sequence[TaskCheck]) -> dict[str, int]:
+    """For a benchmark: the tasks, and what is wrong with them."""
+    return {
+        "eval_tasks": len(checks),
+        "solutions_failed": sum(each.solved != 1.0 for each in checks),
+        "empty_runs_passed": sum(each.empty != 0.0 for each in checks),
+    }
+
+
 async def check_task(task: EvalTask, sandbox: Sandbox) -> TaskCheck:
     with tempfile.TemporaryDirectory(prefix="holdfast-eval-") as name:
         folders = RunFolders(Path(name) / "files", Path(name) / "logs")

@@ -17,6 +17,7 @@ open_target();
 NONE: Final = "–"
 FAILURES_SHOWN: Final = 12
 WIDTH: Final = 320
+SETTING_CHARS: Final = 40
 Report: TypeAlias = Mapping[str, Any]
 
 
@@ -103,11 +104,16 @@ def _arms(report: Report) -> str:
 
 def _named(arm: Report) -> str:
     settings = "".join(
-        f'<br><span class="tag">{escape(name)} = {escape(value[:80])}</span>'
+        f'<br><span class="tag" title="{escape(value, quote=True)}">{escape(name)} ='
+        f" {escape(_cut(value))}</span>"
         for name, value in arm["settings"].items()
     )
     prompt = f'<br><span class="tag id">prompt {escape(arm["prompt_hash"])}</span>'
     return escape(arm["name"]) + (settings or "") + (prompt if arm["prompt_hash"] else "")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= SETTING_CHARS else f"{text[:SETTING_CHARS]}…"
 
 
 def _differences(report: Report) -> str:
@@ -140,7 +146,7 @@ def _durability(report: Report) -> str:
         [
             escape(each["arm"]),
             str(sum(each["kills"].values())),
-            escape(", ".join(f"{n} {kind.replace('_', ' ')}" for kind, n in each["kills"].items())),
+            escape(", ".join(f"{n} × {_kind(kind)}" for kind, n in each["kills"].items())),
             f"{each['differences']} of {each['pairs']}",
             _percent(each["pass_at_1_with_kills"]),
             "yes" if each["within_interval"] else "no",
@@ -156,6 +162,11 @@ def _durability(report: Report) -> str:
     )
 
 
+def _kind(kind: str) -> str:
+    target, _, moment = kind.partition("_")
+    return f"{target} {'during a step' if moment == 'during' else 'between steps'}"
+
+
 def _tasks(report: Report) -> str:
     runs: dict[tuple[str, str], list[Report]] = {}
     for run in report["runs"]:
@@ -167,7 +178,7 @@ def _tasks(report: Report) -> str:
         [
             escape(task["name"]),
             f'<span class="tag">{escape(task["difficulty"])}, {escape(task["category"])}</span>',
-            *("".join(map(_badge, runs.get((task["name"], arm), ()))) or NONE for arm in arms),
+            *(_badges(runs.get((task["name"], arm), ())) for arm in arms),
         ]
         for task in tasks
     ]
@@ -177,6 +188,10 @@ def _tasks(report: Report) -> str:
         "The reward of each run, with a link to its transcript.",
         _table(heads, rows, words=range(len(heads))),
     )
+
+
+def _badges(runs: Iterable[Report]) -> str:
+    return f'<span class="id">{"".join(map(_badge, runs)) or NONE}</span>'
 
 
 def _badge(run: Report) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from holdfast.domain.errors import HoldfastError as OwnError
 from holdfast_client import AsyncChat, AsyncClient
 from holdfast_client.errors import ConflictError, HoldfastError
 from holdfast_client.events import ChatState, Event, MessageCreated
@@ -22,7 +23,7 @@ from holdfast_lab.eval.record import Activity, EvalRun, activity_of, last_text
 from holdfast_lab.eval.server import Place
 from holdfast_lab.eval.tasks import EvalTask
 from holdfast_lab.eval.transcript import transcript_of
-from holdfast_lab.eval.verifier import RunFolders, Sandbox, ScriptFailed, judge, set_up
+from holdfast_lab.eval.verifier import Judgement, RunFolders, Sandbox, judge, set_up
 
 STOP_S: Final = 120.0
 START_S: Final = 180.0
@@ -91,6 +92,51 @@ class Watched:
         self.waiting_since = None if event.data.retry is None else now
 
 
+@dataclass(kw_only=True)
+class Attempt:
+    """A run while it takes place."""
+
+    task: EvalTask
+    arm: EvalArm
+    budget: Budget
+    sandbox: Sandbox
+    watched: Watched = field(default_factory=Watched)
+    killer: Killer | None = None
+    chat_id: str = ""
+    wall_s: float = 0.0
+    messages: list[Message] = field(default_factory=list[Message])
+    judged: Judgement = field(default_factory=lambda: Judgement(0.0, ""))
+
+    async def run(self, client: AsyncClient, title: str) -> None:
+        """Whatever fails is noted in `watched`, and the run ends with it."""
+        try:
+            chat = await client.chats.create(title=title, model=self.arm.model)
+            self.chat_id = chat.id
+            try:
+                await self._within(chat)
+            finally:
+                await _removed(chat)
+        except (HoldfastError, OwnError) as failed:
+            self.watched.ending, self.watched.error = "error", str(failed)
+
+    async def _within(self, chat: AsyncChat) -> None:
+        place = self.arm.place
+        made = await chat.workspace.create(place.template, timeout=START_S)
+        root = place.files(made.id)
+        await set_up(self.task, root)
+        if self.arm.kills:
+            self.killer = Killer(place=place, workspace_id=made.id)
+        began = time.monotonic()
+        try:
+            await chat.send(self.task.instruction)
+            await _to_the_end(chat, self.task, self.watched, self.budget, self.killer)
+        finally:
+            self.wall_s = time.monotonic() - began
+        self.messages = [each async for each in chat.messages.list(order="asc")]
+        await chat.workspace.stop(timeout=STOP_S)
+        self.judged = await _judged(self.task, root, last_text(self.messages), self.sandbox)
+
+
 async def run_task(
     task: EvalTask,
     arm: EvalArm,
@@ -101,46 +147,26 @@ async def run_task(
 ) -> EvalRun:
     """One run, recorded; also if it fails. Raises `BudgetSpent` before it begins."""
     budget.check()
+    found = Attempt(task=task, arm=arm, budget=budget, sandbox=sandbox)
     async with AsyncClient(arm.place.url, api_key=arm.place.key, timeout=CALL_S) as client:
-        title = f"{task.name} {number} ({arm.name})"
-        chat = await client.chats.create(title=title, model=arm.model)
-        began, watched, killer = time.monotonic(), Watched(), None
-        messages: list[Message] = []
-        reward, said = 0.0, ""
-        try:
-            made = await chat.workspace.create(arm.place.template, timeout=START_S)
-            root = arm.place.files(made.id)
-            await set_up(task, root)
-            began = time.monotonic()
-            killer = Killer(place=arm.place, workspace_id=made.id) if arm.kills else None
-            await chat.send(task.instruction)
-            await _to_the_end(chat, task, watched, budget, killer)
-            wall_s = time.monotonic() - began
-            messages = [each async for each in chat.messages.list(order="asc")]
-            await chat.workspace.stop(timeout=STOP_S)
-            reward, said = await _judged(task, root, last_text(messages), sandbox)
-        except (HoldfastError, ScriptFailed) as failed:
-            wall_s = time.monotonic() - began
-            watched.ending, watched.error = "error", str(failed)
-        finally:
-            await _removed(chat)
+        await found.run(client, f"{task.name} {number} ({arm.name})")
     return EvalRun(
         task=task.name,
         arm=arm.name,
         number=number,
-        model=_model(messages) or arm.model or "",
-        reward=reward,
-        ending=watched.ending,
-        error=watched.error,
-        wall_s=round(wall_s, 3),
-        waiting_s=round(watched.waiting_s, 3),
-        chat_id=chat.id,
+        model=_model(found.messages) or arm.model or "",
+        reward=found.judged.reward,
+        ending=found.watched.ending,
+        error=found.watched.error,
+        wall_s=round(found.wall_s, 3),
+        waiting_s=round(found.watched.waiting_s, 3),
+        chat_id=found.chat_id,
         commit=arm.commit,
         prompt_hash=arm.prompt_hash,
-        kills={} if killer is None else dict(killer.kills),
-        activity=activity_of(messages) if messages else Activity(),
-        verifier=said,
-        transcript=transcript_of(messages),
+        kills={} if found.killer is None else dict(found.killer.kills),
+        activity=activity_of(found.messages) if found.messages else Activity(),
+        verifier=found.judged.said,
+        transcript=transcript_of(found.messages),
     )
 
 
@@ -153,6 +179,8 @@ async def _to_the_end(
         async with asyncio.timeout(limit_s):
             await _follow(chat, watched, budget, killer)
     except TimeoutError:
+        if killer is not None and killer.place.server is not None:
+            await killer.place.server.revive()  # the limit may have come during a kill
         await _stopped(chat, watched, f"It did not end within {limit_s:g} s.")
         return
     except BudgetSpent as spent:
@@ -194,10 +222,9 @@ async def _stopped(chat: AsyncChat, watched: Watched, why: str) -> None:
     await chat.wait(timeout=STOP_S)
 
 
-async def _judged(task: EvalTask, root: Path, message: str, sandbox: Sandbox) -> tuple[float, str]:
+async def _judged(task: EvalTask, root: Path, message: str, sandbox: Sandbox) -> Judgement:
     with tempfile.TemporaryDirectory(prefix="holdfast-eval-logs-") as logs:
-        found = await judge(task, RunFolders(root, Path(logs)), message, sandbox)
-    return found.reward, found.said
+        return await judge(task, RunFolders(root, Path(logs)), message, sandbox)
 
 
 async def _removed(chat: AsyncChat) -> None:

@@ -87,15 +87,23 @@ class OwnServer:
         self._process = await self._stack.enter_async_context(serving)
 
     async def kill(self) -> None:
-        """With SIGKILL; it serves again afterwards. Several calls at once are one kill."""
+        """With SIGKILL; it serves again afterwards. Several calls at once are one kill. A caller
+        that is cancelled meanwhile calls `revive`."""
         starts = self._starts
         async with self._killing:
-            if self._starts != starts:
+            if self._starts != starts or self._process is None:
                 return
-            assert self._process is not None
             os.kill(self._process.pid, signal.SIGKILL)
+            self._process = None
             await self._stack.aclose()
             await self.start()
+
+    async def revive(self) -> None:
+        """Start it if a cancelled kill has left it dead."""
+        async with self._killing:
+            if self._process is None:
+                await self._stack.aclose()
+                await self.start()
 
     async def stop(self) -> None:
         async with self._killing:

@@ -108,8 +108,9 @@ class Session(Shape):
 
     id: SessionIdText = Field(description="The session, by its id.")
     user_id: UserIdText
-    method: Literal["password", "oidc"] = Field(
-        description="How the user signed in: with a password or through a provider."
+    method: Literal["password", "oidc", "link"] = Field(
+        description="How the user signed in: with a password, through a provider, or by a "
+        "one-time link of `holdfast dev`."
     )
     ip_address: str | None = Field(description="Where the browser signed in from; null: not known.")
     user_agent: str | None = Field(

@@ -32,7 +32,11 @@ from holdfast.api.ui_files import STATIC, UiFiles, files_in
 PREFIX: Final = "/api/v1"
 ANONYMOUS: Final = frozenset(
     {("GET", "/healthz"), ("GET", "/readyz"), ("GET", f"{PREFIX}/version")}
-    | {("POST", f"{PREFIX}/sessions"), ("GET", f"{PREFIX}/oidc")}
+    | {
+        ("POST", f"{PREFIX}/sessions"),
+        ("POST", f"{PREFIX}/sessions/by-link"),
+        ("GET", f"{PREFIX}/oidc"),
+    }
     | {("GET", f"{PREFIX}/oidc/{{provider}}/{step}") for step in ("start", "callback")}
 )
 """Routes that ask for no credential; all others do, and a test goes through them."""

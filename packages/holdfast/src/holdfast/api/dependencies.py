@@ -12,6 +12,7 @@ from holdfast.identity.accounts import Accounts
 from holdfast.identity.gate import Gate
 from holdfast.identity.keys import ApiKeys
 from holdfast.identity.oidc import OidcLogin
+from holdfast.identity.one_time_links import OneTimeLinks
 from holdfast.identity.sign_in import PasswordLogin, SignIns
 from holdfast.ports.clock import Clock
 from holdfast.ports.history import History
@@ -58,6 +59,7 @@ class Identity:
     accounts: Accounts
     sign_ins: SignIns
     login: PasswordLogin
+    links: OneTimeLinks
     keys: ApiKeys
     audit: AuditLog
 

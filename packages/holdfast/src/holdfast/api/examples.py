@@ -376,6 +376,7 @@ def _of_users() -> Iterator[tuple[str, Example]]:
     yield "reset_password", Example({"password": password}, member)
     yield "list_audit_entries", Example(response=_read(page([audit_json(entry)])))
     yield "create_session", Example({"email": _USER.email, "password": password}, user)
+    yield "create_session_by_link", Example({"token": "3kq9Xc7mPfW2" * 3 + "Zr81aLt"}, user)
     yield "list_sessions", Example(response=_read(page([session_json(_SESSION)])))
     yield "list_api_keys", Example(response=_read(page([key_json(_KEY)])))
     yield "create_api_key", Example(key, _wire(secret))

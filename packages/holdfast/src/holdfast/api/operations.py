@@ -108,6 +108,7 @@ SPECIFIC: Final[Mapping[str, tuple[str, ...]]] = {
     "stop_workspace": _WORKSPACE,
     "delete_workspace": _WORKSPACE,
     "create_session": ("invalid_credentials", "sign_in_rate_limited", "origin_not_allowed"),
+    "create_session_by_link": ("sign_in_link_not_valid", "origin_not_allowed"),
     "revoke_session": ("not_found",),
     "create_api_key": ("api_key_already_created",),
     "revoke_api_key": ("not_found",),

@@ -67,6 +67,7 @@ KINDS: Final[Mapping[str, ProblemKind]] = {
     "http_error": ProblemKind(400, "The request cannot be answered."),
     # Who sent it.
     "unauthenticated": ProblemKind(401, "Authentication is required."),
+    "sign_in_link_not_valid": ProblemKind(401, "The sign-in link has been used, or has expired."),
     "invalid_credentials": ProblemKind(401, "The e-mail address or the password is wrong."),
     "origin_not_allowed": ProblemKind(403, "The request comes from an origin that is not allowed."),
     "permission_denied": ProblemKind(403, "The credential or the role does not allow this."),
@@ -109,6 +110,7 @@ KINDS: Final[Mapping[str, ProblemKind]] = {
     "api_key_already_created": ProblemKind(
         409, "The API key was already created with this idempotency key."
     ),
+    "name_taken": ProblemKind(409, "Another provider or model has this name."),
     "secrets_off": ProblemKind(409, "This server has no master key to store secrets with."),
     "secret_unreadable": ProblemKind(409, "The stored secret cannot be read."),
     # What the server says.

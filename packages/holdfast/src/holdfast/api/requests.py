@@ -401,6 +401,12 @@ class CreateSession(Body):
     )
 
 
+class UseSignInLink(Body):
+    token: Annotated[str, Field(max_length=200)] = Field(
+        description="What the link has after `#once=`; not logged and not stored."
+    )
+
+
 class CreateUser(Body):
     name: Name = Field(description="How the user is shown to others; not unique.")
     email: Annotated[str, Field(max_length=1_000)] = Field(

@@ -7,7 +7,7 @@ place in it, nor in a pooler.
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final
@@ -16,6 +16,7 @@ from holdfast.adapters.bus.lossy import LossyBus
 from holdfast.adapters.bus.postgres import open_postgres_bus
 from holdfast.adapters.http_client.http import open_fetching
 from holdfast.adapters.postgres.audit import PostgresAuditLog
+from holdfast.adapters.postgres.catalogue import PostgresCatalogue
 from holdfast.adapters.postgres.clock import DatabaseClock
 from holdfast.adapters.postgres.credentials import PostgresCredentials
 from holdfast.adapters.postgres.history import PostgresHistory
@@ -35,26 +36,30 @@ from holdfast.adapters.postgres.prefixes import PostgresPrefixes
 from holdfast.adapters.postgres.store import PostgresStore
 from holdfast.adapters.postgres.users import PostgresUsers
 from holdfast.adapters.postgres.writable import check_writable
-from holdfast.adapters.providers.discovery import keep_discovering
 from holdfast.adapters.providers.models import ConfiguredModels
-from holdfast.adapters.providers.registry import ModelConfig, ModelRegistry
-from holdfast.adapters.providers.transport import Transport, open_transport
+from holdfast.adapters.providers.registry import ModelRegistry
+from holdfast.adapters.providers.transport import open_transport
 from holdfast.adapters.workspaces.client import AgentClient
+from holdfast.admin.catalogue.added import AddedCatalogue
+from holdfast.admin.catalogue.changes import CatalogueChanges
 from holdfast.admin.current import CurrentSettings, NothingSet, SettingsCache
 from holdfast.admin.secrets.vault import Vault
+from holdfast.bootstrap.added_models import AddedModelBuilder
 from holdfast.bootstrap.background import beside
 from holdfast.bootstrap.ids import SystemIds
 from holdfast.bootstrap.master_key import master_keys, open_vault
+from holdfast.bootstrap.models_reload import open_models
 from holdfast.bootstrap.options import (
-    default_model,
     load_price_list,
+    may_add_models,
     model_configs,
     pool_options,
 )
 from holdfast.bootstrap.workspaces import open_workspaces, provisioners
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.workspaces import Workspace
-from holdfast.ports.bus import Bus
+from holdfast.ports.bus import Bus, SettingsBus
+from holdfast.ports.catalogue import AddedModels, NoAddedModels
 from holdfast.ports.clock import Clock
 from holdfast.ports.fetching import Fetching
 from holdfast.ports.history import History
@@ -97,7 +102,8 @@ class PeopleAdapters:
     prefixes: PromptPrefixes
     settings: SettingsCache
     models: OfferedModels
-    vault: Vault
+    added: AddedCatalogue
+    catalogue: CatalogueChanges
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,12 +122,15 @@ class Adapters:
     open_leases: Callable[[], AbstractAsyncContextManager[Leases]]
     people: PeopleAdapters | None = None
     settings: CurrentSettings = field(default_factory=NothingSet)
+    added: AddedModels = field(default_factory=NoAddedModels)
     workspaces: Workspaces | None = None
     """None: no template is offered."""
     check_writable: Callable[[], Awaitable[None]] | None = None
     """Raises `Unavailable` while the database takes no writes."""
     postgres: str = ""
     """The version of the database's server."""
+    reload_models: Callable[[], None] | None = None
+    """Reads the file with the models again; None: there is none."""
 
 
 @asynccontextmanager
@@ -129,7 +138,7 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
     url = str(settings.database_url)
     configs = model_configs(settings)  # before anything is opened: what is wrong is said at once
     offered = provisioners(settings)
-    if configs:
+    if configs or may_add_models(settings):
         load_price_list(settings)  # blocks, before any request or turn could wait for it
     async with AsyncExitStack() as stack:
         pool = await stack.enter_async_context(open_pool(url, pool_options(settings)))
@@ -144,19 +153,15 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
         admin = SettingsCache(PostgresOrgSettings(pool), bus, poll_every_s=SETTINGS_POLL_EVERY_S)
         await admin.read()
         await stack.enter_async_context(beside(admin.keep, "settings"))
-        registry = await stack.enter_async_context(_registry(settings, transport, configs))
+        models = await stack.enter_async_context(open_models(settings, transport, configs, metrics))
+        added = await stack.enter_async_context(_added(settings, pool, bus, vault, models.registry))
         ids = SystemIds(clock)
         workspaces = await stack.enter_async_context(
             open_workspaces(
                 offered, pool, clock, ids, metrics, owned_max=settings.workspaces_per_user_max
             )
         )
-        store = PostgresStore(
-            pool,
-            wait_s=settings.database_command_timeout_s,
-            chats_max=settings.chats_per_user_max,
-            bytes_max=settings.bytes_per_user_max,
-        )
+        store = _store(pool, settings)
         pages = await stack.enter_async_context(open_pages()) if settings.web_fetch else None
         listing = PostgresListing(pool, within_s=settings.list_s)
         _bind(metrics, pool, store, listing)
@@ -165,7 +170,7 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
             history=PostgresHistory(pool),
             leases=PostgresLeases(pool),
             bus=bus,
-            models=ConfiguredModels(transport, registry),
+            models=ConfiguredModels(transport, models.registry),
             tools=tools_of(clock, workspaces, metrics, pages),
             clock=clock,
             ids=ids,
@@ -175,14 +180,26 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
                 listing=listing,
                 fetching=await stack.enter_async_context(open_fetching()),
                 settings=admin,
-                models=registry,
-                vault=vault,
+                models=models.registry,
+                added=added,
+                catalogue=CatalogueChanges(added, clock, ids.new_row_id),
             ),
             settings=admin,
+            added=added,
             workspaces=workspaces,
             check_writable=lambda: check_writable(pool),
             postgres=await server_version(pool),
+            reload_models=None if models.file is None else models.ask,
         )
+
+
+def _store(pool: BoundedPool, settings: Settings) -> PostgresStore:
+    return PostgresStore(
+        pool,
+        wait_s=settings.database_command_timeout_s,
+        chats_max=settings.chats_per_user_max,
+        bytes_max=settings.bytes_per_user_max,
+    )
 
 
 def _people(
@@ -191,8 +208,9 @@ def _people(
     listing: Listing,
     fetching: Fetching,
     settings: SettingsCache,
-    vault: Vault,
     models: OfferedModels,
+    added: AddedCatalogue,
+    catalogue: CatalogueChanges,
 ) -> PeopleAdapters:
     return PeopleAdapters(
         listing=listing,
@@ -203,22 +221,24 @@ def _people(
         fetching=fetching,
         prefixes=PostgresPrefixes(pool),
         settings=settings,
-        vault=vault,
         models=models,
+        added=added,
+        catalogue=catalogue,
     )
 
 
 @asynccontextmanager
-async def _registry(
-    settings: Settings, transport: Transport, configs: Mapping[str, ModelConfig]
-) -> AsyncGenerator[ModelRegistry]:
-    """The models; their providers' lists are read beside, and the start does not wait for them."""
-    registry = ModelRegistry(configs, default_model(settings))
-    if not settings.discover_models:
-        yield registry
-        return
-    async with beside(lambda: keep_discovering(transport, registry), "discovery"):
-        yield registry
+async def _added(
+    settings: Settings, pool: BoundedPool, bus: SettingsBus, vault: Vault, registry: ModelRegistry
+) -> AsyncGenerator[AddedCatalogue]:
+    """The models that admins have added, kept up to date."""
+    builder = AddedModelBuilder(registry, settings)
+    added = AddedCatalogue(
+        PostgresCatalogue(pool), vault, bus, builder, poll_every_s=SETTINGS_POLL_EVERY_S
+    )
+    await added.read()
+    async with beside(added.keep, "added models"):
+        yield added
 
 
 def _bind(

@@ -30,6 +30,7 @@ from holdfast.identity.chance import SystemChance
 from holdfast.identity.gate import Gate
 from holdfast.identity.keys import ApiKeys, CreatedApiKey
 from holdfast.identity.oidc import FirstLogin, OidcLogin
+from holdfast.identity.one_time_links import OneTimeLinks
 from holdfast.identity.passwords import Passwords
 from holdfast.identity.provider import Provider, ProviderOptions
 from holdfast.identity.sign_in import PasswordLogin, SignIns, Visitor
@@ -60,6 +61,7 @@ def identity_of(adapters: Adapters) -> Identity:
         accounts=Accounts(people.users, passwords, throttle, gate, clock, chance),
         sign_ins=sign_ins,
         login=PasswordLogin(sign_ins, passwords, throttle),
+        links=OneTimeLinks(sign_ins, clock, chance),
         keys=ApiKeys(people.credentials, gate, clock, chance),
         audit=people.audit,
     )

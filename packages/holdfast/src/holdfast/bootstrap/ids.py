@@ -26,6 +26,10 @@ class SystemIds:
     def new_workspace_id(self) -> WorkspaceId:
         return WorkspaceId(self._new())
 
+    def new_row_id(self) -> UUID:
+        """Of a provider or a model."""
+        return self._new()
+
     def _new(self) -> UUID:
         return uuid7(_unix_ms(self._clock.now()), self._bits(RANDOM_BITS))
 

@@ -132,14 +132,23 @@ def model_configs(settings: Settings) -> dict[str, ModelConfig]:
             continue  # what is wrong with its provider is said above
         try:
             endpoint = endpoints.get(model.provider) or provider_endpoint(model.own_provider())
-            configs[model.name] = _config(model, endpoint, settings)
+            configs[model.name] = model_config_of(model, endpoint, settings)
         except ValueError as error:
             wrong.append(f"{env_name('models')}[{number}] ({model.name}): {error}.")
-    if not settings.models and settings.role is not ProcessRole.API:
+    if not settings.models and not may_add_models(settings) and drives(settings):
         wrong.append(f"{env_name('models')} names no model: who drives turns needs one.")
     if wrong:
         raise WrongSettings(*wrong)
     return configs
+
+
+def drives(settings: Settings) -> bool:
+    return settings.role is not ProcessRole.API
+
+
+def may_add_models(settings: Settings) -> bool:
+    """Whether admins can add models with keys, so that a server without a models file is of use."""
+    return settings.master_key_file is not None or bool(settings.master_key_command)
 
 
 def load_price_list(settings: Settings) -> None:
@@ -156,7 +165,7 @@ def default_model(settings: Settings) -> str:
     return settings.default_model or next((model.name for model in settings.models), "")
 
 
-def _config(model: ModelSettings, endpoint: Endpoint, settings: Settings) -> ModelConfig:
+def model_config_of(model: ModelSettings, endpoint: Endpoint, settings: Settings) -> ModelConfig:
     facts = model_facts(model, VENDORS[endpoint.vendor])
     return ModelConfig(
         endpoint=endpoint,

@@ -200,6 +200,7 @@ def _driver(
         clock=seen.clock,
         chance=chance,
         settings=seen.settings,
+        added=seen.added,
         memory=memory,
     )
 

@@ -86,6 +86,13 @@ def stopping_on_signals() -> asyncio.Event:
     return stopping
 
 
+def reload_on_hangup(server: "Server") -> None:
+    """SIGHUP reads the file with the models again. Without such a file it ends the process."""
+    reload_models = server.adapters.reload_models
+    if reload_models is not None:
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload_models)
+
+
 def _stop(number: int, stopping: asyncio.Event) -> None:
     if stopping.is_set():
         # A second signal: end at once. Any process may die at any instant, so this is safe.

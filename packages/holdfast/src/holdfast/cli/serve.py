@@ -30,7 +30,12 @@ async def _serve(settings: "Settings") -> None:
     from holdfast.bootstrap import open_server
     from holdfast.bootstrap.edge import open_served
     from holdfast.bootstrap.quarantine_processes import start_alone
-    from holdfast.cli.process import log_started, metrics_served, stopping_on_signals
+    from holdfast.cli.process import (
+        log_started,
+        metrics_served,
+        reload_on_hangup,
+        stopping_on_signals,
+    )
     from holdfast.settings import ProcessRole, WrongSettings, env_name
 
     if settings.role is ProcessRole.WORKER:
@@ -40,6 +45,7 @@ async def _serve(settings: "Settings") -> None:
     stopping = stopping_on_signals()
     async with AsyncExitStack() as stack:
         server = await stack.enter_async_context(open_server(settings, start_alone=start_alone))
+        reload_on_hangup(server)
         stack.enter_context(metrics_served(server, settings))
         try:
             served = await stack.enter_async_context(open_served(server, settings))

@@ -45,10 +45,11 @@ def worker(
 async def _work(settings: "Settings") -> None:
     from holdfast.bootstrap import open_server
     from holdfast.bootstrap.quarantine_processes import start_alone
-    from holdfast.cli.process import metrics_served, stopping_on_signals
+    from holdfast.cli.process import metrics_served, reload_on_hangup, stopping_on_signals
 
     stopping = stopping_on_signals()
     async with open_server(settings, start_alone=start_alone) as server:
+        reload_on_hangup(server)
         with metrics_served(server, settings):
             await _until_drained(server, settings, stopping)
 

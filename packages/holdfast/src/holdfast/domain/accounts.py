@@ -33,7 +33,7 @@ class SignIn:
 
     sign_in_id: SignInId
     user_id: UserId
-    method: Literal["password", "oidc"]
+    method: Literal["password", "oidc", "link"]
     address: str | None
     agent: str | None
     created_at: datetime

@@ -43,6 +43,12 @@ class AuditAction(StrEnum):
     SETTINGS_CHANGED = "settings.changed"
     SECRET_KEY_ADDED = "secret_key.added"  # noqa: S105
     SECRET_KEY_REMOVED = "secret_key.removed"  # noqa: S105
+    PROVIDER_CREATED = "provider.created"
+    PROVIDER_UPDATED = "provider.updated"
+    PROVIDER_DELETED = "provider.deleted"
+    MODEL_CREATED = "model.created"
+    MODEL_UPDATED = "model.updated"
+    MODEL_DELETED = "model.deleted"
     CALL_APPROVED = "call.approved"
     CALL_DENIED = "call.denied"
     CALLS_DECIDED = "calls.decided"

@@ -3,6 +3,7 @@
     IdentityError
     ├── NotAllowed          whatever the target: the credential's scope or the user's role lacks it
     ├── NotFound            unknown, or not yours: the answer is the same
+    ├── LinkNotValid        a one-time link: unknown, used, expired, or from another machine
     ├── WrongCredentials    unknown account, wrong password, disabled: the answer is the same
     ├── Throttled           too many attempts; says when to come back
     ├── AccountRefused      an account may not become this: the reason says why
@@ -51,6 +52,15 @@ class WrongCredentials(IdentityError):
 
     def __init__(self) -> None:
         super().__init__("The e-mail address or the password is wrong.")
+
+
+class LinkNotValid(IdentityError):
+    code = "sign_in_link_not_valid"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The sign-in link has been used, or has expired. Sign in with e-mail and password."
+        )
 
 
 class Throttled(IdentityError):

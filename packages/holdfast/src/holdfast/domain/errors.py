@@ -260,6 +260,15 @@ class SecretUnreadable(HoldfastError):
         )
 
 
+class NameTaken(HoldfastError):
+    """Another provider or model has the name."""
+
+    code = "name_taken"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"The name {name!r} is taken. Choose another one.")
+
+
 class Unavailable(HoldfastError):
     """The store did not answer. Whether a write was committed is unknown: ask again by key."""
 

@@ -71,7 +71,7 @@ class SignIns:
     async def open(
         self,
         user: User,
-        method: Literal["password", "oidc"],
+        method: Literal["password", "oidc", "link"],
         visitor: Visitor,
         *,
         candidate: Candidate | None = None,

@@ -35,7 +35,7 @@ class NewSignIn:
     sign_in_id: SignInId
     user_id: UserId
     token_hash: bytes
-    method: Literal["password", "oidc"]
+    method: Literal["password", "oidc", "link"]
     lifetime: timedelta
     address: str | None = None
     agent: str | None = None

@@ -16,8 +16,8 @@ from pydantic import (
     AfterValidator,
     BeforeValidator,
     Field,
+    PrivateAttr,
     SecretStr,
-    TypeAdapter,
     ValidationError,
     model_validator,
 )
@@ -28,7 +28,7 @@ from holdfast.settings.catalogue import DiscoverModels, PricesFile
 from holdfast.settings.connections import ConnectionsMax, ConnectionsPerAddressMax, HeadSeconds
 from holdfast.settings.database import DatabaseSettings
 from holdfast.settings.models import ModelSettings
-from holdfast.settings.models_file import file_bytes, models_in, parsed, with_keys, wrong_models
+from holdfast.settings.models_file import models_in, with_keys, wrong_models
 from holdfast.settings.oidc import OidcSettings
 from holdfast.settings.providers import ProviderSettings
 from holdfast.settings.replies import FinishRepliesSeconds
@@ -37,6 +37,7 @@ from holdfast.settings.templates import (
     CommandTemplateSettings,
     LocalTemplateSettings,
     TemplateSettings,
+    templates_in,
 )
 from holdfast.settings.wrong import ENV_PREFIX, WrongSettings, env_name, sentences_of
 
@@ -295,10 +296,13 @@ class Settings(DatabaseSettings):
         default=(),
         description="The models that chats may use, as a JSON list; see below.",
     )
+    _beside_file: tuple[ProviderSettings, ...] | None = PrivateAttr(default=None)
+    """The providers that are not of `models_file`; None: it was not read yet."""
     models_file: Path | None = Field(
         default=None,
         description="File with that list, or with an object of both lists, `providers` and"
-        " `models`; safer for keys than the environment.",
+        " `models`; safer for keys than the environment. Read again when it changes, and at"
+        " SIGHUP.",
     )
     default_model: str = Field(
         default="",
@@ -416,6 +420,17 @@ class Settings(DatabaseSettings):
                 return theirs + self.bus_url.removeprefix(ours)
         return self.bus_url
 
+    def with_models_file(self) -> Self:
+        """With the file as it is now; raises `WrongSettings`."""
+        if self.models_file is None:
+            return self
+        beside = self.providers if self._beside_file is None else self._beside_file
+        found = models_in(self.models_file)
+        update = {"models": found.models, "providers": (*beside, *found.providers)}
+        read = self.model_copy(update=update)
+        read._beside_file = beside
+        return read
+
     def secrets(self) -> frozenset[str]:
         """What must never be seen in a log."""
         urls = (str(self.database_url), self.direct_url, self.bus_url)
@@ -437,13 +452,9 @@ def read_settings(**given: Any) -> Settings:  # noqa: ANN401 - Settings checks t
     """The settings of this process; raises `WrongSettings` with all that is wrong."""
     try:
         settings = Settings(**given)
-        if settings.models_file is not None:
-            found = models_in(settings.models_file)
-            providers = (*settings.providers, *found.providers)
-            update = {"models": found.models, "providers": providers, "models_file": None}
-            settings = settings.model_copy(update=update)
+        settings = settings.with_models_file()
         if settings.templates_file is not None:
-            templates = _templates_in(settings.templates_file)
+            templates = templates_in(settings.templates_file)
             settings = settings.model_copy(update={"templates": templates, "templates_file": None})
     except ValidationError as error:
         raise WrongSettings(*sentences_of(error)) from None  # its cause would show what was given
@@ -452,23 +463,19 @@ def read_settings(**given: Any) -> Settings:  # noqa: ANN401 - Settings checks t
         field = next((name for name in listed if name in str(error)), "models")
         wrong = f"{env_name(field)} should be a JSON list of objects."
         raise WrongSettings(wrong) from None
-    wrong = (
-        *wrong_models(settings.providers, settings.models, settings.default_model),
-        *_wrong_templates(settings),
-    )
-    if wrong:
+    return _checked(settings, *_wrong_templates(settings))
+
+
+def reread_models(settings: Settings) -> Settings:
+    """The settings with the models file as it is now; raises `WrongSettings`."""
+    return _checked(settings.with_models_file())
+
+
+def _checked(settings: Settings, *more: str) -> Settings:
+    fits = wrong_models(settings.providers, settings.models, settings.default_model)
+    if wrong := (*fits, *more):
         raise WrongSettings(*wrong)
     return settings.model_copy(update={"providers": with_keys(settings.providers)})
-
-
-_TEMPLATES: Final[TypeAdapter[tuple[TemplateSettings, ...]]] = TypeAdapter(
-    tuple[TemplateSettings, ...]
-)
-
-
-def _templates_in(path: Path) -> tuple[TemplateSettings, ...]:
-    name = env_name("templates_file")
-    return parsed(_TEMPLATES, file_bytes(path, name), name)
 
 
 def _wrong_templates(settings: Settings) -> Iterator[str]:

@@ -1,8 +1,12 @@
 """The templates of workspaces that an administrator offers."""
 
-from typing import Annotated, Literal, TypeAlias
+from pathlib import Path
+from typing import Annotated, Final, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from holdfast.settings.models_file import file_bytes, parsed
+from holdfast.settings.wrong import env_name
 
 Argv: TypeAlias = Annotated[tuple[str, ...], Field(min_length=1, max_length=100)]
 _NAME: str = r"^[a-z0-9][a-z0-9-]{0,39}$"
@@ -82,3 +86,13 @@ class CommandTemplateSettings(_TemplateSettings):
 TemplateSettings: TypeAlias = Annotated[
     LocalTemplateSettings | CommandTemplateSettings, Field(discriminator="kind")
 ]
+
+
+_TEMPLATES: Final[TypeAdapter[tuple[TemplateSettings, ...]]] = TypeAdapter(
+    tuple[TemplateSettings, ...]
+)
+
+
+def templates_in(path: Path) -> tuple[TemplateSettings, ...]:
+    name = env_name("templates_file")
+    return parsed(_TEMPLATES, file_bytes(path, name), name)

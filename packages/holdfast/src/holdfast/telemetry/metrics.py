@@ -217,6 +217,10 @@ METRICS: Final[Sequence[MetricRow]] = (
         "turn.fallback_replies",
         "Replies of a fallback model, in place of the model of the chat.",
     ),
+    _count(
+        "models_reloads", "models.reloads", "Times that the file with the models was read again."
+    ),
+    _count("models_refused", "models.refused", "Times that it was wrong; the models stayed."),
     MetricRow(
         name="holdfast_provider_errors_total",
         kind=MetricKind.COUNTER,

@@ -9,7 +9,7 @@ from holdfast.tools.toolbox import Function, Functions
 
 CLOCK: Final = ToolSpec(
     name="clock",
-    description="The present date and time (UTC, ISO 8601).",
+    description="Current date and time in UTC (ISO 8601).",
     schema={"type": "object", "properties": {}},
     effect=Effect.REPEATABLE,
     reads_only=True,

@@ -10,8 +10,9 @@ It is decided from committed rows, the toolbox and the rules alone:
 - a call that is not what was approved, or that a rule has come to deny, is answered with that (X4).
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Final
 
 from holdfast.domain.chat import OpenCall
@@ -24,7 +25,11 @@ from holdfast.turn.prompt import Prompt
 from holdfast.turn.step_policy import StepPolicy
 from holdfast.turn.turn import Turn
 
-UNKNOWN_TOOL: Final = "There is no tool called {tool!r}. Nothing was run."
+UNKNOWN_TOOL: Final = (
+    "There is no tool called {tool!r}. Nothing was run. Available tools, nearest name first: "
+    "{names}."
+)
+NO_TOOLS: Final = "There is no tool called {tool!r}, and this chat has no tools. Nothing was run."
 NOT_ALONE: Final = (
     "Nothing was run: {tools} must be called alone, and this reply called {number} tools at once."
 )
@@ -71,7 +76,7 @@ def plan(
         elif older and (spec is None or spec.effect is Effect.ONCE):
             answers.append(synthetic_result(open_call, Synthetic.UNKNOWN_OUTCOME))
         elif spec is None:
-            answers.append(failed_result(open_call, UNKNOWN_TOOL.format(tool=open_call.tool)))
+            answers.append(failed_result(open_call, unknown_tool(open_call.tool, toolbox.specs)))
         elif refusal := refusal_to_run(open_call, call, spec, rules, turn.chat):
             # «Not run» would be a guess about a call that a worker may have started.
             doubtful = synthetic_result(open_call, Synthetic.UNKNOWN_OUTCOME)
@@ -79,6 +84,16 @@ def plan(
         else:
             runs.append(PlannedCall(call, spec, open_call, again=older))
     return Plan(tuple(answers), tuple(runs))
+
+
+def unknown_tool(tool: str, known: Collection[str]) -> str:
+    """The refusal of a call of a tool that is not offered, with the names of those that are."""
+    name = tool[:200]
+    if not known:
+        return NO_TOOLS.format(tool=name)
+    near = get_close_matches(name, known, n=len(known), cutoff=0.4)
+    others = sorted(set(known).difference(near))
+    return UNKNOWN_TOOL.format(tool=name, names=", ".join([*near, *others]))
 
 
 def inherited_calls(

@@ -21,6 +21,7 @@ from holdfast.domain.commands import Fail
 from holdfast.domain.errors import FenceStale, FormatUnknown, Unavailable
 from holdfast.domain.next_step import next_step
 from holdfast.ports.bus import Bus
+from holdfast.ports.catalogue import AddedModels
 from holdfast.ports.clock import Clock
 from holdfast.ports.models import Models
 from holdfast.ports.tools import Tools
@@ -76,6 +77,7 @@ class Driver:
         clock: Clock,
         chance: Callable[[], float],
         settings: CurrentSettings | None = None,
+        added: AddedModels | None = None,
         memory: HistoryCache | None = None,
         time_s: Callable[[], float] | None = None,
     ) -> None:
@@ -89,7 +91,7 @@ class Driver:
             runs=ToolRuns(reading, bus, models, options, self.counters),
             models=models,
             tools=tools,
-            rules=StepPolicy(options, settings or NothingSet()),
+            rules=StepPolicy(options, settings or NothingSet(), added),
             clock=clock,
             chance=chance,
             counters=self.counters,

@@ -16,6 +16,7 @@ from holdfast.domain.approvals import Judgement, strictest
 from holdfast.domain.chat import Chat, ErrorKind, TurnError
 from holdfast.domain.parts import ToolCall
 from holdfast.domain.provider_tools import WEB_TOOLS, ProviderToolSpec
+from holdfast.ports.catalogue import AddedModels, NoAddedModels
 from holdfast.ports.models import NO_ROUTE, Route
 from holdfast.ports.tools import ToolSpec
 from holdfast.turn.options import TurnOptions
@@ -27,8 +28,14 @@ NOT_ALLOWED = "The model {model!r} is not allowed in this organisation. Choose a
 class StepPolicy:
     """Asked anew for every step, and answered from memory: a turn pays no statement for it."""
 
-    def __init__(self, options: TurnOptions, settings: CurrentSettings) -> None:
+    def __init__(
+        self,
+        options: TurnOptions,
+        settings: CurrentSettings,
+        added: AddedModels | None = None,
+    ) -> None:
         self.options = options
+        self._added = added or NoAddedModels()
         self._default_model = settings.current(DEFAULT_MODEL)
         self._allowed_models = settings.current(ALLOWED_MODELS)
         self._instructions = settings.current(INSTRUCTIONS)
@@ -38,7 +45,9 @@ class StepPolicy:
 
     def model_of(self, chat: Chat) -> str | None:
         """None: the server's default."""
-        return chat.model or self._default_model.of(chat.org_id)
+        return (
+            chat.model or self._default_model.of(chat.org_id) or self._added.default_of(chat.org_id)
+        )
 
     def prefix_of(
         self,
@@ -82,11 +91,15 @@ class StepPolicy:
         )
 
     def allows(self, chat: Chat, model: str) -> bool:
-        return is_allowed(model, self._allowed_models.of(chat.org_id))
+        allowed = is_allowed(model, self._allowed_models.of(chat.org_id))
+        return allowed and self._added.refusal(chat.org_id, model) is None
 
     def refusal(self, chat: Chat) -> TurnError | None:
         """A model that was allowed when the chat named it need not be allowed any more."""
         model = self.model_of(chat)
+        said = self._added.refusal(chat.org_id, model)
+        if said is not None:
+            return TurnError(kind=ErrorKind.CONFIG, sentence=said)
         if model is None or self.allows(chat, model):
             return None
         return TurnError(kind=ErrorKind.CONFIG, sentence=NOT_ALLOWED.format(model=model[:100]))

@@ -1,17 +1,18 @@
 import { argument, type Call } from "@/features/tools/call";
 import { Output } from "@/features/tools/output";
-import { outputText } from "@/features/tools/results";
+import { outputImages, outputText } from "@/features/tools/results";
 import { toolStrings } from "@/i18n/en/tools";
 import { CodeBlock } from "@/markdown/code-block";
 import { languageOf } from "@/markdown/languages";
+import { ImageOutput } from "./image-output";
 
 export default function FileBody({ call }: { call: Call }) {
   const text = outputText(call.result);
+  const images = call.state === "done" ? outputImages(call.result) : [];
+  if (images.length > 0) return <ImageOutput images={images} caption={text} />;
   if (call.state !== "done" || text === "")
     return <Output text={text} label={toolStrings.body.result} />;
-  const code = text.replace(/\n$/, "");
-  const { first_line: asked } = call.arguments ?? {};
-  const firstLine = typeof asked === "number" ? asked : 1;
+  const { code, firstLine } = numberedLines(text);
   const hasMore = call.result?.truncated === true;
   const lastLine = firstLine + code.split("\n").length - 1;
   return (
@@ -29,4 +30,18 @@ export default function FileBody({ call }: { call: Call }) {
       />
     </>
   );
+}
+
+const NUMBERED = /^ *(\d+)\t/;
+
+/** The text without the line numbers that `read_file` gives to the model: the page has its own. */
+export function numberedLines(text: string): { code: string; firstLine: number } {
+  const rows = text.replace(/\n$/, "").split("\n");
+  const first = NUMBERED.exec(rows[0] ?? "")?.[1];
+  if (first === undefined || !rows.every((row) => NUMBERED.test(row)))
+    return { code: rows.join("\n"), firstLine: 1 };
+  return {
+    code: rows.map((row) => row.replace(NUMBERED, "")).join("\n"),
+    firstLine: Number(first),
+  };
 }

@@ -20,7 +20,7 @@ import holdfast_lab
 from holdfast.bootstrap.edge import create_first_with_key, open_identity
 from holdfast.bootstrap.options import system_sections
 from holdfast.cli.dev.folder import EMAIL
-from holdfast.cli.exit_codes import Exit
+from holdfast.cli.exit_codes import Exit, code_of, sentence_of
 from holdfast.cli.process import say
 from holdfast.domain.errors import HoldfastError
 from holdfast.ports.tools import ToolSpec
@@ -28,6 +28,8 @@ from holdfast.ports.workspaces import Template
 from holdfast.settings import ProcessRole, Settings, WrongSettings, read_settings
 from holdfast.tasks import end_on_terminate
 from holdfast.tools.workspace.toolbox import offers
+from holdfast_client import AsyncClient
+from holdfast_client import HoldfastError as ApiError
 from holdfast_lab.bench.cell import started
 from holdfast_lab.eval.arms import ArmSettings, check_names, read_arm
 from holdfast_lab.eval.campaign import Campaign
@@ -74,6 +76,9 @@ def measured(wish: Wish) -> None:
     except (HoldfastError, WrongSettings) as reason:
         say(str(reason))
         raise typer.Exit(Exit.FAILED) from None
+    except ApiError as refused:
+        say(sentence_of(refused))
+        raise typer.Exit(code_of(refused)) from None
     except (KeyboardInterrupt, asyncio.CancelledError):
         raise typer.Exit(Exit.INTERRUPTED) from None
     typer.echo("\n".join(summary(report)))
@@ -127,6 +132,8 @@ async def _arms(
         place = Place(
             url=wish.url, key=wish.key, template=wish.template, workspaces=wish.workspaces
         )
+        async with AsyncClient(wish.url, api_key=wish.key) as client:
+            _check_model(wish.model, [each.id for each in await client.models.list()])
         yield [EvalArm(name=settings[0].name, place=place, model=wish.model)]
         return
     async with AsyncExitStack() as stack:
@@ -139,6 +146,7 @@ async def _arms(
                     "No model is configured: set HOLDFAST_MODELS or HOLDFAST_MODELS_FILE, or try"
                     " --scripted."
                 )
+            _check_model(wish.model, [model.name for model in read.models])
             for kills in (False, True)[: 1 + wish.durability]:
                 number = len(arms)
                 leases = LEASES if kills else {}
@@ -156,6 +164,12 @@ async def _arms(
                     )
                 )
         yield arms
+
+
+def _check_model(model: str | None, known: Sequence[str]) -> None:
+    """Raises `WrongSettings`."""
+    if model is not None and model not in known:
+        raise WrongSettings(f"There is no model {model!r}: there are {', '.join(known)}.")
 
 
 def _given(arm: ArmSettings, models: dict[str, str]) -> dict[str, Any]:

@@ -97,6 +97,9 @@ class ModelRegistry:
             return self._default
         return next(iter(self._configs), "")
 
+    def names_of(self, source: str) -> frozenset[str]:
+        return frozenset(self._sources.get(source, {}))
+
     def find(self, name: str | None) -> ModelConfig | None:
         """None: the default."""
         return self._configs.get(name or self.default)

@@ -44,6 +44,20 @@ async def create_session(
     return response
 
 
+@router.post("/sessions/by-link", status_code=201, response_model=shapes.User)
+async def create_session_by_link(
+    body: bodies.UseSignInLink, edge: TheStranger, request: Request
+) -> Response:
+    """By the one-time link that `holdfast dev` prints. The answer sets a cookie. The link is valid
+    once, for 15 minutes, and on the machine of the server."""
+    if by_browser(request) and not from_own_page(edge, request):
+        raise OriginRefused
+    opened = await edge.identity.links.sign_in(body.token, visitor_of(request))
+    response = answer(user_json(opened.user), 201)
+    set_sign_in(response, edge, opened.token)
+    return response
+
+
 def set_sign_in(response: Response, edge: Edge, token: str) -> None:
     max_age = int(edge.identity.sign_ins.options.lifetime.total_seconds())
     response.set_cookie(SIGN_IN_COOKIE, token, max_age=max_age, **COOKIE_ATTRIBUTES)

@@ -9,7 +9,11 @@ import typer
 def dev(
     data: Annotated[
         Path | None,
-        typer.Option(help="The folder that keeps everything. Left out: the user's data folder."),
+        typer.Option(
+            help="The folder that keeps everything. Left out: $XDG_DATA_HOME/holdfast; without that"
+            " variable ~/.local/share/holdfast (macOS: ~/Library/Application Support/holdfast), as"
+            " root /var/lib/holdfast."
+        ),
     ] = None,
     port: Annotated[
         int | None,

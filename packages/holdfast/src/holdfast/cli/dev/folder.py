@@ -71,6 +71,11 @@ class Folder:
 
 
 def default_folder() -> Path:
+    """XDG_DATA_HOME goes first on every system, also for root."""
+    set_by_system = os.environ.get("XDG_DATA_HOME", "")  # noqa: TID251 - no setting of ours
+    given = Path(set_by_system.strip())
+    if given.is_absolute():
+        return given / "holdfast"
     return AS_ROOT if os.geteuid() == 0 else platformdirs.user_data_path("holdfast")
 
 

@@ -17,9 +17,12 @@ from holdfast.bootstrap import open_server
 from holdfast.bootstrap.edge import Served, create_first, key_of, open_served
 from holdfast.cli.dev.contexts import remember
 from holdfast.cli.dev.folder import EMAIL, Folder, default_folder, own_folder
+from holdfast.cli.dev.page import HOW, is_built, offer_to_build
 from holdfast.cli.dev.postgres import private_postgres
 from holdfast.cli.process import metrics_served, run_process, say, stopping_on_signals
+from holdfast.cli.sandbox_probe import why_no_commands
 from holdfast.cli.serve import cannot_be_used, ready_at, until_drained
+from holdfast.identity.one_time_links import LIFETIME
 from holdfast.settings import ModelSettings, ProcessRole, Settings, env_name
 from holdfast.settings.models import FactsSettings
 from holdfast.settings.templates import LocalTemplateSettings
@@ -35,6 +38,8 @@ LEASE: Final[dict[str, Any]] = {"lease_ttl_s": 4.0, "heartbeat_every_s": 1.0}
 
 
 def run_laptop(data: Path | None, port: int | None) -> None:
+    offer_to_build()
+
     async def work(settings: Settings) -> None:
         await _run(settings, data or default_folder())
 
@@ -78,7 +83,8 @@ async def _run(settings: Settings, path: Path) -> None:
         lines = {
             "database": database,
             "models": ", ".join(model.name for model in models),
-            **({"sign in": f"{EMAIL}, password in {folder.admin_file}"} if key else {}),
+            **(await _sign_in(served, folder, key) if key else {}),
+            **await _missing(settings),
             "key": str(folder.key_file) if key else "there are users already: use one of theirs",
             "try": remember(served.url, key) + TRY if key else f"holdfast login --url {served.url}",
             "stop": "Ctrl-C",
@@ -173,6 +179,29 @@ async def _key(served: Served, folder: Folder) -> str | None:
     if key is not None and key != known:
         folder.keep_key(key)
     return key
+
+
+async def _sign_in(served: Served, folder: Folder, key: str) -> dict[str, str]:
+    """A link that is valid once. Later sign-ins use the password."""
+    identity = served.edge.identity
+    who = await identity.gate.authenticate(key)
+    assert who is not None, "the key has just been checked"
+    token = identity.links.issue(await identity.accounts.find(who, who.user_id))
+    minutes = LIFETIME.total_seconds() // 60
+    return {
+        "open": f"{served.url}/#once={token}",
+        "": f"signs in once, within {minutes:.0f} minutes",
+        "sign in": f"{EMAIL}, password in {folder.admin_file}",
+    }
+
+
+async def _missing(settings: Settings) -> dict[str, str]:
+    """What will not work here, and what to install."""
+    lines: dict[str, str] = {}
+    if any(template.kind == "local" for template in settings.templates):
+        why = await asyncio.to_thread(why_no_commands)
+        lines |= {"commands": f"off: {why}"} if why else {}
+    return lines if is_built() else {**lines, "page": HOW}
 
 
 def _welcome(served: Served, lines: dict[str, str]) -> None:

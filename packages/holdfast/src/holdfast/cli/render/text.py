@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
 import orjson
 from rich.cells import cell_len, set_cell_size
@@ -68,10 +68,29 @@ def aligned(
 
 
 def compact(value: object) -> str:
-    """A value on one line: text as it is, the rest as JSON."""
+    """A value on one line: text as it is, images by their type, the rest as JSON."""
     if isinstance(value, str):
         return value
+    if blocks := _blocks(value):
+        return " ".join(blocks)
     return orjson.dumps(value).decode()[:JSON_BYTES_MAX]
+
+
+def _blocks(value: object) -> list[str]:
+    """The typed blocks of `{"content": [{"type": "text", …}]}`; none of another value."""
+    content = cast("dict[str, object]", value).get("content") if isinstance(value, dict) else None
+    if not isinstance(content, list):
+        return []
+    told: list[str] = []
+    for block in cast("list[object]", content):
+        match block:
+            case {"type": "text", "text": str(text)}:
+                told.append(text)
+            case {"type": "image"}:
+                told.append("[image]")
+            case _:
+                return []
+    return told
 
 
 def seconds(number: float) -> str:

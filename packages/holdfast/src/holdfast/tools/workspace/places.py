@@ -21,20 +21,19 @@ SKILL_PAGE_BYTES: Final = 16 * 1024
 TTL_S_MAX: Final = 30 * 24 * 3600
 STOPPED: Final = (
     "The workspace is stopped. Its files are kept, its processes have ended. Call start_workspace "
-    "to go on."
+    "before using file or process tools."
 )
 
 
 class CreateArguments(Arguments):
     template: str = Field(
-        default="", max_length=200, description="Which kind of workspace. Empty: the default."
+        default="", max_length=200, description="Kind of workspace; default: the first one."
     )
     ttl_s: int = Field(
         default=0,
         ge=0,
         le=TTL_S_MAX,
-        description="Seconds without activity after which it is stopped, 30 days at most. 0: as "
-        "its template says.",
+        description="Stop after this many seconds without use; default: the template's.",
     )
 
 
@@ -111,16 +110,15 @@ def places(templates: Sequence[Template]) -> tuple[Offer[Any], ...]:
             Field(
                 default="",
                 max_length=200,
-                description=f"Which kind of workspace: {names}. Empty: the first of them.",
+                description=f"One of: {names}; default {templates[0].name}.",
             ),
         ),
     )
     return (
         offer(
             "create_workspace",
-            """Give this chat a workspace: a folder and a place to run commands in. A chat has one:
-            if it is there you get it, and if it is stopped it is started, files and all. Takes
-            seconds to minutes.""",
+            """Create this chat's workspace (a directory and a place to run commands), or start the
+            existing one. Takes seconds to minutes. Only if the task needs files or commands.""",
             described,
             _create,
             effect=Effect.REPEATABLE,
@@ -128,7 +126,7 @@ def places(templates: Sequence[Template]) -> tuple[Offer[Any], ...]:
         ),
         offer(
             "start_workspace",
-            "Start this chat's workspace if it is stopped, or wait until it has started.",
+            "Start this chat's stopped workspace, or wait until it has started.",
             NoArguments,
             _start,
             effect=Effect.REPEATABLE,
@@ -136,8 +134,8 @@ def places(templates: Sequence[Template]) -> tuple[Offer[Any], ...]:
         ),
         offer(
             "stop_workspace",
-            """Stop this chat's workspace: its processes end, its files are kept. Needed only to
-            start it afresh; an idle workspace stops by itself.""",
+            """Stop this chat's workspace: processes end, files are kept. Needed only to restart it;
+            it stops by itself when unused.""",
             NoArguments,
             _stop,
             effect=Effect.REPEATABLE,

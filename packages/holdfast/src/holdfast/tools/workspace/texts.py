@@ -5,7 +5,7 @@ Plain text and no JSON: a model reads lines, and every escaped line break would 
 
 from collections.abc import Iterable
 
-from holdfast_agent.wire import Entry, Lines, Look, Match, Process, State
+from holdfast_agent.wire import Look, Process, State
 
 
 def outcome(process: Process) -> str:
@@ -71,11 +71,11 @@ def listed(processes: Iterable[Process]) -> str:
 
 def _listed(process: Process) -> str:
     command = process.command if len(process.command) <= 200 else f"{process.command[:200]}…"
-    size = _size(process.bytes_written)
-    return f"{process.id}: {outcome(process)}; {size} of output; {shown(command)}"
+    written = size(process.bytes_written)
+    return f"{process.id}: {outcome(process)}; {written} of output; {shown(command)}"
 
 
-def _size(number: int) -> str:
+def size(number: int) -> str:
     if number < 10_000:
         return f"{number} bytes"
     return f"{number / 1000:.0f} kB" if number < 10_000_000 else f"{number / 1e6:.0f} MB"
@@ -85,48 +85,3 @@ def shown(name: str) -> str:
     """A name on one line, whatever characters it holds."""
     plain = all(letter.isprintable() for letter in name)
     return name if plain else name.encode("unicode_escape").decode("ascii")
-
-
-def lines_of(found: Lines) -> str:
-    head = f"{shown(found.path)}: "
-    if found.lines_total == 0:
-        return head + "empty"
-    last = found.last_line
-    head += f"lines {found.first_line} to {last} of {found.lines_total}"
-    more = f"; read on with first_line={last + 1}" if found.more else ""
-    return f"{head}{more}\n{found.text}"
-
-
-def entries(found: Iterable[Entry], *, more: bool) -> str:
-    lines = [_entry(entry) for entry in found]
-    return _many(lines, "Nothing is there.", more=more)
-
-
-def _entry(entry: Entry) -> str:
-    match entry.kind:
-        case "folder":
-            return f"{shown(entry.path)}/"
-        case "file":
-            return f"{shown(entry.path)} ({_size(entry.bytes or 0)})"
-        case _:
-            return f"{shown(entry.path)} ({entry.kind})"
-
-
-def paths(found: Iterable[str], *, more: bool) -> str:
-    return _many([shown(path) for path in found], "No file matches.", more=more)
-
-
-def matches(found: Iterable[Match], *, more: bool) -> str:
-    lines: list[str] = []
-    for match in found:
-        path, first = shown(match.path), match.line - len(match.before)
-        around = [f"{path}-{first + n}- {text}" for n, text in enumerate(match.before)]
-        lines += [*around, f"{path}:{match.line}: {match.text}"]
-        lines += [f"{path}-{match.line + n}- {text}" for n, text in enumerate(match.after, start=1)]
-    return _many(lines, "Nothing matches.", more=more)
-
-
-def _many(lines: list[str], none: str, *, more: bool) -> str:
-    if not lines:
-        return none
-    return "\n".join([*lines, "[there are more: ask for less, or raise limit]"] if more else lines)

@@ -49,6 +49,7 @@ BODIES: Final[Mapping[str, Any]] = {
     "PATCH /users/{user_id}": {"role": "admin"},
     "PUT /users/{user_id}/password": {"password": "another long password"},
     "POST /sessions": {"email": "nobody@acme.example", "password": PASSWORD},
+    "POST /sessions/by-link": {"token": "nothing that was issued"},
     "POST /api-keys": {"name": "new", "scopes": ["read"]},
     "PATCH /organization/settings": {"instructions": "foreign"},
     "PUT /chats/{chat_id}/workspace": {},

@@ -74,7 +74,7 @@ create table sign_ins (
     seen_at timestamptz not null default clock_timestamp(),
     expires_at timestamptz not null,
     revoked_at timestamptz,
-    constraint method_known check (method in ('password', 'oidc')),
+    constraint method_known check (method in ('password', 'oidc', 'link')),
     constraint token_hashed check (length(token_hash) = 32)
 ) with (fillfactor = 80);
 

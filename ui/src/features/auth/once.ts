@@ -1,0 +1,19 @@
+/** The one-time link of `holdfast dev`: `#once=TOKEN`. */
+
+import { unwrap } from "@holdfast/client";
+import { api } from "@/api/client";
+import { forgetMe } from "./session";
+
+const ONCE = /^#once=([0-9A-Za-z]+)$/;
+
+/** The token of the address, which no longer shows it afterwards: not in the history, not in a bookmark. */
+export function takeToken(): string | null {
+  const token = ONCE.exec(location.hash)?.[1] ?? null;
+  if (token !== null) history.replaceState(null, "", location.pathname + location.search);
+  return token;
+}
+
+export async function signInOnce(token: string): Promise<void> {
+  await unwrap(api.POST("/api/v1/sessions/by-link", { body: { token } }));
+  forgetMe();
+}
