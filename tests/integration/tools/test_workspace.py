@@ -50,7 +50,7 @@ async def test_a_command_tells_how_it_ended_and_all_that_it_said(at_work: Hands)
     assert "bytes omitted; full output: .holdfast/out/p5.log ...]" in flood
     assert flood.endswith("\n200000\nthe end\n")
     assert len(flood.encode()) <= 32 * 1024
-    middle = await at_work.says("read_file", path=".holdfast/out/p5.log", first_line=100_001)
+    middle = await at_work.says("read_file", path=".holdfast/out/p5.log", offset=100_001, limit=3)
     assert "100001\n" in middle
     assert "nothing to commit" in await at_work.says(
         "execute", command="git init -q . && git add -A && git status --short && git status"

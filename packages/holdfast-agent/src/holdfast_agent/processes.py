@@ -144,7 +144,7 @@ class Processes:
     async def start(self, chat: str, key: str, start: Start) -> tuple[Process, bool]:
         """The process of this key, and whether it was started now."""
         if SHORT_ID.fullmatch(key):
-            raise Refused(FaultCode.BAD_REQUEST, f"{key} is the form of an id, not of a key.")
+            raise Refused(FaultCode.BAD_REQUEST, f"{key} has the form of an id. Use another key.")
         digest = _digest(start)
         async with self._door:
             entry = self._known.get((chat, key))
