@@ -51,7 +51,7 @@ async def test_git_commits_and_shows_without_pager_editor_or_prompt(
     cloned = await tools.says(
         "execute", command="git clone https://u@127.0.0.1:1/x.git", cwd=folder.name, timeout_s=60
     )
-    assert cloned.startswith("exit code 128 ("), "nobody is asked for a password"
+    assert cloned.startswith("exit code 128 ("), "git does not wait for a password"
 
 
 @needs("make")
@@ -111,7 +111,7 @@ async def test_a_prompt_reads_the_end_of_stdin(tools: BenchTools) -> None:
 
 async def test_a_sleeping_command_returns_with_an_id_and_can_be_ended(tools: BenchTools) -> None:
     said = await tools.says("execute", command="echo begun; sleep 300", timeout_s=1)
-    assert said.startswith("Still running after 1 s as p1 (process_output waits for it")
+    assert said.startswith("Still running after 1 s as p1: wait with process_output")
     assert "p1: running" in await tools.says("process_list")
     await tools.says("process_signal", process="p1")
     ended = await tools.says("process_output", process="p1", timeout_s=60)

@@ -27,7 +27,10 @@ DEADLINE_S: Final = TIMEOUT_S_MAX + 60.0
 GLANCE_S: Final = 0.3
 """A command that is started in the background and fails at once is reported with its exit code."""
 
-STILL: Final = "Still running after {seconds:g} s as {id} (process_output waits for it, process_signal ends it)"
+STILL: Final = (
+    "Still running after {seconds:g} s as {id}: wait with process_output, or end it with "
+    "process_signal"
+)
 BACKGROUND: Final = "Started in the background as {id}"
 LOST: Final = (
     "Outcome unknown: the workspace agent restarted and the command was killed. It may have partly "
@@ -157,7 +160,7 @@ EXECUTE: Final = offer(
     "execute",
     """Run a shell command in the workspace and return its exit code and combined stdout and stderr.
     Every call is a new shell: use `cwd` instead of `cd`; variables do not persist. Stdin is empty
-    and nobody can answer prompts, so pass flags such as `-y`. If the command is still running after
+    and prompts cannot be answered, so pass flags such as `-y`. If the command is still running after
     `timeout_s`, it keeps running and you get a process id: wait with process_output. Use
     background=true for servers and watchers, never `&` or nohup: child processes are killed when
     the command exits. Long output is shortened in the middle; the result names the file with all of
