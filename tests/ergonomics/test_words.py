@@ -18,7 +18,7 @@ DENIED = re.compile(
 """Riddles of earlier texts, and words of Python and its libraries."""
 
 NEXT_STEP = re.compile(
-    r"(?:^|[.:;,] |\band |\bthen |\bor |\()(?:ask|call|change|check|choose|copy|create|cut|delete|"
+    r"(?:^|[.:;,X] |\band |\bthen |\bor |\()(?:ask|call|change|check|choose|copy|create|cut|delete|"
     r"end|find|free|give|go on|leave|list|look|make|name|pass|put|raise|read|redirect|remove|repeat"
     r"|replace|run|search|send|set|start|stop|tell|try|use|wait|write)\b",
     re.IGNORECASE,

@@ -160,8 +160,8 @@ EXECUTE: Final = offer(
     "execute",
     """Run a shell command in the workspace and return its exit code and combined stdout and stderr.
     Every call is a new shell: use `cwd` instead of `cd`; variables do not persist. Stdin is empty
-    and prompts cannot be answered, so pass flags such as `-y`. If the command is still running after
-    `timeout_s`, it keeps running and you get a process id: wait with process_output. Use
+    and prompts cannot be answered, so pass flags such as `-y`. If the command is still running
+    after `timeout_s`, it keeps running and you get a process id: wait with process_output. Use
     background=true for servers and watchers, never `&` or nohup: child processes are killed when
     the command exits. Long output is shortened in the middle; the result names the file with all of
     it. git runs no hooks; to run them: `git -c core.hooksPath=.git/hooks commit`.""",
