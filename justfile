@@ -269,6 +269,10 @@ bench-agent-files *options:
 bench-agent *options:
     uv run python -m benchmarks.agent {{ options }}
 
+# What the ergonomics suite counts without a model; into benchmarks/agent.json and agent.md.
+bench-agent-quality *options:
+    uv run python -m benchmarks.agent_quality {{ options }}
+
 # Nasty process trees, stopped: none may survive, in either way to keep a tree together; the same.
 agent-kill trials="100":
     uv run python -m benchmarks.agent_kill --trials {{ trials }}

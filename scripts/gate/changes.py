@@ -250,7 +250,7 @@ PROTECTED: Final = (
     Protected(
         slow("eval-kills", "tests/integration/eval"),
         (
-            *(f"{LAB}/eval/*.py", f"{LAB}/commands/eval/*", f"{SRC}/adapters/workspaces/*"),
+            *(f"{LAB}/eval/*.py", f"{LAB}/commands/eval/*"),
             "tests/integration/eval/*",
         ),
     ),

@@ -76,7 +76,7 @@ async def test_a_coding_task_and_a_server_killed_while_its_command_runs(folder: 
         HOLDFAST_PORT=instead["8080"],
     )
     assert ran.code == 0, ran.said
-    assert "exit code 1 after" in ran.said, "the test failed before"
+    assert "exit code 1 (" in ran.said, "the test failed before"
     assert ran.said.count("+echo $(($1 + $2))") == 2, "in the export, and in the commit"
     assert "Author: Agent" in ran.said
     assert steps_in(folder) == [str(number) for number in range(1, 10)], "each once"

@@ -108,6 +108,21 @@ async def test_what_had_ended_keeps_its_exit_code_and_says_that_its_output_is_go
             assert "no longer kept" in (look.process.reason or "")
 
 
+async def test_long_output_of_what_had_ended_is_still_in_its_file(folder: Path) -> None:
+    with running_agent(folder) as agent:
+        async with AgentClient(agent.address) as client:
+            await client.start("c", "k", Start(command="seq 1 20000"))
+            await client.look("c", "k", wait_s=SOON_S)
+        agent.kill()
+    with running_agent(folder) as agent:
+        async with AgentClient(agent.address) as client:
+            look = await client.look("c", "k")
+            assert "its output is in .holdfast/out/p1.log" in (look.process.reason or "")
+            assert look.process.output_path is not None
+            saved = (folder / "root" / look.process.output_path).read_text()
+            assert saved == "".join(f"{number}\n" for number in range(1, 20001))
+
+
 async def test_a_tombstone_outlives_the_agent(folder: Path) -> None:
     with running_agent(folder) as agent:
         async with AgentClient(agent.address) as client:

@@ -165,7 +165,7 @@ async def test_the_next_turn_on_another_replica_goes_by_them(
 
         looping = '[[sim: call clock {} | then | call clock {} | then | say "never said"]]'
         failed = await settled(admin, looping, "failed", "idle")
-        assert (failed["status"], failed["error"]["type"]) == ("failed", "usage_limit")
+        assert (failed["status"], failed["error"]["type"]) == ("failed", "step_limit")
 
 
 async def test_a_model_that_is_no_longer_allowed_is_refused_everywhere(empty: Replicas) -> None:

@@ -36,8 +36,8 @@ def survivors(token: str) -> list[int]:
 @requirement("F17", "L105")
 async def test_a_command_tells_how_it_ended_and_all_that_it_said(at_work: Hands) -> None:
     said = await at_work.says("execute", command="echo out; echo err >&2; exit 3")
-    assert said.startswith("exit code 3 after ")
-    assert said.endswith("\nout\nerr\n")
+    assert said.startswith("exit code 3 (")
+    assert said.endswith(" s)\n\nout\nerr\n")
     assert "".join(at_work.shown) == "out\nerr\n"
 
     assert (await at_work.says("execute", command="true")).endswith(", no output")
@@ -47,15 +47,21 @@ async def test_a_command_tells_how_it_ended_and_all_that_it_said(at_work: Hands)
 
     flood = await at_work.says("execute", command="seq 1 200000; echo the end")
     assert "\n1\n2\n3\n" in flood
-    assert "bytes of output left out here" in flood
+    assert "bytes omitted; full output: .holdfast/out/p5.log ...]" in flood
     assert flood.endswith("\n200000\nthe end\n")
+    assert len(flood.encode()) <= 32 * 1024
+    middle = await at_work.says("read_file", path=".holdfast/out/p5.log", offset=100_001, limit=3)
+    assert "100001\n" in middle
+    assert "nothing to commit" in await at_work.says(
+        "execute", command="git init -q . && git add -A && git status --short && git status"
+    )
 
 
 async def test_a_command_result_has_fields_for_programs(at_work: Hands) -> None:
     ended = await at_work.call("execute", command="echo out; exit 3")
     assert (ended.exit_code, ended.signal, ended.process_id) == (3, None, None)
     assert ended.duration_ms is not None
-    assert (ended.summary_lines, ended.truncated, ended.failed) == (1, False, False)
+    assert (ended.summary_lines, ended.truncated, ended.failed) == (2, False, False)
 
     flood = await at_work.call("execute", command="seq 1 200000")
     assert (flood.exit_code, flood.truncated) == (0, True)
@@ -64,7 +70,7 @@ async def test_a_command_result_has_fields_for_programs(at_work: Hands) -> None:
     assert (started.exit_code, started.process_id) == (None, "p3")
     assert started.duration_ms is None
     await at_work.call("process_signal", process="p3", signal="KILL")
-    looked = await at_work.call("process_output", process="p3", wait_s=30)
+    looked = await at_work.call("process_output", process="p3", timeout_s=30)
     assert looked.process_id is None
     assert looked.signal == "KILL" or looked.exit_code == 137
 
@@ -73,23 +79,23 @@ async def test_a_command_result_has_fields_for_programs(at_work: Hands) -> None:
 async def test_a_command_that_takes_longer_goes_on_and_can_be_asked_for(at_work: Hands) -> None:
     # Real time: the call waits for as long as it was told to, and then tells what there is.
     command = "echo begun; while [ ! -e go ]; do sleep 0.05; done; echo over"
-    said = await at_work.says("execute", command=command, wait_s=2.5)
-    assert "still running after 2.5 s as process p1" in said
+    said = await at_work.says("execute", command=command, timeout_s=2.5)
+    assert "Still running after 2.5 s as p1" in said
     assert said.endswith("\nbegun\n")
     assert "p1: running" in await at_work.says("process_list")
 
     (await at_work.files() / "go").touch()
-    ended = await at_work.says("process_output", process="p1", wait_s=30)
+    ended = await at_work.says("process_output", process="p1", timeout_s=30)
     assert ended.startswith("p1: exit code 0")
     assert ended.endswith("\nbegun\nover\n")
     rest = await at_work.says("process_output", process="p1", after=6)
-    assert rest.endswith("byte 11\nover\n")
+    assert rest.endswith("next=11\n\nover\n")
 
 
 @requirement("L98", "F17")
 async def test_an_ampersand_at_the_end_starts_it_in_the_background(at_work: Hands) -> None:
     said = await at_work.says("execute", command="echo up; sleep 60 &")
-    assert said == "started in the background as process p1\nup\n"
+    assert said == "Started in the background as p1\n\nup\n"
     assert "p1: running" in await at_work.says("process_list")
     failed = await at_work.says("execute", command="nonsense-4711 &")
     assert failed.startswith("exit code 127")
@@ -98,19 +104,19 @@ async def test_an_ampersand_at_the_end_starts_it_in_the_background(at_work: Hand
     assert both.endswith("\nyes\n")
     signalled = await at_work.says("process_signal", process="p1", signal="KILL")
     assert "p1: sent KILL" in signalled
-    ended = await at_work.says("process_output", process="p1", wait_s=30)
+    ended = await at_work.says("process_output", process="p1", timeout_s=30)
     assert "running" not in ended
 
 
 @requirement("F17")
 async def test_what_a_command_reads_can_be_written_to_it(at_work: Hands) -> None:
-    begun = await at_work.says("execute", command="cat", input=True, background=True)
-    assert "process p1" in begun
+    begun = await at_work.says("execute", command="cat", stdin=True, background=True)
+    assert "as p1" in begun
     await at_work.says("process_input", process="p1", text="hello\n")
-    heard = await at_work.says("process_output", process="p1", wait_s=30, until="output")
+    heard = await at_work.says("process_output", process="p1", timeout_s=30, until="output")
     assert heard.endswith("\nhello\n")
     await at_work.says("process_input", process="p1", close=True)
-    assert "exit code 0" in await at_work.says("process_output", process="p1", wait_s=30)
+    assert "exit code 0" in await at_work.says("process_output", process="p1", timeout_s=30)
 
     late = await at_work.call("process_input", process="p1", text="too late")
     assert late.failed
@@ -151,7 +157,7 @@ async def test_command_is_not_run_again_in_a_workspace_that_was_made_anew(
     async with at_work.successor() as successor:
         again = await successor.call("execute", "c1", command=command, again=True)
         assert again.unknown
-        assert "made anew" in str(again.value)
+        assert "created again" in str(again.value)
         assert effects.read_text() == "paid\n"
         assert (await successor.says("execute", command="echo alive")).endswith("\nalive\n")
 

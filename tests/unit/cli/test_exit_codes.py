@@ -41,6 +41,7 @@ def test_an_error_has_a_code_and_one_sentence(error: errors.HoldfastError, code:
         ("awaiting", None, "stop", Exit.NEEDS_ACTION),
         ("failed", "overloaded", None, Exit.AGENT_FAILED),
         ("failed", "usage_limit", None, Exit.LIMIT),
+        ("failed", "step_limit", None, Exit.LIMIT),
     ],
 )
 def test_the_end_of_a_turn_has_a_code(

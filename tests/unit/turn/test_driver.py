@@ -296,24 +296,6 @@ async def test_calls_that_need_somebody_outside_wait_for_them(need: Need) -> Non
         assert stage.store.calls["commit"] == 1
 
 
-async def test_after_so_many_replies_in_a_row_the_turn_fails_with_a_way_out() -> None:
-    effects = Effects()
-    tools = Functions(effects.tool("a"))
-    options = TurnOptions(replies_max=2)
-    async with staged(calls("a:1"), calls("a:2"), tools=tools, options=options) as stage:
-        chat = await stage.turn()
-
-        assert chat.status is Status.FAILED
-        assert chat.error is not None
-        assert "Send a message" in chat.error.sentence
-        assert valid(await stage.history(chat)) == []
-        # And the way out works:
-        await stage.world.do(chat.chat_id, SendMessage(user("go on")))
-        further = stage.with_models(ScriptedModels(says("ok")))
-        ended = await further.drive(await further.again(await stage.world.load(chat.chat_id)))
-        assert ended.status is Status.IDLE
-
-
 async def test_a_model_that_only_thinks_is_asked_twice_and_not_for_ever() -> None:
     thought = [ReasoningDelta(0, "Let me see."), End(Ending.LENGTH)]
     async with staged(thought, thought) as stage:

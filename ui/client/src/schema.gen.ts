@@ -2060,7 +2060,7 @@ export interface components {
             request_id: string | null;
         };
         /** ErrorKind */
-        ErrorKind: "rate_limit" | "overloaded" | "timeout" | "stream_closed" | "auth" | "config" | "context_overflow" | "content_filter" | "usage_limit" | "unavailable" | "unknown";
+        ErrorKind: "rate_limit" | "overloaded" | "timeout" | "stream_closed" | "auth" | "config" | "context_overflow" | "content_filter" | "usage_limit" | "step_limit" | "unavailable" | "unknown";
         /**
          * FieldError
          * @description One invalid field of a request.

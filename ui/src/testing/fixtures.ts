@@ -122,7 +122,7 @@ export function result(
 
 /** The fields of a command's result: its first line is the tool's summary. */
 export function ended(exitCode: number, durationMs: number): Partial<ToolResultPart> {
-  return { exit_code: exitCode, duration_ms: durationMs, summary_lines: 1 };
+  return { exit_code: exitCode, duration_ms: durationMs, summary_lines: 2 };
 }
 
 export function call(tool: string, given: Record<string, unknown>, more: Partial<Call> = {}): Call {
@@ -199,6 +199,14 @@ export const WRONG_KEY: ChatError = {
   provider: "openai",
   status_code: 401,
   retryable: false,
+};
+
+export const STEP_LIMIT: ChatError = {
+  type: "step_limit",
+  message: "The turn is paused after 250 replies of the model in a row.",
+  provider: null,
+  status_code: null,
+  retryable: true,
 };
 
 export function sending(state: Sending["state"]): Sending {

@@ -49,7 +49,10 @@ def environment(
     size = 0
     for name, value in asked.items():
         if not name or "=" in name or "\0" in name or "\0" in value:
-            raise Refused(FaultCode.BAD_REQUEST, f"{name!r} cannot be set in an environment.")
+            raise Refused(
+                FaultCode.BAD_REQUEST,
+                f"{name!r} is not a valid environment variable. Leave it out.",
+            )
         size += len(name.encode()) + len(value.encode())
     if size > ENV_BYTES_MAX:
         message = f"The environment is too large: {ENV_BYTES_MAX} bytes at most. Use a file."

@@ -84,10 +84,10 @@ class External:
     def _folder(self, cwd: str) -> str:
         folder = (self._root / cwd).resolve()
         if not folder.is_relative_to(self._root):
-            message = f"{cwd} leads out of the workspace. Name a folder inside it."
+            message = f"{cwd} leads out of the workspace. Give a directory inside it as cwd."
             raise Refused(FaultCode.OUTSIDE, message)
         if not folder.is_dir():
-            message = f"There is no folder {cwd} in the workspace. Make it first, or name another."
+            message = f"There is no directory {cwd} here. Create it first, or give another cwd."
             raise Refused(FaultCode.NOT_FOUND, message)
         return str(folder)
 

@@ -21,7 +21,9 @@ class Feeding:
 
     def write(self, data: bytes) -> None:
         if self._fd is None or self._closing:
-            raise Refused(FaultCode.NOT_RUNNING, "The process's input is closed.")
+            raise Refused(
+                FaultCode.NOT_RUNNING, "Its stdin is closed. Start it again to write to it."
+            )
         if len(self._pending) + len(data) > PENDING_MAX:
             raise Refused(
                 FaultCode.TOO_LARGE,

@@ -23,6 +23,7 @@ from holdfast_agent.environment import environment
 from holdfast_agent.faults import Refused
 from holdfast_agent.journal import KEPT_MAX, Journal, Name, Remembered
 from holdfast_agent.launching import Command, Launch, Launcher
+from holdfast_agent.saved import SavedOutputs
 from holdfast_agent.spawned import Spawned, spawn, strangers_gone
 from holdfast_agent.trees import family
 from holdfast_agent.wire import (
@@ -41,7 +42,8 @@ SHORT_ID: Final = re.compile(r"p[0-9]+")
 COMMAND_BYTES_MAX: Final = 120 * 1024
 """The kernel takes 128 KiB for one argument."""
 LISTED_MAX: Final = 200
-GONE_OUTPUT: Final = "What it wrote is no longer kept."
+GONE_OUTPUT: Final = "its output is no longer kept"
+SAVED_OUTPUT: Final = "its output is in {path}"
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -60,6 +62,7 @@ class Entry:
     chat: str
     digest: str
     process: Process
+    outputs: SavedOutputs
     spawned: Spawned | None = None
 
     @property
@@ -67,9 +70,15 @@ class Entry:
         return Remembered(chat=self.chat, digest=self.digest, process=self.process)
 
     def now(self) -> Process:
-        if self.spawned is None:
-            return self.process
-        return self.process.model_copy(update={"bytes_written": self.spawned.ring.total})
+        process = self.process
+        if self.spawned is not None:
+            seen: dict[str, object] = {"bytes_written": self.spawned.ring.total}
+            if (file := self.spawned.file) is not None:
+                seen |= {"output_path": file.path, "output_bytes": file.size}
+            process = process.model_copy(update=seen)
+        if process.output_path is None or self.outputs.has(process.output_path):
+            return process
+        return process.model_copy(update={"output_path": None, "output_bytes": 0})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +91,7 @@ class Ground:
     shell: str
     boot_id: str
     now: Callable[[], datetime]
+    outputs: SavedOutputs
     git_guard: Callable[[], dict[str, str]] | None = None
     """Variables that keep git from running what a tree brings; reads files. None: it may."""
     limits: Limits = field(default_factory=Limits)
@@ -101,7 +111,7 @@ class Processes:
         self._group = asyncio.TaskGroup()
         self._family = family()
         for each in before:
-            self._known[each.name] = Entry(chat=each.chat, digest=each.digest, process=each.process)
+            self._known[each.name] = self._entry(each.chat, each.digest, each.process)
             if SHORT_ID.fullmatch(each.process.id):
                 number = int(each.process.id[1:])
                 self._ids[each.chat] = max(number, self._ids.get(each.chat, 0))
@@ -128,10 +138,13 @@ class Processes:
                 await self._group.__aexit__(None, None, None)
             self._journal.close()
 
+    def _entry(self, chat: str, digest: str, process: Process) -> Entry:
+        return Entry(chat=chat, digest=digest, process=process, outputs=self._ground.outputs)
+
     async def start(self, chat: str, key: str, start: Start) -> tuple[Process, bool]:
         """The process of this key, and whether it was started now."""
         if SHORT_ID.fullmatch(key):
-            raise Refused(FaultCode.BAD_REQUEST, f"{key} is the form of an id, not of a key.")
+            raise Refused(FaultCode.BAD_REQUEST, f"{key} has the form of an id. Use another key.")
         digest = _digest(start)
         async with self._door:
             entry = self._known.get((chat, key))
@@ -141,7 +154,7 @@ class Processes:
             message = "This was stopped before it was started. It will not be started any more."
             raise Refused(FaultCode.STOPPED, message)
         if entry.digest != digest:
-            message = "Another command was started under this key. Use a key of its own."
+            message = "Another command was started under this key. Use another key."
             raise Refused(FaultCode.KEY_TAKEN, message)
         return entry.now(), False
 
@@ -158,7 +171,7 @@ class Processes:
         try:
             with self._ground.launcher.launch(command, name) as launch:
                 launched = True
-                entry = Entry(chat=chat, digest=digest, process=self._process(chat, key, start))
+                entry = self._entry(chat, digest, self._process(chat, key, start))
                 # Before the start, always: an agent that dies in between has started nothing, and
                 # its successor says so. The other way round it would start it twice.
                 await self._journal.write(entry.remembered)
@@ -179,18 +192,18 @@ class Processes:
         report = self._ground.report
         if not report.works:
             why = " ".join(report.escapes) or "The sandbox does not work here."
-            raise Refused(FaultCode.NO_SHELL, f"Nothing is run in this workspace. {why}")
+            raise Refused(FaultCode.NO_SHELL, f"No command can run here. {why} Tell the user.")
         if len(self._running) >= self._ground.limits.running_max:
             raise Refused(
                 FaultCode.TOO_MANY,
-                f"{len(self._running)} processes run in this workspace, which is as many as may. "
-                "Stop some of them, or wait until one ends.",
+                f"{len(self._running)} processes run in this workspace, which is the limit. "
+                "Stop some of them with process_signal, or wait until one exits.",
             )
         if len(start.command.encode()) > COMMAND_BYTES_MAX:
-            message = "The command is too long. Write it to a file, and run that."
+            message = "The command is longer than 120 KiB. Write it to a file and run the file."
             raise Refused(FaultCode.TOO_LARGE, message)
         if "\0" in start.command or "\0" in start.cwd:
-            raise Refused(FaultCode.BAD_REQUEST, "A command cannot hold a zero byte.")
+            raise Refused(FaultCode.BAD_REQUEST, "A command cannot hold a zero byte. Remove it.")
 
     def _process(self, chat: str, key: str, start: Start) -> Process:
         number = self._ids[chat] = self._ids.get(chat, 0) + 1
@@ -213,7 +226,8 @@ class Processes:
             return
         entry.spawned = spawned
         self._running[entry.remembered.name] = entry
-        spawned.watch(lambda: self._exited(entry, name))
+        outputs, process_id = self._ground.outputs, entry.process.id
+        spawned.watch(lambda: self._exited(entry, name), lambda: outputs.create(process_id))
 
     def _exited(self, entry: Entry, name: str) -> None:
         self._group.create_task(self._settle(entry, name), name=f"end of {name}")
@@ -227,6 +241,8 @@ class Processes:
         # First the entry, then the bell: a waiter that it wakes must find the end.
         self._running.pop(entry.remembered.name, None)
         spawned.settle()
+        if spawned.file is not None:
+            self._ground.outputs.close(spawned.file)
         assert spawned.end is not None
         entry.process = entry.now().model_copy(
             update={"exit_code": spawned.end.exit_code, "signal": spawned.end.signal}
@@ -278,7 +294,7 @@ class Processes:
         """By key or by id. Another chat's process is as unknown as one that never was."""
         entry = self._find(chat, key)
         if entry is None or entry.process.state is State.STOPPED:
-            message = f"There is no process {key} in this chat. List those that there are."
+            message = f"There is no process {key}. Call process_list to see the processes."
             raise Refused(FaultCode.NOT_FOUND, message)
         return entry
 
@@ -295,7 +311,7 @@ class Processes:
             written = entry.process.bytes_written
             missed = max(0, written - max(after, 0))
             output = Output(begin=written, end=written, missed=missed)
-            return Look(process=_without_output(entry.process), output=output)
+            return Look(process=_without_output(entry.now()), output=output)
         if after < 0:
             head, output = entry.spawned.ring.all_kept()
             return Look(process=entry.now(), output=output, head=head)
@@ -309,7 +325,7 @@ class Processes:
         if spawned is None or spawned.ended:
             return True
         if self._waits >= self._ground.limits.waits_max:
-            message = "Too many wait for processes of this workspace. Ask again without waiting."
+            message = "Too many calls wait for processes here. Call again with timeout_s=0."
             raise Refused(FaultCode.TOO_MANY, message)
         self._waits += 1
         try:
@@ -339,7 +355,7 @@ class Processes:
             if entry is None and SHORT_ID.fullmatch(key):
                 entry = self.find(chat, key)
             if entry is None:
-                entry = Entry(chat=chat, digest="", process=_never(key))
+                entry = self._entry(chat, "", _never(key))
                 await self._journal.write(entry.remembered)
                 self._remember(entry)
         await self._kill(entry)
@@ -369,7 +385,8 @@ class Processes:
 
 def _running(entry: Entry) -> Spawned:
     if entry.spawned is None or entry.spawned.ended:
-        raise Refused(FaultCode.NOT_RUNNING, f"{entry.process.id} does not run any more.")
+        message = f"{entry.process.id} has exited. Call process_output to see its output."
+        raise Refused(FaultCode.NOT_RUNNING, message)
     return entry.spawned
 
 
@@ -380,7 +397,9 @@ def _never(key: str) -> Process:
 def _without_output(process: Process) -> Process:
     if not process.bytes_written:
         return process
-    reason = " ".join(filter(None, (process.reason, GONE_OUTPUT)))
+    path = process.output_path
+    where = GONE_OUTPUT if path is None else SAVED_OUTPUT.format(path=path)
+    reason = "; ".join(filter(None, (process.reason, where)))
     return process.model_copy(update={"reason": reason})
 
 

@@ -37,6 +37,11 @@ class Ring:
             # Seldom, so that a flood costs one copy per `tail_max` bytes and not one per read.
             del self._tail[: -self._tail_max]
 
+    def whole(self) -> bytes:
+        """All that was written, as long as that is no more than head and tail."""
+        assert self._total <= self._head_max + self._tail_max
+        return bytes(self._head + self._tail)
+
     def close(self) -> None:
         """Nothing will follow: a rune that is not whole stays so."""
         self._closed = True

@@ -33,6 +33,7 @@ from holdfast_agent.sandbox.egress import egress_rules
 from holdfast_agent.sandbox.opening import open_bubblewrap
 from holdfast_agent.sandbox.options import SandboxOptions
 from holdfast_agent.sandbox.profile import WORKSPACE
+from holdfast_agent.saved import SavedOutputs
 from holdfast_agent.surroundings import system_facts
 from holdfast_agent.trees import adopt_orphans
 from holdfast_agent.wire import About, Surroundings
@@ -126,6 +127,7 @@ async def serving(config: AgentConfig) -> AsyncGenerator[str]:
             boot_id=boot_id,
             now=lambda: datetime.now(UTC),  # noqa: TID251 - the agent is its own composition root
             limits=config.limits,
+            outputs=SavedOutputs(config.root),
         )
         journal = config.state / "journal"
         journal_id = open_journal_id(journal)

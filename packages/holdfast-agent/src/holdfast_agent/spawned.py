@@ -17,6 +17,7 @@ from holdfast_agent.faults import Refused
 from holdfast_agent.feeding import Feeding
 from holdfast_agent.launching import Launch
 from holdfast_agent.ring import Ring
+from holdfast_agent.saved import SAVED_FROM, SavedFile
 from holdfast_agent.trees import Seen, descendants, see, send, strangers
 from holdfast_agent.wire import FaultCode
 
@@ -44,6 +45,9 @@ class Spawned:
         """Rings with every piece of output, and at the end."""
         self.over = Bell()
         self.end: End | None = None
+        self.file: SavedFile | None = None
+        """Its whole output, once that is long."""
+        self._saving: Callable[[], SavedFile | None] | None = None
         self._wall = launch.wall
         self._child = child
         self._pidfd = os.pidfd_open(child.pid)
@@ -62,8 +66,12 @@ class Spawned:
     def ended(self) -> bool:
         return self.end is not None
 
-    def watch(self, exited: Callable[[], None]) -> None:
-        """Read its output from now on; `exited` is called when its first process has ended."""
+    def watch(
+        self, exited: Callable[[], None], saving: Callable[[], SavedFile | None] | None = None
+    ) -> None:
+        """Read its output from now on; `exited` is called when its first process has ended.
+        `saving`: makes the file for long output, or None."""
+        self._saving = saving
         loop = asyncio.get_running_loop()
         os.set_blocking(self._out, False)
         loop.add_reader(self._out, self._read)
@@ -84,9 +92,19 @@ class Spawned:
         if not data:
             asyncio.get_running_loop().remove_reader(self._out)
             return False
+        self._save(data)
         self.ring.append(data)
         self.wrote.ring()
         return True
+
+    def _save(self, data: bytes) -> None:
+        """Before the ring drops anything."""
+        if self._saving is not None and self.ring.total + len(data) > SAVED_FROM:
+            self.file, self._saving = self._saving(), None
+            if self.file is not None:
+                self.file.write(self.ring.whole())
+        if self.file is not None:
+            self.file.write(data)
 
     def settle(self) -> None:
         """Its whole tree is gone: read the rest of the pipe, and wake all waiters."""
@@ -121,7 +139,7 @@ class Spawned:
         if self._feeding is None:
             raise Refused(
                 FaultCode.BAD_REQUEST,
-                "The process was started without an input. Start it anew with an open one.",
+                "Its stdin is not open. Start it again by execute with stdin=true.",
             )
         self._feeding.write(data)
 

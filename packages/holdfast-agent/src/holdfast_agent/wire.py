@@ -104,6 +104,10 @@ class Process(Said):
     ended_at: datetime | None = None
     bytes_written: int = 0
     """Output so far, kept or not."""
+    output_path: Path | None = None
+    """The file of the workspace with its output, once that is long."""
+    output_bytes: int = 0
+    """Of the output, from its first byte on, in that file."""
 
 
 class Processes(Said):

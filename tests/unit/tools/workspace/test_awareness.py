@@ -208,3 +208,25 @@ def test_long_skill_is_read_in_pages_without_a_gap() -> None:
     assert skill_page(skill.model_copy(update={"text": "Do it.\n"}), 1).startswith(
         "s/a/SKILL.md\n\nDo it.\n\nDirectory of this skill: s/a"
     )
+
+
+@pytest.mark.parametrize("bytes_max", [600, 1000, 4096, 32 * 1024])
+def test_pages_of_a_skill_keep_the_limit_of_a_result(bytes_max: int) -> None:
+    """R1: a model with a small window gets more pages, and no line is missing."""
+    lines = [f"{number} {'step ' * (number % 30)}\n" for number in range(300)]
+    files = tuple(f"s/a/file-{number}" for number in range(200))
+    skill = SkillText(name="a", path="s/a/SKILL.md", folder="s/a", text="".join(lines), files=files)
+    read, page, offset = list[str](), "", 1
+    while offset:
+        page = skill_page(skill, offset, bytes_max)
+        assert len(page.encode()) <= bytes_max
+        read += [line.rstrip() for line in page.splitlines() if line[:1].isdigit()]
+        more = page.rpartition("offset=")[2] if "More follows" in page else ""
+        offset = int(more.rstrip(".]")) if more else 0
+    assert read == [line.rstrip() for line in lines]
+    assert ("more files: call list_files" in page) == (bytes_max < 4096)
+
+    long = skill.model_copy(update={"text": "x" * 50_000 + "\nend\n"})
+    assert len(skill_page(long, 1, bytes_max).encode()) <= bytes_max
+    assert "read the file with read_file]" in skill_page(long, 1, bytes_max)
+    assert "call read_skill with offset=2" in skill_page(long, 1, bytes_max)

@@ -8,9 +8,16 @@ import { api } from "@/api/client";
 export type Effort = NonNullable<components["schemas"]["SendMessage"]["effort"]>;
 
 /** What a model is and can do, for the picker. */
-type ModelCard = Pick<
+export type ModelCard = Pick<
   components["schemas"]["Model"],
-  "vendor" | "price" | "images" | "documents" | "thinking" | "simulated"
+  | "vendor"
+  | "price"
+  | "context_window"
+  | "images"
+  | "documents"
+  | "thinking"
+  | "provider_tools"
+  | "simulated"
 >;
 
 /** The models that messages may ask for; `windows`: their context windows in tokens; `efforts`: how hard

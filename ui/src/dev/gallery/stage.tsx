@@ -41,7 +41,7 @@ function history(from: number, count: number): Message[] {
     if (place === 0) return f.message(seq, "assistant", [f.text(answer(seq))]);
     if (place % 2 === 1)
       return f.message(seq, "tool", [
-        f.result(`c${seq - 1}`, "execute", "exit code 0\nok", f.ended(0, 1000)),
+        f.result(`c${seq - 1}`, "execute", "exit code 0 (1.0 s)\n\nok", f.ended(0, 1000)),
       ]);
     const call: MessagePart = {
       type: "tool_call",

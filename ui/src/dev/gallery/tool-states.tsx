@@ -77,11 +77,23 @@ export function ToolStates() {
       </LiveContext.Provider>
       <Shown
         name="Done"
-        call={f.done("execute", TEST, "exit code 0\n42 passed in 1.2 s\n", {}, f.ended(0, 1400))}
+        call={f.done(
+          "execute",
+          TEST,
+          "exit code 0 (1.4 s)\n\n42 passed in 1.2 s\n",
+          {},
+          f.ended(0, 1400),
+        )}
       />
       <Shown
         name="Done, open"
-        call={f.done("execute", TEST, "exit code 0\n42 passed in 1.2 s\n", {}, f.ended(0, 1400))}
+        call={f.done(
+          "execute",
+          TEST,
+          "exit code 0 (1.4 s)\n\n42 passed in 1.2 s\n",
+          {},
+          f.ended(0, 1400),
+        )}
         isOpen
       />
       <Shown
@@ -89,7 +101,7 @@ export function ToolStates() {
         call={f.done(
           "execute",
           TEST,
-          `exit code 1\n${f.PYTEST}`,
+          `exit code 1 (1.4 s)\n\n${f.PYTEST}`,
           { state: "failed" },
           f.ended(1, 3200),
         )}
@@ -99,7 +111,7 @@ export function ToolStates() {
         call={f.done(
           "execute",
           TEST,
-          `exit code 1\n${f.PYTEST}`,
+          `exit code 1 (1.4 s)\n\n${f.PYTEST}`,
           { state: "failed" },
           f.ended(1, 3200),
         )}
@@ -110,9 +122,9 @@ export function ToolStates() {
         call={f.done(
           "execute",
           { command: "npm run dev" },
-          "started in the background as process p3\nready on :5173",
+          "Started in the background as p3\n\nready on :5173",
           {},
-          { process_id: "p3", summary_lines: 1 },
+          { process_id: "p3", summary_lines: 2 },
         )}
       />
       {(Object.keys(SYNTHETIC) as (keyof typeof SYNTHETIC)[]).map((state) => (
@@ -216,7 +228,7 @@ function Files() {
         call={f.done(
           "execute",
           { command: `curl ${"-H 'X-Header: a long value' ".repeat(12)}https://example.com` },
-          "exit code 0 after 0.2 s, no output",
+          "exit code 0 (0.2 s), no output",
           {},
           f.ended(0, 200),
         )}

@@ -54,7 +54,7 @@ const HISTORY: readonly Message[] = [
   ...calls(4, [
     "execute",
     { command: "uv run pytest -q" },
-    `exit code 1\n${f.PYTEST}`,
+    `exit code 1 (1.0 s)\n\n${f.PYTEST}`,
     f.ended(1, 3200),
   ]),
   ...calls(6, [
@@ -65,7 +65,7 @@ const HISTORY: readonly Message[] = [
   ...calls(8, [
     "execute",
     { command: "uv run pytest -q" },
-    "exit code 0\n42 passed",
+    "exit code 0 (1.0 s)\n\n42 passed",
     f.ended(0, 3100),
   ]),
   f.message(

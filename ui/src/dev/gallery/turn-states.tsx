@@ -217,6 +217,9 @@ function Feet() {
       <State name="Failed">
         <TurnFooter foot={{ is: "failed", error: f.WRONG_KEY }} />
       </State>
+      <State name="Paused">
+        <TurnFooter foot={{ is: "failed", error: f.STEP_LIMIT }} />
+      </State>
     </Stage>
   );
 }

@@ -1,7 +1,7 @@
 /** What the shell gives to the transcript and the composer, and what it asks of them. */
 
 import type { Branch } from "@holdfast/client";
-import type { Effort } from "@/api/queries/models";
+import type { Effort, Models } from "@/api/queries/models";
 import type { ChatActions, Draft, WhenBusy } from "@/engine/actions";
 import type { ChatLog } from "@/engine/chat-store";
 import type { SendKey } from "@/features/composer/keys";
@@ -28,6 +28,8 @@ export interface ComposerProps {
   readonly models: readonly string[];
   readonly defaultModel: string | null;
   /** By model: how hard it can be told to think, in rising order. */
+  /** By model: what it is and can do. */
+  readonly cards?: Models["cards"];
   readonly efforts?: Readonly<Record<string, readonly Effort[]>>;
   /** By model that can search the web: whether it does unless told otherwise. */
   readonly searches?: Readonly<Record<string, boolean>>;

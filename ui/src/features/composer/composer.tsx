@@ -27,6 +27,8 @@ import { type Stop, useStop } from "./use-stop";
 import { useWeb, WebToggle } from "./web-toggle";
 import { WhenBusyMenu } from "./when-busy";
 
+const NO_CARDS = {};
+
 type ComposerMode = "idle" | "busy" | "stopping";
 
 export function Composer(props: ComposerProps) {
@@ -66,6 +68,7 @@ export function Writing({
   actions,
   models,
   defaultModel,
+  cards = NO_CARDS,
   efforts = {},
   searches = {},
   onSend,
@@ -166,7 +169,13 @@ export function Writing({
           className="block max-h-[40dvh] min-h-11 w-full bg-transparent px-3 pt-3 pb-1 text-body outline-none placeholder:text-faint"
         />
         <div className="flex items-center gap-1 p-1.5">
-          <ModelPicker models={models} chosen={model} standard={defaultModel} onChoose={setModel} />
+          <ModelPicker
+            models={models}
+            cards={cards}
+            chosen={model}
+            standard={defaultModel}
+            onChoose={setModel}
+          />
           <EffortPicker efforts={allowed} chosen={effort} onChoose={setEffort} />
           <WebToggle standard={searching} chosen={web} onChoose={setWeb} />
           <Buttons mode={mode} reason={reason} stop={stop} onSend={send} />

@@ -1,27 +1,32 @@
 import { ChevronDown } from "lucide-react";
+import { lazy, Suspense, useState } from "react";
 import { composerStrings } from "@/i18n/en/composer";
+import { part } from "@/lib/lazy-import";
 import { Button } from "@/ui/button";
-import { Menu, MenuChoice, MenuChoices, MenuLabel } from "@/ui/menu";
+import { Popover } from "@/ui/popover";
 import { useKept } from "./kept";
+import { type ModelChoices, modelField } from "./model-choices";
 
-interface ModelPickerProps {
-  models: readonly string[];
-  /** `null`: the standard one. */
-  chosen: string | null;
-  standard: string | null;
-  onChoose: (model: string | null) => void;
-}
-
-const STANDARD = "";
+const ModelList = lazy(() => part(() => import("./model-list")));
 const t = composerStrings.model;
 
-export function ModelPicker({ models, chosen, standard, onChoose }: ModelPickerProps) {
-  if (models.length === 0) return null;
-  const shown = chosen ?? standard ?? t.defaultModel;
+export function ModelPicker({ onChoose, ...choices }: ModelChoices) {
+  const [open, setOpen] = useState(false);
+  const [asked, setAsked] = useState("");
+  if (choices.models.length === 0) return null;
+  const shown = choices.chosen ?? choices.standard ?? t.defaultModel;
+  const show = (next: boolean) => {
+    setOpen(next);
+    setAsked("");
+  };
   return (
-    <Menu
+    <Popover
+      label={t.menu}
       side="top"
       align="start"
+      flush
+      open={open}
+      onOpenChange={show}
       trigger={
         <Button variant="plain" aria-label={t.label(shown)} className="min-w-0 shrink px-2">
           <span className="truncate">{shown}</span>
@@ -29,21 +34,29 @@ export function ModelPicker({ models, chosen, standard, onChoose }: ModelPickerP
         </Button>
       }
     >
-      <MenuLabel>{t.menu}</MenuLabel>
-      <MenuChoices
-        value={chosen ?? STANDARD}
-        onValueChange={(model) => onChoose(model === STANDARD ? null : model)}
+      {/* The field is there at once: what is typed while the list loads goes into it. */}
+      <Suspense
+        fallback={
+          <input
+            aria-label={t.search}
+            value={asked}
+            onChange={(event) => setAsked(event.target.value)}
+            placeholder={t.search}
+            className={modelField}
+          />
+        }
       >
-        <MenuChoice value={STANDARD} hint={standard === null ? t.serverDefault : standard}>
-          {t.default}
-        </MenuChoice>
-        {models.map((model) => (
-          <MenuChoice key={model} value={model}>
-            {model}
-          </MenuChoice>
-        ))}
-      </MenuChoices>
-    </Menu>
+        <ModelList
+          {...choices}
+          asked={asked}
+          onAsk={setAsked}
+          onChoose={(model) => {
+            show(false);
+            onChoose(model);
+          }}
+        />
+      </Suspense>
+    </Popover>
   );
 }
 

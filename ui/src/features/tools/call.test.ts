@@ -65,9 +65,9 @@ describe("the text of a result", () => {
   const text = (output: unknown, more = {}) => outputText(result("c", "execute", output, more));
 
   it("is the output without the tool's summary", () => {
-    expect(text("exit code 1 after 3.2 s\nFAILED x", { summary_lines: 1 })).toBe("FAILED x");
-    expect(text("exit code 0 after 0.1 s, no output", { summary_lines: 1 })).toBe("");
-    expect(text("exit code 1 after 3.2 s\nFAILED x")).toBe("exit code 1 after 3.2 s\nFAILED x");
+    expect(text("exit code 1 (3.2 s)\n\nFAILED x", { summary_lines: 2 })).toBe("FAILED x");
+    expect(text("exit code 0 (0.1 s), no output", { summary_lines: 1 })).toBe("");
+    expect(text("exit code 1 (3.2 s)\n\nFAILED x")).toBe("exit code 1 (3.2 s)\n\nFAILED x");
   });
 
   it("is taken from a named field, or shown as JSON", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { BUSY, call, ENDS } from "@/testing/fixtures";
+import { BUSY, call, ENDS, STEP_LIMIT } from "@/testing/fixtures";
 import { type AnnouncerState, announce, NOT_ANNOUNCED, QUIET_MS } from "./announce";
 import type { Foot, Item } from "./items";
 
@@ -83,6 +83,12 @@ describe("the status region", () => {
       5,
     );
     expect(broken.assertive).toBe("The turn failed. The provider is busy.");
+    const paused = announce(
+      { ...IDLE, turn: 1, is: "going" },
+      items({ is: "failed", error: STEP_LIMIT }),
+      5,
+    );
+    expect(paused.assertive).toBe("The turn is paused. Go on, or send a message.");
   });
 
   it("waits for the call to wait before it says so", () => {

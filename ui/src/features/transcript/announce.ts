@@ -6,7 +6,7 @@
 import { sentence } from "@/features/tools/words";
 import { transcriptStrings } from "@/i18n/en/transcript";
 import { firstLine } from "@/lib/format";
-import type { Foot, FootItem, Item } from "./items";
+import { type Foot, type FootItem, type Item, isPause } from "./items";
 
 const t = transcriptStrings.announce;
 
@@ -53,6 +53,7 @@ function begun(state: AnnouncerState, { foot }: FootItem, now: number): Announce
     case "retrying":
       return { state: at, polite: t.retrying(foot.retry.error.message), assertive: null };
     case "failed":
+      if (isPause(foot.error)) return { state: at, polite: null, assertive: t.paused };
       return { state: at, polite: null, assertive: t.failed(foot.error.message) };
   }
 }

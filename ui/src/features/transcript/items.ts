@@ -157,6 +157,11 @@ export function stateInput(
   };
 }
 
+/** Whether a turn that "failed" waits for the user to let it go on, after many replies. */
+export function isPause(error: ChatError): boolean {
+  return error.type === "step_limit";
+}
+
 /** What was folded when somebody began to read: turns from `turn` on fold no further than this. */
 export interface FrozenFolds {
   turn: number;

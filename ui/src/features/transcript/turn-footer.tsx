@@ -5,6 +5,7 @@ import {
   AlertTriangle,
   ChevronDown,
   CircleDashed,
+  CirclePause,
   Clock3,
   Hourglass,
   RotateCw,
@@ -24,7 +25,7 @@ import { Button } from "@/ui/button";
 import { CopyButton } from "@/ui/copy-button";
 import { Menu, MenuItem } from "@/ui/menu";
 import { ErrorDetails } from "./error-details";
-import type { Foot, Regenerable } from "./items";
+import { type Foot, isPause, type Regenerable } from "./items";
 import { RowActions } from "./row-actions";
 
 const t = transcriptStrings.turn;
@@ -40,6 +41,7 @@ export function TurnFooter({ foot }: { foot: Foot }) {
     case "retrying":
       return <RetryingFooter retry={foot.retry} />;
     case "failed":
+      if (isPause(foot.error)) return <PausedFooter />;
       return <FailedFooter error={foot.error} />;
   }
 }
@@ -185,6 +187,25 @@ function RetryingFooter({ retry }: { retry: Retry }) {
         <div className="flex flex-wrap gap-2">
           <AsyncButton label={t.tryNow} busy={t.trying} act={() => actions.retry(null)} />
           <AsyncButton label={t.stop} busy={t.stopping} act={() => actions.interrupt()} />
+        </div>
+      )}
+    </Notice>
+  );
+}
+
+/** After many replies in a row the turn waits for a word of the user: a pause, no failure. */
+function PausedFooter() {
+  const { actions } = useChatActions();
+  return (
+    <Notice Glyph={CirclePause} variant="warn" title={t.paused.title} details={t.paused.details}>
+      <p className="text-ui text-muted">{t.paused.next}</p>
+      {actions !== null && (
+        <div className="flex flex-wrap gap-2">
+          <AsyncButton
+            label={t.paused.goOn}
+            busy={t.paused.goingOn}
+            act={() => actions.retry(null)}
+          />
         </div>
       )}
     </Notice>

@@ -106,6 +106,13 @@ export const transcriptStrings = {
       none: "The provider gave no details.",
       failed: "The details could not be read.",
     },
+    paused: {
+      title: "Paused",
+      details: "Many replies in a row",
+      next: "The agent has used the replies of this turn. Go on to allow as many more, or send a message.",
+      goOn: "Go on",
+      goingOn: "Going on…",
+    },
     ended: "The turn ended here. Earlier text is kept.",
     /** What to do next, by the type of the error. */
     next: {
@@ -129,6 +136,7 @@ export const transcriptStrings = {
     started: "Agent started",
     retrying: (error: string) => `${error} Trying again.`,
     failed: (error: string) => `The turn failed. ${error}`,
+    paused: "The turn is paused. Go on, or send a message.",
     needsInput: (call: string) => `Needs your input: ${call}`,
     finished: (steps: number, answer: string) => {
       const end = steps === 0 ? "Finished" : `Finished, ${plural(steps, "step", "steps")}`;

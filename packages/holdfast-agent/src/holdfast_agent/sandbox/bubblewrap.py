@@ -153,7 +153,7 @@ class Bubblewrap:
             words = f"Less than {mib} MiB are free on the workspace's disk: delete something first."
             raise Refused(FaultCode.FAILED, words)
         if not ground.network.is_there:
-            words = "The workspace's network is gone. Its agent has to be started anew."
+            words = "The workspace has lost its network. Call stop_workspace, then start_workspace."
             raise Refused(FaultCode.NO_SHELL, words)
 
     def _groups(self, ground: Ground, key: str) -> Sequence[Path]:
@@ -167,10 +167,12 @@ class Bubblewrap:
         """As the command sees it. Links in it are followed inside, where they lead nowhere else."""
         path = PurePosixPath(relative)
         if path.is_absolute() or ".." in path.parts or "\0" in relative:
-            words = f"{relative!r} is not in the workspace: give a folder relative to its root."
+            words = f"{relative!r} is outside the workspace. Give a directory inside it as cwd."
             raise Refused(FaultCode.OUTSIDE, words)
         if not os.path.isdir(self.options.root / path):
-            words = f"There is no folder {relative!r} in the workspace: list the files to find it."
+            words = (
+                f"There is no directory {relative!r} here. Create it first, or give another cwd."
+            )
             raise Refused(FaultCode.NOT_FOUND, words)
         return str(PurePosixPath(profile.WORKSPACE) / path)
 

@@ -6,7 +6,7 @@ import os
 import shutil
 import signal
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -20,6 +20,7 @@ from holdfast.cli.dev.postgres import private_postgres
 from holdfast.domain.errors import HoldfastError
 from holdfast.domain.public_ids import WORKSPACE_ID
 from holdfast_lab.bench.cell import Process, started
+from holdfast_lab.bench.running import CannotRun
 from holdfast_lab.chaos.harness.ports import quiet_port
 from holdfast_lab.eval.verifier import Sandbox
 
@@ -27,6 +28,7 @@ TEMPLATE: Final = "eval"
 PLENTY: Final = "1000000"
 PROCESS: Final = "agent.json"
 FILES: Final = "files"
+STARTS_MAX: Final = 3
 
 
 class WrongPlace(HoldfastError):
@@ -95,15 +97,21 @@ class OwnServer:
                 return
             os.kill(self._process.pid, signal.SIGKILL)
             self._process = None
-            await self._stack.aclose()
-            await self.start()
+            await self._start_again()
 
     async def revive(self) -> None:
         """Start it if a cancelled kill has left it dead."""
         async with self._killing:
             if self._process is None:
-                await self._stack.aclose()
-                await self.start()
+                await self._start_again()
+
+    async def _start_again(self) -> None:
+        """Raises `CannotRun`. All runs of the arm wait for it: a slow machine gets more tries."""
+        await self._stack.aclose()
+        for _ in range(STARTS_MAX - 1):
+            with suppress(CannotRun):
+                return await self.start()
+        return await self.start()
 
     async def stop(self) -> None:
         async with self._killing:

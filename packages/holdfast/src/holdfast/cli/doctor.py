@@ -10,7 +10,9 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
+
+import typer
 
 from holdfast.cli.client_context import chosen_target, run
 from holdfast.cli.exit_codes import Exit, sentence_of
@@ -34,11 +36,32 @@ class Finding:
     sentence: str
 
 
-def doctor(*, json: AsJson = False) -> None:
-    """Check the way to the server: reachable, signed in, clock, versions, streams."""
+def doctor(
+    *,
+    server: Annotated[
+        bool,
+        typer.Option(
+            "--server",
+            help="Check the server's side instead: the settings of this environment, and the"
+            " database, bus, provider keys, sandbox and page that they name.",
+        ),
+    ] = False,
+    call: Annotated[
+        bool,
+        typer.Option("--call", help="With --server: also ask each model for one word."),
+    ] = False,
+    json: AsJson = False,
+) -> None:
+    """Check the way to the server: reachable, signed in, clock, versions, streams.
+
+    Exit code 1: something does not work. What it finds is safe to show: no line has a secret.
+    """
 
     async def work(screen: "Screen") -> Exit:
-        findings = [finding async for finding in _findings()]
+        from holdfast.cli.server_checks import server_findings
+
+        found = server_findings(calls=call) if server else _findings()
+        findings = [finding async for finding in found]
         if json:
             screen.json(
                 [

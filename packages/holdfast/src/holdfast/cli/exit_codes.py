@@ -83,7 +83,7 @@ def of_turn(status: str | None, error: dict[str, Any] | None, finish_reason: str
     """How a followed turn ended, seen from its last status, error and message."""
     match status:
         case "failed":
-            limited = error is not None and error.get("type") == "usage_limit"
+            limited = error is not None and error.get("type") in {"usage_limit", "step_limit"}
             return Exit.LIMIT if limited else Exit.AGENT_FAILED
         case "awaiting":
             return Exit.NEEDS_ACTION

@@ -67,6 +67,7 @@ class ErrorKind(StrEnum):
     CONTEXT_OVERFLOW = "context_overflow"
     CONTENT_FILTER = "content_filter"
     USAGE_LIMIT = "usage_limit"
+    STEP_LIMIT = "step_limit"  # a pause and no failure: a retry lets the turn go on
     UNAVAILABLE = "unavailable"
     UNKNOWN = "unknown"
 

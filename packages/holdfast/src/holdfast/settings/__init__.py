@@ -243,10 +243,11 @@ class Settings(DatabaseSettings):
         description="Maximum number of attempts at one step; each takeover counts as one.",
     )
     steps_max: int = Field(
-        default=100,
+        default=250,
         ge=1,
         le=10_000,
-        description="Maximum number of model replies after a user message before the turn fails.",
+        description="Model replies after a user message until the turn pauses. A retry lets it go "
+        "on for as many more.",
     )
     retry_first_delay_s: float = Field(
         default=1.0,

@@ -58,8 +58,9 @@ class TurnOptions:
     """The sections of the system prompt."""
     system_by_wire: Mapping[str, str] = field(default_factory=dict[str, str])
     """A further section for the models on one wire."""
-    replies_max: int = 100
-    """Replies of a model since a person last spoke, before the turn fails."""
+    replies_max: int = 250
+    """Replies of a model since a person last spoke, before the turn pauses; as many again after
+    each retry."""
     page_messages_max: int = 500
     """Messages per read of history."""
     retry: RetryPolicy = field(default_factory=RetryPolicy)

@@ -105,6 +105,7 @@ function Beginning() {
         actions={null}
         models={models?.models ?? []}
         defaultModel={models?.default ?? null}
+        cards={models?.cards ?? {}}
         efforts={models?.efforts ?? {}}
         searches={models?.searches ?? {}}
         onSend={(draft) => void begin(draft, createId())}
@@ -224,6 +225,7 @@ function Chat({ session, seq }: ChatProps) {
           actions={session.actions}
           models={models?.models ?? []}
           defaultModel={models?.default ?? null}
+          cards={models?.cards ?? {}}
           efforts={models?.efforts ?? {}}
           searches={models?.searches ?? {}}
           onSend={session.actions.send}

@@ -8,8 +8,10 @@ import { Section } from "./section";
 const t = toolStrings.body;
 
 export default function CommandBody({ call }: { call: Call }) {
+  const description = argument(call, "description");
   return (
     <>
+      {description !== "" && <p className="px-3 pt-2 text-meta text-muted">{description}</p>}
       <Section label={t.command(argument(call, "cwd"))}>
         <pre className="max-h-60 overflow-auto font-mono text-code break-words whitespace-pre-wrap">
           <span aria-hidden className="text-faint select-none">

@@ -21,62 +21,54 @@ from holdfast.tools.workspace.texts import outcome
 from holdfast.tools.workspace.watching import Seen, Watched
 from holdfast_agent.wire import FaultCode, Process, Start, State
 
-WAIT_S: Final = 60.0
-WAIT_S_MAX: Final = 600.0
-DEADLINE_S: Final = WAIT_S_MAX + 60.0
+TIMEOUT_S: Final = 120.0
+TIMEOUT_S_MAX: Final = 600.0
+DEADLINE_S: Final = TIMEOUT_S_MAX + 60.0
 GLANCE_S: Final = 0.3
-"""What is started in the background and fails at once is better told than found out later."""
+"""A command that is started in the background and fails at once is reported with its exit code."""
 
 STILL: Final = (
-    "still running after {seconds:g} s as process {id}. It goes on: wait for it with "
-    "process_output, or end it with process_signal. Output so far:"
+    "Still running after {seconds:g} s as {id}: wait with process_output, or end it with "
+    "process_signal"
 )
-BACKGROUND: Final = "started in the background as process {id}"
+BACKGROUND: Final = "Started in the background as {id}"
 LOST: Final = (
-    "Outcome unknown: the workspace's agent restarted while this command ran, and took it along. "
-    "It may have taken effect wholly, in part, or not at all. Look at what is there before you run "
-    "it again."
+    "Outcome unknown: the workspace agent restarted and the command was killed. It may have partly "
+    "run. Check before repeating."
 )
 MADE_ANEW: Final = (
-    "Outcome unknown: the workspace was made anew since this command was asked for. It may have "
-    "run in the old one, and may have taken effect outside of it. Look before you run it again."
+    "Outcome unknown: the workspace was created again since this command was requested. It may "
+    "have run in the old workspace, with effects outside it. Check before repeating."
 )
 NO_DATABASE: Final = "The server could not reach its database."
 CUT_OFF: Final = (
-    "Outcome unknown: {why} The command may have been started, and may have taken effect. Once the "
-    "workspace can be reached, look with process_list before you run it again."
+    "Outcome unknown: {why} The command may have been started. When the workspace can be reached, "
+    "check with process_list before repeating."
 )
 
 
 class Execute(Arguments):
     command: str = Field(
-        min_length=1,
-        max_length=256 * 1024,
-        description="What to run, one line or several, by `sh -c`. The command has no terminal and "
-        "cannot ask questions: pass flags such as `-y`. Ending in `&` is the same as "
-        "background=true. Longer than 120 KiB: write a file and run that.",
+        min_length=1, max_length=256 * 1024, description="Shell command, one or more lines."
+    )
+    description: str = Field(
+        default="",
+        max_length=1000,
+        description="What it does, 3 to 8 words, shown to the user.",
     )
     cwd: str = Field(
         default="",
         max_length=4096,
-        description="The folder to run it in, relative to the workspace's. Empty: the workspace.",
+        description="Directory relative to the workspace; default: the workspace.",
     )
-    wait_s: float = Field(
-        default=WAIT_S,
+    timeout_s: float = Field(
+        default=TIMEOUT_S,
         ge=0,
-        le=WAIT_S_MAX,
-        description="Seconds to wait for its end, 600 at most. What takes longer goes on as a "
-        "process such as `p1`: wait for it with process_output.",
+        le=TIMEOUT_S_MAX,
+        description="Seconds to wait, default 120, at most 600.",
     )
-    background: bool = Field(
-        default=False,
-        description="True: do not wait. For servers and whatever runs long; it ends with the "
-        "workspace, or by process_signal.",
-    )
-    input: bool = Field(
-        default=False,
-        description="True: keep its standard input open for process_input. False: it is empty.",
-    )
+    background: bool = Field(default=False, description="Return at once and keep it running.")
+    stdin: bool = Field(default=False, description="true keeps stdin open for process_input.")
 
 
 async def _execute(binding: Binding, run: Run, asked: Execute) -> ToolOutput:
@@ -84,12 +76,12 @@ async def _execute(binding: Binding, run: Run, asked: Execute) -> ToolOutput:
     start = Start(
         command=asked.command if promoted is None else promoted,
         cwd=asked.cwd,
-        input="open" if asked.input else "none",
+        input="open" if asked.stdin else "none",
         background=asked.background or promoted is not None,
     )
     begun = _Begun(run.again)
     try:
-        return await _run(binding, run, start, asked.wait_s, begun)
+        return await _run(binding, run, start, asked.timeout_s, begun)
     except (WorkspaceUnusable, Unavailable) as error:
         if not begun.maybe:
             raise
@@ -109,7 +101,7 @@ class _Begun:
 
 
 async def _run(
-    binding: Binding, run: Run, start: Start, wait_s: float, begun: _Begun
+    binding: Binding, run: Run, start: Start, timeout_s: float, begun: _Begun
 ) -> ToolOutput:
     key = agent_key(run.key)
 
@@ -133,8 +125,11 @@ async def _run(
     if process.state is State.LOST:
         return ToolOutput(LOST, unknown=True)
     watched = Watched(binding, key, run.emit)
-    seen = await watched.wait(GLANCE_S if start.background else wait_s)
-    return _result(seen, wait_s, in_background=start.background)
+    seen = await watched.wait(GLANCE_S if start.background else timeout_s)
+    line = _line(seen, timeout_s, in_background=start.background)
+    if line is None:
+        return ToolOutput(LOST, unknown=True)
+    return seen.reported(line, run.output_bytes_max)
 
 
 async def _joined(agent: AgentClient, chat_id: str, key: str) -> Process:
@@ -147,27 +142,29 @@ async def _joined(agent: AgentClient, chat_id: str, key: str) -> Process:
         raise _Forgotten from refused
 
 
-def _result(seen: Seen, wait_s: float, *, in_background: bool) -> ToolOutput:
+def _line(seen: Seen, timeout_s: float, *, in_background: bool) -> str | None:
+    """None: it is unknown how far it came."""
     process = seen.process
     match process.state:
         case State.LOST:
-            return ToolOutput(LOST, unknown=True)
+            return None
         case State.RUNNING if in_background:
-            line = BACKGROUND.format(id=process.id)
+            return BACKGROUND.format(id=process.id)
         case State.RUNNING:
-            line = STILL.format(seconds=wait_s, id=process.id)
+            return STILL.format(seconds=timeout_s, id=process.id)
         case _:
-            line = outcome(process)
-    return seen.reported(line)
+            return outcome(process)
 
 
 EXECUTE: Final = offer(
     "execute",
-    """Run a shell command in the workspace and wait for it. You get its exit code and its output,
-    standard error included; of long output the first and the last 16 KiB, so write to a file what
-    you need whole. Each call is a new shell: `cd` and variables do not last. What it leaves running
-    ends with it; start that with background=true. git runs no hooks: `git -c
-    core.hooksPath=.git/hooks commit` does.""",
+    """Run a shell command in the workspace and return its exit code and combined stdout and stderr.
+    Every call is a new shell: use `cwd` instead of `cd`; variables do not persist. Stdin is empty
+    and prompts cannot be answered, so pass flags such as `-y`. If the command is still running
+    after `timeout_s`, it keeps running and you get a process id: wait with process_output. Use
+    background=true for servers and watchers, never `&` or nohup: child processes are killed when
+    the command exits. Long output is shortened in the middle; the result names the file with all of
+    it. git runs no hooks; to run them: `git -c core.hooksPath=.git/hooks commit`.""",
     Execute,
     _execute,
     effect=Effect.KEYED,

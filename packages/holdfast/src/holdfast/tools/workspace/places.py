@@ -18,6 +18,9 @@ from holdfast_agent.wire import SkillText
 START_DEADLINE_S: Final = 600.0
 SKILL_PAGE_BYTES: Final = 16 * 1024
 """Below the limit of results for models with a small window."""
+SKILL_WORDS_BYTES: Final = 250
+"""Set aside for what is said around the lines and the files of a skill."""
+LINE_CUT: Final = "… [the rest of this line does not fit: read the file with read_file]\n"
 TTL_S_MAX: Final = 30 * 24 * 3600
 STOPPED: Final = (
     "The workspace is stopped. Its files are kept, its processes have ended. Call start_workspace "
@@ -68,35 +71,51 @@ class ReadSkill(Arguments):
     offset: int = Field(default=1, ge=1, description="First line, to continue a long skill.")
 
 
-async def _read_skill(binding: Binding, run: Run, asked: ReadSkill) -> ToolOutput:  # noqa: ARG001
+async def _read_skill(binding: Binding, run: Run, asked: ReadSkill) -> ToolOutput:
     skill = await binding.use(lambda agent: agent.skill(asked.name))
-    return ToolOutput(skill_page(skill, asked.offset))
+    return ToolOutput(skill_page(skill, asked.offset, run.output_bytes_max))
 
 
-def skill_page(skill: SkillText, offset: int) -> str:
+def skill_page(skill: SkillText, offset: int, bytes_max: int = SKILL_PAGE_BYTES) -> str:
     """Whole lines from `offset` on, as many as fit, and how to go on."""
     lines = skill.text.splitlines(keepends=True)
+    path, folder = shown(skill.path), shown(skill.folder)
+    left = min(SKILL_PAGE_BYTES, bytes_max) - len(path.encode()) - 2 * len(folder.encode())
+    left -= SKILL_WORDS_BYTES
     told: list[str] = []
-    left = SKILL_PAGE_BYTES
     for line in lines[offset - 1 :]:
         size = len(line.encode())
-        if size > left and told:
+        if size > left:
+            if not told:
+                # A line that is longer than a page is cut.
+                told.append(line.encode()[: max(0, left)].decode(errors="ignore") + LINE_CUT)
             break
-        # A line that is longer than a page is cut by the limit of all results.
         told.append(line)
         left -= size
     end = offset - 1 + len(told)
-    head = f"{shown(skill.path)}"
+    head = path
     if offset > 1 or end < len(lines):
         head += f" lines {offset}-{end} of {len(lines)}"
     text = f"{head}\n\n{''.join(told)}"
     if end < len(lines):
         return f"{text.rstrip()}\n\n[More follows: call read_skill with offset={end + 1}.]"
-    folder = shown(skill.folder)
-    beside = "\n".join(f"- {shown(path)}" for path in skill.files)
-    files = f"\n\nFiles in {folder}:\n{beside}" if beside else ""
     directory = f"\n\nDirectory of this skill: {folder}" if skill.folder else ""
-    return f"{text.rstrip()}{directory}{files}"
+    return f"{text.rstrip()}{directory}{_beside(skill, folder, left)}"
+
+
+def _beside(skill: SkillText, folder: str, bytes_max: int) -> str:
+    """The files of a skill, as many as fit."""
+    rows = [f"\n- {shown(path)}" for path in skill.files]
+    told: list[str] = []
+    for row in rows:
+        bytes_max -= len(row.encode())
+        if bytes_max < 0:
+            break
+        told.append(row)
+    if len(told) < len(rows):
+        left = len(rows) - len(told)
+        told.append(f"\n[{left} more files: call list_files with the path of the directory.]")
+    return f"\n\nFiles in {folder}:{''.join(told)}" if rows else ""
 
 
 def places(templates: Sequence[Template]) -> tuple[Offer[Any], ...]:

@@ -1,4 +1,4 @@
-"""Processes that go on after the call that started them: look, write, signal."""
+"""Processes that keep running after the call that started them: look, write, signal."""
 
 from dataclasses import replace
 from typing import Final, Literal
@@ -7,57 +7,53 @@ from pydantic import Field
 
 from holdfast.ports.tools import Effect, Run, ToolOutput
 from holdfast.tools.workspace.binding import Binding
-from holdfast.tools.workspace.execute import DEADLINE_S, WAIT_S_MAX
+from holdfast.tools.workspace.execute import DEADLINE_S, TIMEOUT_S_MAX
 from holdfast.tools.workspace.offer import Arguments, NoArguments, offer
 from holdfast.tools.workspace.texts import listed, outcome
 from holdfast.tools.workspace.watching import Watched
 from holdfast_agent.wire import Input, Signal
 
-NAME: Final = "The process, such as `p1`, as execute and process_list name it."
+NAME: Final = "Process id such as `p1`."
 ALL: Final = -1
 
 
 class ProcessOutput(Arguments):
     process: str = Field(min_length=1, max_length=200, description=NAME)
-    wait_s: float = Field(
+    timeout_s: float = Field(
         default=0,
         ge=0,
-        le=WAIT_S_MAX,
-        description="Seconds to wait, 600 at most. 0: tell how it stands now.",
+        le=TIMEOUT_S_MAX,
+        description="Seconds to wait, default 0, at most 600.",
     )
     until: Literal["exit", "output"] = Field(
         default="exit",
-        description="What to wait for: `exit`, its end; `output`, its end or its next output.",
+        description="`exit` (default) or `output` (also return when new output appears).",
     )
     after: int = Field(
         default=ALL,
         ge=ALL,
-        description="Only output after this byte: the number in `output up to byte …` of your "
-        "last look. -1: all that is kept.",
+        description="Return only output after this byte offset, given as `next` in the previous "
+        "result.",
     )
 
 
 async def _output(binding: Binding, run: Run, asked: ProcessOutput) -> ToolOutput:
     watched = Watched(binding, asked.process, run.emit)
     if asked.after == ALL:
-        seen = await watched.wait(asked.wait_s, until=asked.until)
+        seen = await watched.wait(asked.timeout_s, until=asked.until)
     else:
-        seen = await watched.wait_after(asked.after, asked.wait_s, until=asked.until)
-    line = f"{seen.process.id}: {outcome(seen.process)}; output up to byte {seen.end}"
-    return replace(seen.reported(line), failed=False)  # the look itself went well
+        seen = await watched.wait_after(asked.after, asked.timeout_s, until=asked.until)
+    line = f"{seen.process.id}: {outcome(seen.process)}; next={seen.end}"
+    # The look itself did not fail, whatever it shows.
+    return replace(seen.reported(line, run.output_bytes_max), failed=False)
 
 
 class ProcessInput(Arguments):
     process: str = Field(min_length=1, max_length=200, description=NAME)
     text: str = Field(
-        default="",
-        max_length=256 * 1024,
-        description="What to write, exactly as it is: end a line with a line break.",
+        default="", max_length=256 * 1024, description="Exact text; end a line with `\\n`."
     )
-    close: bool = Field(
-        default=False,
-        description="True: close its standard input afterwards, for good.",
-    )
+    close: bool = Field(default=False, description="Close stdin afterwards.")
 
 
 async def _input(binding: Binding, run: Run, asked: ProcessInput) -> ToolOutput:  # noqa: ARG001
@@ -65,22 +61,24 @@ async def _input(binding: Binding, run: Run, asked: ProcessInput) -> ToolOutput:
     process = await binding.once(
         lambda agent: agent.write_input(binding.chat_id, asked.process, given)
     )
-    closed = ", and closed its input" if asked.close else ""
+    closed = " and closed stdin" if asked.close else ""
     return ToolOutput(f"{process.id}: wrote {len(asked.text)} characters{closed}")
 
 
 class ProcessSignal(Arguments):
     process: str = Field(min_length=1, max_length=200, description=NAME)
-    signal: Literal["INT", "TERM", "KILL", "HUP", "QUIT", "USR1", "USR2", "STOP", "CONT"] = Field(
+    signal: Literal["TERM", "INT", "KILL", "HUP", "QUIT", "USR1", "USR2", "STOP", "CONT"] = Field(
         default="TERM",
-        description="TERM asks it to end, INT is Ctrl-C, KILL ends it whether it wants or not.",
+        description="TERM (default), INT (Ctrl-C), KILL forces it to exit.",
     )
 
 
 async def _signal(binding: Binding, run: Run, asked: ProcessSignal) -> ToolOutput:  # noqa: ARG001
     signal = Signal(name=asked.signal)
     process = await binding.once(lambda agent: agent.signal(binding.chat_id, asked.process, signal))
-    return ToolOutput(f"{process.id}: sent {asked.signal}; {outcome(process)}")
+    return ToolOutput(
+        f"{process.id}: sent {asked.signal}. Call process_output to see whether it exited."
+    )
 
 
 async def _list(binding: Binding, run: Run, asked: NoArguments) -> ToolOutput:  # noqa: ARG001
@@ -91,8 +89,8 @@ async def _list(binding: Binding, run: Run, asked: NoArguments) -> ToolOutput:  
 PROCESSES: Final = (
     offer(
         "process_output",
-        """How a process of execute stands, and what it wrote: the first and the last 16 KiB. With
-        wait_s it waits first; do that instead of asking again and again.""",
+        """Get the state and output of a process started by execute. To wait, set timeout_s; do not
+        poll.""",
         ProcessOutput,
         _output,
         effect=Effect.REPEATABLE,
@@ -101,16 +99,16 @@ PROCESSES: Final = (
     ),
     offer(
         "process_input",
-        """Write to the standard input of a process that execute started with input=true. See what
-        it answers with process_output.""",
+        """Write to stdin of a process started with stdin=true. Read its answer with
+        process_output.""",
         ProcessInput,
         _input,
         effect=Effect.ONCE,
     ),
     offer(
         "process_list",
-        """The processes of this chat, oldest first, with their commands: all that run, and the last
-        200 at least.""",
+        """List the processes of this chat with id, state and command: all running ones and the last
+        200.""",
         NoArguments,
         _list,
         effect=Effect.REPEATABLE,
@@ -118,8 +116,7 @@ PROCESSES: Final = (
     ),
     offer(
         "process_signal",
-        """Send a signal to a process and to all that it started. Whether it ended, process_output
-        with wait_s tells.""",
+        """Send a signal to a process and its children.""",
         ProcessSignal,
         _signal,
         effect=Effect.ONCE,

@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from holdfast.ports.tools import Emit, ToolOutput
 from holdfast.tools.workspace.binding import Binding
-from holdfast.tools.workspace.texts import dropped, gap, kept, seconds_of, told
+from holdfast.tools.workspace.texts import Shown, gap, kept, seconds_of, told
 from holdfast_agent.wire import Look, Output, Process, State
 
 LOOK_S: Final = 30.0
@@ -29,24 +29,24 @@ class Seen:
     """A process and its output. `output`: from where was asked, or all that is kept."""
 
     process: Process
-    output: str
+    output: Shown
     end: int
     """The byte after the last one that was seen."""
-    truncated: bool = False
 
-    def reported(self, line: str) -> ToolOutput:
-        """The result of a call about this process: a line that says how it stands, its output, and
-        the same as fields."""
+    def reported(self, line: str, bytes_max: int) -> ToolOutput:
+        """The result of a call about this process: a line with its state, its output, and the same
+        as fields."""
         process, seconds = self.process, seconds_of(self.process)
+        text, is_cut = told(line, self.output, process, bytes_max)
         return ToolOutput(
-            told(line, self.output),
+            text,
             failed=process.state is State.STOPPED,
             exit_code=process.exit_code,
             signal=None if process.signal is None else process.signal.removeprefix("SIG"),
             duration_ms=None if seconds is None else max(0, round(seconds * 1000)),
             process_id=process.id if process.state is State.RUNNING else None,
-            truncated=self.truncated,
-            summary_lines=1,
+            truncated=is_cut,
+            summary_lines=2 if "\n" in text else 1,
         )
 
 
@@ -80,9 +80,9 @@ class Watched:
         """All its output, from the first byte on, once it has ended or the time is up."""
         reader, look = await self._read(0, wait_s, until)
         if reader.is_whole:
-            return Seen(look.process, "".join(reader.pieces), reader.after)
+            return Seen(look.process, Shown("".join(reader.pieces)), reader.after)
         whole = await self._look(-1, 0.0, "exit")
-        return Seen(whole.process, kept(whole), whole.output.end, truncated=dropped(whole) > 0)
+        return Seen(whole.process, kept(whole), whole.output.end)
 
     async def wait_after(
         self, after: int, wait_s: float, *, until: Literal["exit", "output"]
@@ -90,16 +90,17 @@ class Watched:
         """Only what follows a byte."""
         reader, look = await self._read(after, wait_s, until)
         if reader.is_whole:
-            return Seen(look.process, "".join(reader.pieces), reader.after)
+            return Seen(look.process, Shown("".join(reader.pieces)), reader.after)
         again = await self._look(after, 0.0, "exit")
         rest = await self._look(again.output.end, 0.0, "exit")
-        both = (again.output, rest.output)
-        return Seen(
-            rest.process,
-            "".join(gap(output.missed) + output.text for output in both),
-            rest.output.end,
-            truncated=any(output.missed for output in both),
-        )
+        first, last = again.output, rest.output
+        if not last.missed:
+            shown = Shown("", first.missed, first.text + last.text)
+        elif not first.missed:
+            shown = Shown(first.text, last.missed, last.text)
+        else:  # it writes faster than it is asked
+            shown = Shown("", last.begin - after, last.text)
+        return Seen(rest.process, shown, last.end)
 
     async def _read(
         self, after: int, wait_s: float, until: Literal["exit", "output"]

@@ -6,9 +6,9 @@ from typing import Final
 from holdfast.chats.changes import Commit
 from holdfast.domain.chat import ErrorKind, TurnError
 from holdfast.domain.commands import CommitStep
-from holdfast.domain.messages import Ending, MessageBody, Role
+from holdfast.domain.messages import Ending, MessageBody, Role, Visibility
 from holdfast.domain.next_step import Generate
-from holdfast.domain.parts import ToolCall
+from holdfast.domain.parts import Text, ToolCall
 from holdfast.ports.models import Reply
 from holdfast.ports.tools import Toolbox
 from holdfast.turn import model_steps
@@ -19,9 +19,15 @@ from holdfast.turn.session import TurnSession
 from holdfast.turn.takeover import CUTS_MAX
 from holdfast.turn.turn import UncommittedReply
 
-TOO_MANY_REPLIES: Final = (
-    "The model has answered {number} times in a row without finishing. "
-    "Send a message to let it go on."
+PAUSED: Final = (
+    "The turn is paused after {number} replies of the model in a row. Retry to let it go on for "
+    "{more} more, or send a message."
+)
+NOTE_AT: Final = 10
+"""So many replies before the pause, the model is told to come to an end."""
+NOTE: Final = (
+    "[Note from the server: {left} replies are left before this turn pauses. Finish the most "
+    "important step, then report what is done, how it was checked, and what is left.]"
 )
 
 THOUGHTS_MAX: Final = 2
@@ -30,34 +36,58 @@ ONLY_THOUGHT: Final = (
     "Choose a lower effort or another model, and send a message."
 )
 
+_NOTE: Final = MessageBody(
+    role=Role.SYSTEM, parts=(Text(NOTE.format(left=NOTE_AT)),), visibility=Visibility.MODEL
+)
+"""Stored behind the messages that it followed, like all that is told in the middle of a chat (ADR
+0051): later prompts begin with the same bytes."""
+
 
 async def perform(session: TurnSession, _step: Generate) -> Commit | None:
     if session.turn.left and (said := await _said_before(session)) is not None:
         return await _go_on(session, said)
     turn, services = session.turn, session.services
     prompt, toolbox = await session.prompt(), await session.introduced()
-    if (limit := _limit(prompt, services.rules.replies_max(turn.chat))) is not None:
-        return await session.fail(limit, keeps=False)
-    if (refusal := model_steps.refusal(session, prompt)) is not None:
+    replies_max = services.rules.replies_max(turn.chat)
+    if _is_due_to_pause(session, prompt, replies_max):
+        return await _pause(session, prompt.replies, replies_max)
+    if (refusal := _refusal(session, prompt)) is not None:
         return await session.fail(refusal, keeps=False)
     if not await model_steps.begin(session):
         return None
-    asking = model_steps.ask(session, prompt, await session.prefix(prompt, toolbox))
+    sent = await session.prefix(prompt, toolbox)
+    if replies_max - prompt.replies % replies_max == NOTE_AT and prompt.replies:
+        sent = replace(sent, news=_NOTE)
+    asking = model_steps.ask(session, prompt, sent)
     heard = await model_steps.attempt(session, asking)
     if heard.reply is not None:
         return await _store(session, heard.reply, toolbox)
     return await model_steps.without_reply(session, heard)
 
 
-def _limit(prompt: Prompt, replies_max: int) -> TurnError | None:
-    """The model has had its chances since a person last spoke."""
-    if prompt.replies >= replies_max:
-        sentence = TOO_MANY_REPLIES.format(number=prompt.replies)
-    elif prompt.thought_only >= THOUGHTS_MAX:
+def _refusal(session: TurnSession, prompt: Prompt) -> TurnError | None:
+    if prompt.thought_only >= THOUGHTS_MAX:
         sentence = ONLY_THOUGHT.format(number=prompt.thought_only)
-    else:
+        return TurnError(kind=ErrorKind.USAGE_LIMIT, sentence=sentence)
+    return model_steps.refusal(session, prompt)
+
+
+def _is_due_to_pause(session: TurnSession, prompt: Prompt, replies_max: int) -> bool:
+    """After each `replies_max` replies since a person last spoke, until a person retries.
+
+    A retry forgives the attempts before it (`attempts_forgiven`), and `_pause` has counted one: so
+    the facts of the chat say whether this pause has been answered. The next reply is another
+    history without attempts, and the next multiple another pause."""
+    at_limit = prompt.replies > 0 and prompt.replies % replies_max == 0
+    return at_limit and session.turn.chat.attempts_forgiven == 0
+
+
+async def _pause(session: TurnSession, replies: int, replies_max: int) -> Commit | None:
+    if not await model_steps.begin(session):
         return None
-    return TurnError(kind=ErrorKind.USAGE_LIMIT, sentence=sentence)
+    sentence = PAUSED.format(number=replies, more=replies_max)
+    error = TurnError(kind=ErrorKind.STEP_LIMIT, sentence=sentence, retryable=True)
+    return await session.fail(error, keeps=False)
 
 
 # After a dead worker.

@@ -211,7 +211,7 @@ async def _check(scene: Place, token: str, before: int, verdict: Verdict) -> Non
     if verdict.unknown:
         if "unknown" not in str(result.output):
             verdict.wrong.append(f"the model is told {result.output!r}")
-    elif str(result.output).split("\n")[1:] != [*wanted, f"{token} ends", ""]:
+    elif str(result.output).split("\n")[2:] != [*wanted, f"{token} ends", ""]:
         verdict.wrong.append(f"the output is not whole: {result.output!r}")
     elif not str(result.output).startswith("exit code 0"):
         verdict.wrong.append(f"it ended as {result.output!r}")
