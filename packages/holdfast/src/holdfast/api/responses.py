@@ -108,6 +108,12 @@ class ToolResultPart(Shape):
         "written for the model. The other fields say the same; leave these lines out when you show "
         "the output."
     )
+    diff: str | None = Field(
+        default=None,
+        description="What the tool changed in files, as a unified diff of all of them; `output` "
+        "may hold only a part of it. Left out: nothing.",
+        json_schema_extra=left_out_if_none,
+    )
 
 
 class SourcePart(Shape):
