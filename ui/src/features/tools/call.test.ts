@@ -185,7 +185,7 @@ describe("an edit", () => {
       { path: "b.py", diff: "@@ -1,0 +1,1 @@\n+hi" },
       { path: "c.py", diff: "" },
     ]);
-    expect(headline(asked).object).toBe("a.py and 2 others");
+    expect(headline(asked).object).toBe("a.py and 2 other files");
   });
 
   it("is nothing when it makes no sense", () =>
