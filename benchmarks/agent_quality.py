@@ -9,6 +9,8 @@ A figure whose suite is not there, or was not run, is null: it is not known.
 import argparse
 import asyncio
 import json
+import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -21,8 +23,15 @@ from typing import Any, Final, cast
 
 import yaml
 
+from holdfast_agent.faults import Refused
+from holdfast_agent.files.editing import edit
+from holdfast_agent.wire import Change, EditFiles, FileEdit
+from holdfast_lab.eval.oracle import check_tasks, counts_of
+from holdfast_lab.eval.tasks import OWN_TASKS, find_tasks
 from tests.ergonomics import test_budget, test_prefix
 from tests.ergonomics.test_recovery import RECOVERIES
+from tests.support.agent_files import place_in
+from tests.support.ergonomics import FolderAgent
 from tests.support.model import WIRE_NAMES
 
 ROOT: Final = Path(__file__).resolve().parents[1]
@@ -30,12 +39,15 @@ SUITE: Final = ROOT / "tests" / "ergonomics"
 OUT: Final = ROOT / "benchmarks" / "agent.json"
 PAGE: Final = ROOT / "benchmarks" / "agent.md"
 RUN_S: Final = 600.0
+SEED: Final = 22
+EDITS: Final = 2_000
+WORDS: Final = ("return x", "x = 1", "if x:", "for x in y:", "pass", "call(x)", "else:", "y += x")
 
 FINDINGS: Final = tuple(f"R{number}" for number in range(1, 25))
 EVIDENCE: Final[Mapping[str, tuple[str, ...]]] = {
     # The test files that show a finding mended; it is open while one of them is missing or fails.
     "R1": ("tests/ergonomics/test_reads.py",),
-    "R2": ("tests/integration/sandbox/test_kept.py",),
+    "R2": ("tests/integration/sandbox/test_normal_work.py",),
     "R3": ("tests/ergonomics/test_looks.py",),
     "R4": ("tests/unit/bootstrap/test_system_prompt.py",),
     "R5": ("tests/unit/providers/wires/test_failed_results.py",),
@@ -55,9 +67,12 @@ EVIDENCE: Final[Mapping[str, tuple[str, ...]]] = {
     "R19": ("tests/unit/turn/test_pause.py",),
     "R20": ("tests/unit/turn/test_automatic_compaction.py",),
     "R21": ("tests/ergonomics/test_reads.py",),
-    "R22": ("tests/unit/tools/test_plan.py", "tests/unit/tools/test_web_fetch.py"),
+    "R22": (
+        *("tests/unit/tools/test_plan.py", "tests/unit/tools/test_web_fetch.py"),
+        "tests/unit/tools/test_ask_user.py",
+    ),
     "R23": ("tests/unit/agent/test_saved.py", "tests/ergonomics/test_sessions.py"),
-    "R24": ("tests/unit/agent/test_surroundings.py",),
+    "R24": ("tests/ergonomics/test_sessions.py",),
 }
 
 
@@ -88,29 +103,28 @@ def counted() -> dict[str, Any]:
         "findings_open": len(absent),
         "findings_open_names": absent,
         "edit_cases": cases_in("edits.yaml"),
-        "argument_variants": cases_in("arguments.yaml"),
+        "argument_variants": variants(),
         "recovery_cases": len(RECOVERIES),
         "tools_tokens": test_budget.tools_tokens(),
         "prompt_tokens": test_budget.prompt_tokens(),
         "prefix_breaks": asyncio.run(prefix_breaks()),
-        "eval_tasks": len(list(ROOT.glob("packages/holdfast-lab/src/holdfast_lab/**/task.toml"))),
-        **results_of("edits"),
-        **results_of("eval"),
+        "eval_durability_differences": durability_differences(),
     }
 
 
-SUITES: Final = ("ergonomics_s", "ergonomics_tests", "ergonomics_failed", "recovery_failed")
-RESULTS: Final[Mapping[str, tuple[str, ...]]] = {
-    # Written by the nightly runs of these suites, into benchmarks/agent_NAME.json.
-    "edits": ("random_edits", "wrong_edits", "missing_lines"),
-    "eval": ("solutions_failed", "empty_runs_passed", "eval_durability_differences"),
-}
+SUITES: Final = (
+    *("ergonomics_s", "ergonomics_tests", "ergonomics_failed", "recovery_failed"),
+    *("random_edits", "wrong_edits", "missing_lines"),
+    *("eval_tasks", "solutions_failed", "empty_runs_passed"),
+)
+DURABILITY: Final = ROOT / "benchmarks" / "eval.json"
+"""Written by a run of `holdfast lab eval` with kills, if there was one."""
 
 
-def results_of(name: str) -> dict[str, Any]:
-    path = ROOT / "benchmarks" / f"agent_{name}.json"
-    found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
-    return {key: found.get(key) for key in RESULTS[name]}
+def durability_differences() -> int | None:
+    """Tasks whose reward differs between runs with and without kills; it needs a model."""
+    found: dict[str, Any] = json.loads(DURABILITY.read_text()) if DURABILITY.exists() else {}
+    return found.get("eval_durability_differences")
 
 
 def cases_in(name: str) -> int | None:
@@ -123,6 +137,11 @@ def cases_in(name: str) -> int | None:
         return len(cast("list[object]", found))
     lists = cast("dict[str, object]", found).values()
     return sum(len(cast("list[object]", each)) for each in lists if isinstance(each, list))
+
+
+def variants() -> int | None:
+    found = [cases for name in ("arguments.yaml", "forms.yaml") if (cases := cases_in(name))]
+    return sum(found) or None
 
 
 async def prefix_breaks() -> int:
@@ -153,11 +172,57 @@ def measured() -> dict[str, Any]:
     ]
     recovery = [case for case in failed if "test_recovery" in case.get("classname", "")]
     return {
+        **random_edits(),
+        "missing_lines": asyncio.run(missing_lines()),
+        **counts_of(asyncio.run(check_tasks(find_tasks(OWN_TASKS, ()), "external"))),
         "ergonomics_s": round(took_s, 1),
         "ergonomics_tests": len(cases),
         "ergonomics_failed": len(failed),
         "recovery_failed": len(recovery),
     }
+
+
+def random_edits() -> dict[str, int]:
+    """Edits of random files, exact or with another indentation. Wrong: applied, and the file is not
+    what replacing the text at its only place makes of it."""
+    chance, wrong = random.Random(SEED), 0
+    with tempfile.TemporaryDirectory() as folder:
+        place = place_in(Path(folder))
+        for _ in range(EDITS):
+            lines = [f"{' ' * 4 * chance.randrange(3)}{chance.choice(WORDS)}" for _ in range(40)]
+            at, count = chance.randrange(38), chance.randrange(1, 4)
+            old = lines[at : at + count]
+            change = Change(old="\n".join(old) + "\n", new="new line\n")
+            place.write("a.txt", "\n".join(lines) + "\n")
+            before = (place.root / "a.txt").read_text()
+            try:
+                edit(place.beneath, EditFiles(files=(FileEdit(path="a.txt", changes=(change,)),)))
+            except Refused:
+                continue
+            after = (place.root / "a.txt").read_text()
+            places = [
+                "\n".join([*lines[:n], "new line", *lines[n + count :]]) + "\n"
+                for n in range(len(lines))
+                if lines[n : n + count] == old
+            ]
+            wrong += before == after or len(places) != 1 or after != places[0]
+    return {"random_edits": EDITS, "wrong_edits": wrong}
+
+
+async def missing_lines() -> int:
+    """Lines of a long file that no page of `read_file` shows, read on as each page says."""
+    wanted = {f"line {number} {'x' * (number % 90)}" for number in range(1, 5001)}
+    with tempfile.TemporaryDirectory() as folder:
+        place = place_in(Path(folder))
+        place.write("a.txt", "".join(f"{each}\n" for each in sorted(wanted)))
+        agent, offset = FolderAgent(place.beneath), 1
+        while True:
+            said = await agent.says("read_file", path="a.txt", offset=offset)
+            wanted -= {row.partition("\t")[2] for row in said.splitlines()}
+            following = re.search(r"continue with offset=(\d+)", said.partition("\n")[0])
+            if following is None:
+                return len(wanted)
+            offset = int(following[1])
 
 
 def page(figures: Mapping[str, Any]) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from holdfast_agent.environment import NEUTRAL
 from tests.support.agents import Agent, running_agent
 from tests.support.bench_tools import BenchTools, bench_tools
 
@@ -52,6 +53,11 @@ async def test_git_commits_and_shows_without_pager_editor_or_prompt(
         "execute", command="git clone https://u@127.0.0.1:1/x.git", cwd=folder.name, timeout_s=60
     )
     assert cloned.startswith("exit code 128 ("), "git does not wait for a password"
+
+
+def test_commands_are_not_told_that_they_run_in_ci() -> None:
+    """Some tools would treat warnings as errors (R24)."""
+    assert "CI" not in NEUTRAL
 
 
 @needs("make")

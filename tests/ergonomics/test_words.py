@@ -26,7 +26,7 @@ NEXT_STEP = re.compile(
 COMMAND_MODULES = ("processes", "spawned", "feeding", "external", "environment")
 
 
-BEING_REPLACED = frozenset({"list_files", "edit_files"})
+BEING_REPLACED = frozenset({"edit_files"})
 """Tools whose texts are written anew: their words are not checked yet."""
 
 

@@ -21,8 +21,8 @@ TEMPLATE = {"name": "local", "kind": "local", "sandbox": "external", "start_s": 
 
 
 MENDED: tuple[str, dict[str, object]] = (
-    "edit_files",
-    {"files": [{"path": "project/add.sh", "changes": [{"old": "-", "new": "+"}]}]},
+    "edit_file",
+    {"path": "project/add.sh", "edits": [{"old_string": "-", "new_string": "+"}]},
 )
 TESTED: tuple[str, dict[str, object]] = ("execute", {"command": "sh test.sh", "cwd": "project"})
 
@@ -79,7 +79,7 @@ WANTED = [
     ("execute", "2 + 3 is -1"),
     ("search_files", "project/add.sh:1: echo $(($1 - $2))"),
     ("read_file", f"     1\t{WRONG.strip()}"),
-    ("edit_files", "-echo $(($1 - $2))\n+echo $(($1 + $2))"),
+    ("edit_file", "-echo $(($1 - $2))\n+echo $(($1 + $2))"),
     ("execute", "passed"),
     ("execute", "exit code 0"),
 ]

@@ -268,19 +268,23 @@ async def test_output_is_shown_while_the_command_runs(at_work: Hands) -> None:
 @requirement("F16")
 async def test_files_are_written_read_edited_and_found(at_work: Hands) -> None:
     text = "def f():\n    return 1\n"
-    assert (await at_work.says("write_file", path="src/a.py", text=text)).startswith("created src")
+    created = await at_work.call("write_file", path="src/a.py", content=text)
+    assert created.value == "Created src/a.py (2 lines, 22 bytes)."
+    assert created.diff.startswith("--- /dev/null\n+++ b/src/a.py\n")
     read = await at_work.says("read_file", path="src/a.py")
     assert read == "src/a.py lines 1-2 of 2\n     1\tdef f():\n     2\t    return 1"
     part = await at_work.call("read_file", path="src/a.py", limit=1)
     assert part.value == "src/a.py lines 1-1 of 2 (continue with offset=2)\n     1\tdef f():"
     assert (part.truncated, part.summary_lines) == (True, 1)
 
-    changes = [{"old": "return 1", "new": "return 2"}]
-    edited = await at_work.says("edit_files", files=[{"path": "src/a.py", "changes": changes}])
-    assert edited.startswith("src/a.py: replaced in 1 place\n")
-    assert "-    return 1\n+    return 2" in edited
-    twice = await at_work.call("edit_files", files=[{"path": "src/a.py", "changes": changes}])
+    edits = [{"old_string": "return 1", "new_string": "return 2"}]
+    edited = await at_work.call("edit_file", path="src/a.py", edits=edits)
+    assert str(edited.value).startswith("Edited src/a.py: 1 replacement (line 2).\n")
+    assert "-    return 1\n+    return 2" in str(edited.value)
+    assert "-    return 1\n+    return 2" in edited.diff
+    twice = await at_work.call("edit_file", path="src/a.py", edits=edits)
     assert twice.failed
+    assert "new_string is already at line 2; nothing to do." in str(twice.value)
 
     assert "src/" in await at_work.says("list_files")
     assert await at_work.says("find_files", pattern="*.py") == "src/a.py"
@@ -292,9 +296,9 @@ async def test_files_are_written_read_edited_and_found(at_work: Hands) -> None:
 @requirement("X1", "L116")
 async def test_a_write_in_doubt_is_judged_by_what_the_file_says(at_work: Hands) -> None:
     files = await at_work.files()
-    asked: dict[str, Any] = {"path": "a.txt", "text": "mine\n", "again": True}
-    assert "created a.txt" in await at_work.says("write_file", **asked)
-    assert "wrote a.txt" in await at_work.says("write_file", **asked)
+    asked: dict[str, Any] = {"path": "a.txt", "content": "mine\n", "again": True}
+    assert "Created a.txt" in await at_work.says("write_file", **asked)
+    assert "Wrote a.txt" in await at_work.says("write_file", **asked)
     (files / "a.txt").write_text("somebody else's\n")
     doubtful = await at_work.call("write_file", **asked)
     assert doubtful.unknown
@@ -323,9 +327,9 @@ async def test_a_workspace_is_made_once_introduced_stopped_and_started(template:
         assert str(run.result().value).endswith("\nafter it\n")
         assert len(await found.yard.rows()) == 1
 
-        await found.says("write_file", path="AGENTS.md", text="Run the tests first.\n")
+        await found.says("write_file", path="AGENTS.md", content="Run the tests first.\n")
         skill = "---\nname: release\ndescription: How to release.\n---\nTag it.\n"
-        await found.says("write_file", path=".holdfast/skills/release/SKILL.md", text=skill)
+        await found.says("write_file", path=".holdfast/skills/release/SKILL.md", content=skill)
         facts, instructions, skills = await found.toolbox.sections()
         assert "System: " in facts
         assert "commands on PATH: " in facts

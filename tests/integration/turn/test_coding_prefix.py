@@ -52,13 +52,13 @@ def script(*steps: str) -> str:
 
 def mend(origin: Path) -> str:
     """The task of the tutorial; the agent writes AGENTS.md as well."""
-    change = {"path": "project/add.sh", "changes": [{"old": "-", "new": "+"}]}
+    change = {"old_string": "-", "new_string": "+"}
     return script(
         call("create_workspace"),
         call("execute", command=f"git clone -q {origin} project && ls project"),
         call("execute", command="sh test.sh", cwd="project"),
         call("search_files", pattern="1 - ", path="project"),
-        call("edit_files", files=[change]),
+        call("edit_file", path="project/add.sh", edits=[change]),
         call("execute", command=f"echo '{AGENTS}' > AGENTS.md; sh test.sh", cwd="."),
         'think "how to put it" | count=250 | think "the rest" | say "Now it adds."',
     )

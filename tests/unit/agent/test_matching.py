@@ -16,7 +16,7 @@ ENDINGS = st.sampled_from(["\n", "\r\n"])
 
 
 def change(text: str, old: str, new: str, *, every: bool = False) -> str:
-    return changed(text, Change(old=old, new=new, every=every), MAX)[0]
+    return changed(text, Change(old=old, new=new, every=every), MAX).text
 
 
 @requirement("L107")
@@ -79,17 +79,17 @@ def test_blanks_are_tolerated_in_whole_lines(
 @pytest.mark.parametrize(
     ("text", "old", "new", "said"),
     [
-        ("a\nb\na\n", "a", "x", "2 places (lines 1, 3)"),
-        ("aaa", "aa", "x", "2 places"),
-        ("a \nb\na\t\n", "a\n", "x\n", "2 places (lines 1, 3)"),
-        ("a\n" * 9, "a", "x", "and 4 more"),
-        ("a\n", "a", "a", "nothing to change"),
-        ("a\r\n", "a\n", "a\r\n", "nothing to change"),
-        ("a\n", "b", "x", "nor anything like it"),
-        ("a\nb\nc\n", "b\nd\n", "x", "like line 2"),
-        ("if x:\n\ty\n", "if x:\n    y\n", "z\n", "how they are indented"),
-        ("    a\n", "\n \n", "x", "nor anything"),
-        ("  a\n  b\n", "    a\n    b\n", "c\n", "indented"),
+        ("a\nb\na\n", "a", "x", "occurs 2 times, at lines 1, 3; add"),
+        ("aaa", "aa", "x", "occurs 2 times"),
+        ("a \nb\na\t\n", "a\n", "x\n", "occurs 2 times, at lines 1, 3; add"),
+        ("a\n" * 14, "a", "x", "and 4 more"),
+        ("a\n", "a", "a", "the same; nothing to do"),
+        ("a\r\n", "a\n", "a\r\n", "the same; nothing to do"),
+        ("a\n", "b", "x", "No text in the file is similar"),
+        ("a\nb\nc\n", "b\nd\n", "x", "Nearest text is lines 2-3"),
+        ("if x:\n\ty\n", "if x:\n    y\n", "z\n", "line 2: file is indented with 1 tab"),
+        ("    a\n", "\n \n", "x", "was not found"),
+        ("  a\n  b\n", "    a\n    b\n", "c\n", "Nearest text is lines 1-2"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_advice(text: str, old: str, new: str, said: str) -> None:

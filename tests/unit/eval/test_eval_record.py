@@ -84,8 +84,8 @@ def test_repeated_edit_after_a_failure_is_no_further_first_try() -> None:
 
 
 def test_edit_of_several_files_counts_once() -> None:
-    files = {"files": [{"path": "a"}, {"path": "b"}]}
-    history = History().call("edit_files", files, is_error=True).call("edit_files", files)
+    files = {"patch": "*** Begin Patch\n*** Add File: a\n+x\n*** Delete File: b\n*** End Patch"}
+    history = History().call("apply_patch", files, is_error=True).call("apply_patch", files)
 
     assert (history.activity.edits, history.activity.edits_first_try) == (1, 0)
 
@@ -93,8 +93,8 @@ def test_edit_of_several_files_counts_once() -> None:
 def test_arguments_of_any_shape_are_counted() -> None:
     history = (
         History()
-        .call("edit_files", {"files": ["a", 3, {"path": "b"}, {}]})
-        .call("edit_files", {"files": "a"}, is_error=True)
+        .call("edit_file", {"path": 3, "edits": "x"})
+        .call("apply_patch", {"patch": ["a"]}, is_error=True)
         .call("read_file", {"files": []})
     )
 

@@ -3717,6 +3717,11 @@ export interface components {
              */
             call_id: string;
             /**
+             * Diff
+             * @description What the tool changed in files: a unified diff. Left out: nothing.
+             */
+            diff?: string | null;
+            /**
              * Duration Ms
              * @description How long a command ran that has ended.
              */
@@ -3738,7 +3743,7 @@ export interface components {
             is_error: boolean;
             /**
              * Output
-             * @description Any JSON value; text of more than 32 KiB is cut in its middle.
+             * @description Any JSON value; text over 32 KiB is cut in its middle.
              */
             output: unknown;
             /**
@@ -3748,7 +3753,7 @@ export interface components {
             process_id: string | null;
             /**
              * Signal
-             * @description The signal that ended a command, without `SIG`: `KILL`.
+             * @description What ended a command, without `SIG`: `KILL`.
              */
             signal: string | null;
             /**

@@ -202,24 +202,44 @@ class WriteFile(Said):
 class Written(Said):
     path: Path
     bytes_written: int
+    lines: int = 0
     created: bool
     diff: str = ""
 
 
 class Change(Said):
-    old: str = Field(min_length=1)
+    """Text to replace. In an edit `old` must be in the file exactly once, or `every` is set.
+
+    In a patch (`whole_lines`) the lines are looked for below the `anchors`, which follow one
+    another, else behind the change before; empty `old`: `new` is put below the anchor, or at the
+    end.
+    `at_end`: the lines are the last of the file.
+    """
+
+    old: str
     new: str
     every: bool = False
-    """All places; otherwise `old` must stand in exactly one."""
+    whole_lines: bool = False
+    anchors: tuple[str, ...] = Field(default=(), max_length=20)
+    at_end: bool = False
 
 
 class FileEdit(Said):
+    """`edit`: `changes` in this order, and then the file is moved if `move_to` is set. `add`: a new
+    file with `text`. `delete`: the file is removed."""
+
     path: Path
-    changes: tuple[Change, ...] = Field(min_length=1, max_length=1000)
+    how: Literal["edit", "add", "delete"] = "edit"
+    changes: tuple[Change, ...] = Field(default=(), max_length=1000)
+    text: str = ""
+    move_to: Path | None = None
 
 
 class EditFiles(Said):
+    """All of it happens, or none. `noun`: what an error calls one change."""
+
     files: tuple[FileEdit, ...] = Field(min_length=1, max_length=200)
+    noun: Literal["edit", "hunk"] = "edit"
 
 
 class Edited(Said):
@@ -227,9 +247,18 @@ class Edited(Said):
 
 
 class EditedFile(Said):
+    """`lines`: where in the new text each replacement begins. `repairs`: for each change that did
+    not fit exactly, its number and in what it differed."""
+
     path: Path
     replaced: int
     diff: str
+    lines: tuple[int, ...] = ()
+    repairs: tuple[tuple[int, tuple[str, ...]], ...] = ()
+    how: Literal["edit", "add", "delete"] = "edit"
+    moved_to: Path | None = None
+    lines_total: int = 0
+    bytes_total: int = 0
 
 
 class ListFiles(Said):

@@ -61,7 +61,8 @@ class ToolResultPart(Model):
     """`signal`: what ended a command, without `SIG`. `process_id`: the command goes on in the
     workspace as this process. `timed_out`: the server stopped the tool at its deadline.
     `truncated`: there was more output. `summary_lines`: so many lines at the beginning of a text
-    `output` are the tool's own summary for the model; the other fields say the same."""
+    `output` are the tool's own summary for the model; the other fields say the same. `diff`: what
+    the tool changed in files, as a unified diff; None: nothing."""
 
     type: Literal["tool_result"]
     call_id: str
@@ -77,6 +78,7 @@ class ToolResultPart(Model):
     timed_out: bool = False
     truncated: bool = False
     summary_lines: int = 0
+    diff: str | None = None
 
 
 class SourcePart(Model):

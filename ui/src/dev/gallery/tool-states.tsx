@@ -154,12 +154,8 @@ function Files() {
   const rows = source.trimEnd().split("\n");
   const numbered = rows.map((row, at) => `${String(at + 1).padStart(6)}\t${row}`).join("\n");
   const edit = {
-    files: [
-      {
-        path: "src/tide/clock.py",
-        changes: [{ old: "datetime.now()", new: "datetime.now(tz=UTC)" }],
-      },
-    ],
+    path: "src/tide/clock.py",
+    edits: [{ old_string: "datetime.now()", new_string: "datetime.now(tz=UTC)" }],
   };
   return (
     <>
@@ -170,25 +166,29 @@ function Files() {
       />
       <Shown
         name="An edit"
-        call={f.done("edit_files", edit, {
-          files: [{ path: "src/tide/clock.py", replaced: 1, diff: f.DIFF }],
-        })}
+        call={f.done(
+          "edit_file",
+          edit,
+          "Edited src/tide/clock.py: 1 replacement (line 14).",
+          {},
+          { diff: f.DIFF },
+        )}
         isOpen
       />
       <Shown
         name="An edit that did not fit"
         call={f.failed(
-          "edit_files",
+          "edit_file",
           edit,
-          "The text to replace is not in src/tide/clock.py. Read the file again.",
+          "old_string was not found in src/tide/clock.py. No edit was applied.",
         )}
       />
       <Shown
         name="A new file"
         call={f.done(
           "write_file",
-          { path: "NOTES.md", text: "# Notes\n\nTimes are UTC.\n" },
-          "Written: NOTES.md, 25 bytes.",
+          { path: "NOTES.md", content: "# Notes\n\nTimes are UTC.\n" },
+          "Created NOTES.md (3 lines, 24 bytes).",
         )}
         isOpen
       />

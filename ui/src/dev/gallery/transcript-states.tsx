@@ -58,9 +58,10 @@ const HISTORY: readonly Message[] = [
     f.ended(1, 3200),
   ]),
   ...calls(6, [
-    "edit_files",
-    { files: [{ path: "src/tide/clock.py", changes: [] }] },
-    { files: [{ path: "src/tide/clock.py", diff: f.DIFF }] },
+    "edit_file",
+    { path: "src/tide/clock.py", edits: [] },
+    "Edited src/tide/clock.py: 1 replacement (line 14).",
+    { diff: f.DIFF },
   ]),
   ...calls(8, [
     "execute",

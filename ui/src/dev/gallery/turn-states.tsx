@@ -229,7 +229,7 @@ const RUN = [
   f.done("search_files", { pattern: "naive" }, ""),
   f.done("execute", { command: "uv run pytest -q" }, ""),
   f.failed("execute", { command: "uv run pyright" }, ""),
-  f.done("edit_files", { files: [] }, ""),
+  f.done("edit_file", { path: "src/tide/clock.py", edits: [] }, ""),
 ];
 
 function Dividers() {

@@ -145,7 +145,7 @@ describe("a call in words", () => {
       done("read_file", {}, ""),
       done("read_file", {}, ""),
       done("execute", {}, ""),
-      failed("edit_files", {}, ""),
+      failed("edit_file", {}, ""),
       done("weather", {}, ""),
     ];
     expect(tally(calls, 48_000)).toEqual([
@@ -158,24 +158,36 @@ describe("a call in words", () => {
 });
 
 describe("an edit", () => {
-  const change = { files: [{ path: "a.py", changes: [{ old: "x\ny", new: "z" }] }] };
+  const change = { path: "a.py", edits: [{ old_string: "x\ny", new_string: "z" }] };
 
-  it("is shown as the result tells it", () => {
-    const told = done("edit_files", change, {
-      files: [{ path: "a.py", diff: "@@ -1 +1 @@\n-x\n+z" }],
-    });
-    expect(editsOf(told)).toEqual([{ path: "a.py", diff: "@@ -1 +1 @@\n-x\n+z" }]);
+  it("is shown whole as the result has it, not as the model was told", () => {
+    const diff = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x\n+z\n";
+    const told = done("edit_file", change, "Edited a.py: 1 replacement (line 1).", {}, { diff });
+    expect(editsOf(told)).toEqual([{ path: "a.py", diff }]);
   });
 
-  it("is made from what was asked when the result tells nothing, or there is none yet", () => {
-    expect(editsOf(call("edit_files", change))).toEqual([
+  it("is made from what was asked when the result has none, or there is none yet", () => {
+    expect(editsOf(call("edit_file", change))).toEqual([
       { path: "a.py", diff: "@@ -1,2 +1,1 @@\n-x\n-y\n+z" },
     ]);
-    expect(editsOf(done("write_file", { path: "n.md", text: "hi\n" }, "ok"))).toEqual([
+    expect(editsOf(done("write_file", { path: "n.md", content: "hi\n" }, "ok"))).toEqual([
       { path: "n.md", diff: "@@ -1,0 +1,1 @@\n+hi" },
     ]);
   });
 
+  it("is read from a patch", () => {
+    const patch =
+      "*** Begin Patch\n*** Update File: a.py\n@@ def f():\n x\n-y\n+z\n*** Add File: b.py\n+hi\n" +
+      "*** Delete File: c.py\n*** End Patch\n";
+    const asked = call("apply_patch", { patch });
+    expect(editsOf(asked)).toEqual([
+      { path: "a.py", diff: "@@ -1,2 +1,2 @@\n x\n-y\n+z" },
+      { path: "b.py", diff: "@@ -1,0 +1,1 @@\n+hi" },
+      { path: "c.py", diff: "" },
+    ]);
+    expect(headline(asked).object).toBe("a.py and 2 other files");
+  });
+
   it("is nothing when it makes no sense", () =>
-    expect(editsOf(call("edit_files", { files: "x" }))).toEqual([]));
+    expect(editsOf(call("edit_file", { edits: "x" }))).toEqual([]));
 });

@@ -10,31 +10,17 @@ export interface Edit {
 }
 
 export function editsOf(call: Call): Edit[] {
-  const told = toldBy(call.result?.output);
-  return told.length > 0 ? told : askedBy(call);
-}
-
-function toldBy(output: unknown): Edit[] {
-  if (typeof output === "string")
-    return /^@@ -\d/m.test(output) ? [{ path: "", diff: output }] : [];
-  const files = isObject(output) && Array.isArray(output.files) ? output.files : [output];
-  return files.flatMap((file: unknown) =>
-    isObject(file) && typeof file.diff === "string" && file.diff !== ""
-      ? [{ path: typeof file.path === "string" ? file.path : "", diff: file.diff }]
-      : [],
-  );
+  const diff = call.result?.diff;
+  return diff ? [{ path: argument(call, "path"), diff }] : askedBy(call);
 }
 
 function askedBy(call: Call): Edit[] {
-  const text = call.arguments?.text;
-  if (typeof text === "string")
-    return [{ path: argument(call, "path"), diff: made([{ old: "", new: text }]) }];
-  const files = Array.isArray(call.arguments?.files) ? call.arguments.files : [];
-  return files.flatMap((file: unknown) => {
-    if (!isObject(file) || !Array.isArray(file.changes)) return [];
-    const changes = file.changes.flatMap((change: unknown) => (isChange(change) ? [change] : []));
-    return [{ path: String(file.path ?? ""), diff: made(changes) }];
-  });
+  const path = argument(call, "path");
+  const { content, edits, patch } = call.arguments ?? {};
+  if (typeof content === "string") return [{ path, diff: made([{ old: "", new: content }]) }];
+  if (typeof patch === "string") return patched(patch);
+  if (!Array.isArray(edits)) return [];
+  return [{ path, diff: made(edits.flatMap((edit: unknown) => changeOf(edit))) }];
 }
 
 interface Change {
@@ -45,22 +31,44 @@ interface Change {
 /** A diff without context; where in the file it goes is not known here. */
 function made(changes: readonly Change[]): string {
   return changes
-    .map((change) => {
-      const [before, after] = [linesOf(change.old), linesOf(change.new)];
-      const lines = [...before.map((line) => `-${line}`), ...after.map((line) => `+${line}`)];
-      return [`@@ -1,${before.length} +1,${after.length} @@`, ...lines].join("\n");
-    })
+    .map((change) =>
+      hunk([
+        ...linesOf(change.old).map((line) => `-${line}`),
+        ...linesOf(change.new).map((line) => `+${line}`),
+      ]),
+    )
     .join("\n");
+}
+
+function hunk(lines: readonly string[]): string {
+  const before = lines.filter((line) => !line.startsWith("+")).length;
+  const after = lines.filter((line) => !line.startsWith("-")).length;
+  return [`@@ -1,${before} +1,${after} @@`, ...lines].join("\n");
+}
+
+/** The files of a patch between `*** Begin Patch` and `*** End Patch`. */
+function patched(patch: string): Edit[] {
+  const files: { path: string; hunks: string[][] }[] = [];
+  for (const line of patch.split("\n")) {
+    const head = /^\*\*\* (?:Add|Update|Delete) File: (.+)$/.exec(line);
+    if (head !== null) files.push({ path: (head[1] ?? "").trim(), hunks: [[]] });
+    else if (line.startsWith("@@")) files.at(-1)?.hunks.push([]);
+    else if (/^[-+ ]/.test(line)) files.at(-1)?.hunks.at(-1)?.push(line);
+  }
+  return files.map(({ path, hunks }) => ({
+    path,
+    diff: hunks.flatMap((lines) => (lines.length > 0 ? [hunk(lines)] : [])).join("\n"),
+  }));
 }
 
 function linesOf(text: string): string[] {
   return text === "" ? [] : text.replace(/\n$/, "").split("\n");
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function isChange(value: unknown): value is Change {
-  return isObject(value) && typeof value.old === "string" && typeof value.new === "string";
+function changeOf(edit: unknown): Change[] {
+  if (typeof edit !== "object" || edit === null) return [];
+  const { old_string: before, new_string: after } = edit as Record<string, unknown>;
+  return typeof before === "string" && typeof after === "string"
+    ? [{ old: before, new: after }]
+    : [];
 }

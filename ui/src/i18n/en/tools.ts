@@ -26,7 +26,7 @@ export const toolStrings = {
       wants: "Wants to create a workspace",
       wanted: "Wanted to create a workspace",
     },
-    editFiles: {
+    editFile: {
       running: "Editing",
       done: "Edited",
       wants: "Wants to edit",

@@ -30,12 +30,16 @@ class Swap:
     new_to: int
 
 
-def unified(path: str, old: str | None, new: str) -> str:
-    """`path` as it is shown; `old` None: there was no file. Empty if nothing changed."""
-    if old == new:
+def unified(path: str, old: str | None, new: str | None, new_path: str = "") -> str:
+    """`path` as it is shown; `old` None: there was no file; `new` None: there is none any more.
+    Empty if nothing changed."""
+    if old == new and new_path in ("", path):
         return ""
-    before, after = lines_of(old or ""), lines_of(new)
-    told = [f"--- {'/dev/null' if old is None else f'a/{path}'}\n", f"+++ b/{path}\n"]
+    before, after = lines_of(old or ""), lines_of(new or "")
+    told = [
+        f"--- {'/dev/null' if old is None else f'a/{path}'}\n",
+        f"+++ {'/dev/null' if new is None else f'b/{new_path or path}'}\n",
+    ]
     size = 0
     for hunk in _hunks(swaps(before, after), len(before)):
         for line in _told(hunk, before, after):

@@ -80,10 +80,10 @@ def _write_once(here: Spot, asked: WriteFile, data: bytes) -> Written:
     shown = here.place.shown
     with existing(here) as file:
         if file is None and asked.how == "replace":
-            message = f"There is no `{shown}` to replace. Create it instead."
+            message = f"There is no `{shown}` to replace. Use mode create or any."
             raise Refused(FaultCode.NOT_FOUND, message)
         if file is not None and asked.how == "create":
-            message = f"`{shown}` is there already. Replace it, or choose another name."
+            message = f"`{shown}` exists already. Use mode replace or any, or another path."
             raise Refused(FaultCode.CONFLICT, message)
         small = file is not None and file.stat.st_size <= DIFF_BYTES_MAX
         old = read_all(file, here.place, WRITE_BYTES_MAX) if file and small else None
@@ -92,6 +92,7 @@ def _write_once(here: Spot, asked: WriteFile, data: bytes) -> Written:
     return Written(
         path=shown,
         bytes_written=len(data),
+        lines=len(diffs.lines_of(asked.text)),
         created=file is None,
         diff="" if file and old is None else _diff(shown, old, data),
     )
@@ -167,6 +168,7 @@ class Staged:
     beside: bytes
     swapped: bool = False
     exchanged: bool = False
+    removed: bool = False
 
     def swap(self, file: OpenFile | None, old: bytes | None) -> None:
         """Take the place of `file`, whose content is `old` if that matters. Raises `Moved`."""
@@ -187,8 +189,32 @@ class Staged:
             self.back()
             raise Moved
 
+    def remove(self, file: OpenFile, old: bytes) -> None:
+        """Take `file` away, whose content is `old`. Raises `Moved`. The staged file is replaced by
+        it: `back` restores it."""
+        folder = self.here.folder
+        try:
+            os.rename(self.here.name, self.beside, src_dir_fd=folder, dst_dir_fd=folder)
+        except FileNotFoundError:
+            raise Moved from None
+        self.removed = True
+        if not self._same(self.beside, file, old):
+            self.back()
+            raise Moved
+
     def back(self) -> None:
-        """As it was before the swap."""
+        """As it was before the swap or the removal."""
+        if self.removed:
+            folder = self.here.folder
+            with suppress(FileExistsError):  # another program made one meanwhile
+                try:
+                    renameat2(folder, self.beside, self.here.name, RENAME_NOREPLACE)
+                except OSError as error:
+                    if error.errno != errno.EINVAL:
+                        raise
+                    os.link(self.beside, self.here.name, src_dir_fd=folder, dst_dir_fd=folder)
+            self.removed = False
+            return
         if self.exchanged:
             renameat2(self.here.folder, self.beside, self.here.name, RENAME_EXCHANGE)
         elif self.swapped:

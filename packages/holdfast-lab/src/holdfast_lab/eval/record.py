@@ -1,17 +1,19 @@
 """What is recorded of one run: its reward, and what the messages of its chat show."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias, TypeVar, cast
+from typing import Any, Final, TypeAlias, TypeVar
 
 from holdfast_client.models import Message, ToolCallPart, ToolResultPart
 
-EDITS: Final = frozenset({"edit_file", "edit_files", "apply_patch"})
+EDITS: Final = frozenset({"edit_file", "apply_patch"})
 WRITES: Final = frozenset({"write_file"})
 READS: Final = frozenset({"read_file"})
 ERROR_CHARS: Final = 160
 PATHS: Final = ("path", "file_path")
+PATCHED: Final = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$", re.MULTILINE)
 
 T = TypeVar("T")
 
@@ -118,18 +120,13 @@ def _error(result: ToolResultPart) -> str:
 
 
 def _files(call: ToolCallPart) -> tuple[str, ...]:
-    """The files that a call names; a patch counts as one file."""
+    """The files that a call names."""
     given = call.arguments
     for name in PATHS:
         if isinstance(given.get(name), str):
             return (given[name],)
-    files: Any = given.get("files")
-    if isinstance(files, list):
-        listed = [
-            cast(dict[str, Any], each) for each in cast(list[Any], files) if isinstance(each, dict)
-        ]
-        return tuple(str(each.get("path", "")) for each in listed)
-    return ("",)
+    patch = given.get("patch")
+    return tuple(PATCHED.findall(patch)) if isinstance(patch, str) else ("",)
 
 
 def _edits(calls: Sequence[Called]) -> tuple[int, int]:

@@ -74,9 +74,7 @@ class ToolResultPart(Shape):
     type: Literal["tool_result"]
     call_id: str = Field(description="The call that this is the result of.")
     tool_name: str = Field(description="The tool that was called.")
-    output: Any = Field(
-        description="Any JSON value; text of more than 32 KiB is cut in its middle."
-    )
+    output: Any = Field(description="Any JSON value; text over 32 KiB is cut in its middle.")
     is_error: bool = Field(description="Whether the tool failed; `output` then says why.")
     synthetic_reason: Synthetic | None = Field(
         description="Why the server wrote this result; null: the tool returned it."
@@ -86,9 +84,7 @@ class ToolResultPart(Shape):
         "provider."
     )
     exit_code: int | None = Field(description="Of a command that ended by itself.")
-    signal: str | None = Field(
-        description="The signal that ended a command, without `SIG`: `KILL`."
-    )
+    signal: str | None = Field(description="What ended a command, without `SIG`: `KILL`.")
     duration_ms: int | None = Field(description="How long a command ran that has ended.")
     process_id: str | None = Field(
         description="The command goes on in the workspace as this process, such as `p1`."
@@ -99,6 +95,11 @@ class ToolResultPart(Shape):
         description="So many lines at the beginning of a text `output` are the tool's own summary, "
         "written for the model. The other fields say the same; leave these lines out when you show "
         "the output."
+    )
+    diff: str | None = Field(
+        default=None,
+        description="What the tool changed in files: a unified diff. Left out: nothing.",
+        json_schema_extra=left_out_if_none,
     )
 
 

@@ -316,6 +316,8 @@ def _part_json(part: Part) -> JsonObject:
         told["citations"] = citations_to_json(part)
     elif isinstance(part, ToolResult):
         told["executed_by"] = "server" if part.runs_at == "here" else part.runs_at
+        if not part.diff:
+            del told["diff"]
     return told
 
 

@@ -98,6 +98,7 @@ class ToolResult:
     workspace under this name. `timed_out`: the server stopped the tool at its deadline.
     `truncated`: there was more output. `summary_lines`: so many lines at the beginning of a text
     output are the tool's own words about the result, and no output of what it ran or read.
+    `diff`: what the tool changed in files, as a unified diff; `output` may have only a part of it.
     """
 
     call_id: CallId
@@ -113,6 +114,7 @@ class ToolResult:
     timed_out: bool = False
     truncated: bool = False
     summary_lines: int = 0
+    diff: str = ""
     native: Native | None = None
     kind: Literal["tool_result"] = "tool_result"
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from holdfast.domain.chat import Chat, OpenCall
 from holdfast.domain.parts import JsonObject, JsonValue, Need, ToolCall
@@ -16,6 +16,10 @@ class Effect(StrEnum):
     REPEATABLE = "repeatable"  # nothing: it may run again
     KEYED = "keyed"  # the call id is the other side's idempotency key: it joins what runs already
     ONCE = "once"  # harm: it is never run again, and its outcome is reported as unknown
+
+
+EditTool: TypeAlias = Literal["replace", "patch"]
+"""How a model edits files: by texts to replace, or by patches."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +36,16 @@ class ToolSpec:
     exclusive: bool = False  # asked for beside others, none of them is run (L111)
     needs: Need = Need.NOTHING
     deadline_s: float = 600.0
+    normalise: Callable[[JsonObject, JsonObject], JsonObject] | None = field(
+        default=None, compare=False, repr=False
+    )
+    """Makes arguments as models write them into those of the schema, which is its first argument.
+    Approval rules, digests and the run see the result."""
+    edits_as: EditTool | None = None
+    """How it edits files: it is offered to models that prefer this way. None: to all."""
+
+    def normalised(self, arguments: JsonObject) -> JsonObject:
+        return self.normalise(self.schema, arguments) if self.normalise else arguments
 
     @property
     def definition(self) -> JsonObject:
@@ -74,6 +88,7 @@ class ToolOutput:
     process_id: str | None = None
     truncated: bool = False
     summary_lines: int = 0
+    diff: str = ""
 
 
 class Toolbox(Protocol):

@@ -43,6 +43,7 @@ class CallPolicy:
             return call, _malformed(call, self.raws[part.call_id])
         if spec is None:
             return call, None  # and nothing will be run
+        call = replace(call, arguments=spec.normalised(call.arguments))
         judgement = self.rules.judge(self.chat, call)
         match judgement.verdict:
             case RuleAction.DENY:

@@ -316,6 +316,7 @@ class ToolRuns:
             process_id=output.process_id,
             truncated=output.truncated or was_cut,
             summary_lines=output.summary_lines,
+            diff=str(storable(output.diff)),
         )
 
     def _output_bytes_max(self, turn: Turn) -> int:

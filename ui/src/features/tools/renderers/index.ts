@@ -10,7 +10,7 @@ import {
 import { genericTitle } from "@/features/tools/title";
 import { clock } from "./clock";
 import { createWorkspace } from "./create-workspace";
-import { editFiles } from "./edit-files";
+import { editFile } from "./edit-file";
 import { execute } from "./execute";
 import { findFiles } from "./find-files";
 import { listFiles } from "./list-files";
@@ -41,7 +41,7 @@ registerTool(processInput);
 registerTool(processList);
 registerTool(processSignal);
 registerTool(writeFile);
-registerTool(editFiles);
+registerTool(editFile);
 registerTool(createWorkspace);
 registerTool(startWorkspace);
 registerTool(stopWorkspace);

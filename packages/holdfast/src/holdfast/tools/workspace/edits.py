@@ -5,46 +5,55 @@ does not overwrite what another program may have written meanwhile. An edit is *
 second time it may fit again, and do its work twice.
 """
 
-from typing import Final, Literal
+from collections.abc import Mapping
+from typing import Final, Literal, cast
 
 from pydantic import Field
 
 from holdfast.adapters.workspaces.client import AgentRefused
+from holdfast.domain.parts import JsonObject, JsonValue
 from holdfast.ports.tools import Effect, Run, ToolOutput
 from holdfast.tools.workspace.binding import Binding
+from holdfast.tools.workspace.changes import edited, size_of, with_diff
 from holdfast.tools.workspace.offer import Arguments, offer
 from holdfast.tools.workspace.texts import shown
-from holdfast_agent.wire import Change, EditFiles, FaultCode, FileEdit, ReadFile, WriteFile
+from holdfast_agent.wire import Change, EditFiles, FaultCode, FileEdit, ReadFile, WriteFile, Written
 
-PATH: Final = "A path relative to the workspace's folder, such as `src/main.py`."
+PATH: Final = "File, relative to the workspace."
 LINES_MAX: Final = 100_000
 NOT_AS_WRITTEN: Final = (
-    "Outcome unknown: the server restarted while this file was written, and it does not say now "
-    "what was to be written. Read it before you write it again."
+    "Outcome unknown: the server restarted while this file was written, and its content is not "
+    "what this call was to write. Read it before you write it again."
 )
+ONE_FILE: Final = "Not run. edit_file changes one file. Make one call per file, in one reply:"
 
 
 class Write(Arguments):
     path: str = Field(min_length=1, max_length=4096, description=PATH)
-    text: str = Field(
-        max_length=4 * 1024 * 1024, description="All of the file's text, 4 MiB at most."
-    )
-    how: Literal["any", "create", "replace"] = Field(
+    content: str = Field(max_length=4 * 1024 * 1024, description="The complete text of the file.")
+    mode: Literal["any", "create", "replace"] = Field(
         default="any",
-        description="`create`: only if there is no such file. `replace`: only if there is one.",
+        description="`any` (default), `create` (fail if it exists), `replace` (fail if it does "
+        "not).",
     )
 
 
 async def _write(binding: Binding, run: Run, asked: Write) -> ToolOutput:
     if run.again:
         return await _written_before(binding, asked)
-    return await _written(binding, WriteFile(path=asked.path, text=asked.text, how=asked.how))
+    wanted = WriteFile(path=asked.path, text=asked.content, how=asked.mode)
+    return await _written(binding, wanted)
 
 
 async def _written(binding: Binding, wanted: WriteFile) -> ToolOutput:
     done = await binding.once(lambda agent: agent.write(wanted))
-    verb = "created" if done.created else "replaced"
-    return ToolOutput(f"{verb} {shown(done.path)}, {done.bytes_written} bytes\n{done.diff}".strip())
+    if done.created:
+        return ToolOutput(_head("Created", done), diff=done.diff)
+    return with_diff([_head("Replaced", done)], done.diff)
+
+
+def _head(verb: str, done: Written) -> str:
+    return f"{verb} {shown(done.path)} ({size_of(done.lines, done.bytes_written)})."
 
 
 async def _written_before(binding: Binding, asked: Write) -> ToolOutput:
@@ -54,73 +63,74 @@ async def _written_before(binding: Binding, asked: Write) -> ToolOutput:
         wanted = ReadFile(path=asked.path, lines_max=LINES_MAX)
         found = await binding.use(lambda agent: agent.read(wanted))
     except AgentRefused as refused:
-        if refused.code is not FaultCode.NOT_FOUND or asked.how == "replace":
+        if refused.code is not FaultCode.NOT_FOUND or asked.mode == "replace":
             raise
-        return await _written(binding, WriteFile(path=asked.path, text=asked.text, how="create"))
-    size = len(asked.text.encode("utf-8", "surrogatepass"))
-    if (found.text, found.bytes_total) == (asked.text, size):
-        return ToolOutput(f"wrote {shown(found.path)}, {size} bytes")
+        return await _written(binding, WriteFile(path=asked.path, text=asked.content, how="create"))
+    size = len(asked.content.encode("utf-8", "surrogatepass"))
+    if (found.text, found.bytes_total) == (asked.content, size):
+        return ToolOutput(f"Wrote {shown(found.path)} ({size_of(found.lines_total, size)}).")
     return ToolOutput(NOT_AS_WRITTEN, unknown=True)
 
 
-class OneChange(Arguments):
-    old: str = Field(
-        min_length=1,
-        description="The text to replace, as it stands in the file, with enough lines around it "
-        "to be found in one place only.",
-    )
-    new: str = Field(description="What to put there instead. Empty: remove it.")
-    every: bool = Field(default=False, description="True: replace it wherever it stands.")
-
-
-class OneFile(Arguments):
-    path: str = Field(min_length=1, max_length=4096, description=PATH)
-    changes: tuple[OneChange, ...] = Field(
-        min_length=1, max_length=1000, description="What to change in it, in this order."
-    )
+class OneEdit(Arguments):
+    old_string: str = Field(min_length=1, description="Text to replace, exactly as in the file.")
+    new_string: str = Field(description="Replacement; empty deletes.")
+    replace_all: bool = Field(default=False, description="Replace every occurrence.")
 
 
 class Edit(Arguments):
-    files: tuple[OneFile, ...] = Field(
-        min_length=1, max_length=200, description="The files to change, each named once."
+    path: str = Field(min_length=1, max_length=4096, description=PATH)
+    edits: tuple[OneEdit, ...] = Field(
+        min_length=1, max_length=1000, description="Replacements, applied in this order."
     )
 
 
 async def _edit(binding: Binding, run: Run, asked: Edit) -> ToolOutput:  # noqa: ARG001
-    wanted = EditFiles(
-        files=tuple(
-            FileEdit(
-                path=each.path,
-                changes=tuple(Change(old=c.old, new=c.new, every=c.every) for c in each.changes),
-            )
-            for each in asked.files
-        )
+    changes = tuple(
+        Change(old=e.old_string, new=e.new_string, every=e.replace_all) for e in asked.edits
     )
+    wanted = EditFiles(files=(FileEdit(path=asked.path, changes=changes),))
     done = await binding.once(lambda agent: agent.edit(wanted))
-    told = [f"{shown(f.path)}: {_places(f.replaced)}\n{f.diff}" for f in done.files]
-    return ToolOutput("\n".join(told).strip())
+    return edited(done)
 
 
-def _places(count: int) -> str:
-    return "replaced in 1 place" if count == 1 else f"replaced in {count} places"
+def _several_files(given: JsonObject) -> str | None:
+    """`files` with more than one file: the form of the tool `edit_files`."""
+    files = given.get("files")
+    if not isinstance(files, list):
+        return None
+    named = [cast("JsonObject", f).get("path") for f in files if _is(f)]
+    calls = [
+        f'edit_file({{"path": "{path}", "edits": [{{"old_string": "...", "new_string": "..."}}]}})'
+        for path in named[:3]
+    ]
+    return f"{ONE_FILE} {' and '.join(calls)}" + (" and so on." if len(named) > 3 else ".")
+
+
+def _is(value: JsonValue) -> bool:
+    return isinstance(value, Mapping)
 
 
 EDITS: Final = (
     offer(
         "write_file",
-        """Write a whole file; missing folders are made. You get the difference to what was there.
-        To change a part of a file, use edit_files.""",
+        """Create a file or replace its whole content; missing directories are created. For a change
+        in an existing file edit it instead.""",
         Write,
         _write,
         effect=Effect.KEYED,
     ),
     offer(
-        "edit_files",
-        """Replace text in one file or several. If one change does not fit, nothing is written and
-        you are told which: read the file and try again. You get the differences. Files of 8 MiB at
-        most; new ones are made with write_file.""",
+        "edit_file",
+        """Replace text in an existing file. Give old_string exactly as in the file, without line
+        numbers, with enough surrounding lines to occur only once. All edits of a call are applied
+        in order or none is; on failure you get the nearest lines of the file. Differences in
+        indentation and line endings are tolerated and kept as in the file. For a new file or a
+        complete rewrite use write_file.""",
         Edit,
         _edit,
         effect=Effect.ONCE,
+        misuse=_several_files,
+        edits_as="replace",
     ),
 )
