@@ -2,10 +2,7 @@
 
 One process is measured, another replays recorded bytes, each on its own core where there are two.
 The recordings are the simulator's, made at the start. Rounds alternate between the clients, so that
-a noisy neighbour meets all of them; figures are medians, ratios are taken round by round.
-
-    uv run python -m benchmarks.providers
-"""
+a noisy neighbour meets all of them; figures are medians, ratios are taken round by round."""
 
 import argparse
 import asyncio
@@ -473,10 +470,8 @@ def main() -> None:
         uvloop.run(measure(bench, found, options.rounds))
         asyncio.run(measure_asyncio(bench, found, min(SLOW_ROUNDS, options.rounds)))
     figures = figures_of(found)
-    page = page_of(found, figures, options.rounds)
-    write_page("providers", page)
+    write_page("providers", page_of(found, figures, options.rounds))
     write_json("providers", figures)
-    print(page)
 
 
 @contextmanager

@@ -71,6 +71,7 @@ class Failed(ModelFailed):
         retryable: bool = True,
         retry_after_s: float | None = None,
         own_deadline: bool = False,
+        attempts_max: int | None = None,
     ) -> None:
         super().__init__(kind.value)
         self.kind = kind
@@ -78,6 +79,7 @@ class Failed(ModelFailed):
         self.retryable = retryable
         self.retry_after_s = retry_after_s
         self.own_deadline = own_deadline
+        self.attempts_max = attempts_max
 
     def turn_error(self) -> TurnError:  # pyright: ignore[reportImplicitOverride]
         return TurnError(kind=self.kind, sentence=f"It is {self.kind}.", retryable=self.retryable)

@@ -1,8 +1,12 @@
 """Vendors are rows, and a new wire is one file: shown by adding one of each, here."""
 
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
+import anthropic
+import groq
+import openai
 import orjson
 import pytest
 from anthropic._constants import ANTHROPIC_API_VERSION
@@ -299,3 +303,34 @@ def test_a_new_wire_is_one_file() -> None:
         "stream": True,
     }
     assert decoder.final(NOW).parts == (Text("Hello"),)
+
+
+SDKS: Mapping[str, tuple[Callable[[], Any], str]] = {
+    "anthropic": (lambda: anthropic.AsyncAnthropic(api_key="k"), ""),
+    "azure-anthropic": (lambda: anthropic.AsyncAnthropicFoundry(api_key="k", resource="r"), ""),
+    "bedrock-anthropic": (
+        lambda: anthropic.AsyncAnthropicBedrockMantle(api_key="k", aws_region="us-east-1"),
+        "",
+    ),
+    "claude-aws": (
+        lambda: anthropic.AsyncAnthropicAWS(api_key="k", aws_region="us-east-1", workspace_id="w"),
+        "",
+    ),
+    "claude-gcp": (
+        lambda: anthropic.AsyncAnthropicVertex(region="global", project_id="p", access_token="t"),
+        "projects/p/locations/global/publishers/anthropic",
+    ),
+    "openai": (lambda: openai.AsyncOpenAI(api_key="k"), ""),
+    "bedrock-openai": (lambda: openai.AsyncBedrockOpenAI(api_key="k", aws_region="us-east-1"), ""),
+    "groq": (lambda: groq.AsyncGroq(api_key="k"), "openai/v1"),
+}
+
+
+@pytest.mark.parametrize("vendor", SDKS)
+def test_address_is_that_of_the_sdk(vendor: str) -> None:
+    made, path = SDKS[vendor]
+    region = "global" if vendor == "claude-gcp" else "us-east-1"
+    places = {"region": region, "resource": "r", "project": "p", "workspace": "w"}
+    theirs = str(made().base_url).rstrip("/") + f"/{path}"
+    endpoint = endpoint_of(VENDORS[vendor], "k" * 9, **places)
+    assert endpoint.base_url == theirs.rstrip("/")

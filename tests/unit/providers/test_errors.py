@@ -265,6 +265,13 @@ def test_combined_signals_follow_the_precedence(status: int, body: Any, kind: Er
     assert classify(status, body).kind is kind
 
 
+def test_call_that_groq_could_not_read_is_tried_once_more() -> None:
+    body = orjson.dumps(error("Failed to call a function.", code="tool_use_failed"))
+    seen = [from_response(400, {}, body, NOW), from_event(error("x", code="tool_use_failed"))]
+    assert [(each.retryable, each.attempts_max) for each in seen] == [(True, 2), (True, 2)]
+    assert from_response(529, {}, b"{}", NOW).attempts_max is None
+
+
 @pytest.mark.requirement("L49")
 @pytest.mark.parametrize(
     "text",

@@ -308,6 +308,17 @@ async def test_a_model_that_only_thinks_is_asked_twice_and_not_for_ever() -> Non
         assert len(stage.models.asked) == 2
 
 
+async def test_failure_with_its_own_limit_is_tried_once_more() -> None:
+    garbled = [Failed(ErrorKind.UNKNOWN, attempts_max=2)]
+    async with staged(garbled, garbled) as stage:
+        chat = await stage.turn()
+
+        assert chat.status is Status.FAILED
+        assert len(stage.models.asked) == 2
+    async with staged(garbled, says("ok")) as stage:
+        assert (await stage.turn()).status is Status.IDLE
+
+
 async def test_a_reply_cut_by_a_limit_is_gone_on_with() -> None:
     first = [TextDelta(0, "The answ"), End(Ending.CUT)]
     async with staged(first, says("er.")) as stage:

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from holdfast_agent.faults import Refused
-from holdfast_agent.files import listing, look, reading
+from holdfast_agent.files import listing, look
 from holdfast_agent.files.looking import Looker
-from holdfast_agent.wire import FaultCode, FindFiles, ListFiles, ReadFile, SearchFiles
+from holdfast_agent.wire import FaultCode, FindFiles, ListFiles, SearchFiles
 from tests.support.agent_files import Client, Place
 
 RIPGREP = shutil.which("rg", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
@@ -443,41 +443,6 @@ def test_ignored_and_very_large_folders_are_one_line_below_the_first_level(place
         ("src/a", None, False),
     ]  # fmt: skip
     assert [entry.path for entry in asked.entries] == ["out/a"]
-
-
-@pytest.mark.parametrize(
-    ("asked", "near"),
-    [
-        ("readme.MD", ["README.md"]),
-        ("main.py", ["src/app/main.py"]),
-        ("src/main.py", ["src/app/main.py"]),
-        ("src/app/mian.py", ["src/app/main.py"]),
-        ("SRC", ["src"]),
-        ("lib/test_a.py", ["lib/tests/test_a.py", "src/tests/test_a.py", "x/test_a.py"]),
-        (".github/workflow", [".github/workflows"]),
-        ("zzzzzzzz", []),
-    ],
-)
-def test_a_path_that_is_not_there_is_answered_with_the_nearest_names(
-    place: Place, asked: str, near: list[str]
-) -> None:
-    for path in ("README.md", "src/app/main.py", ".github/workflows/ci.yml", "x/test_a.py",
-                 "lib/tests/test_a.py", "src/tests/test_a.py", "y/test_a.py"):  # fmt: skip
-        place.write(path, "")
-    looker = Looker(place.beneath, None, SLOW)
-    calls = (
-        lambda: reading.read(place.beneath, ReadFile(path=asked)),
-        lambda: listing.list_files(place.beneath, ListFiles(path=asked)),
-        lambda: looker.find(FindFiles(pattern="*", path=asked)),
-        lambda: looker.search(SearchFiles(pattern="x", path=asked)),
-    )
-
-    for call in calls:
-        with pytest.raises(Refused) as refused:
-            call()
-        assert refused.value.code is FaultCode.NOT_FOUND
-        named = "Nearest names: " + ", ".join(f"`{path}`" for path in near) + "."
-        assert refused.value.message.endswith(named if near else "to see what is there.")
 
 
 def test_listing_ends_in_time(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

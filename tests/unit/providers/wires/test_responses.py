@@ -210,3 +210,13 @@ def test_what_the_provider_invents_is_kept_for_it() -> None:
     sent = body([user("Hi"), assistant(*final.parts), user("Well?")])
 
     assert sent["input"][1] == compaction
+
+
+def test_cache_writes_are_counted() -> None:
+    """GPT-5.6 and later bill them at 1.25 of the input."""
+    details = {"cached_tokens": 100, "cache_write_tokens": 300}
+    usage = {"input_tokens": 500, "input_tokens_details": details, "output_tokens": 5}
+    final = play("responses", stream(*item(0, message("Hi")), ended(usage=usage)))
+    assert final.usage is not None
+    assert (final.usage.input, final.usage.cache_read) == (500, 100)
+    assert final.usage.cache_write_5m == 300

@@ -1,6 +1,7 @@
 """Results, in words."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -70,7 +71,7 @@ def test_output_comes_after_the_outcome_and_a_blank_line() -> None:
 
 @requirement("L105")
 def test_the_gap_names_the_file_with_the_whole_output() -> None:
-    saved = {"output_path": ".holdfast/out/p7.log", "bytes_written": 50_000}
+    saved: dict[str, Any] = {"output_path": ".holdfast/out/p7.log", "bytes_written": 50_000}
     whole, is_cut = told(Shown("begin\n", 48_112, "end\n"), output_bytes=50_000, **saved)
     assert is_cut
     assert "\n[... 48,112 bytes omitted; full output: .holdfast/out/p7.log ...]\nend\n" in whole

@@ -18,6 +18,7 @@ from holdfast_agent.faults import Refused
 from holdfast_agent.files import diffs
 from holdfast_agent.files.beneath import Beneath, OpenFile, read_all
 from holdfast_agent.files.matching import DoesNotFit, TooMuch, changed, is_there
+from holdfast_agent.files.nearest import nearest_named
 from holdfast_agent.files.reading import refuse_binary
 from holdfast_agent.files.text import BOM, readable
 from holdfast_agent.files.writing import Moved, Spot, existing, spot, staged
@@ -164,10 +165,11 @@ class _Planner:
 
     def _there(self, path: str) -> tuple[Spot, OpenFile, bytes]:
         place = self.beneath.place(path)
-        here = self.stack.enter_context(spot(self.beneath, place, parents="there"))
-        file = self.stack.enter_context(existing(here))
-        if file is None:
-            raise Refused(FaultCode.NOT_FOUND, f"There is no `{place.shown}` to edit.")
+        with nearest_named(self.beneath, place):
+            here = self.stack.enter_context(spot(self.beneath, place, parents="there"))
+            file = self.stack.enter_context(existing(here))
+            if file is None:
+                raise Refused(FaultCode.NOT_FOUND, f"There is no `{place.shown}` to edit.")
         if file.identity in self.seen:
             message = (
                 f"`{self.seen[file.identity]}` and `{place.shown}` are one file. Put all its edits"

@@ -30,6 +30,7 @@ class ModelFailed(HoldfastError):
     retryable: bool
     retry_after_s: float | None
     own_deadline: bool  # ours, not the provider's: never retried (L56)
+    attempts_max: int | None = None  # at a step, where that is fewer than the policy allows
     request_id: str | None = None  # the provider's own name for the request, for its support
 
     @abstractmethod

@@ -203,13 +203,17 @@ def _decide(session: TurnSession, failed: ModelFailed, error: TurnError) -> Deci
     made = turn.attempts_made
     place = chain.place(turn.asked_model) or 0
     following = chain.after(place, failed, made, services.breakers.admits)
+    policy = services.options.retry
+    if failed.attempts_max is not None:
+        attempts_max = min(policy.attempts_max, failed.attempts_max)
+        policy = replace(policy, attempts_max=attempts_max)
     decision = next_attempt(
         error,
         attempt=made,
         now=services.clock.now(),
         chance=services.chance(),
         hint_s=failed.retry_after_s,
-        policy=services.options.retry,
+        policy=policy,
         switches=following != place,
     )
     if isinstance(decision, StopReason) or following == 0:

@@ -35,6 +35,7 @@ class ErrorRow:
     codes: frozenset[str] = frozenset()
     text: re.Pattern[str] | None = None
     hinted: bool | None = None
+    attempts_max: int | None = None  # at a step; None: as the policy says
 
     def matches(self, signals: Signals) -> bool:
         if self.statuses is not None and signals.status not in self.statuses:
@@ -66,6 +67,7 @@ ROWS: Final[tuple[ErrorRow, ...]] = (
         kind=ErrorKind.UNKNOWN,
         retryable=True,
         codes=_codes("tool_use_failed"),
+        attempts_max=2,  # the model may do better once; then it is the tool or the prompt
     ),
     ErrorRow(
         name="filtered",

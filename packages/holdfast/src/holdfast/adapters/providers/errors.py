@@ -261,7 +261,7 @@ def _classified(
     signals = _signals(body, detail, status=status, hinted=hint is not None)
     for row in ROWS:
         if row.matches(signals):
-            return ProviderError(
+            error = ProviderError(
                 row.kind,
                 signals.message or detail or "no detail was given",
                 retryable=row.retryable,
@@ -269,6 +269,8 @@ def _classified(
                 retry_after_s=hint,
                 rejected=rejected_setting(signals) if row.kind is ErrorKind.CONFIG else None,
             )
+            error.attempts_max = row.attempts_max
+            return error
     raise AssertionError("the last row matches everything")
 
 
