@@ -88,7 +88,7 @@ async def talk(service_tier: str | None = None) -> AsyncGenerator[Talk]:
             path = {"anthropic": "", "responses": "/v1", "gemini": "/v1beta"}[wire]
             endpoint = endpoint_of(vendor, "any", base_url=simulator.url + path)
             facts = facts_of(vendor, model)
-            tools = specs(*(name for name in PROVIDER_TOOLS if name in facts.provider_tools))
+            tools = specs(*PROVIDER_TOOLS)
             if wire == "responses":
                 tools = specs("web_search", "code_execution")
             configs[wire] = ModelConfig(

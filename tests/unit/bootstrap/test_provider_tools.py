@@ -18,18 +18,19 @@ def tools(vendor: str, model: str, *given: Mapping[str, Any], **more: Any) -> li
         {"name": "m", "provider": "p", "model": model, "provider_tools": given, **more}
     )
     row = VENDORS[vendor]
-    endpoint = endpoint_of(row, "key", **{name: PLACES[name] for name in row.places})
+    places: dict[str, Any] = {name: PLACES[name] for name in row.places}
+    endpoint = endpoint_of(row, "key", **places)
     facts = model_facts(settings, row)
     specs = model_tools(settings, facts, endpoint)
     blocks = [dict(tool.block) for tool in blocks_of(specs, facts, endpoint)]
     return [*blocks, *([dict(uses)] if (uses := with_uses(specs, endpoint)) else [])]
 
 
-SEARCH = {"name": "web_search"}
-FETCH = {"name": "web_fetch"}
-CODE = {"name": "code_execution"}
-ONLY = {"allowed_domains": ["example.com"]}
-NOT = {"blocked_domains": ["example.com"]}
+SEARCH: dict[str, Any] = {"name": "web_search"}
+FETCH: dict[str, Any] = {"name": "web_fetch"}
+CODE: dict[str, Any] = {"name": "code_execution"}
+ONLY: dict[str, Any] = {"allowed_domains": ["example.com"]}
+NOT: dict[str, Any] = {"blocked_domains": ["example.com"]}
 
 
 @pytest.mark.parametrize(

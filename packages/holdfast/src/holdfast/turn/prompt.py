@@ -111,7 +111,7 @@ class Prompt:
         others = [place for place, prefix in named if prefix != digest]
         if not others:
             return 0
-        behind = (place for place, prefix in named if place > others[-1])
+        behind = (place for place, _ in named if place > others[-1])
         return next(behind, len(bodies))
 
     @property
