@@ -72,7 +72,7 @@ def quick_start() -> list[list[str]]:
     _, _, rest = README.read_text().partition(QUICK_START)
     section, _, _ = rest.partition("\n## ")
     blocks = re.findall(r"```sh\n(.*?)```", section, re.DOTALL)
-    return [shlex.split(line) for block in blocks for line in block.splitlines()]
+    return [shlex.split(line, comments=True) for block in blocks for line in block.splitlines()]
 
 
 def from_clone(place: Place) -> Watch:

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.cli.doctor import of_clock, of_versions
+from holdfast.cli.doctor import of_versions
+from holdfast.cli.findings import of_clock
 from holdfast.cli.render.history import markdown
 from holdfast.cli.render.text import aligned, clip, compact, first_line, seconds
 

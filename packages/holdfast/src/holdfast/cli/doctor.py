@@ -8,32 +8,23 @@ through by a buffer that fills up.
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from holdfast.cli.client_context import chosen_target, run
 from holdfast.cli.exit_codes import Exit, sentence_of
+from holdfast.cli.findings import Finding, Verdict, of_clock
 from holdfast.cli.options import AsJson
 
 if TYPE_CHECKING:
     from holdfast.cli.screen import Screen
     from holdfast_client import AsyncChat, AsyncClient
 
-Verdict: TypeAlias = Literal["ok", "warning", "bad"]
-SKEW_MAX: Final = timedelta(seconds=30)
 HELD_BACK_S: Final = 10.0
 """An event that takes longer is held back by something: without a proxy it takes milliseconds."""
 TITLE: Final = "holdfast doctor"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    check: str
-    verdict: Verdict
-    sentence: str
 
 
 def doctor(
@@ -113,16 +104,6 @@ def of_versions(ours: str, theirs: str) -> Finding:
     return Finding(
         "version", "warning", f"{ours} here, {theirs} there: install holdfast=={theirs} here."
     )
-
-
-def of_clock(ours: datetime, theirs: datetime | None) -> Finding:
-    if theirs is None:
-        return Finding("clock", "warning", "The server does not say what time it is.")
-    apart = abs(ours - theirs)
-    seconds = f"{apart.total_seconds():.0f} s"
-    if apart <= SKEW_MAX:
-        return Finding("clock", "ok", f"{seconds} apart.")
-    return Finding("clock", "warning", f"{seconds} apart: set one of the clocks by NTP.")
 
 
 async def _stream(client: "AsyncClient", scopes: list[str]) -> Finding:

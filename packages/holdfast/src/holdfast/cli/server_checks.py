@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from holdfast.cli.doctor import Finding, of_clock
+from holdfast.cli.findings import Finding, of_clock
 
 if TYPE_CHECKING:
     from holdfast.adapters.postgres.pool import Pool
