@@ -59,7 +59,12 @@ async def test_nobody_gets_at_what_is_not_theirs(scene: Scene) -> None:
 async def test_the_owner_gets_through_everywhere(scene: Scene) -> None:
     """So that the refusals above are not those of a request that nobody could make."""
     last = [f"{PREFIX}/users/{{user_id}}", f"{PREFIX}/api-keys/{{api_key_id}}"]
-    for method, path in sorted(ROUTES, key=lambda route: route[1] in last):
+    last += [
+        f"{PREFIX}/organization/{each}" for each in ("models/{model_id}", "providers/{provider_id}")
+    ]
+    for method, path in sorted(
+        ROUTES, key=lambda route: last.index(route[1]) if route[1] in last else -1
+    ):
         name = f"{method} {path.removeprefix(PREFIX)}"
         said = await ask(scene.admin, method, path, scene.ids)
         if (method, path) in ANONYMOUS or name in KEYS_DO_NOT:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from holdfast.api import (
     account_responses,
+    catalogue_shapes,
     operations,
     problem_responses,
     requests,
@@ -30,7 +31,10 @@ DOCUMENT = contract()
 NAMED: dict[str, dict[str, Any]] = {
     operation["operationId"]: dict(operation) for _, operation in operations_of(DOCUMENT)
 }
-SHAPES = (responses, account_responses, server_responses, problem_responses)
+SHAPES = (
+    *(responses, account_responses, server_responses, problem_responses),
+    catalogue_shapes,
+)
 SUCCESS = re.compile("2..")
 
 
@@ -58,7 +62,7 @@ def test_nothing_is_left_to_guess() -> None:
 @pytest.mark.parametrize("name", [name for name in NAMED if "requestBody" in NAMED[name]])
 def test_the_example_of_a_request_is_accepted(name: str) -> None:
     body = NAMED[name]["requestBody"]["content"]["application/json"]
-    shape = shape_of(body["schema"], requests)
+    shape = shape_of(body["schema"], requests, catalogue_shapes)
     read = shape.model_validate_json(orjson.dumps(body["example"]))
     assert read.model_fields_set, "the example says something"
 

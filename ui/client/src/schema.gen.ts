@@ -806,6 +806,131 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/organization/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List organization models
+         * @description Models of the models file and models that admins added, each with its state.
+         */
+        get: operations["list_organization_models"];
+        put?: never;
+        /**
+         * Create model
+         * @description Add a model of a provider. Without a models file, the first one becomes the default.
+         */
+        post: operations["create_model"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/organization/models/{model_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get model
+         * @description A model that admins added.
+         */
+        get: operations["get_model"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete model
+         * @description If it was the default, the oldest model that is enabled becomes the default.
+         */
+        delete: operations["delete_model"];
+        options?: never;
+        head?: never;
+        /**
+         * Update model
+         * @description Every replica knows within a second. Replies that are under way go on.
+         */
+        patch: operations["update_model"];
+        trace?: never;
+    };
+    "/api/v1/organization/models/{model_id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check model
+         * @description Ask the model for one word, which is billed by its provider, and say what came of it.
+         */
+        post: operations["check_model"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/organization/providers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List organization providers
+         * @description Providers that admins added. Those of the models file are not listed.
+         */
+        get: operations["list_organization_providers"];
+        put?: never;
+        /**
+         * Create provider
+         * @description Add a provider. The key is stored encrypted and is never returned.
+         */
+        post: operations["create_provider"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/organization/providers/{provider_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get provider
+         * @description A provider, without its secrets.
+         */
+        get: operations["get_provider"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete provider
+         * @description With its key and its models. Messages keep the names of the models.
+         */
+        delete: operations["delete_provider"];
+        options?: never;
+        head?: never;
+        /**
+         * Update provider
+         * @description Every replica knows within a second. Replies that are under way go on; the next attempt uses
+         *     what is set now.
+         */
+        patch: operations["update_provider"];
+        trace?: never;
+    };
     "/api/v1/organization/settings": {
         parameters: {
             query?: never;
@@ -1908,6 +2033,82 @@ export interface components {
              */
             web?: boolean | null;
         };
+        /** CreateModel */
+        CreateModel: {
+            /**
+             * Is Default
+             * @description Whether it is for messages that name no model.
+             * @default false
+             */
+            is_default: boolean;
+            /**
+             * Is Enabled
+             * @description Whether chats can use it.
+             * @default true
+             */
+            is_enabled: boolean;
+            /**
+             * Name
+             * @description What messages name it by; unique on the server.
+             */
+            name: string;
+            /**
+             * Provider Id
+             * @description Where it is served.
+             */
+            provider_id: string;
+            /**
+             * Settings
+             * @description `model`, `effort`, `output_max`, `price`, `facts`, … Further fields, as the models file has them: see docs/how-to/configure-a-provider.md. What is left out stays, null removes.
+             */
+            settings?: {
+                [key: string]: unknown;
+            };
+        };
+        /** CreateProvider */
+        CreateProvider: {
+            /**
+             * Base Url
+             * @description Where the API is; empty: the vendor's own address.
+             * @default
+             */
+            base_url: string;
+            /**
+             * Is Enabled
+             * @description Whether its models can be used.
+             * @default true
+             */
+            is_enabled: boolean;
+            /**
+             * Key
+             * @description API key; it is never returned.
+             */
+            key?: string | null;
+            /**
+             * Name
+             * @description Unique within the organisation.
+             */
+            name: string;
+            /**
+             * Settings
+             * @description `headers`, `proxy`, `aws`, … Further fields, as the models file has them: see docs/how-to/configure-a-provider.md. What is left out stays, null removes.
+             */
+            settings?: {
+                [key: string]: unknown;
+            };
+            /**
+             * Values
+             * @description Values for the placeholders of the vendor's address, such as `region`.
+             */
+            values?: {
+                [key: string]: string;
+            };
+            /**
+             * Vendor
+             * @description Whose protocol and address it is, such as `openai` or `anthropic`.
+             */
+            vendor: string;
+        };
         /** CreateSession */
         CreateSession: {
             /**
@@ -2513,6 +2714,79 @@ export interface components {
              */
             web: boolean;
         };
+        /** ModelAnswer */
+        ModelAnswer: {
+            /**
+             * Answered
+             * @description Whether the model answered.
+             */
+            answered: boolean;
+            /**
+             * Failure
+             * @description Why not, with the provider's own words; null: it answered.
+             */
+            failure: string | null;
+            /**
+             * Took Ms
+             * @description How long it took, in milliseconds.
+             */
+            took_ms: number;
+        };
+        /** ModelEntry */
+        ModelEntry: {
+            /**
+             * Id
+             * @description The model, by its id; null: of the models file.
+             */
+            id: string | null;
+            /**
+             * Is Default
+             * @description Whether it is for messages that name no model.
+             */
+            is_default: boolean;
+            /**
+             * Is Enabled
+             * @description Whether chats can use it.
+             */
+            is_enabled: boolean;
+            /**
+             * Name
+             * @description What messages name it by.
+             */
+            name: string;
+            /**
+             * Provider Id
+             * @description Where it is served; null: as the models file says.
+             */
+            provider_id: string | null;
+            /**
+             * Settings
+             * @description Its other fields; empty for the models file.
+             */
+            settings: {
+                [key: string]: unknown;
+            };
+            /**
+             * Source
+             * @description `file`: from the models file of the server; it cannot be changed here.
+             */
+            source: "database" | "file";
+            /** @description Whether it can answer, and if not, why. */
+            state: components["schemas"]["ModelState"];
+        };
+        /** ModelEntryPage */
+        ModelEntryPage: {
+            /**
+             * Data
+             * @description Models of the file first, then those added.
+             */
+            data: components["schemas"]["ModelEntry"][];
+            /**
+             * Next Cursor
+             * @description Give it as `cursor` for the next page; null: this is the last.
+             */
+            next_cursor: string | null;
+        };
         /** ModelPage */
         ModelPage: {
             /**
@@ -2526,6 +2800,11 @@ export interface components {
              */
             next_cursor: string | null;
         };
+        /**
+         * ModelState
+         * @description Whether a model can answer, and if not, why.
+         */
+        ModelState: "available" | "disabled" | "provider_disabled" | "no_key" | "key_unreadable" | "wrong_settings" | "name_in_file";
         /** OidcLink */
         OidcLink: {
             /**
@@ -2797,6 +3076,97 @@ export interface components {
             type: string;
         } & {
             [key: string]: unknown;
+        };
+        /** ProviderEntry */
+        ProviderEntry: {
+            /**
+             * Base Url
+             * @description Where the API is; empty: the vendor's own address.
+             */
+            base_url: string;
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it was added.
+             */
+            created_at: string;
+            /**
+             * Has Key
+             * @description Whether an API key is stored.
+             */
+            has_key: boolean;
+            /**
+             * Id
+             * @description The provider, by its id.
+             */
+            id: string;
+            /**
+             * Is Enabled
+             * @description Whether its models can be used.
+             */
+            is_enabled: boolean;
+            /**
+             * Key Fingerprint
+             * @description Tells two keys apart; null: none is stored.
+             */
+            key_fingerprint: string | null;
+            /**
+             * Key Last Four
+             * @description The end of the key; null: there is no key, or it is too short to show any.
+             */
+            key_last_four: string | null;
+            /**
+             * Key Set At
+             * @description When it was stored; null: none is stored.
+             */
+            key_set_at: string | null;
+            /**
+             * Key Set By
+             * @description Who stored it; null: none is stored.
+             */
+            key_set_by: string | null;
+            /**
+             * Name
+             * @description How admins name it.
+             */
+            name: string;
+            /**
+             * Secret Fields
+             * @description Secret fields that are stored.
+             */
+            secret_fields: string[];
+            /**
+             * Settings
+             * @description Its other fields that are not secret.
+             */
+            settings: {
+                [key: string]: unknown;
+            };
+            /**
+             * Values
+             * @description Values for the placeholders of the address.
+             */
+            values: {
+                [key: string]: string;
+            };
+            /**
+             * Vendor
+             * @description Whose protocol and address it is.
+             */
+            vendor: string;
+        };
+        /** ProviderEntryPage */
+        ProviderEntryPage: {
+            /**
+             * Data
+             * @description Providers that admins added, oldest first.
+             */
+            data: components["schemas"]["ProviderEntry"][];
+            /**
+             * Next Cursor
+             * @description Give it as `cursor` for the next page; null: this is the last.
+             */
+            next_cursor: string | null;
         };
         /** QueueData */
         QueueData: {
@@ -3811,6 +4181,84 @@ export interface components {
              * @description null: no title, so that the server may find one.
              */
             title?: string | null;
+        };
+        /**
+         * UpdateModel
+         * @description What is left out stays.
+         */
+        UpdateModel: {
+            /**
+             * Is Default
+             * @description true: instead of the present default.
+             */
+            is_default?: boolean | null;
+            /**
+             * Is Enabled
+             * @description Whether chats can use it.
+             */
+            is_enabled?: boolean | null;
+            /**
+             * Name
+             * @description What messages name it by.
+             */
+            name?: string | null;
+            /**
+             * Provider Id
+             * @description Where it is served.
+             */
+            provider_id?: string | null;
+            /**
+             * Settings
+             * @description `model`, `effort`, `output_max`, `price`, `facts`, … Further fields, as the models file has them: see docs/how-to/configure-a-provider.md. What is left out stays, null removes.
+             */
+            settings?: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * UpdateProvider
+         * @description What is left out stays. If the host changes, keys that are not sent again are dropped.
+         */
+        UpdateProvider: {
+            /**
+             * Base Url
+             * @description Where the API is; null: the vendor's own address.
+             */
+            base_url?: string | null;
+            /**
+             * Is Enabled
+             * @description Whether its models can be used.
+             */
+            is_enabled?: boolean | null;
+            /**
+             * Key
+             * @description A new API key; null removes the present one.
+             */
+            key?: string | null;
+            /**
+             * Name
+             * @description Unique within the organisation.
+             */
+            name?: string | null;
+            /**
+             * Settings
+             * @description `headers`, `proxy`, `aws`, … Further fields, as the models file has them: see docs/how-to/configure-a-provider.md. What is left out stays, null removes.
+             */
+            settings?: {
+                [key: string]: unknown;
+            };
+            /**
+             * Values
+             * @description All values for the placeholders of the vendor's address.
+             */
+            values?: {
+                [key: string]: string;
+            } | null;
+            /**
+             * Vendor
+             * @description Whose protocol and address it is.
+             */
+            vendor?: string | null;
         };
         /** UpdateQueuedMessage */
         UpdateQueuedMessage: {
@@ -6933,6 +7381,616 @@ export interface operations {
                 };
             };
             /** @description A problem. Its `code` is one of list_too_slow, invalid_request, unauthenticated, permission_denied, origin_not_allowed, too_many_statements, rate_limited, overloaded, unavailable, internal. */
+            default: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_organization_models: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "modl_00000000000000000000000000000009",
+                     *           "is_default": true,
+                     *           "is_enabled": true,
+                     *           "name": "gpt",
+                     *           "provider_id": "prov_00000000000000000000000000000008",
+                     *           "settings": {
+                     *             "effort": "medium",
+                     *             "model": "gpt-5.4"
+                     *           },
+                     *           "source": "database",
+                     *           "state": "available"
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ModelEntryPage"];
+                };
+            };
+            /** @description A problem. Its `code` is one of unauthenticated, permission_denied, origin_not_allowed, too_many_statements, rate_limited, overloaded, unavailable, internal. */
+            default: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_model: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "is_default": true,
+                 *       "name": "gpt",
+                 *       "provider_id": "prov_00000000000000000000000000000008",
+                 *       "settings": {
+                 *         "effort": "medium",
+                 *         "model": "gpt-5.4"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateModel"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "modl_00000000000000000000000000000009",
+                     *       "is_default": true,
+                     *       "is_enabled": true,
+                     *       "name": "gpt",
+                     *       "provider_id": "prov_00000000000000000000000000000008",
+                     *       "settings": {
+                     *         "effort": "medium",
+                     *         "model": "gpt-5.4"
+                     *       },
+                     *       "source": "database",
+                     *       "state": "available"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ModelEntry"];
+                };
+            };
+            /** @description A problem. Its `code` is one of name_taken, invalid_request, malformed_json, unsupported_media_type, body_too_large, request_timeout, unauthenticated, permission_denied, origin_not_allowed, too_many_statements, rate_limited, overloaded, unavailable, internal. */
+            default: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_model: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The model, by its id. */
+                model_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "modl_00000000000000000000000000000009",
+                     *       "is_default": true,
+                     *       "is_enabled": true,
+                     *       "name": "gpt",
+                     *       "provider_id": "prov_00000000000000000000000000000008",
+                     *       "settings": {
+                     *         "effort": "medium",
+                     *         "model": "gpt-5.4"
+                     *       },
+                     *       "source": "database",
+                     *       "state": "available"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ModelEntry"];
+                };
+            };
+            /** @description A problem. Its `code` is one of not_found, invalid_request, unauthenticated, permission_denied, origin_not_allowed, too_many_statements, rate_limited, overloaded, unavailable, internal. */
+            default: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_model: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description An `ETag` that was seen: if it is no longer the present one, `precondition_failed`, and nothing is changed. */
+                "if-match"?: string | null;
+            };
+            path: {
+                /** @description The model, by its id. */
+                model_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem. Its `code` is one of not_found, precondition_failed, invalid_request, unauthenticated, permission_denied, origin_not_allowed, too_many_statements, rate_limited, overloaded, unavailable, internal. */
+            default: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    update_model: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description An `ETag` that was seen: if it is no longer the present one, `precondition_failed`, and nothing is changed. */
+                "if-match"?: string | null;
+            };
+            path: {
+                /** @description The model, by its id. */
+                model_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "is_default": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["UpdateModel"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "modl_00000000000000000000000000000009",
+                     *       "is_default": true,
+                     *       "is_enabled": true,
+                     *       "name": "gpt",
+                     *       "provider_id": "prov_00000000000000000000000000000008",
+                     *       "settings": {
+                     *         "effort": "medium",
+                     *         "model": "gpt-5.4"
+                     *       },
+                     *       "source": "database",
+                     *       "state": "available"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ModelEntry"];
+                };
+            };
+            /** @description A problem. Its `code` is one of not_found, name_taken, precondition_failed, invalid_request, malformed_json, unsupported_media_type, body_too_large, request_timeout, unauthenticated, permission_denied, origin_not_allowed, too_many_statements, rate_limited, overloaded, unavailable, internal. */
+            default: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    check_model: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The model, by its id. */
+                model_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "answered": false,
+                     *       "failure": "The provider refused the key. (auth: HTTP 401: Incorrect API key provided.)",
+                     *       "took_ms": 210
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ModelAnswer"];
+                };
+            };
+            /** @description A problem. Its `code` is one of not_found, invalid_request, unauthenticated, permission_denied, origin_not_allowed, too_many_statements, rate_limited, overloaded, unavailable, internal. */
+            default: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_organization_providers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "base_url": "",
+                     *           "created_at": "2026-01-02T03:04:05Z",
+                     *           "has_key": true,
+                     *           "id": "prov_00000000000000000000000000000008",
+                     *           "is_enabled": true,
+                     *           "key_fingerprint": "3b1f0a9c52de",
+                     *           "key_last_four": "6789",
+                     *           "key_set_at": "2026-01-02T03:04:05Z",
+                     *           "key_set_by": "user_00000000000000000000000000000002",
+                     *           "name": "our-openai",
+                     *           "secret_fields": [
+                     *             "key"
+                     *           ],
+                     *           "settings": {},
+                     *           "values": {},
+                     *           "vendor": "openai"
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProviderEntryPage"];
+                };
+            };
+            /** @description A problem. Its `code` is one of unauthenticated, permission_denied, origin_not_allowed, too_many_statements, rate_limited, overloaded, unavailable, internal. */
+            default: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_provider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "key": "sk-example-0123456789",
+                 *       "name": "our-openai",
+                 *       "vendor": "openai"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateProvider"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "base_url": "",
+                     *       "created_at": "2026-01-02T03:04:05Z",
+                     *       "has_key": true,
+                     *       "id": "prov_00000000000000000000000000000008",
+                     *       "is_enabled": true,
+                     *       "key_fingerprint": "3b1f0a9c52de",
+                     *       "key_last_four": "6789",
+                     *       "key_set_at": "2026-01-02T03:04:05Z",
+                     *       "key_set_by": "user_00000000000000000000000000000002",
+                     *       "name": "our-openai",
+                     *       "secret_fields": [
+                     *         "key"
+                     *       ],
+                     *       "settings": {},
+                     *       "values": {},
+                     *       "vendor": "openai"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProviderEntry"];
+                };
+            };
+            /** @description A problem. Its `code` is one of name_taken, secrets_off, secret_unreadable, invalid_request, malformed_json, unsupported_media_type, body_too_large, request_timeout, unauthenticated, permission_denied, origin_not_allowed, too_many_statements, rate_limited, overloaded, unavailable, internal. */
+            default: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_provider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The provider, by its id. */
+                provider_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "base_url": "",
+                     *       "created_at": "2026-01-02T03:04:05Z",
+                     *       "has_key": true,
+                     *       "id": "prov_00000000000000000000000000000008",
+                     *       "is_enabled": true,
+                     *       "key_fingerprint": "3b1f0a9c52de",
+                     *       "key_last_four": "6789",
+                     *       "key_set_at": "2026-01-02T03:04:05Z",
+                     *       "key_set_by": "user_00000000000000000000000000000002",
+                     *       "name": "our-openai",
+                     *       "secret_fields": [
+                     *         "key"
+                     *       ],
+                     *       "settings": {},
+                     *       "values": {},
+                     *       "vendor": "openai"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProviderEntry"];
+                };
+            };
+            /** @description A problem. Its `code` is one of not_found, invalid_request, unauthenticated, permission_denied, origin_not_allowed, too_many_statements, rate_limited, overloaded, unavailable, internal. */
+            default: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_provider: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description An `ETag` that was seen: if it is no longer the present one, `precondition_failed`, and nothing is changed. */
+                "if-match"?: string | null;
+            };
+            path: {
+                /** @description The provider, by its id. */
+                provider_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem. Its `code` is one of not_found, precondition_failed, invalid_request, unauthenticated, permission_denied, origin_not_allowed, too_many_statements, rate_limited, overloaded, unavailable, internal. */
+            default: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    update_provider: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description An `ETag` that was seen: if it is no longer the present one, `precondition_failed`, and nothing is changed. */
+                "if-match"?: string | null;
+            };
+            path: {
+                /** @description The provider, by its id. */
+                provider_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "key": "sk-example-0123456789"
+                 *     }
+                 */
+                "application/json": components["schemas"]["UpdateProvider"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "base_url": "",
+                     *       "created_at": "2026-01-02T03:04:05Z",
+                     *       "has_key": true,
+                     *       "id": "prov_00000000000000000000000000000008",
+                     *       "is_enabled": true,
+                     *       "key_fingerprint": "3b1f0a9c52de",
+                     *       "key_last_four": "6789",
+                     *       "key_set_at": "2026-01-02T03:04:05Z",
+                     *       "key_set_by": "user_00000000000000000000000000000002",
+                     *       "name": "our-openai",
+                     *       "secret_fields": [
+                     *         "key"
+                     *       ],
+                     *       "settings": {},
+                     *       "values": {},
+                     *       "vendor": "openai"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProviderEntry"];
+                };
+            };
+            /** @description A problem. Its `code` is one of not_found, name_taken, secrets_off, secret_unreadable, precondition_failed, invalid_request, malformed_json, unsupported_media_type, body_too_large, request_timeout, unauthenticated, permission_denied, origin_not_allowed, too_many_statements, rate_limited, overloaded, unavailable, internal. */
             default: {
                 headers: {
                     "Holdfast-Version": components["headers"]["Holdfast-Version"];

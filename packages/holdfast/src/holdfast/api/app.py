@@ -15,6 +15,7 @@ from holdfast.api.document import openapi_of, operation_id
 from holdfast.api.guard import Guard
 from holdfast.api.routes import (
     answers,
+    catalogue,
     chats,
     credentials,
     events,
@@ -43,7 +44,7 @@ ANONYMOUS: Final = frozenset(
 
 _RESOURCES: Final = (
     *(chats, messages, queue, steering, answers, events, workspaces),
-    *(people, credentials, oidc, settings, server),
+    *(people, credentials, oidc, settings, catalogue, server),
 )
 _ROUTERS: Final = (
     *((PREFIX, each.router) for each in _RESOURCES),

@@ -47,6 +47,14 @@ class Caller:
         """As whom to decide about tool calls; `NotAllowed` without the scope `approve`."""
         return listing.approver(self.who)
 
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models that the caller's organisation may see; the default first."""
+        edge, org_id = self.edge, self.who.org_id
+        names = tuple(name for name in edge.models.names() if edge.added.sees(org_id, name))
+        default = edge.added.default_of(org_id)
+        return names if default not in names else (default, *(n for n in names if n != default))
+
     def current(self, setting: Setting[T]) -> T:
         """The setting of the caller's organisation, from memory."""
         return self.edge.settings.current(setting).of(self.who.org_id)

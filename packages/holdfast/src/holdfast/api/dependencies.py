@@ -4,6 +4,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from holdfast.admin.catalogue.added import AddedCatalogue
+from holdfast.admin.catalogue.changes import CatalogueChanges
 from holdfast.admin.current import SettingsCache
 from holdfast.api.rates import Rates
 from holdfast.api.streams import StreamPlaces
@@ -14,6 +16,7 @@ from holdfast.identity.keys import ApiKeys
 from holdfast.identity.oidc import OidcLogin
 from holdfast.identity.one_time_links import OneTimeLinks
 from holdfast.identity.sign_in import PasswordLogin, SignIns
+from holdfast.ports.catalogue import TriedModel
 from holdfast.ports.clock import Clock
 from holdfast.ports.history import History
 from holdfast.ports.identity import AuditLog
@@ -94,6 +97,11 @@ class Edge:
     """What admins set while the server runs."""
     clock: Clock
     models: OfferedModels
+    added: AddedCatalogue
+    """Models that admins added, as this process knows them."""
+    catalogue: CatalogueChanges
+    ask_model: Callable[[str], Awaitable[TriedModel]]
+    """Ask a model for one word."""
     reserved_tools: frozenset[str]
     """The server's own, which no chat may declare."""
     metrics: Callable[[], bytes]

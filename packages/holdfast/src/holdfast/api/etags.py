@@ -15,6 +15,7 @@ from holdfast.domain.accounts import User
 from holdfast.domain.errors import ChangedMeanwhile
 from holdfast.domain.ids import Version
 from holdfast.domain.workspaces import Workspace
+from holdfast.ports.catalogue import ModelRow, ProviderRow
 from holdfast.ports.listing import Entry
 
 TAGS_MAX: Final = 20
@@ -54,6 +55,10 @@ def tag_of_user(user: User) -> str:
 
 def tag_of_settings(settings: OrgSettings) -> str:
     return _tag(settings.version)
+
+
+def tag_of_row(row: ProviderRow | ModelRow) -> str:
+    return _tag(row.version)
 
 
 def tag_of_workspace(workspace: Workspace) -> str:

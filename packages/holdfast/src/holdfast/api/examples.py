@@ -344,6 +344,50 @@ def _of_commands() -> Iterator[tuple[str, Example]]:
     yield "delete_workspace", Example(response=_wire(workspace_json(gone)))
 
 
+def _of_catalogue() -> Iterator[tuple[str, Example]]:
+    provider_id, model_id = f"prov_{8:032x}", f"modl_{9:032x}"
+    key = "sk-example-0123456789"
+    provider = {
+        "id": provider_id,
+        "name": "our-openai",
+        "vendor": "openai",
+        "base_url": "",
+        "values": {},
+        "settings": {},
+        "is_enabled": True,
+        "has_key": True,
+        "secret_fields": ["key"],
+        "key_last_four": "6789",
+        "key_fingerprint": "3b1f0a9c52de",
+        "key_set_at": "2026-01-02T03:04:05Z",
+        "key_set_by": f"user_{2:032x}",
+        "created_at": "2026-01-02T03:04:05Z",
+    }
+    model = {
+        "id": model_id,
+        "name": "gpt",
+        "source": "database",
+        "provider_id": provider_id,
+        "is_enabled": True,
+        "is_default": True,
+        "settings": {"model": "gpt-5.4", "effort": "medium"},
+        "state": "available",
+    }
+    added = {"name": "our-openai", "vendor": "openai", "key": key}
+    named = {"name": "gpt", "provider_id": provider_id, "settings": model["settings"]}
+    yield "list_organization_providers", Example(response=_read(page([provider])))
+    yield "create_provider", Example(added, provider)
+    yield "get_provider", Example(response=provider)
+    yield "update_provider", Example({"key": key}, provider)
+    yield "list_organization_models", Example(response=_read(page([model])))
+    yield "create_model", Example({**named, "is_default": True}, model)
+    yield "get_model", Example(response=model)
+    yield "update_model", Example({"is_default": True}, model)
+    said = "The provider refused the key. (auth: HTTP 401: Incorrect API key provided.)"
+    refused = {"answered": False, "failure": said, "took_ms": 210}
+    yield "check_model", Example(response=refused)
+
+
 def _of_users() -> Iterator[tuple[str, Example]]:
     user, member = _wire(user_json(_USER)), _wire(user_json(_MEMBER))
     password = "correct horse battery staple"  # noqa: S105 - an example
@@ -416,6 +460,7 @@ def _of_server() -> Iterator[tuple[str, Example]]:
     template = {"name": "python", "description": "Python 3.13 and git.", "ttl_seconds": 3_600}
     location = "https://login.example.com/authorize?client_id=holdfast"
     yield "get_settings", Example(response=settings)
+    yield from _of_catalogue()
     yield "update_settings", Example({"instructions": "Answer in one sentence."}, settings)
     yield "list_oidc_providers", Example(response=_read(page([provider])))
     yield "link_oidc_login", Example(response={"location": location})

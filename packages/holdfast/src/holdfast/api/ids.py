@@ -12,7 +12,9 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 from holdfast.domain.public_ids import (
     API_KEY_ID,
     CHAT_ID,
+    MODEL_ID,
     ORG_ID,
+    PROVIDER_ID,
     SESSION_ID,
     USER_ID,
     WORKSPACE_ID,
@@ -60,4 +62,6 @@ UserIdText: TypeAlias = Annotated[str, _text(USER_ID)]
 ApiKeyIdText: TypeAlias = Annotated[str, _text(API_KEY_ID)]
 SessionIdText: TypeAlias = Annotated[str, _text(SESSION_ID)]
 WorkspaceIdText: TypeAlias = Annotated[str, _text(WORKSPACE_ID)]
+ProviderIdText: TypeAlias = Annotated[str, _text(PROVIDER_ID)]
+ModelIdText: TypeAlias = Annotated[str, _text(MODEL_ID)]
 OrgIdText: TypeAlias = Annotated[str, _text(ORG_ID)]

@@ -42,6 +42,7 @@ HEADERS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
 ETAG: Final = frozenset(
     {"get_chat", "update_chat", "get_user", "create_user", "update_user", "reset_password"}
     | {"get_settings", "update_settings"}
+    | {f"{verb}_{kind}" for verb in ("get", "create", "update") for kind in ("provider", "model")}
     | {f"{verb}_workspace" for verb in ("get", "create", "start", "stop", "delete")}
 )
 """Their answers have an `ETag`."""
@@ -59,6 +60,8 @@ IDENTIFIERS: Final[Mapping[str, str]] = {
     "actor_id": "The user who did it; null: not a user, but the server or its command line.",
     "credential_id": "The API key or the session that was used; null: none was.",
     "session_id": "The session, by its id.",
+    "provider_id": "The provider, by its id.",
+    "model_id": "The model, by its id.",
     "api_key_id": "The API key, by its id: not its secret.",
 }
 """Of properties and parameters that have no description of their own."""
@@ -117,6 +120,15 @@ SPECIFIC: Final[Mapping[str, tuple[str, ...]]] = {
     "get_user": ("not_found",),
     "update_user": ("not_found", "last_admin"),
     "reset_password": ("not_found", "weak_password"),
+    "create_provider": ("name_taken", "secrets_off", "secret_unreadable"),
+    "get_provider": ("not_found",),
+    "update_provider": ("not_found", "name_taken", "secrets_off", "secret_unreadable"),
+    "delete_provider": ("not_found",),
+    "create_model": ("name_taken",),
+    "get_model": ("not_found",),
+    "update_model": ("not_found", "name_taken"),
+    "delete_model": ("not_found",),
+    "check_model": ("not_found",),
     "start_oidc_login": ("not_found", "oidc_login_failed"),
     "link_oidc_login": ("not_found", "oidc_login_failed"),
     "finish_oidc_login": ("not_found", "oidc_login_failed"),

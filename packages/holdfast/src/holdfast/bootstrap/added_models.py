@@ -40,6 +40,10 @@ class AddedModelBuilder:
     def has_file_models(self) -> bool:
         return bool(self._file_names)
 
+    @property
+    def file_models(self) -> Sequence[str]:
+        return [name for name in self._registry.names() if name in self._file_names]
+
     def build(self, models: Sequence[AddedModel]) -> Mapping[str, ModelState]:
         states: dict[str, ModelState] = {}
         configs: dict[str, ModelConfig] = {}

@@ -18,6 +18,7 @@ from holdfast.api.serving import Serving, ServingOptions, bind, serving
 from holdfast.api.streams import StreamPlaces
 from holdfast.bootstrap.adapters import Adapters, PeopleAdapters, open_adapters
 from holdfast.bootstrap.background import beside
+from holdfast.bootstrap.model_checks import try_model
 from holdfast.bootstrap.server import READY_LOOKS_S, Server
 from holdfast.chats.publishing_listing import PublishingListing
 from holdfast.domain.accounts import User
@@ -95,6 +96,9 @@ def edge_of(server: Server, settings: Settings) -> Edge:
         settings=people.settings,
         clock=adapters.clock,
         models=people.models,
+        added=people.added,
+        catalogue=people.catalogue,
+        ask_model=lambda name: try_model(adapters.models, name),
         reserved_tools=adapters.tools.names,
         metrics=server.metrics.text,
         version=metadata.version("holdfast"),

@@ -20,11 +20,14 @@ from holdfast.bootstrap.options import load_price_list, model_configs
 from holdfast.domain.ids import ChatId
 from holdfast.domain.messages import MessageBody, Role
 from holdfast.domain.parts import Text
-from holdfast.ports.models import Ask, ModelFailed, Usage
+from holdfast.ports.catalogue import TriedModel
+from holdfast.ports.models import Ask, ModelFailed, Models, Usage
 from holdfast.ports.tools import ToolSpec
 from holdfast.settings import Settings, WrongSettings, env_name
 
 ANSWER_S: Final = 180.0
+TRY_S: Final = 60.0
+"""For an admin who waits for the answer."""
 QUESTION: Final = "Answer with the one word: ready"
 TOOL: Final = ToolSpec(
     name="note",
@@ -120,6 +123,28 @@ async def _checked(models: ConfiguredModels, name: str, config: ModelConfig) -> 
         cost_micros=models.cost_micros(name, stream.usage, _now()),
         failure=failure,
     )
+
+
+async def try_model(models: Models, name: str) -> TriedModel:
+    """Ask a model that this server has for one word. The failure has the provider's own words."""
+    loop = asyncio.get_running_loop()
+    ask = Ask(
+        chat_id=ChatId(UUID(int=0)),
+        model=name,
+        effort=None,
+        history=(MessageBody(role=Role.USER, parts=(Text(QUESTION),)),),
+    )
+    began_s = loop.time()
+    failure: str | None = None
+    try:
+        async with asyncio.timeout(TRY_S), models.stream(ask) as stream:
+            async for _ in stream:
+                pass
+    except ModelFailed as error:
+        failure = f"{error.turn_error().sentence} ({error.kind.value}: {error.detail})"
+    except TimeoutError:
+        failure = f"No whole reply within {TRY_S:.0f} s."
+    return TriedModel(loop.time() - began_s, failure)
 
 
 async def discover_models(settings: Settings, names: Sequence[str]) -> AsyncIterator[Found]:

@@ -67,8 +67,12 @@ SESSION_ID: Final[IdType[SignInId]] = IdType("sess_", "a session")
 WORKSPACE_ID: Final[IdType[WorkspaceId]] = IdType("wksp_", "a workspace")
 ORG_ID: Final[IdType[OrgId]] = IdType("org_", "an organisation")
 
+PROVIDER_ID: Final[IdType[UUID]] = IdType("prov_", "a provider")
+MODEL_ID: Final[IdType[UUID]] = IdType("modl_", "a model")
+
 ID_TYPES: Final[tuple[IdType[Any], ...]] = (
     *(CHAT_ID, USER_ID, API_KEY_ID, SESSION_ID, WORKSPACE_ID, ORG_ID),
+    *(PROVIDER_ID, MODEL_ID),
 )
 TARGET_ID_TYPES: Final[Mapping[str, IdType[Any]]] = {
     "chat": CHAT_ID,
@@ -76,5 +80,7 @@ TARGET_ID_TYPES: Final[Mapping[str, IdType[Any]]] = {
     "api_key": API_KEY_ID,
     "session": SESSION_ID,
     "settings": ORG_ID,
+    "provider": PROVIDER_ID,
+    "model": MODEL_ID,
 }
 """By what the audit log calls the type of a target or of a credential."""

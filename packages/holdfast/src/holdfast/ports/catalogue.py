@@ -70,6 +70,14 @@ class OrgCatalogue:
         return next((row for row in self.models if row.id == model_id), None)
 
 
+@dataclass(frozen=True, slots=True)
+class TriedModel:
+    """What came of asking a model for one word. `failure` None: it answered."""
+
+    took_s: float
+    failure: str | None
+
+
 class CatalogueStore(Protocol):
     """Writes raise `NameTaken`, and compare the version of the row. False: it has another one."""
 

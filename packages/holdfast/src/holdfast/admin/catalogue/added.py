@@ -64,6 +64,11 @@ class ModelBuilder(Protocol):
         """Whether the models file has models: one of them is the default then."""
         ...
 
+    @property
+    def file_models(self) -> Sequence[str]:
+        """Their names, the default first."""
+        ...
+
     def build(self, models: Sequence[AddedModel]) -> Mapping[str, ModelState]:
         """Replace the added models of this process by those that can answer. The state of each."""
         ...

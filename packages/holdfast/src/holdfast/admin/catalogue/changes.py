@@ -13,7 +13,7 @@ import orjson
 
 from holdfast.admin.catalogue.added import AddedCatalogue, OpenedProvider
 from holdfast.domain.audit import AuditAction, AuditEntry
-from holdfast.domain.denials import FieldRefused
+from holdfast.domain.denials import FieldRefused, NotFound
 from holdfast.domain.errors import ChangedMeanwhile
 from holdfast.domain.parts import JsonObject, JsonValue
 from holdfast.domain.policy import Action, Principal, TargetKind, rule_for
@@ -26,10 +26,6 @@ TRIES_MAX: Final = 5
 SECRETS: Final = frozenset({"key", "aws", "headers", "proxy"})
 """Fields of a provider that are sealed."""
 T = TypeVar("T")
-
-
-class RowUnknown(Exception):
-    """The organisation has no such provider or model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +57,18 @@ class CatalogueChanges:
         """As it is stored now."""
         rule_for(who, Action.READ, TargetKind.SETTINGS)
         return await self._added.store.find(who.org_id)
+
+    async def find_provider(self, who: Principal, provider_id: UUID) -> ProviderRow:
+        row = (await self.find(who)).provider(provider_id)
+        if row is None:
+            raise NotFound("provider", provider_id)
+        return row
+
+    async def find_model(self, who: Principal, model_id: UUID) -> ModelRow:
+        row = (await self.find(who)).model(model_id)
+        if row is None:
+            raise NotFound("model", model_id)
+        return row
 
     async def add_provider(self, who: Principal, change: ProviderChange) -> ProviderRow:
         rule_for(who, Action.CHANGE, TargetKind.SETTINGS)
@@ -235,9 +243,7 @@ class CatalogueChanges:
         self, who: Principal, provider_id: UUID, expected: Collection[int] | None
     ) -> ProviderRow:
         rule_for(who, Action.CHANGE, TargetKind.SETTINGS)
-        row = (await self._added.store.find(who.org_id)).provider(provider_id)
-        if row is None:
-            raise RowUnknown
+        row = await self.find_provider(who, provider_id)
         _check(row.version, expected)
         return row
 
@@ -248,7 +254,7 @@ class CatalogueChanges:
         there = await self._added.store.find(who.org_id)
         row = there.model(model_id)
         if row is None:
-            raise RowUnknown
+            raise NotFound("model", model_id)
         _check(row.version, expected)
         return there, row
 

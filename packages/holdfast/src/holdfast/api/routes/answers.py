@@ -92,6 +92,6 @@ def _open_tools(chat: Chat) -> dict[str, str]:
 def _window_tokens(asks: Caller, chat: Chat) -> int | None:
     """Of the model that reads what is answered; None: not known."""
     default = asks.edge.settings.current(DEFAULT_MODEL).of(chat.org_id)
-    model = chat.model or default or next(iter(asks.edge.models.names()), None)
+    model = chat.model or default or next(iter(asks.models), None)
     card = None if model is None else asks.edge.models.card(model)
     return None if card is None else card.context_window

@@ -28,7 +28,15 @@ from holdfast.chats.listing import (
 from holdfast.domain.denials import FieldRefused
 from holdfast.domain.ids import ChatId, UserId
 from holdfast.domain.provider_tools import WEB_TOOLS
-from holdfast.domain.public_ids import API_KEY_ID, CHAT_ID, SESSION_ID, USER_ID, WrongId
+from holdfast.domain.public_ids import (
+    API_KEY_ID,
+    CHAT_ID,
+    MODEL_ID,
+    PROVIDER_ID,
+    SESSION_ID,
+    USER_ID,
+    WrongId,
+)
 
 PROBLEMS: Final[dict[int | str, dict[str, Any]]] = {
     "default": {
@@ -41,6 +49,8 @@ ChatIdInPath: TypeAlias = Annotated[UUID, GivenAs(CHAT_ID), Path(alias="chat_id"
 UserIdInPath: TypeAlias = Annotated[UUID, GivenAs(USER_ID), Path(alias="user_id")]
 SessionIdInPath: TypeAlias = Annotated[UUID, GivenAs(SESSION_ID), Path(alias="session_id")]
 ApiKeyIdInPath: TypeAlias = Annotated[UUID, GivenAs(API_KEY_ID), Path(alias="api_key_id")]
+ProviderIdInPath: TypeAlias = Annotated[UUID, GivenAs(PROVIDER_ID), Path(alias="provider_id")]
+ModelIdInPath: TypeAlias = Annotated[UUID, GivenAs(MODEL_ID), Path(alias="model_id")]
 UserIdInQuery: TypeAlias = Annotated[UUID, GivenAs(USER_ID)]
 NumberInPath: TypeAlias = Annotated[
     int, Path(ge=1, le=COUNT_MAX, description="Its number within the chat.")
@@ -161,7 +171,7 @@ async def check_web(
 
 def check_model(asks: Caller, name: str | None) -> None:
     """A replica that only serves people may not know the models: then the turn finds out."""
-    known = asks.edge.models.names()
+    known = asks.models
     if name is not None and known and name not in known:
         raise FieldRefused("model", "no such model")
     if name is not None and not is_allowed(name, asks.current(ALLOWED_MODELS)):

@@ -22,7 +22,7 @@ health = router_for("health")
 async def list_models(asks: Asks) -> Response:
     """The models that messages may ask for."""
     allowed = asks.current(ALLOWED_MODELS)
-    names = [name for name in asks.edge.models.names() if is_allowed(name, allowed)]
+    names = [name for name in asks.models if is_allowed(name, allowed)]
     default = asks.current(DEFAULT_MODEL) or next(iter(names), None)
     web = asks.current(WEB_TOOLS_ENABLED)
     return page([_model(name, asks.edge.models.card(name), default, web=web) for name in names])

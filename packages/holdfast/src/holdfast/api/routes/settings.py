@@ -38,7 +38,7 @@ async def update_settings(
             asks.edge.clock,
             asks.who,
             lambda now: bodies.patched_settings(now, patch),
-            models=asks.edge.models.names(),
+            models=asks.models,
             expected=only_number(if_match),
         )
     return _answer(asks, changed)

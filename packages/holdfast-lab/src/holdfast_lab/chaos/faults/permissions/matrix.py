@@ -53,6 +53,10 @@ BODIES: Final[Mapping[str, Any]] = {
     "POST /api-keys": {"name": "new", "scopes": ["read"]},
     "PATCH /organization/settings": {"instructions": "foreign"},
     "PUT /chats/{chat_id}/workspace": {},
+    "POST /organization/providers": {"name": "foreign", "vendor": "openai"},
+    "PATCH /organization/providers/{provider_id}": {"name": "foreign"},
+    "POST /organization/models": {"name": "foreign", "provider_id": "{provider_id}"},
+    "PATCH /organization/models/{model_id}": {"name": "foreign"},
 }
 """What a valid request says; routes that are not here take no body."""
 
@@ -73,6 +77,10 @@ ADMINS_ONLY: Final = {"POST /users", "GET /metrics"} | {
     "GET /organization/audit-log",
     "GET /organization/settings",
     "PATCH /organization/settings",
+    "GET /organization/providers",
+    "POST /organization/providers",
+    "GET /organization/models",
+    "POST /organization/models",
 }
 _REQUEST_ID: Final = re.compile(rb'"request_id":"req_[0-9a-f]+",?')
 DIGITS: Final = 32
@@ -103,7 +111,13 @@ async def set_scene(admin: Client, keys: ApiKeys, database_url: str) -> Scene:
     assert (await anonymous.post("sessions", login, origin=OUR_ORIGIN)).status == 201
     session = (await admin.get("sessions")).json["data"][0]["id"]
     spare = await admin.post("api-keys", {"name": "canary-key"})
+    served = {"name": "canary-provider", "vendor": "openai", "is_enabled": False}
+    provider = (await admin.post("organization/providers", served)).json["id"]
+    named = {"name": "canary-model", "provider_id": provider}
+    model = (await admin.post("organization/models", named)).json["id"]
     ids = {
+        "provider_id": provider,
+        "model_id": model,
         "chat_id": chat_id,
         "user_id": victim.json["id"],
         "session_id": session,
@@ -113,7 +127,8 @@ async def set_scene(admin: Client, keys: ApiKeys, database_url: str) -> Scene:
         "provider": "nobodys-provider",
     }
     inside = [chat_id, "canary-words", "canary-title", "canary-key", session]
-    outside = [*inside, ids["user_id"], "Victim", "acme.example"]
+    inside.append("canary-provider")
+    outside = [*inside, ids["user_id"], "Victim", "acme.example", "canary-model"]
     actors = {
         "colleague": await add_member(admin, "Bob", ("read", "write", "approve", "admin")),
         "foreign admin": admin.as_(await _foreign_admin(keys, database_url)),
@@ -171,6 +186,8 @@ async def _foreign_admin(keys: ApiKeys, database_url: str) -> str:
 
 async def ask(client: Client, method: str, path: str, ids: Mapping[str, str]) -> Answer:
     body = BODIES.get(f"{method} {path.removeprefix(PREFIX)}")
+    if body is not None and "provider_id" in body:
+        body = {**body, "provider_id": ids["provider_id"]}
     where = path.format_map(ids)
     if method == "WEBSOCKET":
         return await knock(client, where)
@@ -215,6 +232,8 @@ def expected(actor: str, name: str, method: str, path: str) -> set[int]:
         return {401}
     if name in KEYS_DO_NOT:
         return {403}
+    if name == "POST /organization/models" and actor == "foreign admin":
+        return {422}  # the organisation has no such provider
     if name in ADMINS_ONLY:
         return {200, 201} if actor == "foreign admin" else {403}
     if actor == SENDER:
@@ -233,11 +252,20 @@ NO_WORKSPACE: Final = ("reader", "GET /chats/{chat_id}/workspace")
 """A reader of the chat may learn that it has no workspace."""
 
 
+NOT_FOR_READERS: Final = {
+    "GET /organization/providers/{provider_id}",
+    "GET /organization/models/{model_id}",
+}
+"""They ask for the scope `admin`."""
+
+
 def _of_reader(name: str, method: str) -> set[int]:
     if name == "PUT /chats/{chat_id}/read-marker":
         return {200}  # how far one has read is part of reading
     if name == NO_WORKSPACE[1]:
         return {404}
+    if name in NOT_FOR_READERS:
+        return {403}
     return {200} if is_read(method) and name != "GET /chats/{chat_id}/shares" else {403}
 
 
