@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import orjson
 
@@ -39,9 +39,10 @@ def take(report: Path, picture: Path, *, dark: bool = False) -> None:
 
 
 def keep(report: Path) -> None:
-    found = orjson.loads(report.read_bytes())
-    runs = [{**run, "transcript": []} for run in found["runs"]]
-    KEPT.write_bytes(orjson.dumps({**found, "runs": runs}, option=orjson.OPT_INDENT_2) + b"\n")
+    found: dict[str, Any] = orjson.loads(report.read_bytes())
+    for run in found["runs"]:
+        run["transcript"] = []
+    KEPT.write_bytes(orjson.dumps(found, option=orjson.OPT_INDENT_2) + b"\n")
 
 
 def main() -> None:

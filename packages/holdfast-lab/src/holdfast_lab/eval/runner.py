@@ -228,11 +228,12 @@ async def _judged(task: EvalTask, root: Path, message: str, sandbox: Sandbox) ->
 
 
 async def _removed(chat: AsyncChat) -> None:
-    """The workspace is deleted; the chat stays readable in the archive."""
-    with suppress(HoldfastError):
-        await chat.workspace.delete()
-    with suppress(HoldfastError):
-        await chat.archive()
+    """The workspace is deleted; the chat stays readable in the archive. A server that is gone does
+    not delay the end of the command for long."""
+    with suppress(HoldfastError, TimeoutError):
+        async with asyncio.timeout(STOP_S / 2):
+            await chat.workspace.delete()
+            await chat.archive()
 
 
 def _model(messages: list[Message]) -> str:
