@@ -65,6 +65,13 @@ PROTECTED: Final = (
         ),
     ),
     Protected(
+        slow("random-edits", "tests/ergonomics"),
+        (
+            *(f"{AGENT}/files/{name}.py" for name in ("matching", "repairs", "diffs", "editing")),
+            "tests/ergonomics/test_random_edits.py",
+        ),
+    ),
+    Protected(
         slow("simulation-mutants", "tests/simulation"),
         (f"{SRC}/worker/*", f"{SRC}/turn/*", f"{SRC}/stream/*", "tests/simulation/*"),
     ),
