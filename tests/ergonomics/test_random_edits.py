@@ -89,7 +89,11 @@ EDITS: Final = st.tuples(
 def run(number: int) -> Counter[str]:
     counts: Counter[str] = Counter()
 
-    @settings(max_examples=number, database=None, suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=number,
+        database=None,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )
     @given(EDITS)
     def each(edit: tuple[str, Path, float, int, int, str]) -> None:
         counts[tried(*edit)] += 1

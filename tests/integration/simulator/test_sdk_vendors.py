@@ -8,6 +8,7 @@ import anthropic
 import groq
 import openai
 import pytest
+from anthropic.lib.vertex import AsyncAnthropicVertex
 from mistralai.client import Mistral
 
 from holdfast_simulator.server import Simulator
@@ -106,7 +107,7 @@ async def test_anthropic_is_a_client_of_claude_there_and_on_google_cloud(
 ) -> None:
     clients: list[Any] = [
         anthropic.AsyncAnthropic(api_key="any", base_url=f"{simulator.url}/as/anthropic"),
-        anthropic.AsyncAnthropicVertex(
+        AsyncAnthropicVertex(
             region="global",
             project_id="p",
             access_token="any",

@@ -26,6 +26,7 @@ def tools(vendor: str, model: str, *given: Mapping[str, Any], **more: Any) -> li
     return [*blocks, *([dict(uses)] if (uses := with_uses(specs, endpoint)) else [])]
 
 
+EMPTY: dict[str, Any] = {}
 SEARCH: dict[str, Any] = {"name": "web_search"}
 FETCH: dict[str, Any] = {"name": "web_fetch"}
 CODE: dict[str, Any] = {"name": "code_execution"}
@@ -83,7 +84,7 @@ NOT: dict[str, Any] = {"blocked_domains": ["example.com"]}
             "gemini",
             "gemini-3-flash-preview",
             [SEARCH, FETCH, CODE],
-            [{"googleSearch": {}}, {"urlContext": {}}, {"codeExecution": {}}],
+            [{"googleSearch": EMPTY}, {"urlContext": EMPTY}, {"codeExecution": EMPTY}],
         ),
         (
             "openrouter",

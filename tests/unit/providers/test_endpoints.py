@@ -10,6 +10,8 @@ import openai
 import orjson
 import pytest
 from anthropic._constants import ANTHROPIC_API_VERSION
+from anthropic.lib.bedrock import AsyncAnthropicBedrockMantle
+from anthropic.lib.vertex import AsyncAnthropicVertex
 
 from holdfast.adapters.providers.endpoints import VENDORS, AwsKeys, Vendor, endpoint_of
 from holdfast.adapters.providers.errors import incomplete
@@ -265,6 +267,7 @@ class EchoDecoder:
         self._reply = ReplyBuilder()
         self._slot: Slot | None = None
         self.usage = Usage()
+        self.response_id: str | None = None
         self.ended = self.closed = self.counted = self.thinking = False
 
     def feed(self, name: str, data: Object | None) -> list[Event]:
@@ -309,7 +312,7 @@ SDKS: Mapping[str, tuple[Callable[[], Any], str]] = {
     "anthropic": (lambda: anthropic.AsyncAnthropic(api_key="k"), ""),
     "azure-anthropic": (lambda: anthropic.AsyncAnthropicFoundry(api_key="k", resource="r"), ""),
     "bedrock-anthropic": (
-        lambda: anthropic.AsyncAnthropicBedrockMantle(api_key="k", aws_region="us-east-1"),
+        lambda: AsyncAnthropicBedrockMantle(api_key="k", aws_region="us-east-1"),
         "",
     ),
     "claude-aws": (
@@ -317,7 +320,7 @@ SDKS: Mapping[str, tuple[Callable[[], Any], str]] = {
         "",
     ),
     "claude-gcp": (
-        lambda: anthropic.AsyncAnthropicVertex(region="global", project_id="p", access_token="t"),
+        lambda: AsyncAnthropicVertex(region="global", project_id="p", access_token="t"),
         "projects/p/locations/global/publishers/anthropic",
     ),
     "openai": (lambda: openai.AsyncOpenAI(api_key="k"), ""),
@@ -330,7 +333,7 @@ SDKS: Mapping[str, tuple[Callable[[], Any], str]] = {
 def test_address_is_that_of_the_sdk(vendor: str) -> None:
     made, path = SDKS[vendor]
     region = "global" if vendor == "claude-gcp" else "us-east-1"
-    places = {"region": region, "resource": "r", "project": "p", "workspace": "w"}
+    places: dict[str, Any] = {"region": region, "resource": "r", "project": "p", "workspace": "w"}
     theirs = str(made().base_url).rstrip("/") + f"/{path}"
     endpoint = endpoint_of(VENDORS[vendor], "k" * 9, **places)
     assert endpoint.base_url == theirs.rstrip("/")
