@@ -198,7 +198,7 @@ function summary(messages: readonly Message[]): TurnEnd {
   let costMicros: number | null = null;
   for (const reply of replies) {
     for (const [name, count] of Object.entries(reply.usage ?? {})) {
-      if (count !== null) usage[name] = (usage[name] ?? 0) + count;
+      if (typeof count === "number") usage[name] = (usage[name] ?? 0) + count;
     }
     if (reply.cost_micro_usd !== null) costMicros = (costMicros ?? 0) + reply.cost_micro_usd;
   }

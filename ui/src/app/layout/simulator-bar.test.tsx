@@ -15,6 +15,8 @@ const SIMULATOR = {
   context_window: 200_000,
   output_max: 64_000,
   efforts: [],
+  provider_tools: [],
+  web: false,
   simulated: true,
 };
 

@@ -1,6 +1,7 @@
 import { cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, expect, it } from "vitest";
-import { type ChatActions, ChatActionsContext } from "@/features/chat/context";
+import type { ChatActions } from "@/engine/actions";
+import { ChatActionsContext } from "@/features/chat/context";
 import { STEP_LIMIT } from "@/testing/fixtures";
 import { WithQueries } from "@/testing/server";
 import { TurnFooter } from "./turn-footer";
