@@ -48,6 +48,7 @@ STRUCTLOG: Final = "Only telemetry knows structlog"
 TRACES: Final = "Only telemetry and turn trace"
 CODECS: Final = "Codecs do no I/O"
 POSTGRESQL: Final = "Only its adapters and the lab speak PostgreSQL"
+SECRETS: Final = "Only one module seals secrets"
 REDIS: Final = "Only the bus and the lab speak Redis"
 CLIENTS: Final = "Only the client speaks httpx2 and WebSocket as a client"
 CYCLES: Final = "No import cycles between siblings"
@@ -99,6 +100,7 @@ BREAKS: Final = [
     Break(SETTINGS, "chats imports settings", {"chats/new.py": "import holdfast.settings"}),
     Break(PURE, "domain imports asyncio", {"domain/new.py": "import asyncio"}),
     Break(POSTGRESQL, "chats imports asyncpg", {"chats/new.py": "import asyncpg"}),
+    Break(SECRETS, "identity imports cryptography", {"identity/new.py": "import cryptography"}),
     Break(SIMULATOR, "chats starts it", {"chats/new.py": "import holdfast_simulator.server"}),
     Break(
         DOWNWARDS,

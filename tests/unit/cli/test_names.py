@@ -25,6 +25,8 @@ WITHOUT_JSON = {
     "workspace-agent": "a server",
     "admin init": "prints a key and nothing else",
     "db migrate": "prints one sentence",
+    "lab eval oracle": "prints a line for each task; the exit code is the result",
+    "lab eval swebench": "writes folders",
     "lab simulate": "a server",
 }
 

@@ -16,16 +16,6 @@ if TYPE_CHECKING:
     from holdfast.settings import Settings
 
 CONNECT_S: Final = 5.0
-RIGHTS: Final = """
-select count(*) filter (where not (
-    has_table_privilege(c.oid, 'select') and has_table_privilege(c.oid, 'insert')
-    and has_table_privilege(c.oid, 'update') and has_table_privilege(c.oid, 'delete')
-)) as missing, count(*) as tables
-from pg_class c join pg_namespace n on n.oid = c.relnamespace
-where c.relkind in ('r', 'p') and n.nspname = current_schema()
-"""
-ROLE: Final = "select current_user as role"
-NOW: Final = "select clock_timestamp() as now"
 
 
 async def server_findings(*, calls: bool) -> AsyncIterator[Finding]:
@@ -68,7 +58,9 @@ async def _database(settings: "Settings") -> AsyncIterator[Finding]:
 
 
 async def _clock(pool: "Pool") -> Finding:
-    theirs = await pool.fetchval(NOW)
+    from holdfast.adapters.postgres.queries import load_query
+
+    theirs = await pool.fetchval(load_query("database_clock").text)
     found = of_clock(datetime.now(UTC), theirs)  # noqa: TID251 - the clock is the subject
     return Finding("clock", found.verdict, f"Beside the database's: {found.sentence}")
 
@@ -84,9 +76,11 @@ async def _schema(pool: "Pool") -> Finding:
 
 
 async def _rights(pool: "Pool") -> Finding:
-    row = await pool.fetchrow(RIGHTS)
-    role = await pool.fetchval(ROLE)
+    from holdfast.adapters.postgres.queries import load_query
+
+    row = await pool.fetchrow(load_query("table_rights").text)
     assert row is not None, "an aggregate has a row"
+    role = row["role"]
     if row["missing"]:
         return Finding(
             "rights",

@@ -120,7 +120,8 @@ def _beside(skill: SkillText, folder: str, bytes_max: int) -> str:
 
 def places(templates: Sequence[Template]) -> tuple[Offer[Any], ...]:
     """With the templates that there are: a model should not have to guess a name."""
-    names = ", ".join(template.name for template in templates)
+    names = [template.name for template in templates]
+    known = f"One of: {', '.join(names)}; default {names[0]}." if names else "None is offered."
     described = create_model(
         "Create",
         __base__=CreateArguments,
@@ -129,7 +130,7 @@ def places(templates: Sequence[Template]) -> tuple[Offer[Any], ...]:
             Field(
                 default="",
                 max_length=200,
-                description=f"One of: {names}; default {templates[0].name}.",
+                description=known,
             ),
         ),
     )

@@ -41,3 +41,21 @@ select
     ) as remedy
 from unnest(:names::text [], :settings::text []) as wanted (name, setting)
 inner join pg_settings on pg_settings.name = wanted.name
+
+-- The tables that the role of this session may not read and write.
+-- table_rights --
+select
+    current_user as role,
+    count(*) filter (
+        where not (
+            has_table_privilege(c.oid, 'select') and has_table_privilege(c.oid, 'insert')
+            and has_table_privilege(c.oid, 'update') and has_table_privilege(c.oid, 'delete')
+        )
+    ) as missing,
+    count(*) as tables
+from pg_class as c
+inner join pg_namespace as n on n.oid = c.relnamespace
+where c.relkind in ('r', 'p') and n.nspname = current_schema()
+
+-- database_clock --
+select clock_timestamp() as now
