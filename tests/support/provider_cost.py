@@ -50,6 +50,8 @@ SEARCH: Final = {
     "responses": ProviderTool("responses", {"type": "web_search"}),
     "gemini": ProviderTool("gemini", {"googleSearch": {}}),
 }
+SEARCHES_ALONE: Final = frozenset({"gemini-2.5-pro"})
+"""Refuses functions beside tools of the provider."""
 CONTINUOUS: Final = {"include_usage": True, "continuous_usage_stats": True}
 """What vLLM offers on the Chat wire: the usage so far with every event."""
 DEADLINES: Final = Deadlines(first_part_s=30, silence_s=30, progress_s=30, thinking_s=30, tail_s=2)
@@ -163,7 +165,7 @@ def _plan(chance: Random, talks: list[Talk], number: int) -> Plan:
             continuous=talk.wire == "chat" and chance.random() < 0.5,
         )
     says = [f"words={chance.randint(3, 30)}", 'think "Hm, well." | words=9', "words=5 | call clock"]
-    if talk.wire in SEARCH:
+    if talk.wire in SEARCH and talk.model not in SEARCHES_ALONE:
         says.append('search "the news" | words=5')
     directive = chance.choice(says)
     return Plan(talk=talk, prompt=prompt, directive=directive, searches="search" in directive)

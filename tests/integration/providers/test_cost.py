@@ -18,7 +18,8 @@ from tests.support.provider_cost import AT, Bill
 from tests.support.simulated import endpoint_at
 
 TURNS = 1_000
-UNPRICED = ("reasoning", "billed_micros")
+UNPRICED = ("reasoning", "billed_micros", "service_tier", "code_runs")
+APIECE = ("searches", "fetches")
 PRICED = [name.name for name in fields(Usage) if name.name not in UNPRICED]
 
 
@@ -53,7 +54,7 @@ def test_the_sum_is_the_sum_of_the_simulator(bill: Bill) -> None:
 
     assert bill.billing["streams"] == TURNS
     for name in PRICED:
-        theirs = sums[name if name == "searches" else f"{name}_tokens"]
+        theirs = sums[name if name in APIECE else f"{name}_tokens"]
         assert sum(getattr(attempt.billed, name) for attempt in bill.attempts) == theirs
         known = [attempt for attempt in bill.attempts if attempt.usage is not None]
         assert sum(getattr(attempt.usage, name) for attempt in known) == sum(

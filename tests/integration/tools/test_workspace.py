@@ -197,12 +197,16 @@ async def test_the_mutant_without_a_key_is_caught(
 
 
 @requirement("X1", "L109")
+def _text_of(file: Path) -> str:
+    return file.read_text() if file.exists() else ""
+
+
 async def test_a_command_whose_agent_died_has_an_unknown_outcome(at_work: Hands) -> None:
     command = "echo once >> done.txt; sleep 30"
     files = await at_work.files()
     async with asyncio.TaskGroup() as group:
         waiting = group.create_task(at_work.call("execute", "c1", command=command))
-        await until((files / "done.txt").exists)
+        await until(lambda: _text_of(files / "done.txt") == "once\n")
         at_work.kill_agent()
         output = await waiting
     assert output.unknown

@@ -138,6 +138,7 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
     url = str(settings.database_url)
     configs = model_configs(settings)  # before anything is opened: what is wrong is said at once
     offered = provisioners(settings)
+    masters = master_keys(settings)  # blocks, as the list of prices below
     if configs or may_add_models(settings):
         load_price_list(settings)  # blocks, before any request or turn could wait for it
     async with AsyncExitStack() as stack:
@@ -147,7 +148,7 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
         await stack.enter_async_context(
             beside(lambda: keep_in_time(lambda: clock.sync(pool), CLOCK_SYNC_EVERY_S), "clock")
         )
-        vault = await open_vault(pool, clock, await asyncio.to_thread(master_keys, settings))
+        vault = await open_vault(pool, clock, masters)
         bus = await stack.enter_async_context(_bus(settings))
         transport = await stack.enter_async_context(open_transport(clock.now))
         admin = SettingsCache(PostgresOrgSettings(pool), bus, poll_every_s=SETTINGS_POLL_EVERY_S)

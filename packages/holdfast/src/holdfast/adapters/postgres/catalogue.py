@@ -59,7 +59,7 @@ class PostgresCatalogue:
     async def _write(
         self, begin: str, name: str, audit: AuditEntry, values: Mapping[str, Any]
     ) -> bool:
-        query = load_query("count_catalogue", begin, "audit_append", "audit_select")
+        query = load_query("count_catalogue_begin", begin, "audit_append", "audit_select")
         try:
             row = await fetch_row(self._pool, query, **values, **audit_parameters(audit))
         except asyncpg.UniqueViolationError:

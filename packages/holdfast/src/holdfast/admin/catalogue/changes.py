@@ -17,6 +17,7 @@ from holdfast.domain.denials import FieldRefused, NotFound
 from holdfast.domain.errors import ChangedMeanwhile
 from holdfast.domain.parts import JsonObject, JsonValue
 from holdfast.domain.policy import Action, Principal, TargetKind, rule_for
+from holdfast.domain.public_ids import MODEL_ID, PROVIDER_ID
 from holdfast.domain.secrets import PROVIDER_CREDENTIAL, fingerprint, last_four
 from holdfast.identity.recording import entry_by
 from holdfast.ports.catalogue import ModelRow, OrgCatalogue, ProviderRow
@@ -301,7 +302,7 @@ def _shown_provider(row: ProviderRow) -> dict[str, Any]:
     """For the audit log: a secret as its fingerprint."""
     about = row.about or {}
     return {
-        "id": str(row.id),
+        "id": PROVIDER_ID.encode(row.id),
         "name": row.name,
         "is_enabled": row.is_enabled,
         "settings": row.record,
@@ -312,9 +313,9 @@ def _shown_provider(row: ProviderRow) -> dict[str, Any]:
 
 def _shown_model(row: ModelRow) -> dict[str, Any]:
     return {
-        "id": str(row.id),
+        "id": MODEL_ID.encode(row.id),
         "name": row.name,
-        "provider_id": str(row.provider_id),
+        "provider_id": PROVIDER_ID.encode(row.provider_id),
         "is_enabled": row.is_enabled,
         "is_default": row.is_default,
         "settings": row.record,

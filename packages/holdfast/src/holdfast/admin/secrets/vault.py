@@ -133,7 +133,7 @@ class Vault:
             at=self.clock.now(),
             action=action,
             actor_id=None,
-            detail={"key_id": str(key_id)},
+            detail={"key_id": f"skey_{key_id.hex}"},
         )
 
     def _unwrapped(self, stored: DataKey) -> bytes:

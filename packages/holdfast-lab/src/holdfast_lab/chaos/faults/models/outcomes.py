@@ -28,6 +28,9 @@ ODD: Final[Mapping[Fault, str]] = {
 REPEATED: Final = frozenset({F.SUMMARY_REJECTED, F.EFFORT_REJECTED, F.STREAM_OPTIONS_REJECTED})
 """The call is repeated without the rejected setting, so that the turn does not see the error."""
 
+ASKED_ONCE_MORE: Final = frozenset({F.TOOL_USE_FAILED})
+"""A second failure in a row ends the turn: it is then the tool or the prompt."""
+
 RACING: Final = frozenset({F.CLOSED_MID, F.RESET_MID})
 """The end may overtake what is still in the client's buffers."""
 

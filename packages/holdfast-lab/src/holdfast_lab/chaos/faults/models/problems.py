@@ -10,7 +10,7 @@ from holdfast.domain.chat import Status
 from holdfast.domain.events import EventType, is_shown, message_json
 from holdfast.domain.messages import Ending, Role
 from holdfast.domain.parts import Text
-from holdfast_lab.chaos.faults.models.outcomes import ODD, RACING, kept
+from holdfast_lab.chaos.faults.models.outcomes import ASKED_ONCE_MORE, ODD, RACING, kept
 from holdfast_lab.chaos.faults.models.skips import skipped_retries
 from holdfast_lab.chaos.faults.models.turns import ATTEMPTS_MAX, Account
 
@@ -25,7 +25,8 @@ def problems(account: Account) -> Iterator[str]:
 def retries_of(account: Account) -> int:
     if not account.row.retryable:
         return 0
-    return ATTEMPTS_MAX - 1 if account.always else 1
+    once = account.row.fault in ASKED_ONCE_MORE or not account.always
+    return 1 if once else ATTEMPTS_MAX - 1
 
 
 def fails(account: Account) -> bool:

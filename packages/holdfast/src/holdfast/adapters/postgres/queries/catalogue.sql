@@ -19,7 +19,7 @@ from models
 where org_id = :org_id
 order by created_at, id
 
--- count_catalogue --
+-- count_catalogue_begin --
 with counted as (
     insert into catalogues as c (org_id, version) values (:org_id, 1)
     on conflict (org_id) do update set version = c.version + 1
