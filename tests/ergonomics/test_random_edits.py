@@ -23,10 +23,15 @@ MARK: Final = "replaced_by_the_edit()"
 MAX: Final = 8 << 20
 
 
+def depth_of(lines: list[str]) -> int:
+    """What all lines that are not blank are indented by."""
+    return min((len(x) - len(x.lstrip()) for x in lines if x.strip()), default=0)
+
+
 def spoilt(kind: str, lines: list[str], first: int) -> str:
     match kind:
         case "dedent":
-            depth = min((len(x) - len(x.lstrip()) for x in lines if x.strip()), default=0)
+            depth = depth_of(lines)
             lines = [line[depth:] if line.strip() else line for line in lines]
         case "trailing":
             lines = [f"{line}  " for line in lines]
@@ -41,7 +46,8 @@ def spoilt(kind: str, lines: list[str], first: int) -> str:
 
 
 def tried(kind: str, source: Path, at: float, size: int, line: int, how: str) -> str:
-    """`applied` or `refused`; anything else is a wrong edit, and fails."""
+    """`applied`, `refused`, or `elsewhere` for an edit that names another place; anything else is a
+    wrong edit, and fails."""
     lines = source.read_text().split("\n")
     begin = min(int(at * len(lines)), len(lines) - 2)
     region = lines[begin : begin + size]
@@ -51,6 +57,9 @@ def tried(kind: str, source: Path, at: float, size: int, line: int, how: str) ->
         kind = "none"  # such a line fits exactly, inside its line: the new text is taken as it is
     line %= len(region)
     indent = region[line][: len(region[line]) - len(region[line].lstrip())]
+    if kind == "dedent" and not region[line].strip():
+        # The new text keeps the depth of the old one: otherwise it says another indentation.
+        indent = " " * depth_of(region)
     new = [*region[:line], indent + MARK, *region[line + (how == "replace") :]]
     there, plain_new = list(region), list(new)
     if kind == "typographic":
@@ -68,6 +77,8 @@ def tried(kind: str, source: Path, at: float, size: int, line: int, how: str) ->
     old_string = spoilt(kind, region, begin + 1)
     new_kind = "none" if kind == "trailing" else kind
     new_string = spoilt(new_kind, plain_new, begin + 1)
+    if old_string not in text[len(ending.join([*lines[:begin], ""])) :] and old_string in text:
+        return "elsewhere"  # the exact text is before the region: that is the place that is named
     try:
         fit = changed(text, Change(old=old_string, new=new_string), MAX)
     except DoesNotFit:
