@@ -32,8 +32,8 @@ CALL_S: Final = 180.0
 ENDINGS: Final = {"idle": "done", "awaiting": "awaiting"}
 KILLED_FACTOR: Final = 3.0
 """Of the time limit of a run with kills: each kill costs seconds that are not the model's."""
-TOO_MANY: Final = "usage_limit"
-"""The kind of error of a turn with too many replies."""
+LIMITS: Final = frozenset({"step_limit", "usage_limit"})
+"""The kinds of error of a turn that reached a limit: of replies, or of the provider."""
 
 
 class BudgetSpent(Exception):
@@ -189,7 +189,7 @@ async def _to_the_end(
     info = await chat.refresh()
     watched.ending = ENDINGS.get(info.status, "error")
     if info.error is not None and info.status == "failed":
-        watched.ending = "limit" if info.error.type == TOO_MANY else "error"
+        watched.ending = "limit" if info.error.type in LIMITS else "error"
         watched.error = info.error.message
 
 
