@@ -10,6 +10,7 @@ from holdfast.domain.denials import (
     EmailTaken,
     IdentityError,
     LastAdmin,
+    LinkNotValid,
     NotFound,
     OidcRefused,
     Throttled,
@@ -63,3 +64,7 @@ def test_a_refusal_about_a_message_names_message_and_chat() -> None:
 
 def test_a_refusal_of_content_is_a_sentence() -> None:
     assert ContentRefused("the text is too large").sentence == "The text is too large."
+
+
+def test_a_link_that_is_not_valid_says_how_to_sign_in() -> None:
+    assert str(LinkNotValid()).endswith("Sign in with e-mail and password.")

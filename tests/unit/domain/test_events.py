@@ -358,3 +358,12 @@ def test_preview_reset_says_why(attempt: int, status: Status, reason: str) -> No
 def test_a_value_that_json_cannot_say_is_refused_by_name() -> None:
     with pytest.raises(TypeError, match="not JSON"):
         encode_data({"x": object()})  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize("diff", ["", "@@ -1 +1 @@\n-a\n+b"])
+def test_a_result_has_its_diff_only_if_there_is_one(diff: str) -> None:
+    result = ToolResult(CallId("c1"), "edit_file", "Edited a.py.", diff=diff)
+    (told,) = events.parts_json(replace(user(), parts=(result,)))
+    assert isinstance(told, dict)
+    assert told.get("diff", "") == diff
+    assert ("diff" in told) == bool(diff)
