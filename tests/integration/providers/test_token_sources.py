@@ -1,7 +1,6 @@
 """Each token source against the real thing: programs, and the clouds' libraries with local servers
 in place of the clouds."""
 
-import asyncio
 import builtins
 import os
 import stat
@@ -29,7 +28,7 @@ from holdfast.adapters.providers.token_sources import (
 from holdfast.adapters.providers.tokens import TokenFailed, TokenSource
 from tests.support.model import NOW
 from tests.support.servers import Peer, answer, serving
-from tests.support.waits import HANG_S
+from tests.support.stage import until
 
 CANARY = "canary-4711-canary"
 
@@ -127,9 +126,8 @@ async def test_a_program_that_hangs_leaves_no_process(tmp_path: Path) -> None:
     source = program(code, timeout_s=5.0)
     with pytest.raises(TokenFailed):
         await source.token(NOW)
-    async with asyncio.timeout(HANG_S):  # the kernel ends what was killed a moment later
-        while any(is_alive(pid) for pid in pids.read_text().split()):
-            await asyncio.sleep(0.01)
+    # The kernel ends what was killed a moment later.
+    await until(lambda: not any(is_alive(pid) for pid in pids.read_text().split()))
 
 
 # The clouds.
