@@ -25,6 +25,16 @@ test:
 nightly *options:
     uv run python -m scripts.gate nightly {{ options }}
 
+# Weak code, committed secrets, and known weaknesses of packages where their data can be had.
+secure:
+    uv run --group secure python -m scripts.secure
+
+# What the wheels and the page are made of: build/sbom/*.cdx.json, in CycloneDX.
+sbom: _node_modules
+    mkdir -p build/sbom
+    uv export -q --locked --no-dev --preview --format cyclonedx1.5 -o build/sbom/python.cdx.json
+    cd ui && npm sbom --sbom-format cyclonedx --omit dev > ../build/sbom/page.cdx.json
+
 # One test, one file, one folder: `just one tests/unit/worker/test_lease.py -k heartbeat`.
 one *tests:
     uv run pytest -n 0 {{ tests }}
@@ -213,9 +223,25 @@ bench-fleet *options:
 bench-borders *options:
     uv run python -m benchmarks.borders {{ options }}
 
+# First answer, secrets at rest, settings under load; writes benchmarks/admin.md and .json.
+bench-admin *options: ui
+    uv run python -m benchmarks.admin_figures {{ options }}
+
+# What of the safety figures is counted: planted instructions, routes x actors, keys, answers.
+bench-safety-counts: ui
+    uv run python -m benchmarks.safety_counts
+
+# How long the actions of a disabled user go on, on two replicas.
+bench-safety *options:
+    uv run python -m benchmarks.safety {{ options }}
+
 # Statements of a turn and reads of who watches it, counted into benchmarks/faults.json.
 bench-watching:
     uv run python -m benchmarks.watching
+
+# Compactions and titles: a long turn, kills at each boundary, costs; writes benchmarks/long-work.md.
+bench-long-work *options:
+    uv run python -m benchmarks.long_work {{ options }}
 
 # Plans on 1 million chats and 20 million messages; writes benchmarks/plans.md and .json.
 bench-plans *options:
@@ -240,6 +266,10 @@ bench-providers *options:
 # Real models, as far as they can be shown without a key (10 minutes); writes benchmarks/models.md.
 bench-models *options:
     uv run python -m benchmarks.models {{options}}
+
+# A thousand cuts of the network around Send; writes its figures into benchmarks/safety.json.
+bench-sends *options: ui
+    uv run python -m benchmarks.send_cuts {{ options }}
 
 # A thousand workers killed, a thousand frozen, at every boundary; writes benchmarks/faults.md.
 kill-1000 *options:

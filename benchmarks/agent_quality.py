@@ -26,6 +26,7 @@ import yaml
 from holdfast_agent.faults import Refused
 from holdfast_agent.files.editing import edit
 from holdfast_agent.wire import Change, EditFiles, FileEdit
+from holdfast_lab.eval.figures import durability_differences
 from holdfast_lab.eval.oracle import check_tasks, counts_of
 from holdfast_lab.eval.tasks import OWN_TASKS, find_tasks
 from tests.ergonomics import test_budget, test_prefix
@@ -65,11 +66,11 @@ EVIDENCE: Final[Mapping[str, tuple[str, ...]]] = {
     "R17": ("tests/unit/tools/workspace/test_awareness.py",),
     "R18": ("tests/unit/tools/workspace/test_awareness.py",),
     "R19": ("tests/unit/turn/test_pause.py",),
-    "R20": ("tests/unit/turn/test_automatic_compaction.py",),
+    "R20": ("tests/unit/turn/test_compaction.py",),
     "R21": ("tests/ergonomics/test_reads.py",),
     "R22": (
         *("tests/unit/tools/test_plan.py", "tests/unit/tools/test_web_fetch.py"),
-        "tests/unit/tools/test_ask_user.py",
+        "tests/unit/tools/test_questions.py",
     ),
     "R23": ("tests/unit/agent/test_saved.py", "tests/ergonomics/test_sessions.py"),
     "R24": ("tests/ergonomics/test_sessions.py",),
@@ -108,7 +109,7 @@ def counted() -> dict[str, Any]:
         "tools_tokens": test_budget.tools_tokens(),
         "prompt_tokens": test_budget.prompt_tokens(),
         "prefix_breaks": asyncio.run(prefix_breaks()),
-        "eval_durability_differences": durability_differences(),
+        "eval_durability_differences": durability_differences(json.loads(DURABILITY.read_bytes())),
     }
 
 
@@ -118,13 +119,7 @@ SUITES: Final = (
     *("eval_tasks", "solutions_failed", "empty_runs_passed"),
 )
 DURABILITY: Final = ROOT / "benchmarks" / "eval.json"
-"""Written by a run of `holdfast lab eval` with kills, if there was one."""
-
-
-def durability_differences() -> int | None:
-    """Tasks whose reward differs between runs with and without kills; it needs a model."""
-    found: dict[str, Any] = json.loads(DURABILITY.read_text()) if DURABILITY.exists() else {}
-    return found.get("eval_durability_differences")
+"""Written by a run of `holdfast lab eval` with kills."""
 
 
 def cases_in(name: str) -> int | None:
@@ -161,6 +156,7 @@ def measured() -> dict[str, Any]:
             "-n",
             "0",
             str(SUITE),
+            *("-o", "junit_family=xunit1"),  # a test records how many edits it made
             f"--junitxml={report}",
         )
         began_s = time.monotonic()

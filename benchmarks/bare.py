@@ -50,7 +50,7 @@ async def turn(pool: Pool, chat_id: UUID, worker_id: UUID, key: str, ring: UUID)
     facts = COMMON | {
         "chat_id": chat_id, "expected_version": version, "expected_stamp": row["stamp"],
         "fence_worker": None,
-        "fence_epoch": None, "releases": False, "status": "running",
+        "fence_epoch": None, "begins_under": None, "releases": False, "status": "running",
         "history_version": version + 1, "queue_version": row["queue_version"],
         "last_seq": seq + 1, "attempt": 0, "owes_reply": True, "m_seq": seq + 1,
         "m_role": "user", "client_key": key, "digest": b"\x00\x11\x22\x33",
@@ -73,7 +73,8 @@ async def turn(pool: Pool, chat_id: UUID, worker_id: UUID, key: str, ring: UUID)
     facts = COMMON | {
         "chat_id": row["id"], "expected_version": version, "expected_stamp": row["stamp"],
         "fence_worker": worker_id,
-        "fence_epoch": row["epoch"], "releases": True, "status": "idle", "attempt": 0,
+        "fence_epoch": row["epoch"], "begins_under": None,
+        "releases": True, "status": "idle", "attempt": 0,
         "history_version": version + 1, "queue_version": row["queue_version"],
         "last_seq": seq + 1, "owes_reply": False, "m_seq": seq + 1, "m_role": "assistant",
         "client_key": None, "digest": None,

@@ -67,7 +67,7 @@ CONTRACT: Final = tuple(
     f"/api/{name}.py"
     for name in (
         *("account_responses", "events", "problem_responses", "requests", "responses"),
-        *("server_responses", "shapes", "catalogue_shapes"),
+        *("server_responses", "shapes", "catalogue_shapes", "admin_shapes", "part_responses"),
     )
 )
 """Modules whose class names are those of the OpenAPI document."""

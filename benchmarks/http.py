@@ -111,6 +111,7 @@ async def a_cell(template: str, bus_url: str, *, with_worker: bool) -> AsyncGene
             "HOLDFAST_BUS_URL": bus_url,
             "HOLDFAST_BUS_PREFIX": f"bench{uuid4().hex[:8]}",
             "HOLDFAST_LOG_LEVEL": "WARNING",
+            "HOLDFAST_CHAT_TEXTS": "off",
             "HOLDFAST_RATE_PER_S": "1000000",
             "HOLDFAST_STATEMENTS_PER_USER_MAX": "0",
             "HOLDFAST_CHATS_PER_USER_MAX": "0",

@@ -9,7 +9,8 @@ and PostgreSQL. Two things are taken out of a noisy machine's figures:
 - The speed of the CPU at that moment: the simulator and the load generator do the same work in
   every tree, so a tree's cost is stated as a multiple of theirs in the same two runs.
 
-The result is the ratio of the medians. Writes `partition_*` and `contract_cpu_ratio` into
+The trees of a round run within three minutes of one another, so each round has a ratio of its own;
+the result is their median. Writes `partition_*` and `contract_cpu_ratio` into
 benchmarks/contract.json.
 """
 
@@ -69,6 +70,11 @@ def _cpu_ms(command: Sequence[str], chats: int, file: Path) -> dict[str, float]:
     return {part: ms * chats * TURNS for part, ms in by_part.items()}
 
 
+def ratios(these: Sequence[float], those: Sequence[float]) -> list[float]:
+    """Of each round."""
+    return [round(this / that, 3) for this, that in zip(these, those, strict=True)]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--before", required=True, metavar="COMMIT")
@@ -86,10 +92,15 @@ def main() -> None:
             for tree in sorted(commands, reverse=number % 2 == 1):
                 costs[tree].append(cost(commands[tree], folder / "bench.json"))
             print({tree: round(found[-1], 3) for tree, found in costs.items()}, flush=True)
-    middle = {tree: median(found) for tree, found in costs.items()}
+    partitions = ratios(costs["now"], costs["plain"])
+    contract = ratios(costs["now"], costs["before"])
     figures = {
-        "partition_cpu_ratio": round(middle["now"] / middle["plain"], 3),
-        "contract_cpu_ratio": round(middle["now"] / middle["before"], 3),
+        "partition_cpu_ratio": median(partitions),
+        "partition_cpu_ratio_min": min(partitions),
+        "partition_cpu_ratio_max": max(partitions),
+        "contract_cpu_ratio": median(contract),
+        "contract_cpu_ratio_min": min(contract),
+        "contract_cpu_ratio_max": max(contract),
         "partition_rounds": given.rounds,
         "partition_before_commit": given.before,
     }

@@ -168,16 +168,18 @@ FACTS: Final[dict[str, Any]] = facts_parameters(RUNNING) | {
     "chat_id": RUNNING_CHAT, "tools": None, "releases": False, "taker": None,
     "touches": True, "lists": True, "expected_stamp": 0, "bytes_added": 2, "fence_worker": None,
     "fence_epoch": None,
+    "begins_under": 7, "first_words": None,
     "client_key": "new", "digest": b"", "answer_seq": 1, "answer_queued_id": None,
     "answer_turn_seq": 1, "format": 1,
     "q_format": 1, "m_role": "user", "m_ending": "complete", "m_visibility": "both",
-    "m_parts": "[]", "m_model": None, "m_effort": None, "m_web": None,
+    "m_parts": "[]", "m_model": None, "m_effort": None, "m_web": None, "m_plan_mode": None,
     "m_prefix": None, "m_author": None,
     "m_usage": None, "m_cost": None, "m_takeover": None, "m_turn_seq": 1, "m_attempt": 1,
     "m_key": None, "shared_seq": 4,
     "q_ids": [4], "q_positions": [4], "q_urgent": [False],
     "q_parts": ["[]"], "q_bytes": [2], "q_heads": [None], "q_models": [None],
-    "q_efforts": [None], "q_webs": [None], "q_authors": [None], "q_keys": [None],
+    "q_efforts": [None], "q_webs": [None], "q_plan_modes": [None],
+    "q_authors": [None], "q_keys": [None],
     "left_ids": [1], "left_fates": ["taken"], "left_seqs": [None], "moved_ids": [2],
     "moved_positions": [7], "moved_urgent": [True], "past_version": 5,
     "audit_org": ORG, "audit_at": datetime(2026, 1, 1, tzinfo=UTC), "audit_actor": None,
@@ -291,13 +293,17 @@ def _create(size: Size) -> dict[str, Any]:
     return FACTS | {
         "chat_id": UUID(int=9), "org_id": ORG, "owner_id": _owner(size, 77), "status": "idle",
         "owes_reply": False, "history_version": 1, "last_seq": 2, "tools": "[]", "taker": None,
-        "chats_max": 100_000, "title": "t", "labels": ["l"], "metadata": "{}", **_two_messages(1),
+        "chats_max": 100_000,
+        "titled_as": None, "title": "t", "labels": ["l"], "metadata": "{}", **_two_messages(1),
     }  # fmt: skip
 
 
 def _fork(size: Size) -> dict[str, Any]:
     last = size.messages_per_chat
-    taken = {"source_id": CHAT, "source_version": last, "upto": last, "last_seq": last}
+    taken = {
+        "source_id": CHAT, "source_version": last, "upto": last, "last_seq": last,
+        "titled_as": CHAT,
+    }  # fmt: skip
     return _create(size) | taken
 
 
@@ -305,7 +311,7 @@ def _two_messages(seq: int) -> dict[str, Any]:
     return {
         "seqs": [seq, seq + 1], "roles": ["user", "user"], "endings": ["complete"] * 2,
         "visibilities": ["both"] * 2, "parts": ["[]"] * 2, "models": [None] * 2,
-        "efforts": [None] * 2, "webs": [None] * 2, "authors": [None] * 2,
+        "efforts": [None] * 2, "webs": [None] * 2, "plan_modes": [None] * 2, "authors": [None] * 2,
         "usages": [None] * 2, "costs": [None] * 2,
         "prefixes": [None] * 2, "takeovers": [None] * 2, "turn_seqs": [seq, seq + 1],
         "attempts": [None] * 2, "message_keys": [None] * 2,

@@ -6,13 +6,14 @@ from hashlib import sha256
 from typing import Any, Final
 from uuid import UUID
 
-from holdfast.adapters.postgres import audit, credentials, listing, oidc
+from holdfast.adapters.postgres import audit, chat_texts, credentials, listing, oidc, people
 from holdfast.adapters.postgres.policy import filtered, listed
 from holdfast.adapters.postgres.queries import Query
 from holdfast.domain.policy import POLICY, Action, Condition, TargetKind
 
 IDENTITY_TABLES: Final = (
     *("users", "sign_ins", "api_keys", "oidc_identities", "oidc_states", "login_throttles"),
+    "known_browsers",
     *("chat_shares", "read_cursors", "list_changes", "audit_log"),
 )
 
@@ -43,6 +44,10 @@ from generate_series(1, {users} * 40) as u (u);
 insert into login_throttles (key, attempts, since)
 select sha256(u::text::bytea), 1, clock_timestamp()
 from generate_series(1, {users} * 40) as u (u);
+insert into known_browsers (token_hash, user_id, expires_at)
+select sha256(('browser' || u || '.' || s)::bytea), {user_id},
+    clock_timestamp() + interval '90 days'
+from generate_series(0, {users} - 1) as u (u), generate_series(1, 40) as s (s);
 insert into chat_shares (chat_id, user_id, org_id, shared_by)
 select {chat_id}, {reader_id}, '{org}', {reader_id}
 from generate_series(0, {chats} - 1, 7) as n (n);
@@ -66,11 +71,15 @@ def identity_statements(
         "org_id": org, "user_id": user, "actor_id": user, "actor_is_admin": True, "chat_id": chat,
         "audit_org": org, "audit_at": datetime.now(UTC), "audit_actor": user,
         "audit_action": "session.opened", "audit_entry": "{}", "after_seq": 100, "limit": 50,
-        "before_seq": 1000, "by": None, "name": "n", "email": "new@acme.example",
+        "done": None, "target": None, "until": None, "from_seq": 1, "before_seq": 1000,
+        "by": None, "name": "n", "email": "new@acme.example",
         "role": "member", "password_hash": "h", "org_name": "o", "after_name": "user",
-        "after_id": user, "words": ["user"], "keep": None, "disabled": False,
+        "after_id": user, "words": ["user"], "keep": None, "disabled": False, "revoke_keys": True,
         "keys": [hashed, hashed[::-1]],
-        "account_key": hashed, "address_key": hashed[::-1], "token_hash": hashed,
+        "account_key": hashed, "network_key": hashed[::-1], "token_hash": hashed,
+        "browser_key": hashed, "browser_hash": sha256(b"browser77.1").digest(), "first_key": hashed,
+        "browser_lifetime": timedelta(days=90),
+        "replaces_browser": sha256(b"browser78.1").digest(),
         "time_window": timedelta(minutes=15), "sign_in_id": UUID(int=5), "method": "password",
         "address": None, "agent": None, "lifetime": timedelta(days=30), "verified_hash": None,
         "rehashed": None, "replaces": hashed, "throttle_keys": [hashed], "secret_hash": hashed,
@@ -85,6 +94,8 @@ def identity_statements(
         "statuses": None, "client_key": "k", "digest": hashed, "made_id": user,
         "archived": False, "label": None, "title_has": None, "after_at": datetime.now(UTC),
         "until_at": datetime(2026, 1, 1, tzinfo=UTC), "until_id": user, "looks_max": 10,
+        "tries_max": 3, "source": "model", "made_of": 1, "version": 1, "stamp": 1,
+        "summary": "s", "history_version": 1, "history_stamp": 1,
         "since": 1, "user_ids": [user] * 100, "sinces": [1] * 100,
     }  # fmt: skip
     pins = values | {"pinned": True}
@@ -97,12 +108,14 @@ def identity_statements(
     }
     found = {name: (query, values) for name, query in _plain()}
     found |= {name: (query, values) for name, query in _allowed()}
+    newest = _one(Action.READ, TargetKind.AUDIT, "audit_newest_begin", "audit_newest_end")
+    found["audit newest"] = (newest, values | {"since": None})
     found["link oidc"] = (audit.audited("link_oidc_begin"), fresh | {"user_id": user})
     # But for `found_org`, which looks whether there is any user, once in the life of a server.
     found["create user"] = (audit.audited("create_user_begin"), fresh)
     found["create linked"] = (audit.audited("create_linked_begin", "create_linked_end"), fresh)
     found["begin oidc"] = (oidc.BEGIN, fresh)
-    owner = values | {"token_hash": hashed[::-1], "secret_hash": hashed[::-1]}
+    owner = values | dict.fromkeys(("token_hash", "secret_hash", "browser_hash"), hashed[::-1])
     found["open sign-in"] = (audit.audited("open_sign_in_begin"), owner)
     found["create key"] = (audit.audited("create_key_begin"), owner)
     update = _one(Action.CHANGE, TargetKind.CHAT, "update_begin", "changed_entry_end")
@@ -121,8 +134,16 @@ def _plain() -> Iterator[tuple[str, Query]]:
     yield "forget expired", credentials.FORGET_EXPIRED
     yield "consume oidc", oidc.CONSUME
     yield "linked user", oidc.LINKED
-    yield "suggest title", listing.SUGGEST
     yield "watch poll", listing.POLL
+    yield "names of users", people.NAMES
+    yield "user of account link", people.USER_OF_LINK
+    yield "overview of chats", people.CHATS
+    yield "overview of workers", people.WORKERS
+    yield "texts of a chat", chat_texts.KNOWN
+    yield "claim title", chat_texts.CLAIM
+    yield "set title", chat_texts.SET_TITLE
+    yield "set turn label", chat_texts.SET_LABEL
+    yield "set summary", chat_texts.SET_SUMMARY
     for conditions in (
         (Condition.OWNER, Condition.SHARED),
         (Condition.OWNER,),
@@ -157,7 +178,7 @@ def _allowed() -> Iterator[tuple[str, Query]]:
         (Action.READ, TargetKind.USER, "page_of_users_begin", "page_of_users_end"),
         (Action.READ, TargetKind.API_KEY, "api_keys_begin", "api_keys_end"),
         (Action.READ, TargetKind.SIGN_IN, "sign_ins_begin", "sign_ins_of_user_end", "sign_ins_end"),
-        (Action.READ, TargetKind.AUDIT, "audit_newest_begin", "audit_newest_end"),
+        (Action.READ, TargetKind.USER, "page_of_people_begin", "page_of_people_end"),
     ):
         yield begin.removesuffix("_begin").replace("_", " "), _one(action, kind, begin, *end)
     for action, kind, begin, end in (

@@ -206,7 +206,7 @@ def browser_tests() -> Figures:
 
 def wheel_mb() -> float:
     with tempfile.TemporaryDirectory() as folder:
-        build = ["uv", "build", "--quiet", "--wheel", "--out-dir", folder]
+        build = ["uv", "build", "--quiet", "--wheel", "--package", "holdfast", "--out-dir", folder]
         subprocess.run(build, check=True)
         return next(Path(folder).glob("*.whl")).stat().st_size / 2**20
 

@@ -90,12 +90,13 @@ def from_clone(place: Place) -> Watch:
 
 
 def from_wheel(place: Place) -> Watch:
-    _run("uv", "build", "--quiet", "--wheel", "--out-dir", str(place.folder), place=place)
-    (wheel,) = place.folder.glob("*.whl")
+    into = ("--out-dir", str(place.folder))
+    _run("uv", "build", "--quiet", "--wheel", "--all-packages", *into, place=place)
+    wheels = [str(wheel) for wheel in place.folder.glob("*.whl")]
     watch = Watch(commands=2)
     venv = place.folder / "venv"
     _run("uv", "venv", "--quiet", str(venv), place=place)
-    _run("uv", "pip", "install", "--quiet", "--python", str(venv), str(wheel), place=place)
+    _run("uv", "pip", "install", "--quiet", "--python", str(venv), *wheels, place=place)
     watch.lap("install the wheel")
     *_, dev, run = quick_start()
     program = str(venv / "bin" / "holdfast")

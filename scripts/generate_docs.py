@@ -352,9 +352,10 @@ def _writing() -> list[str]:
         "`PUT`, `PATCH`, `DELETE` and `link` are idempotent. A second `POST` to `sessions` opens",
         "another session.",
         "",
-        "`GET` of a chat, a user and the settings returns an `ETag`. A write with `If-Match`",
-        "succeeds only if the resource is unchanged; otherwise the answer is",
-        "`precondition_failed`, with the current tag. A write to title, pin, labels or metadata",
+        "`GET` of a chat, a user, a provider, a model, a workspace and the settings returns an",
+        "`ETag`; entries of lists of providers and models have it as `etag`.",
+        "A write with `If-Match` succeeds only if the resource is unchanged; otherwise the answer",
+        "is `precondition_failed`, with the current tag. A write to title, pin, labels or metadata",
         "of a chat compares these four; an edit and a restore compare the history. So a rename",
         "succeeds while a turn runs.",
         "These routes accept `If-Match`:",
@@ -436,20 +437,25 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
 }
 
 
-def write(root: Path) -> None:
-    for page, render in PAGES.items():
+def rendered() -> Mapping[str, str]:
+    """Each page as the code says it now."""
+    return {page: render() for page, render in PAGES.items()}
+
+
+def write(root: Path, pages: Mapping[str, str]) -> None:
+    for page, text in pages.items():
         (root / page).parent.mkdir(parents=True, exist_ok=True)
-        (root / page).write_text(render(), encoding="utf-8")
+        (root / page).write_text(text, encoding="utf-8")
 
 
-def drift(root: Path) -> str:
-    """How the pages under `root` differ from what the code says; empty when they are current."""
+def drift(root: Path, pages: Mapping[str, str]) -> str:
+    """How the pages under `root` differ from these; empty when they are current."""
     return "".join(
         line
-        for page, render in PAGES.items()
+        for page, text in pages.items()
         for line in unified_diff(
             _read(root / page).splitlines(keepends=True),
-            render().splitlines(keepends=True),
+            text.splitlines(keepends=True),
             fromfile=page,
             tofile=f"{page} as generated",
         )
@@ -463,10 +469,10 @@ def _read(path: Path) -> str:
 def main(arguments: Sequence[str]) -> int:
     match arguments:
         case []:
-            write(ROOT)
+            write(ROOT, rendered())
             return 0
         case ["--check"]:
-            drifted = drift(ROOT)
+            drifted = drift(ROOT, rendered())
             print(drifted, end="")
             return 1 if drifted else 0
         case _:

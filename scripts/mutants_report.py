@@ -10,11 +10,13 @@ from holdfast_lab.chaos import noticed
 from scripts.gate.canaries import BROWSER, MODEL, PAGE, PROOF, SIMULATION
 from tests.architecture import test_contract as contract
 from tests.browser import mutants as browser
+from tests.integration.chats import test_chat_texts as titles
 from tests.integration.providers import test_mutants as providers
 from tests.integration.stream import test_mutants as streams
 from tests.model import mutants as model
 from tests.simulation import mutants as simulation
 from tests.unit.postgres import test_group_commit_mutants as group_commit
+from tests.unit.turn import test_compaction_mutants as compactions
 from tests.unit.worker import test_mutants as workers
 
 ROOT: Final = Path(__file__).resolve().parents[1]
@@ -46,6 +48,12 @@ def suites() -> list[Suite]:
             BROWSER,
         ),
         Suite("lease model", "models/check", _of_spin()),
+        Suite(
+            "compactions",
+            "tests/unit/turn",
+            _plain(mutate.__name__ for mutate, _ in compactions.MUTANTS),
+        ),
+        Suite("titles", "tests/integration/chats", _plain(m.__name__ for m, _ in titles.MUTANTS)),
         Suite("workers", "tests/unit/worker", _plain(m.__name__ for m, _ in workers.MUTANTS)),
         Suite("group commit", "tests/unit/postgres", tuple(group_commit.MUTANTS)),
         Suite("streams", "tests/integration/stream", tuple(streams.MUTANTS)),

@@ -7,38 +7,20 @@ Runs a server of its own, with the simulator, on the database server that the te
 
 import asyncio
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from playwright.async_api import Browser, ViewportSize, expect
+from playwright.async_api import Browser, expect
 
+from scripts.admin_pictures import administration, furnish
+from scripts.looks import LOOKS, Look
 from scripts.ui_stage import LEASES, LONG, SLOW, TESTS, Site, a_stage
 from tests.support.browser import PATIENCE_MS, Tab, chromium, open_tab
 from tests.support.built import page_with_gallery
 
-DESK: Final[ViewportSize] = {"width": 1200, "height": 760}
-PHONE: Final[ViewportSize] = {"width": 390, "height": 780}
 GALLERY_PX: Final = 2400
 """Of its height: the rest is more of the same."""
 TITLES: Final = ("Kelp forests", "Draft of the announcement", "Flaky test in the watcher")
-
-
-@dataclass(frozen=True)
-class Look:
-    name: str
-    theme: str
-    size: ViewportSize
-    folder: Path
-
-    @property
-    def is_phone(self) -> bool:
-        return self.name == "phone"
-
-    async def take(self, tab: Tab, what: str) -> None:
-        await asyncio.sleep(0.7)  # fonts, and what is told a moment later
-        path = self.folder / f"{what}-{self.name}.png"
-        await tab.page.screenshot(path=path, animations="disabled", caret="hide")
 
 
 async def chats(site: Site) -> str:
@@ -59,12 +41,7 @@ async def named(site: Site, chat_id: str, title: str) -> None:
 
 
 async def pictures(browser: Browser, site: Site, look: Look, shown: str) -> None:
-    context = await browser.new_context(
-        viewport=look.size,
-        color_scheme="dark" if look.theme == "dark" else "light",
-        has_touch=look.is_phone,
-        locale="en-GB",
-    )
+    context = await look.context(browser)
     tab = await open_tab(context, site)
     await tab.go()
     await tab.page.get_by_label("E-mail").wait_for()
@@ -144,12 +121,12 @@ async def around(tab: Tab, look: Look) -> None:
 async def main(folder: Path) -> None:
     async with page_with_gallery(), a_stage() as site, chromium() as browser:
         shown = await chats(site)
-        for name, theme, size in (
-            ("light", "light", DESK),
-            ("dark", "dark", DESK),
-            ("phone", "light", PHONE),
-        ):
+        for name, theme, size in LOOKS:
             await pictures(browser, site, Look(name, theme, size, folder), shown)
+        # Last: the models that it adds are offered from then on.
+        await furnish(site)
+        for name, theme, size in LOOKS:
+            await administration(browser, site, Look(name, theme, size, folder))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,12 @@
 """A server to be looked at: a model that answers plain questions as if it were a real one, real
 workspaces for it to run commands in, and two people."""
 
+import asyncio
 import json
+import secrets
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any, Final
 
 from holdfast_lab.chaos.harness.folders import short_folder
@@ -87,8 +90,16 @@ _SCRIPT: Final = {
 async def a_stage() -> AsyncGenerator[Site]:
     script = parse_script(_SCRIPT)
     config = Config(hang_max_s=20, script=script, defaults=Options(rate=150))
-    template = {"name": "local", "kind": "local", "sandbox": "external", "start_s": 120.0}
+    template = {
+        "name": "local",
+        "kind": "local",
+        "sandbox": "external",
+        "start_s": 120.0,
+        "description": "Files and commands on the server's own machine.",
+    }
     with short_folder() as folder:
+        key_file = folder / "master.key"
+        await asyncio.to_thread(_write, key_file, secrets.token_hex(32))
         async with (
             migrated_template() as migrated,
             temporary_database(migrated) as url,
@@ -96,11 +107,18 @@ async def a_stage() -> AsyncGenerator[Site]:
             a_site(
                 Replicas(url, simulator),
                 templates=[template],
+                foreign_text="allow",  # its commands have the network of this machine
                 workspaces_folder=str(folder / "w"),
+                master_key_file=key_file,
             ) as site,
         ):
             await add(site, "Grace Hopper")
             yield site
+
+
+def _write(key_file: Path, master: str) -> None:
+    key_file.touch(mode=0o600)
+    key_file.write_text(master)
 
 
 async def add(site: Site, name: str) -> str:

@@ -37,11 +37,21 @@ function packed(): Plugin {
   };
 }
 
+/** Of KaTeX's fonts, the one format that every browser of ours reads. */
+function oneFontFormat(): Plugin {
+  const others = /,url\([^)]*\.(?:woff|ttf)\) format\("(?:woff|truetype)"\)/g;
+  return {
+    name: "holdfast-one-font-format",
+    enforce: "pre",
+    transform: (code, id) => (/katex[^/]*\.css/.test(id) ? code.replaceAll(others, "") : null),
+  };
+}
+
 // The page is served by the server itself, under any path prefix: every address in it is relative,
 // and the server writes how many steps up they start (holdfast.api.ui_files).
 export default defineConfig({
   base: "./",
-  plugins: [react(), tailwindcss(), packed()],
+  plugins: [react(), tailwindcss(), oneFontFormat(), packed()],
   resolve: {
     alias: {
       "@": fileURLToPath(new URL("./src", import.meta.url)),
@@ -53,6 +63,7 @@ export default defineConfig({
     outDir: STATIC,
     emptyOutDir: true,
     manifest: "manifest.json",
+    rolldownOptions: { input: ["index.html", "diagram.html"] },
     target: "es2023",
     assetsInlineLimit: 0, // `data:` is not among what our pages may load
     chunkSizeWarningLimit: 700,
@@ -61,6 +72,8 @@ export default defineConfig({
   server: { proxy: { "/api": "http://127.0.0.1:8080" } },
   test: {
     environment: "happy-dom",
+    environmentOptions: { happyDOM: { settings: { disableIframePageLoading: true } } },
+    setupFiles: ["src/testing/setup.ts"],
     isolate: false, // one DOM for all files: to make one for each takes five times as long
     testTimeout: 30_000, // on a busy machine, too
     include: ["src/**/*.test.{ts,tsx}", "client/src/**/*.test.ts"],

@@ -11,8 +11,9 @@ from scripts.contract.compare import METHODS, Document, Schema
 VERBS: Final = frozenset(
     {"list", "create", "get", "update", "delete", "set", "send", "edit", "mark", "submit"}
     | {"archive", "unarchive", "fork", "share", "unshare", "interrupt", "retry", "compact"}
+    | {"clear", "resume"}
     | {"restore", "start", "stop", "stream", "revoke", "change", "reset", "link", "finish"}
-    | {"check"}
+    | {"check", "discover", "try"}
 )
 """What an operation can begin with. A new one is added here, if no other fits."""
 _SNAKE_CASE: Final = re.compile(r"[a-z]+(_[a-z]+)+")

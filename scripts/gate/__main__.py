@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 from holdfast.tasks import end_on_terminate
 from scripts.gate import changes, nightly, report
@@ -16,8 +17,11 @@ from scripts.gate.stages import GATE, NIGHTLY, Kind, Stage
 SEED = "HOLDFAST_TEST_SEED"
 
 
-def chosen(words: Sequence[str], *, again: bool) -> tuple[str, list[Stage]]:
-    """The tier's name, and its stages."""
+def chosen(
+    words: Sequence[str], *, again: bool = False, added_within_s: float | None = None
+) -> tuple[str, list[Stage]]:
+    """The tier's name, and its stages. `added_within_s`: stages that changed files add to the gate
+    begin within this time, or not at all."""
     if list(words) == ["nightly"]:
         return "nightly", nightly.failed_stages(NIGHTLY) if again else list(NIGHTLY)
     if list(words) in ([Kind.CHECK], [Kind.TEST]):
@@ -32,7 +36,7 @@ def chosen(words: Sequence[str], *, again: bool) -> tuple[str, list[Stage]]:
     added = changes.added_stages(changes.changed_files)
     names = ", ".join(each.name for each in added) or "nothing"
     print(f"added to the gate, for files that changed since: {names}")
-    return "gate", [*GATE, *added]
+    return "gate", [*GATE, *(replace(each, begins_within_s=added_within_s) for each in added)]
 
 
 async def attended(runner: Runner) -> None:
@@ -49,11 +53,21 @@ def main() -> None:
     parser.add_argument(
         "--keep", action="store_true", help="note in benchmarks/stages.json what passed"
     )
+    parser.add_argument(
+        "--added-within",
+        type=float,
+        metavar="MINUTES",
+        help="leave out stages of changed files that cannot begin within this time, and name them",
+    )
     options = parser.parse_args()
     # A shell starts a background job with SIGINT ignored; tests send it to what they start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     seed: int = random.SystemRandom().randrange(10**9) if options.seed is None else options.seed
-    tier, stages = chosen(options.stages, again=options.again)
+    tier, stages = chosen(
+        options.stages,
+        again=options.again,
+        added_within_s=None if options.added_within is None else options.added_within * 60,
+    )
     print(f"{tier}: {len(stages)} stages, seed {seed} (again: --seed {seed})", flush=True)
     keeper = nightly.Keeper(seed, again=options.again) if tier == "nightly" else None
     runner = Runner(stages, seed, keeper.keep) if keeper else Runner(stages, seed)

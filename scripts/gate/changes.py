@@ -72,6 +72,14 @@ PROTECTED: Final = (
         ),
     ),
     Protected(
+        slow("patches", "tests/integration/tools/test_patch.py"),
+        (
+            *(f"{SRC}/tools/workspace/{name}.py" for name in ("patches", "edits")),
+            f"{SRC}/adapters/providers/wires/responses*",
+            *("tests/integration/tools/test_patch.py", "tests/integration/tools/test_task.py"),
+        ),
+    ),
+    Protected(
         slow("simulation-mutants", "tests/simulation"),
         (f"{SRC}/worker/*", f"{SRC}/turn/*", f"{SRC}/stream/*", "tests/simulation/*"),
     ),
@@ -123,6 +131,15 @@ PROTECTED: Final = (
         (
             *(f"{AGENT}/*", f"{SRC}/adapters/workspaces/*", f"{SRC}/tools/workspace/*"),
             *(f"{LAB}/chaos/faults/tools/*", f"{LAB}/chaos/faults/sandbox/*"),
+        ),
+    ),
+    Protected(
+        prove("proof-injections", "planted instructions"),
+        (
+            *(f"{AGENT}/files/*", f"{SRC}/domain/foreign.py", f"{SRC}/domain/approvals.py"),
+            *(f"{SRC}/turn/call_policy.py", f"{SRC}/turn/step_policy.py"),
+            *(f"{SRC}/turn/steps/generate.py", f"{SRC}/tools/workspace/binding.py"),
+            *(f"{SRC}/tools/workspace/awareness.py", f"{LAB}/chaos/faults/injections/*"),
         ),
     ),
     Protected(
@@ -196,6 +213,23 @@ PROTECTED: Final = (
         (f"{SIMULATOR}/*", "tests/integration/simulator/*", "uv.lock"),
     ),
     Protected(
+        session("providers", "tests/integration/providers"),
+        (
+            *(f"{SRC}/adapters/providers/*", f"{SRC}/adapters/http_client/*", f"{SIMULATOR}/*"),
+            *(f"{SRC}/ports/*", f"{SRC}/domain/parts.py", f"{SRC}/domain/messages.py"),
+            *(f"{SRC}/turn/*", f"{SRC}/settings/*", "uv.lock"),
+            "tests/integration/providers/*",
+        ),
+    ),
+    Protected(
+        session("workspaces", "tests/integration/workspaces", "tests/integration/tools"),
+        (
+            *(f"{AGENT}/*", f"{SRC}/adapters/workspaces/*", f"{SRC}/tools/*"),
+            *(f"{SRC}/domain/workspaces.py", f"{SRC}/turn/tool_runs.py"),
+            *("tests/integration/workspaces/*", "tests/integration/tools/*"),
+        ),
+    ),
+    Protected(
         slow("secrets", "tests/integration/postgres/test_secrets_kills.py"),
         (
             *(f"{SRC}/admin/secrets/*", f"{SRC}/domain/secrets.py"),
@@ -204,6 +238,13 @@ PROTECTED: Final = (
                 f"{SRC}/adapters/postgres/queries/secrets.sql",
             ),
             "tests/integration/postgres/test_secrets_kills.py",
+        ),
+    ),
+    Protected(
+        slow("schema-requests", "tests/integration/api/test_schema.py"),
+        (
+            *(f"{SRC}/api/*", f"{SRC}/chats/*", f"{SRC}/identity/*", f"{SRC}/admin/*"),
+            *("tests/integration/api/test_schema.py", "uv.lock"),
         ),
     ),
     Protected(
@@ -255,7 +296,7 @@ PROTECTED: Final = (
         (f"{LAB}/bench/*", f"{LAB}/commands/bench/*", "tests/integration/cli/test_bench*"),
     ),
     Protected(
-        slow("eval-kills", "tests/integration/eval"),
+        session("eval", "tests/integration/eval", workers="2"),
         (
             *(f"{LAB}/eval/*.py", f"{LAB}/commands/eval/*"),
             "tests/integration/eval/*",

@@ -1,9 +1,11 @@
 """Runs stages, two at a time, each with a log of its own; keeps how long everything took.
 
 A stage starts when the stages that it names have passed. A stage that is marked `alone` starts
-when nothing else runs. Tests that fail in a pytest stage are tried once more, one after the other:
-every such test is printed and written to `second-tries.json`. A test that fails twice fails the
-run. A stage that is marked `tried_again` is repeated as a whole, and told in the same way.
+when nothing else runs. A stage that may only begin within some time is left out after that: the
+run can pass without it, and names it. Tests that fail in a pytest stage are tried once more, one
+after the other: every such test is printed and written to `second-tries.json`. A test that fails
+twice fails the run. A stage that is marked `tried_again` is repeated as a whole, and told in the
+same way.
 """
 
 import asyncio
@@ -38,13 +40,19 @@ class Result:
     cpu_s: float = 0.0
     skipped: str = ""
     """Why it was not run."""
+    is_left_out: bool = False
+    """Its time to begin was over: it has neither passed nor failed."""
     records: list[Record] = field(default_factory=list[Record])
     again: list[Record] = field(default_factory=list[Record])
     """Tests that failed once, with the outcome of the second try and the reason of the first."""
 
     @property
     def passed(self) -> bool:
-        return self.code == 0 and not self.skipped
+        return self.code == 0 and not self.skipped and not self.is_left_out
+
+    @property
+    def failed(self) -> bool:
+        return not self.passed and not self.is_left_out
 
     @property
     def log(self) -> Path:
@@ -76,10 +84,12 @@ class Runner:
         self._running: set[asyncio.Task[None]] = set()
         self.results = {stage.name: Result(stage) for stage in stages}
         self._ended: set[str] = set()
+        self._began_s = time.monotonic()
 
     async def run(self) -> None:
         """Whenever there is room, the first stage of the list that may start does."""
         BUILD.mkdir(parents=True, exist_ok=True)
+        self._began_s = time.monotonic()
         async with asyncio.TaskGroup() as tasks:
             while self._waiting or self._running:
                 while (stage := self._next()) is not None:
@@ -102,13 +112,19 @@ class Runner:
 
     async def _run(self, stage: Stage) -> None:
         result = self.results[stage.name]
-        if missing := [name for name in stage.after if not self._is_there(name)]:
+        if self._is_too_late(stage):
+            result.is_left_out = True
+        elif missing := [name for name in stage.after if not self._is_there(name)]:
             result.skipped, result.code = f"{', '.join(missing)} failed", TESTS_FAILED
         else:
             await self._perform(stage, result)
         _tell(result)
         self._ended.add(stage.name)
         self._tell_ended(result)
+
+    def _is_too_late(self, stage: Stage) -> bool:
+        ran_s = time.monotonic() - self._began_s
+        return stage.begins_within_s is not None and ran_s > stage.begins_within_s
 
     def _is_there(self, name: str) -> bool:
         return name not in self.results or self.results[name].passed
@@ -192,6 +208,9 @@ def last_line(log: Path) -> str:
 
 def _tell(result: Result) -> None:
     stage = result.stage
+    if result.is_left_out:
+        print(f"{stage.name}: left out: its time to begin was over", flush=True)
+        return
     if result.skipped:
         print(f"{stage.name}: not run: {result.skipped}", flush=True)
         return

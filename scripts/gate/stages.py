@@ -41,6 +41,8 @@ class Stage:
     """Nothing may run beside it: it measures real time."""
     tried_again: bool = False
     """If it fails it is run once more, and both are told."""
+    begins_within_s: float | None = None
+    """After the start of the run. A stage that cannot begin by then is left out and named."""
 
 
 def just(*words: str) -> tuple[str, ...]:
@@ -105,7 +107,9 @@ SUITES: Final = (
 
 OWN_ROW: Final = (
     *("tests/integration/agent", "tests/integration/sandbox", "tests/fault/test_hands.py"),
-    *("tests/integration/simulator", "tests/integration/cli/test_bench.py"),
+    *("tests/integration/simulator", "tests/integration/providers", "tests/integration/eval"),
+    *("tests/integration/workspaces", "tests/integration/tools"),
+    *("tests/integration/cli/test_bench.py", "tests/integration/cli/test_bench_modes.py"),
 )
 """What only some files can break: the gate runs it when one of those has changed (changes.py)."""
 PAGE: Final = Stage("page", Kind.CHECK, just("ui"))
@@ -156,6 +160,7 @@ NIGHTLY: Final = (
     run("browser-mutants", "ui-mutants"),
     run("schemathesis", "schemathesis"),
     run("wheel", "wheel"),
+    run("secure", "secure", after=()),
     session("hands", "tests/fault/test_hands.py", workers="2"),
     DOCS_SITE,
     session("proof", "tests/fault/test_prove.py", workers="0", alone=True),

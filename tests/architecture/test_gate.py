@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from scripts.gate import __main__ as gate_command
 from scripts.gate import changes, nightly, recorder, report, runner
 from scripts.gate.changes import PROTECTED, Protected, added_stages, kept, last_nightly
 from scripts.gate.changes import keep as keep_stages
@@ -189,6 +190,45 @@ async def test_a_stage_that_passes_at_its_second_try_is_told(
     found = report.figures("gate", [proof], 1.0, 1)
     assert (found["second_tries"], found["tests"]["failed"]) == (1, 0)
     assert "second try passed: proof" in capsys.readouterr().out
+
+
+async def test_a_stage_that_cannot_begin_in_time_is_left_out_and_named(
+    build: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stages = [
+        shell("base", "exit 0"),
+        replace(shell("in-time", "exit 0"), begins_within_s=3600.0),
+        replace(shell("late", f"touch {build}/begun"), begins_within_s=0.0),
+    ]
+    ran = Runner(stages, seed=1)
+
+    await ran.run()
+
+    results = list(ran.results.values())
+    found = report.figures("gate", results, 1.0, 1)
+    assert [(each.passed, each.failed) for each in results] == [
+        (True, False),
+        (True, False),
+        (False, False),
+    ]
+    assert (found["passed"], found["left_out"]) == (True, ["late"])
+    assert not (build / "begun").exists()
+    assert "late: left out" in capsys.readouterr().out
+    assert "Left out, because their time to begin was over: late." in report.summary(found)
+
+
+def no_base(_: str) -> None:
+    """In place of the files that differ from a commit: every row of the table applies."""
+
+
+def test_only_stages_of_changed_files_have_a_time_to_begin(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(changes, "changed_files", no_base)
+    tier, stages = gate_command.chosen([], added_within_s=60.0)
+    assert tier == "gate"
+    assert {each.begins_within_s for each in stages[: len(GATE)]} == {None}
+    assert [each.begins_within_s for each in stages[len(GATE) :]] == [60.0] * len(PROTECTED)
 
 
 async def test_a_stage_waits_for_what_it_needs_and_is_not_run_without(build: Path) -> None:

@@ -126,6 +126,13 @@ MUTANTS: Final = (
         "test_upgrade.py::test_a_part_that_is_really_missing_is_said_and_does_not_load_for_ever",
     ),
     Mutant(
+        "keys behind a shortcut go into the message",
+        "src/features/find/find-bar.tsx",
+        "useLayoutEffect(() => field.current?.focus(), [field]);",
+        "useEffect(() => void setTimeout(() => field.current?.focus(), 100), [field]);",
+        "test_overlays.py",
+    ),
+    Mutant(
         "all chats of the list are in the page",
         "src/features/chat-list/sidebar.tsx",
         "overscan: ",

@@ -147,3 +147,54 @@ async def test_a_question_is_answered_in_the_page(
         await expect(each.page.locator("[data-key='m4.0']")).to_have_text("as you say")
         await expect(question(each)).to_have_count(0)
     assert "Blue, please" in str((await result_of(tab, chat_id))["output"])
+
+
+QUESTIONS = (
+    '[[sim: call ask_user {"questions": [{"question": "Which database?", "options":'
+    ' [{"label": "PostgreSQL", "detail": "As now."}, {"label": "SQLite"}]},'
+    ' {"question": "Which port?"}]} | then | say "so be it"]]'
+)
+
+
+@pytest.mark.ui_item(9)
+async def test_questions_with_options_are_answered_by_keyboard_on_a_narrow_screen(
+    tab: Tab, context: BrowserContext, site: Site
+) -> None:
+    await tab.page.set_viewport_size({"width": 360, "height": 640})
+    chat_id = await tab.new_chat(QUESTIONS)
+    card = question(tab)
+    first = card.get_by_role("radio", name="PostgreSQL As now.")
+    await expect(first).to_be_checked(timeout=PATIENCE_MS)
+    overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert await tab.page.evaluate(overflow) == 0
+    await first.focus()
+    await tab.page.keyboard.press("ArrowDown")
+    await expect(card.get_by_role("radio", name="SQLite")).to_be_checked()
+    await tab.page.keyboard.press("Enter")
+    await expect(card.get_by_role("textbox", name="Which port?")).to_be_focused()
+    await tab.page.keyboard.type("5433")
+    await tab.page.keyboard.press("Tab")
+    await tab.page.keyboard.press("Enter")
+    await expect(tab.page.locator("[data-key='m4.0']")).to_have_text("so be it")
+    await expect(card).to_have_count(0)
+    assert (await result_of(tab, chat_id))["output"] == {
+        "answers": [
+            {"question": "Which database?", "chosen": ["SQLite"]},
+            {"question": "Which port?", "text": "5433"},
+        ]
+    }
+
+
+@pytest.mark.ui_item(9)
+async def test_a_question_that_is_stopped_is_gone_in_every_tab(
+    tab: Tab, context: BrowserContext, site: Site
+) -> None:
+    chat_id = await tab.new_chat(QUESTIONS)
+    other = await open_tab(context, site)
+    await other.go(f"/chats/{chat_id}")
+    for each in (tab, other):
+        await expect(question(each)).to_be_visible(timeout=PATIENCE_MS)
+    await tab.site.admin.post(f"chats/{chat_id}/interrupt", {})
+    for each in (tab, other):
+        await expect(question(each)).to_have_count(0)
+    assert (await result_of(tab, chat_id))["synthetic_reason"] == "interrupted"

@@ -27,6 +27,8 @@ RICH = (
     '\\n\\n- [x] done\\n\\n> quoted\\n\\n![kelp](https://pictures.example/k.png)"]]'
 )
 NOWHERE = "/chats/chat_01890000000070008000000000000000"
+ADMIN_SECTIONS = ("overview", "people", "models", "settings", "rules", "templates", "audit")
+"""Those of ui/src/features/admin/sections.ts."""
 
 
 @dataclass(frozen=True)
@@ -140,10 +142,10 @@ async def around(look: Look) -> None:
     await page.get_by_role("button", name="Revoke a program").first.click()
     await page.get_by_role("alertdialog").wait_for()
     await look.at("revoking a key")
-    for section in ("users", "organization", "audit-log"):
-        await tab.go(f"/settings/{section}")
+    for section in ADMIN_SECTIONS:
+        await tab.go(f"/admin/{section}")
         await page.get_by_role("main").get_by_role("heading", level=2).first.wait_for()
-        await look.at(f"settings, {section}")
+        await look.at(f"administration, {section}")
     await tab.go("/no/such/page")
     await page.get_by_text("Page not found").wait_for()
     await look.at("no such page")

@@ -53,6 +53,16 @@ async def test_a_long_chat_has_no_more_elements_than_its_screen(
     stage.tab.content()
 
 
+async def test_home_comes_to_the_first_message_page_by_page(stage: Stage) -> None:
+    """Also where the top of what was loaded is in sight: nothing scrolls there any more."""
+    chat = await stage.seeding.history(1_000, "home1000")
+    await stage.again()
+    await stage.probe.open(chat, last_row(1_000))
+    await budget.all_loaded(stage)
+    assert await stage.tab.page.locator("[data-key='m1']").count() == 1
+    stage.tab.content()
+
+
 async def test_switching_shows_no_other_chat_and_keeps_no_memory(stage: Stage) -> None:
     chats = {
         await stage.seeding.history(1_000, marker): f"{marker}:" for marker in ("alpha", "beta")

@@ -40,9 +40,7 @@ async def test_from_the_link_to_a_true_answer_for_each_suggestion(
             await page.goto(running.url)
         add = page.get_by_role("complementary").get_by_role("link", name="Add a model")
         await add.click()
-        await expect(
-            page.get_by_text("The simulator answers until a model is added")
-        ).to_be_visible()
+        await expect(page.get_by_label("Vendor")).to_be_visible()
 
         other = await (await browser.new_context()).new_page()
         await other.goto(link)

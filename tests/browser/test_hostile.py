@@ -153,7 +153,7 @@ async def test_nothing_of_what_is_half_said_runs_or_loads(watched: Tab) -> None:
 
 async def test_nothing_of_what_a_person_writes_runs_or_loads(watched: Tab, site: Site) -> None:
     tab = watched
-    chat_id = await site.admin.new_chat("\n\n".join(CORPUS[:-1]))
+    chat_id = await site.admin.new_chat("\n\n".join((saying("I see."), *CORPUS[:-1])))
     await site.admin.ask("PATCH", f"chats/{chat_id}", {"title": f"<img src={EVIL}/t>\u202e"})
     await tab.go(f"/chats/{chat_id}")
     await expect(tab.page.get_by_role("log")).to_contain_text("auto")

@@ -72,12 +72,13 @@ async def test_who_may_only_read_sees_it_said_and_has_nothing_to_send_with(
 
 async def test_a_member_may_not_open_the_sections_of_administrators(bob: Tab) -> None:
     page = bob.page
-    await bob.go("/settings/users")
-    await expect(page.get_by_text("Only administrators can open this page")).to_be_visible()
-    assert await page.get_by_role("table").count() == 0
+    for path in ("/settings/users", "/admin", "/admin/people", "/admin/models"):
+        await bob.go(path)
+        await expect(page.get_by_text("Only administrators can open this page")).to_be_visible()
+        assert await page.get_by_role("table").count() == 0
     await bob.go("/settings")
     await expect(page.get_by_role("link", name="API keys")).to_be_visible()
-    await expect(page.get_by_role("link", name="Users")).to_have_count(0)
+    await expect(page.get_by_role("link", name="People")).to_have_count(0)
     await expect(page).to_have_url(re.compile("/settings/appearance$"))
     bob.content()
 

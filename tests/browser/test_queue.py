@@ -122,6 +122,8 @@ async def test_an_edit_that_comes_when_the_message_was_just_sent_takes_nothing(t
     await asyncio.wait_for(asked.wait(), PATIENCE_MS / 1000)
     await tab.site.admin.post(f"chats/{chat_id}/interrupt")
     await tab.site.admin.until(chat_id, "idle")
+    await tab.site.admin.post(f"chats/{chat_id}/queue/resume")  # a stop pauses the queue
+    await tab.site.admin.until(chat_id, "idle")
     go_on.set()
     await expect(tab.page.get_by_role("alert").filter(has_text=GONE)).to_be_visible()
     await expect(composer(tab)).to_have_value("a draft")

@@ -7,6 +7,7 @@ from uuid import UUID
 import pytest
 
 from holdfast.chats.answer import expire
+from holdfast.chats.changes import ChangeRequest, Sweep
 from holdfast.domain.chat import Chat, Facts, Status
 from holdfast.domain.commands import (
     Await,
@@ -23,7 +24,7 @@ from holdfast.domain.ids import CallId
 from holdfast.domain.parts import Need
 from holdfast.ports.leases import Unreadable
 from tests.requirements import requirement
-from tests.support.builders import asks, backoff, reply, user
+from tests.support.builders import OWNER, asks, backoff, reply, user
 from tests.support.world import TTL, World
 
 
@@ -260,6 +261,34 @@ async def test_a_wait_ends_at_its_deadline_and_not_before(world: World) -> None:
     ended = await expire(world.ledger, running.chat_id)
     assert ended.chat.status is Status.RUNNING
     assert await world.leases.expired_awaits(limit=10) == []
+
+
+async def test_chats_of_a_disabled_user_are_named_until_nothing_of_them_goes_on(
+    world: World,
+) -> None:
+    other = await world.another_owner()
+    kept = await world.create(user(), owner=other)
+    idle = await world.create()
+    runs, stops, waits = [await world.running(user()) for _ in range(3)]
+    await world.do(runs.chat_id, SendMessage(user("next")))
+    await world.drive(waits, CommitStep((asks("c1", needs=Need.ANSWER),)))
+    await world.drive(await world.load(waits.chat_id), Await(Need.ANSWER, (CallId("c1"),), None))
+    await world.do(stops.chat_id, SendMessage(user("next"), "interrupt"))
+    assert await world.leases.stopping_chats(limit=10) == []
+
+    await world.disable(OWNER)
+
+    named = await world.leases.stopping_chats(limit=10)
+    assert {each.chat_id for each in named} == {runs.chat_id, stops.chat_id, waits.chat_id}
+    assert {each.org_id for each in named} == {runs.org_id}
+    assert len(await world.leases.stopping_chats(limit=2)) == 2
+    for each in named:
+        await world.ledger.transact(each.chat_id, ChangeRequest((Interrupt(),), by=Sweep()))
+    assert await world.leases.stopping_chats(limit=10) == []
+    assert (await world.load(waits.chat_id)).status is Status.IDLE
+    assert (await world.load(stops.chat_id)).queue_paused
+    assert (await world.load(kept.chat_id)).status is Status.RUNNING
+    assert (await world.load(idle.chat_id)).status is Status.IDLE
 
 
 async def test_dead_workers_are_forgotten_once_they_hold_nothing(world: World) -> None:

@@ -86,6 +86,7 @@ async def test_repeated_stop_that_changed_nothing_does_not_stop_the_next_turn(
     await steer.interrupt(world.ledger, ACTOR, chat.chat_id, keyed=keyed_by("stop-1", "stop"))
     second = keyed_by("stop-2", "stop")
     stopping = await steer.interrupt(world.ledger, ACTOR, chat.chat_id, keyed=second)
+    await queue.resume(world.ledger, ACTOR, chat.chat_id)
     fence = Fence.of(await world.load(chat.chat_id))
     request = ChangeRequest((FinishInterrupt(),), by=fence)
     running = (await world.ledger.transact(chat.chat_id, request)).chat
@@ -95,6 +96,21 @@ async def test_repeated_stop_that_changed_nothing_does_not_stop_the_next_turn(
 
     assert (again.repeated, again.answer) == (True, stopping.answer)
     assert await world.load(chat.chat_id) == running
+
+
+@requirement("L143")
+async def test_repeated_clearing_of_a_queue_takes_no_later_message(world: World) -> None:
+    chat = await world.running(user("one"))
+    await send(world.ledger, ACTOR, chat.chat_id, user("two"))
+    same = keyed_by("clear", "clear")
+    await queue.clear(world.ledger, ACTOR, chat.chat_id, keyed=same)
+    assert (await world.load(chat.chat_id)).queue == ()
+    await send(world.ledger, ACTOR, chat.chat_id, user("three"))
+
+    again = await queue.clear(world.ledger, ACTOR, chat.chat_id, keyed=same)
+
+    assert again.repeated
+    assert len((await world.load(chat.chat_id)).queue) == 1
 
 
 @requirement("L143")

@@ -1,21 +1,43 @@
 """The user's verbs, each through the one door."""
 
 from dataclasses import replace
+from uuid import UUID
 
 import pytest
 
 from holdfast.chats import answer, queue, rewrite, steer
-from holdfast.chats.changes import ChangeRequest
+from holdfast.chats.changes import ChangeRequest, Overseer
 from holdfast.chats.declare import declare
 from holdfast.chats.send import send
+from holdfast.domain.audit import AuditAction, AuditEntry
 from holdfast.domain.chat import Status
-from holdfast.domain.commands import Await, CommitStep, Decide, Fail, FinishInterrupt, FinishTurn
+from holdfast.domain.commands import (
+    Await,
+    CommitStep,
+    Decide,
+    Fail,
+    FinishInterrupt,
+    FinishTurn,
+    SendMessage,
+)
 from holdfast.domain.errors import ChatNotFound, QueuedNotFound
 from holdfast.domain.fence import Fence
-from holdfast.domain.ids import CallId, QueuedId, Seq, Version
+from holdfast.domain.ids import CallId, OrgId, QueuedId, Seq, Version
 from holdfast.domain.parts import Need, ToolResult
+from holdfast.domain.policy import TargetKind
 from tests.requirements import requirement
-from tests.support.builders import a_tool, asks, boundary, digest_for, error, reply, result, user
+from tests.support.builders import (
+    ORG,
+    OWNER,
+    a_tool,
+    asks,
+    boundary,
+    digest_for,
+    error,
+    reply,
+    result,
+    user,
+)
 from tests.support.world import ACTOR, World, keyed_by
 
 C1 = CallId("c1")
@@ -70,6 +92,13 @@ async def test_steering_and_rewriting(world: World) -> None:
     assert await world.violations([chat.chat_id]) == []
 
 
+async def test_a_declared_tool_is_kept_as_it_was_declared(world: World) -> None:
+    tools = (replace(a_tool("mail"), open_world=True), a_tool())
+    chat = await world.create(user())
+    await declare(world.ledger, ACTOR, chat.chat_id, tools)
+    assert (await world.load(chat.chat_id)).tools == tools
+
+
 async def test_declaring_the_same_tools_again_changes_nothing(world: World) -> None:
     chat = await world.create(user())
     declared = await declare(world.ledger, ACTOR, chat.chat_id, [a_tool("look_up")])
@@ -93,9 +122,11 @@ async def test_answering_what_a_turn_waits_for(world: World) -> None:
     await world.drive(
         other, CommitStep((asks("c1", needs=Need.RESULT),)), Await(Need.RESULT, (C1,))
     )
-    done = await answer.submit_results(world.ledger, ACTOR, other.chat_id, [result("c1")])
+    given = replace(result("c1"), runs_at="client")
+    done = await answer.submit_results(world.ledger, ACTOR, other.chat_id, [given])
     assert done.chat.status is Status.RUNNING
-    assert [m.body.parts for m in done.messages] == [(result("c1"),)]
+    assert [m.body.parts for m in done.messages] == [(given,)]
+    assert await world.violations([chat.chat_id, other.chat_id]) == []
 
 
 @pytest.mark.parametrize(("window", "bytes_max"), [(None, 32 * 1024), (8_192, 3_276)])
@@ -118,6 +149,31 @@ async def test_result_of_a_client_is_cut_as_those_of_our_tools_are(
     assert 0.9 * bytes_max < len(cut.output.encode()) <= bytes_max
     assert (cut.output[0], cut.output[-1], cut.failed) == ("a", "b", True)
     assert short == result("c2", "short")
+
+
+async def test_an_overseer_stops_chats_of_the_organisation_only(world: World) -> None:
+    chat = await world.running(user())
+    await send(world.ledger, ACTOR, chat.chat_id, user("next"))
+    entry = AuditEntry(
+        org_id=ORG,
+        at=world.clock.now(),
+        action=AuditAction.CHAT_STOPPED,
+        actor_id=OWNER,
+        target_kind=TargetKind.CHAT,
+        target_id=chat.chat_id,
+    )
+    other = Overseer(OrgId(UUID(int=404)))
+    with pytest.raises(ChatNotFound):
+        await steer.stop(world.ledger, other, chat.chat_id, entry)
+    with pytest.raises(AssertionError):
+        ChangeRequest((SendMessage(user()),), by=Overseer(ORG))
+
+    stopped = await steer.stop(world.ledger, Overseer(ORG), chat.chat_id, entry)
+
+    assert stopped.chat.status is Status.INTERRUPTING
+    assert stopped.chat.queue_paused
+    again = await steer.stop(world.ledger, Overseer(ORG), chat.chat_id, entry)
+    assert again.chat.version == stopped.chat.version, "nothing was left to stop"
 
 
 async def test_an_unknown_chat_is_not_found(world: World) -> None:

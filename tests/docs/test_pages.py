@@ -111,7 +111,8 @@ async def test_configure_a_provider(folder: Path) -> None:
 @pytest.mark.nightly
 @LONG
 async def test_give_a_team_workspaces_and_write_a_template(folder: Path) -> None:
-    instead = ports()
+    rules = pages.ROOT / "deploy" / "workspaces" / "approvals.toml"
+    instead = {**ports(), "/etc/holdfast/approvals.toml": str(rules)}
     async with temporary_database() as url:
         ran = await pages.run(
             ["how-to/give-a-team-workspaces.md", "how-to/write-a-template.md"],

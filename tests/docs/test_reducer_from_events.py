@@ -22,7 +22,7 @@ View = dict[str, Any]
 # fmt: off
 def first() -> View:
     return {"messages": [], "older_before_seq": None, "preview": None, "state": None,
-            "queue": [], "cursor": None, "version": 0}
+            "queue": [], "queue_paused": False, "cursor": None, "version": 0}
 
 
 def reduce_event(view: View, event: View) -> None:  # noqa: C901, PLR0912 - short, as the page asks
@@ -52,10 +52,10 @@ def reduce_event(view: View, event: View) -> None:  # noqa: C901, PLR0912 - shor
                     parts[d["index"]]["arguments"] += d["text"]
                 elif d["type"] == "tool_output":
                     outputs[d["call_id"]] = outputs.get(d["call_id"], "") + d["text"]
-    elif kind == "preview.reset":
-        view["preview"] = None
-    elif kind in ("chat.state", "queue.updated"):
-        view.update({"state": data} if kind == "chat.state" else {"queue": data["messages"]})
+    elif kind == "queue.updated":
+        view.update(queue=data["messages"], queue_paused=data.get("paused", False))
+    elif kind in ("chat.state", "preview.reset"):
+        view.update({"state": data} if kind == "chat.state" else {"preview": None})
     view["cursor"] = view["cursor"] if event["cursor"] is None else event["cursor"]
     if event["final"] and event["version"] is not None:
         view["version"] = event["version"]

@@ -3,6 +3,7 @@ they are templates, they keep what a template promises, and what they apply is K
 
 import asyncio
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ import yaml
 from holdfast.adapters.workspaces.command import NOT_RUNNING, Command
 from holdfast.adapters.workspaces.provisioning import ProvisionFailed
 from holdfast.bootstrap.workspaces import provisioners
+from holdfast.domain.workspaces import Workspace
 from holdfast.settings import read_settings
 from holdfast.settings.templates import CommandTemplateSettings
 from tests.docs import pages
@@ -22,27 +24,47 @@ from tests.support.workspaces import a_workspace
 
 EXAMPLES = pages.ROOT / "deploy" / "workspaces"
 SECRET = "0123456789abcdef" * 2
+BEGINS_WITH = {"CHOWN", "DAC_OVERRIDE", "FOWNER", "SETUID", "SETGID", "KILL"}
+"""What the entry point needs to make the agent and the commands two users."""
 ENGINE = """#!/bin/sh
-# An engine with one container, which is there if the folder is, and runs if the file in it is. Like
-# the real ones it removes what runs only by force, and gives a name to the first who asks.
+# An engine: a container is there if its folder is, and runs if the file in that is. Like the real
+# ones it removes what runs only by force, and gives a name to the first who asks.
 set -eu
 echo "$*" >>"$BOOK"
+named() { while [ "$1" != --name ]; do shift; done; echo "$2"; }
+made() {
+    mkdir "$BOOK.$1" 2>/dev/null || { echo the name is already in use >&2; exit 125; }
+    echo $$ >"$BOOK.$1/id"
+    sleep "${SLOW_S:-0}"
+    [ "$(cat "$BOOK.$1/id")" = $$ ] || { echo no such container >&2; exit 125; }
+}
 case $1 in
 run)
     [ -n "$HOLDFAST_WORKSPACE_TOKEN" ]
-    mkdir "$BOOK.made" 2>/dev/null || { echo the name is already in use >&2; exit 125; }
-    echo $$ >"$BOOK.made/id"
-    sleep "${SLOW_S:-0}"
-    [ "$(cat "$BOOK.made/id")" = $$ ] || { echo no such container >&2; exit 125; }
-    touch "$BOOK.made/runs" ;;
+    made "$(named "$@")"
+    touch "$BOOK.$(named "$@")/runs" ;;
+create) made "$(named "$@")" ;;
+start) [ -f "$BOOK.$2/connected" ]; touch "$BOOK.$2/runs" ;;
 rm)
-    [ "$2" = --force ] || [ ! -f "$BOOK.made/runs" ] || exit 2
-    rm -rf "$BOOK.made" ;;
+    shift; force=
+    if [ "$1" = --force ]; then force=1; shift; fi
+    for one; do
+        [ -n "$force" ] || [ ! -f "$BOOK.$one/runs" ] || exit 2
+        rm -rf "$BOOK.$one"
+    done ;;
+network)
+    case $2 in
+    inspect) [ -d "$BOOK.network.$3" ] ;;
+    create) mkdir "$BOOK.network.$4" ;;
+    connect) [ -d "$BOOK.network.$5" ]; touch "$BOOK.$6/connected" ;;
+    rm) rmdir "$BOOK.network.$3" ;;
+    esac ;;
 port) echo 127.0.0.1:43210; echo "[::1]:43210" ;;
 inspect)
-    [ -d "$BOOK.made" ] || exit 1
+    for one; do :; done
+    [ -d "$BOOK.$one" ] || exit 1
     case $* in
-    *Running*) if [ -f "$BOOK.made/runs" ]; then echo true; else echo false; fi ;;
+    *Running*) if [ -f "$BOOK.$one/runs" ]; then echo true; else echo false; fi ;;
     *) echo 10.0.0.7 ;;
     esac ;;
 esac
@@ -80,14 +102,29 @@ async def test_a_container_is_run_once_found_stopped_and_deleted(tmp_path: Path)
     await template.stop(workspace)
     await template.delete(workspace)
     book = (tmp_path / "book").read_text()
-    runs = [line for line in book.splitlines() if line.startswith("run ")]
-    assert len(runs) == 1, book
-    assert f"--name holdfast-{workspace.workspace_id} " in runs[0]
-    assert "--cap-drop ALL --security-opt no-new-privileges" in runs[0]
+    runs = [line for line in book.splitlines() if line.startswith(("run ", "create "))]
+    names = [f"--name holdfast-{workspace.workspace_id}{end} " for end in ("", "-egress")]
+    assert [name in run for name, run in zip(names, runs, strict=True)] == [True, True], book
+    assert all("--cap-drop ALL --security-opt no-new-privileges" in run for run in runs)
     token = template.token(workspace)
     assert token is not None
     assert token not in book, "everybody on the machine sees arguments"
     assert f"volume rm --force holdfast-{workspace.workspace_id} " in book
+
+
+def made(folder: Path, workspace: Workspace) -> Path:
+    return folder / f"book.holdfast-{workspace.workspace_id}"
+
+
+async def test_a_workspace_whose_sidecar_died_is_started_again(tmp_path: Path) -> None:
+    template, workspace = container(tmp_path), a_workspace()
+    await template.start(workspace)
+    name = f"holdfast-{workspace.workspace_id}"
+    (tmp_path / f"book.{name}-egress" / "runs").unlink()
+    assert await template.find(workspace) is None
+    assert await template.start(workspace) == await template.find(workspace)
+    book = (tmp_path / "book").read_text()
+    assert book.count("run --detach") == 1, "the commands of the workspace ran on"
 
 
 async def test_what_two_servers_start_at_once_is_run_once_and_taken_from_neither(
@@ -97,7 +134,7 @@ async def test_what_two_servers_start_at_once_is_run_once_and_taken_from_neither
     slow, quick = container(tmp_path, SLOW_S="2"), container(tmp_path)
     async with asyncio.TaskGroup() as group:
         first = group.create_task(slow.start(workspace))
-        await until((tmp_path / "book.made" / "id").exists)
+        await until((made(tmp_path, workspace) / "id").exists)
         second = group.create_task(quick.start(workspace))
     assert first.result() == second.result() == await quick.find(workspace)
 
@@ -112,7 +149,7 @@ async def test_who_looked_too_early_does_not_take_away_what_runs_by_now(tmp_path
     stale = f'if [ ! -f "$BOOK.asked" ]; then touch "$BOOK.asked"; exit 1; fi\n{engine}'
     (tmp_path / "engine").write_text(f"#!/bin/sh\n{stale}")
     assert await late.start(workspace) == "http://10.0.0.7:7070"
-    assert (tmp_path / "book.made" / "runs").exists()
+    assert (made(tmp_path, workspace) / "runs").exists()
     assert "rm --force" not in (tmp_path / "book").read_text()
 
 
@@ -155,7 +192,7 @@ def manifests(tmp_path: Path) -> list[Path]:
     ).stdout
     made = tmp_path / "pod.yaml"
     made.write_bytes(applied)
-    return [made, EXAMPLES / "rights.yaml"]
+    return [made, EXAMPLES / "rights.yaml", EXAMPLES / "egress.yaml"]
 
 
 def test_what_is_applied_is_kubernetes_own_and_walled_in(tmp_path: Path) -> None:
@@ -167,9 +204,13 @@ def test_what_is_applied_is_kubernetes_own_and_walled_in(tmp_path: Path) -> None
     assert kinds.keys() == {"PersistentVolumeClaim", "Secret", "Pod"}
     pod = kinds["Pod"]["spec"]
     assert pod["automountServiceAccountToken"] is False
-    assert pod["securityContext"]["runAsNonRoot"] is True
     (agent,) = pod["containers"]
-    assert agent["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    assert agent["securityContext"]["allowPrivilegeEscalation"] is False
+    capabilities = agent["securityContext"]["capabilities"]
+    assert capabilities["drop"] == ["ALL"]
+    assert {*capabilities["add"]} == BEGINS_WITH
+    script = (EXAMPLES / "container").read_text()
+    assert {*re.findall(r"--cap-add (\w+)", script)} == BEGINS_WITH
     assert "t" not in [each.get("value") for each in agent["env"]]
 
 

@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from hypothesis import strategies as st
+
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId, ClientKey, UserId, VersionStamp
@@ -17,6 +19,9 @@ from holdfast.ports.store import (
 )
 
 Fault = Literal["none", "not executed", "executed, answer lost"]
+FAULTS: st.SearchStrategy[Fault] = st.sampled_from(
+    ["none", "none", "none", "not executed", "executed, answer lost"]
+)
 
 
 class FaultyStore:

@@ -5,9 +5,7 @@ So `takeover` lapses a lease, lets another worker go on, and leaves the first on
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from functools import wraps
 from typing import Any, ClassVar
 
 from hypothesis import strategies as st
@@ -28,32 +26,24 @@ from holdfast.domain.errors import (
 from holdfast.domain.ids import CallId, ChatId, ClientKey, QueuedId, Seq, Version, WorkerId
 from holdfast.domain.messages import Message, Role
 from holdfast.domain.parts import ToolResult
-from tests.model.faults import Fault, FaultyStore
+from tests.model.advice import check_advice
+from tests.model.compaction import check_boundaries, check_compaction
+from tests.model.faults import FAULTS, Fault, FaultyStore
+from tests.model.loop import in_loop
+from tests.model.paused import PausedMessages
+from tests.model.people import STEERING, meanwhile, queue_commands
+from tests.model.planning import check_mode, check_plans, check_proposal, says
 from tests.model.runner import REPLIES, Runner
 from tests.model.sent import Asked, Sent
 from tests.support.builders import digest_for, error, result, user
 from tests.support.dispatch import dispatch_on
 from tests.support.world import ACTOR, World, keyed_by
 
-Rule = Callable[..., Coroutine[Any, Any, None]]
 CHATS = st.integers(0, 1)
-FAULTS: st.SearchStrategy[Fault] = st.sampled_from(
-    ["none", "none", "none", "not executed", "executed, answer lost"]
-)
 SMALL = st.integers(0, 20)
 WINDOW_TOKENS = 1  # of the model that reads results: they may have few bytes
 OUTPUT_BYTES_MAX = bytes_max(WINDOW_TOKENS)
 TOO_LONG = "x" * (OUTPUT_BYTES_MAX + 1)
-
-
-def in_loop(method: Rule) -> Callable[..., None]:
-    """A rule is a plain function to Hypothesis and a coroutine to us."""
-
-    @wraps(method)
-    def call(self: "ChatMachine", *args: Any, **kwargs: Any) -> None:
-        self.loop.run_until_complete(method(self, *args, **kwargs))
-
-    return call
 
 
 class ChatMachine(RuleBasedStateMachine):
@@ -72,12 +62,15 @@ class ChatMachine(RuleBasedStateMachine):
         self.crashed: set[WorkerId] = set()
         self.runners: list[Runner] = []
         self.chats: list[ChatId] = []
+        self.paused = PausedMessages()
 
     @initialize()
     @in_loop
     async def begin(self) -> None:
         world = self.world
         self.store = FaultyStore(world.store)
+        if world.settings is not None:
+            await world.settings.refresh()
         world.ledger = dispatch_on(self.store, world.hints, world.clock)
         self.chats = [(await world.create(user("first"))).chat_id for _ in range(2)]
         await self.add_worker()
@@ -91,7 +84,8 @@ class ChatMachine(RuleBasedStateMachine):
 
     async def say(self, index: int, *, urgent: bool, fault: Fault) -> None:
         self.number += 1
-        command = c.SendMessage(user(f"sent {self.number}"), "interrupt" if urgent else "queue")
+        said = says(f"sent {self.number}", self.number)
+        command = c.SendMessage(said, "interrupt" if urgent else "queue")
         sent = Sent(self.chats[index], command, f"key {self.number}")
         self.sent.append(sent)
         await self.deliver(sent, fault)
@@ -128,6 +122,8 @@ class ChatMachine(RuleBasedStateMachine):
             return
         finally:
             self.store.next_fault = "none"
+        if not commit.repeated:
+            await self.check_mode(before, commit.chat)
         sent.accepted(commit.answer)
 
     @rule(index=CHATS, seq=st.integers(1, 12))
@@ -136,7 +132,8 @@ class ChatMachine(RuleBasedStateMachine):
         chat_id = self.chats[index]
         before = [m.seq for m in await self.history(chat_id)]
         self.number += 1
-        if await self.command(chat_id, c.EditMessage(Seq(seq), user(f"edited {self.number}"))):
+        edited = says(f"edited {self.number}", self.number)
+        if await self.command(chat_id, c.EditMessage(Seq(seq), edited)):
             chat = await self.load(chat_id)
             after = [m.seq for m in await self.history(chat_id)]
             kept = [other for other in before if other < seq]
@@ -159,12 +156,7 @@ class ChatMachine(RuleBasedStateMachine):
                 turn_seq = max((seq for seq in began if seq <= m.seq), default=None)
                 assert m.turn_seq == turn_seq, "S3: a restored message names another turn"
 
-    @rule(
-        index=CHATS,
-        command=st.sampled_from(
-            [c.Interrupt(), c.Interrupt(), c.Retry("m2"), c.RequestCompaction()]
-        ),
-    )
+    @rule(index=CHATS, command=st.sampled_from(STEERING))
     @in_loop
     async def steer(self, index: int, command: c.Command) -> None:
         if command == c.Interrupt():
@@ -175,7 +167,7 @@ class ChatMachine(RuleBasedStateMachine):
     async def stop(self, index: int) -> None:
         before = await self.load(self.chats[index])
         await self.command(before.chat_id, c.Interrupt())
-        if before.status is Status.AWAITING and not before.queue:
+        if before.status is Status.AWAITING:
             after = await self.load(before.chat_id)
             assert after.status is Status.IDLE, "ADR 0038: Stop ends the turn also while it waits"
 
@@ -198,17 +190,12 @@ class ChatMachine(RuleBasedStateMachine):
             assert not await self.command(chat_id, c.SendMessage(user("to an archive")))
             assert await self.command(chat_id, c.Unarchive())
 
-    @rule(index=CHATS, what=st.integers(0, 2), pick=SMALL, place=SMALL)
+    @rule(index=CHATS, what=st.integers(0, 4), pick=SMALL, place=SMALL)
     @in_loop
     async def queue(self, index: int, what: int, pick: int, place: int) -> None:
         chat = await self.load(self.chats[index])
         ids = [queued.queued_id for queued in chat.queue] or [QueuedId(99)]
-        queued_id, other = ids[pick % len(ids)], ids[place % len(ids)]
-        made = (
-            c.TakeQueued(queued_id),
-            c.MoveQueued(queued_id, other),
-            c.PromoteQueued(queued_id),
-        )
+        made = queue_commands(ids[pick % len(ids)], ids[place % len(ids)])
         await self.command(chat.chat_id, made[what])
 
     @rule(index=CHATS, approve=st.booleans())
@@ -238,12 +225,14 @@ class ChatMachine(RuleBasedStateMachine):
             await self.unchanged(before)
             return False
         self.asked.append(Asked(chat_id, command, key, commit.answer))
+        self.paused.expect(before, command)
         after = await self.load(chat_id)
         grown = after.version - before.version
         assert grown in {0, 1}, f"S2: a command raised the version by {grown}"
         assert (after.worker_id, after.epoch) == (before.worker_id, before.epoch), (
             "S5: a person's command changed who drives the chat"
         )
+        await self.check_mode(before, after)
         if not grown:
             await self.repeat(self.asked[-1])
         return True
@@ -272,6 +261,14 @@ class ChatMachine(RuleBasedStateMachine):
         commit = await self.world.do(asked.chat_id, asked.command, key=asked.key)
         assert (commit.repeated, commit.answer) == (True, asked.answer), "M1: answered otherwise"
         assert await self.load(asked.chat_id) == before, "M1: a repeat changed something"
+
+    @precondition(lambda self: self.world.settings is not None)
+    @rule()
+    @in_loop
+    async def forbid(self) -> None:
+        """An admin forbids something in another process; no hint of it ever comes."""
+        assert self.world.settings is not None
+        await self.world.settings.change()
 
     # Workers.
 
@@ -363,11 +360,27 @@ class ChatMachine(RuleBasedStateMachine):
         assert not runner.taken_over, "S4: a worker that was taken over has committed"
         assert (before.worker_id, before.epoch) == (held.worker_id, held.epoch), "S4"
         assert before.history_version == held.history_version, "L06: answered another history"
+        if c.BeginAttempt() in commands:
+            self.check_settings()
         # A turn that was to finish goes on unchanged if a compaction was requested meanwhile.
         is_one_more = commit.chat.version == before.version + 1
         assert is_one_more or commit.chat == before, "S2: one bundle, one version"
+        self.paused.check(before, commit.chat)
         runner.chat = commit.chat
+        check_compaction(before, commit.chat, commands)
+        check_proposal(commit.chat, commands)
+        await self.check_mode(before, commit.chat)
         self.keep_or_drop(runner)
+
+    async def check_mode(self, before: Chat, after: Chat) -> None:
+        begun = after.turn_seq != before.turn_seq
+        check_mode(before, after, await self.history(after.chat_id) if begun else ())
+
+    def check_settings(self) -> None:
+        settings = self.world.settings
+        assert settings is None or settings.known == settings.stops, (
+            "G2: an attempt began under settings that are older than a hard stop"
+        )
 
     async def look_again(self, runner: Runner) -> None:
         """As a real runner does: ask the store what has become of the chat."""
@@ -390,14 +403,8 @@ class ChatMachine(RuleBasedStateMachine):
         """A person does something to a chat between what its runner knows and what it writes."""
         runner = self.runners[pick % len(self.runners)]
         chat_id = runner.chat.chat_id
-        said = [m.seq for m in await self.history(chat_id) if m.body.role is Role.USER]
         self.number += 1
-        happens = (
-            c.EditMessage(said[-1] if said else Seq(1), user(f"edited {self.number}")),
-            c.SendMessage(user(f"meanwhile {self.number}")),
-            c.SendMessage(user(f"meanwhile {self.number}"), "interrupt"),
-            c.Interrupt(),
-        )
+        happens = meanwhile(self.number, await self.history(chat_id))
         await self.command(chat_id, happens[what])
         await self.drive_once(runner, choice)
 
@@ -472,14 +479,16 @@ class ChatMachine(RuleBasedStateMachine):
     async def check_messages(self, chat_id: ChatId) -> None:
         """M1: what was accepted is there once, whatever was repeated; what was refused is not."""
         said, waiting = await self.world.everything(chat_id)
-        keyed = {m.body.client_key: m for m in await self.history(chat_id)}
+        history = await self.history(chat_id)
+        keyed = {m.body.client_key: m for m in history}
         for sent in self.sent:
             if sent.chat_id == chat_id:
-                there = said.count(sent.text) + waiting.count(sent.text)
-                wanted = 1 if sent.known == "accepted" else 0
-                assert there == wanted, f"M1: {sent.text} is there {there} times, not {wanted}"
+                sent.check_there(said.count(sent.text) + waiting.count(sent.text))
                 if sent.key in keyed:
                     sent.check_found(keyed[ClientKey(sent.key)])
+        check_boundaries(history)
+        check_advice(history)
+        check_plans(history)
 
     async def load(self, chat_id: ChatId) -> Chat:
         return await self.world.load(chat_id)

@@ -8,6 +8,7 @@ from typing import Any, LiteralString, cast
 import pytest
 
 from holdfast.adapters.postgres import leases as leases_module
+from holdfast.adapters.postgres import org_settings as org_settings_module
 from holdfast.adapters.postgres import store as store_module
 from holdfast.adapters.postgres.commits import CommitForm
 from holdfast.adapters.postgres.queries import Query
@@ -23,6 +24,7 @@ from holdfast.domain.outcome import Fate
 from holdfast.domain.parts import JsonValue, Synthetic
 from holdfast.ports.store import Loaded
 from holdfast.worker.local_dispatch import LocalDispatch
+from tests.model import advice, compaction_mutants, planning
 
 Mutant = Callable[[pytest.MonkeyPatch], None]
 
@@ -145,6 +147,21 @@ def queue_dropped_at_the_end(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Draft, "end_turn", end_turn)
 
 
+def stop_pauses_nothing(patch: pytest.MonkeyPatch) -> None:
+    """The next message of the queue begins after a stop."""
+    patch.setattr(Draft, "pause_queue", lambda _draft: None)  # type: ignore[misc]
+
+
+def stop_leaves_send_now(patch: pytest.MonkeyPatch) -> None:
+    """A message that was to be sent at once begins although a stop came after it."""
+
+    def pause(draft: Draft) -> None:
+        if draft.chat.queue:
+            draft.set(queue_paused=True, queue_version=draft.version)
+
+    patch.setattr(Draft, "pause_queue", pause)
+
+
 def edit_hides_too_little(patch: pytest.MonkeyPatch) -> None:
     """The edited message itself stays in the history."""
     old = "messages.seq between :hidden_from and"
@@ -237,6 +254,13 @@ def queued_id_forgotten(patch: pytest.MonkeyPatch) -> None:
     change_commit(patch, ":p_seq, q.id, q.client_key", ":p_seq, null::bigint, q.client_key")
 
 
+def mode_of_queued_message_not_stored(patch: pytest.MonkeyPatch) -> None:
+    """A promoted message does not say in which mode its turn was."""
+    old = "q.model, q.effort, q.web, q.plan_mode, q.author_id,\n        statement_timestamp()"
+    new = "q.model, q.effort, q.web, null::boolean, q.author_id,\n        statement_timestamp()"
+    change_commit(patch, old, new)
+
+
 def client_result_stored_uncut(patch: pytest.MonkeyPatch) -> None:
     """A client's result is stored as long as it came (B8)."""
 
@@ -244,6 +268,34 @@ def client_result_stored_uncut(patch: pytest.MonkeyPatch) -> None:
         return value, False
 
     patch.setattr(answer_module, "fitted", uncut)
+
+
+def no_settings_fence(patch: pytest.MonkeyPatch) -> None:
+    """An attempt begins in a process that does not know what admins have forbidden."""
+    change_commit(
+        patch, ":begins_under::bigint is null\n", ":begins_under::bigint is not null or true\n"
+    )
+
+
+def settings_fence_not_set(patch: pytest.MonkeyPatch) -> None:
+    """A hard stop is stored as any other change: nothing is compared with it."""
+    _change_counting(patch, "where :stops::boolean", "where not :stops::boolean")
+
+
+def settings_generation_stands_still(patch: pytest.MonkeyPatch) -> None:
+    """A change has the number of the change before it: a process takes it for known."""
+    _change_counting(patch, "do update set n = g.n + 1", "do update set n = g.n")
+
+
+def _change_counting(patch: pytest.MonkeyPatch, old: LiteralString, new: LiteralString) -> None:
+    intact = org_settings_module.counted_if
+
+    def changed(*change: Any) -> Query:
+        source = intact(*change).source
+        assert source.count(old) == 1, f"the statement has changed: {old!r} is no longer there"
+        return Query.compile(source.replace(old, new))
+
+    patch.setattr(org_settings_module, "counted_if", cache(changed))
 
 
 MUTANTS: dict[str, Mutant] = {
@@ -259,6 +311,8 @@ MUTANTS: dict[str, Mutant] = {
         lost_synthetic_result,
         queue_promoted_twice,
         queue_dropped_at_the_end,
+        stop_pauses_nothing,
+        stop_leaves_send_now,
         edit_hides_too_little,
         edit_keeps_the_queue,
         results_of_others_accepted,
@@ -270,5 +324,12 @@ MUTANTS: dict[str, Mutant] = {
         steals_from_the_living,
         epoch_stands_still,
         release_forgotten,
+        no_settings_fence,
+        settings_fence_not_set,
+        settings_generation_stands_still,
+        *compaction_mutants.MUTANTS,
+        *advice.MUTANTS,
+        *planning.MUTANTS,
+        mode_of_queued_message_not_stored,
     )
 }

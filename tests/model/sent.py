@@ -32,6 +32,10 @@ class Sent:
         assert self.answer in {None, answer}, "M1: a repeat is answered otherwise"
         self.known, self.answer = "accepted", answer
 
+    def check_there(self, times: int) -> None:
+        wanted = 1 if self.known == "accepted" else 0
+        assert times == wanted, f"M1: {self.text} is there {times} times, not {wanted}"
+
     def check_found(self, message: Message) -> None:
         """A message with the key of this one is the one that the receipt leads to."""
         assert self.answer is not None, "M1: a key of a message that was never accepted"

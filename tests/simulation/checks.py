@@ -97,7 +97,8 @@ class Commits:
         if max(chat.history_version, chat.queue_version) > chat.version:
             self._problems.append(f"{state(chat)} is ahead of itself (S2)")
         self._keep_said(before, chat)
-        if chat.status is Status.IDLE and (chat.queue or chat.worker_id or chat.open_calls):
+        unpaused = chat.queue and not chat.queue_paused
+        if chat.status is Status.IDLE and (unpaused or chat.worker_id or chat.open_calls):
             self._problems.append(f"{state(chat)} is idle with something left (S8)")
 
     def _keep_said(self, before: Chat, chat: Chat) -> None:

@@ -14,6 +14,7 @@ from holdfast.domain.commands import (
     Interrupt,
     MoveQueued,
     PromoteQueued,
+    ResumeQueue,
     Retry,
     SendMessage,
     TakeQueued,
@@ -82,6 +83,8 @@ class Person:
     def _about_queue(self, chat: Chat) -> Command:
         chance = self.world.chance
         chosen = chance.choice(chat.queue).queued_id
+        if chat.queue_paused and chance.random() < 0.5:
+            return ResumeQueue()
         kind = chance.choice([TakeQueued, PromoteQueued, MoveQueued])
         return kind(chosen)
 

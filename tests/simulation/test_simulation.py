@@ -13,7 +13,7 @@ from holdfast.ports.bus import Episode, LivePart
 from scripts.gate.canaries import SIMULATION
 from tests.simulation.loop import simulate
 from tests.simulation.mutants import MUTANTS, mutated
-from tests.simulation.weather import BUS_TIMEOUT_S
+from tests.simulation.weather import BUS_TIMEOUT_S, Fate
 from tests.simulation.world import World, run
 from tests.support.tiers import set_seed, with_canary
 
@@ -46,7 +46,9 @@ def test_a_seed_that_found_something_finds_nothing_any_more(seed: int) -> None:
     assert not ran.problems, str(ran)
 
 
-def test_replica_speaks_only_after_a_send_that_stalled_in_the_storm_has_failed() -> None:
+def test_replica_speaks_only_after_a_send_that_stalled_in_the_storm_has_failed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async def story() -> None:
         world = World(0)
         world.weather.stalls = world.weather.bus_faults = 0.0
@@ -54,12 +56,13 @@ def test_replica_speaks_only_after_a_send_that_stalled_in_the_storm_has_failed()
             replica = world.new_replica()
             await asyncio.sleep(0.1)
             assert replica.speaks
-            world.weather.stalls = 1.0
+            monkeypatch.setattr(world.weather, "fate", lambda: Fate(2 * BUS_TIMEOUT_S))
             await replica.bus.append(
                 [LivePart(ChatId(UUID(int=1)), Episode(Version(1), 1), 1, b"")]
             )
             await asyncio.sleep(0.1)
             world.weather.calm = True
+            monkeypatch.undo()
             assert not replica.speaks
             await asyncio.sleep(BUS_TIMEOUT_S + 0.1)
             assert replica.speaks

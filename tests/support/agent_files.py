@@ -63,9 +63,9 @@ class Client:
 
 
 @asynccontextmanager
-async def serving(place: Place) -> AsyncGenerator[Client]:
+async def serving(place: Place, *, guards_git: bool = True) -> AsyncGenerator[Client]:
     app = web.Application(middlewares=[faults_told])
-    app.add_routes(routes(place.root, seen_as=SEEN_AS))
+    app.add_routes(routes(place.root, seen_as=SEEN_AS, guards_git=guards_git))
     runner = web.AppRunner(app)
     await runner.setup()
     try:

@@ -34,7 +34,9 @@ _CUT_OFF: Final = """() => {
     if (box.width > 0 && box.right > wide + 1 && !scrolls(each)) found.push(`outside: ${said}`);
     const clips = style.overflowX === 'hidden' || style.overflowX === 'clip';
     const dotted = style.textOverflow === 'ellipsis' || style.webkitLineClamp !== 'none';
-    if (clips && !dotted && each.scrollWidth > each.clientWidth + 1 && each.clientWidth > 1) {
+    const drawn = style.overflowX === 'clip' ? parseFloat(style.overflowClipMargin) || 0 : 0;
+    const shown = each.clientWidth + drawn + 1;
+    if (clips && !dotted && each.scrollWidth > shown && each.clientWidth > 1) {
       found.push(`cut off: ${said}`);
     }
   }

@@ -168,9 +168,6 @@ async def all_loaded(stage: Stage) -> None:
         while await log.locator("[data-key='m1']").count() == 0:
             await log.press("Home")
             await asyncio.sleep(0.2)
-            await stage.tab.page.evaluate(
-                """() => document.querySelector("[data-key='older'] button")?.click()"""
-            )
 
 
 async def sidebar_rows(stage: Stage, steps: int) -> int:

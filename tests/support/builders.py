@@ -48,13 +48,16 @@ def digest_for(call_id: str) -> str:
 
 
 def asks(
-    *call_ids: str, needs: Need = Need.NOTHING, ending: Ending = Ending.COMPLETE
+    *call_ids: str,
+    needs: Need = Need.NOTHING,
+    ending: Ending = Ending.COMPLETE,
+    tool: str = "tool",
 ) -> MessageBody:
     """A reply that asks for tools."""
     calls = tuple(
         ToolCall(
             CallId(i),
-            "tool",
+            tool,
             {"n": i},
             needs=needs,
             digest=digest_for(i) if needs.is_gate else None,

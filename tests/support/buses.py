@@ -28,6 +28,7 @@ from tests.support.fake_bus import FakeBusServer
 from tests.support.waits import HANG_S
 
 EPISODE = Episode(Version(7), 1)
+KEY = b"the key of a deployment, of a test"
 CALM = BusOptions(
     connect_timeout_s=30.0, answer_timeout_s=30.0, ping_every_s=30.0, subscribe_wait_s=30.0
 )
@@ -61,7 +62,7 @@ class OnPostgres:
         self._server = server
 
     def open(self, options: BusOptions | None = None) -> LossyBus:
-        return open_postgres_bus(self.url, options or CALM)
+        return open_postgres_bus(self.url, options or CALM, key=KEY)
 
     async def cut(self) -> None:
         name = self.url.rsplit("/", 1)[1]
@@ -93,7 +94,8 @@ class OnRedis:
         self.server = server
 
     def open(self, options: BusOptions | None = None) -> LossyBus:
-        return open_redis_bus(self.server.url, prefix="test", options=options or CALM)
+        options = options or CALM
+        return open_redis_bus(self.server.url, prefix="test", options=options, key=KEY)
 
     async def cut(self) -> None:
         for kind in ("normal", "pubsub"):
@@ -114,7 +116,8 @@ class OnCluster:
         self.cluster = cluster
 
     def open(self, options: BusOptions | None = None) -> LossyBus:
-        return open_redis_bus(self.cluster.nodes[0].url, prefix="test", options=options or CALM)
+        url, options = self.cluster.nodes[0].url, options or CALM
+        return open_redis_bus(url, prefix="test", options=options, key=KEY)
 
     async def cut(self) -> None:
         # All nodes at once: a bus that is cut off three times in a row drops what it sends.

@@ -89,7 +89,9 @@ class Churn:
 
     async def interrupt(self) -> Chat:
         """Press stop; sometimes on a provider that says no more."""
-        chat = await self._ask("fault=hang-mid" if self.chance.random() < 0.3 else "")
+        hangs = self.chance.random() < 0.3
+        self.ways["hangs"] += hangs
+        chat = await self._ask("fault=hang-mid" if hangs else "")
         await self._follow(chat.chat_id, self.chance.randrange(1, 12))
         await self._command(chat.chat_id, Interrupt())
         return await self._rest(chat.chat_id)

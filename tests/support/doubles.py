@@ -1,15 +1,18 @@
 """A clock that is set by hand, identifiers that repeat, hints that are kept, room without end."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 
+from holdfast.admin.registry import Setting
 from holdfast.domain.chat import Chat
 from holdfast.domain.ids import RANDOM_BITS, ChatId, WorkerId, uuid7
 from holdfast.domain.messages import Message
 from holdfast.domain.outcome import Outcome
 from holdfast.ports.bus import Hint
+from holdfast.ports.org_settings import Current, Fixed
 from tests.support.builders import NOW
 
 
@@ -71,3 +74,13 @@ class AlwaysRoom:
 
     def doubt(self, chat: Chat) -> None:
         self.doubted.append(chat)
+
+
+class FixedSettings:
+    """What the admins of every organisation have set, by name."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = values
+
+    def current(self, setting: Setting[Any]) -> Current[Any]:
+        return Fixed(self._values.get(setting.name, setting.default))

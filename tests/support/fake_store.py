@@ -37,6 +37,7 @@ from holdfast.ports.store import (
     Receipt,
     Stamp,
 )
+from tests.support.disabled import StopsDisabled
 from tests.support.fake_rows import (
     Record,
     forgive,
@@ -47,12 +48,13 @@ from tests.support.fake_rows import (
     target_of,
     within,
 )
+from tests.support.fake_versions import versions_of
 from tests.support.suspects import is_asked_for, is_suspect
 
 INTERRUPTS_MAX = 16
 
 
-class FakeStore:
+class FakeStore(StopsDisabled):
     """Store, History and Leases at once, on a clock that the test holds."""
 
     def __init__(self, clock: Clock) -> None:
@@ -61,6 +63,7 @@ class FakeStore:
         self._prefixes: dict[str, str] = {}
         self._leases: dict[WorkerId, datetime] = {}
         self._ticks = 0
+        self.disabled: set[UserId] = set()
 
     # Store.
 
@@ -321,15 +324,8 @@ class FakeStore:
     async def older_paths(
         self, chat_id: ChatId, *, limit: int, before: Version | None = None
     ) -> Sequence[OlderPath]:
-        hidden: dict[Version, list[Seq]] = {}
-        for message in self._records[chat_id].messages:
-            if message.removed_revision is not None:
-                hidden.setdefault(message.removed_revision, []).append(message.seq)
-        return [
-            OlderPath(Version(removed - 1), min(seqs), len(seqs))
-            for removed, seqs in sorted(hidden.items(), reverse=True)
-            if before is None or removed - 1 < before
-        ][:limit]
+        found = versions_of(self._records[chat_id].messages)
+        return [path for path in found if before is None or path.version < before][:limit]
 
     async def queued(self, chat_id: ChatId, queued_id: QueuedId) -> MessageBody | None:
         return self._records[chat_id].queued.get(queued_id)

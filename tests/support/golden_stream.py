@@ -30,6 +30,7 @@ from holdfast.domain.commands import (
     Interrupt,
     RecordRetry,
     Restore,
+    ResumeQueue,
     Retry,
     SendMessage,
 )
@@ -153,6 +154,14 @@ async def queue(scene: Scene) -> None:
     await scene.drive(CommitStep((reply("first answer"),)), FinishTurn())
     await scene.drive(BeginAttempt())
     await scene.drive(CommitStep((reply("second answer"),)), FinishTurn())
+
+
+async def paused_queue(scene: Scene) -> None:
+    await scene.acquire()
+    await scene.send("and this")
+    await scene.do(Interrupt())
+    await scene.drive(FinishInterrupt())
+    await scene.do(ResumeQueue())
 
 
 async def edit(scene: Scene) -> None:
@@ -312,6 +321,7 @@ FIXTURES: Final[Mapping[str, Fixture]] = {
     "tools": Fixture("A reply that calls a tool, its arguments, its result.", tools),
     "tool-output": Fixture("The output of running tools, by call.", tool_output),
     "queue": Fixture("Two messages are queued; the first becomes a turn.", queue),
+    "paused-queue": Fixture("A stop pauses the queue; it is resumed.", paused_queue),
     "edit": Fixture("An edit: the history from there on is replaced.", edit),
     "restore": Fixture("An older history comes back as copies.", restore),
     "edit-before-what-is-loaded": Fixture(

@@ -27,7 +27,9 @@ async def main(part: dict[str, Any]) -> None:
     def around(adapters: Adapters) -> Adapters:
         return replace(adapters, tools=Combined(Testing(part["recorder"]), adapters.tools))
 
-    async with open_server(Settings.model_validate(part["settings"]), around) as server:
+    async with open_server(
+        Settings.model_validate({"chat_texts": "off", **part["settings"]}), around
+    ) as server:
         await server.ready()
         os.write(1, READY)
         await server.run()

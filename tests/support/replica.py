@@ -25,8 +25,10 @@ QUICK: dict[str, Any] = {
     "heartbeat_every_s": 2.0,
     "drain_s": 5.0,
     "finish_replies_s": 0.0,
+    "chat_texts": "off",
 }
-"""Short leases, yet a process that stands still for three seconds keeps its own."""
+"""Short leases, yet a process that stands still for three seconds keeps its own. Calls for titles
+would be counted among those of turns."""
 API_KEY = "sk-canary-of-the-model-4711"
 
 

@@ -22,12 +22,14 @@ from holdfast_client import (
     Turn,
 )
 from holdfast_client.aio import accounts as aio_accounts
+from holdfast_client.aio import catalogue as aio_catalogue
 from holdfast_client.aio import chat_core as aio_core
 from holdfast_client.aio import chat_parts as aio_parts
 from holdfast_client.aio import chats as aio_chats
 from holdfast_client.aio import client as aio_client
 from holdfast_client.aio import workspace as aio_workspace
 from holdfast_client.sync import accounts as sync_accounts
+from holdfast_client.sync import catalogue as sync_catalogue
 from holdfast_client.sync import chat_core as sync_core
 from holdfast_client.sync import chat_parts as sync_parts
 from holdfast_client.sync import chats as sync_chats
@@ -52,6 +54,8 @@ TWINS: dict[type[Any], type[Any]] = {
     sync_accounts.ApiKeys: aio_accounts.AsyncApiKeys,
     sync_accounts.Sessions: aio_accounts.AsyncSessions,
     sync_accounts.Organization: aio_accounts.AsyncOrganization,
+    sync_catalogue.OrganizationProviders: aio_catalogue.AsyncOrganizationProviders,
+    sync_catalogue.OrganizationModels: aio_catalogue.AsyncOrganizationModels,
     sync_accounts.OrganizationSettings: aio_accounts.AsyncOrganizationSettings,
     sync_accounts.AuditLog: aio_accounts.AsyncAuditLog,
     sync_accounts.OrganizationChats: aio_accounts.AsyncOrganizationChats,

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from holdfast.adapters.bus.lossy import LossyBus
+from holdfast.admin.current import CurrentSettings
 from holdfast.chats.ledger import Ledger
 from holdfast.domain.chat import Chat, Status
 from holdfast.domain.commands import Command, Interrupt
@@ -98,6 +99,7 @@ class Stage:
     models: Any
     tools: Tools
     options: TurnOptions = QUICK
+    settings: CurrentSettings | None = None
     driver: Driver = field(init=False)
 
     def __post_init__(self) -> None:
@@ -113,9 +115,12 @@ class Stage:
             self.options,
             clock=self.world.clock,
             chance=lambda: 0.5,
+            settings=self.settings,
         )
 
-    def with_models(self, models: Models, **options: Any) -> "Stage":
+    def with_models(
+        self, models: Models, settings: CurrentSettings | None = None, **options: Any
+    ) -> "Stage":
         """Another process on the same world."""
         return Stage(
             self.world,
@@ -125,7 +130,11 @@ class Stage:
             models,
             self.tools,
             replace(self.options, **options),
+            settings or self.settings,
         )
+
+    def with_settings(self, settings: CurrentSettings) -> "Stage":
+        return replace(self, settings=settings)
 
     @property
     def counters(self) -> Any:

@@ -35,6 +35,7 @@ _MASKS: Final = (
     (re.compile(r" · [\d.]+ s"), ""),
     (re.compile(r"http://127\.0\.0\.1:\d+"), "<url>"),
     (re.compile(r"127\.0\.0\.1:\d+"), "<host>"),
+    (re.compile(r"(?m)^(context +)[\d,]+ of"), r"\1<n> of"),
     (re.compile(r"toolu_\w+"), "<call>"),
 )
 

@@ -38,6 +38,7 @@ TICK_S: Final = BusOptions().tick_s
 BACKGROUND: Final = frozenset(
     {
         *("heartbeat", "join_worker", "forget_workers", "expired_awaits", "release_all_but"),
+        *("stopping_chats", "users_stopping"),
         *("heads", "moved", "database_time", "durability", "applied_migrations", "types"),
     }
 )

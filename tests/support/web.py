@@ -16,8 +16,16 @@ from holdfast_lab.chaos.harness.client import OUR_ORIGIN as OUR_ORIGIN
 from holdfast_lab.chaos.harness.client import PASSWORD, Client, add_member
 from holdfast_lab.chaos.harness.client import Answer as Answer
 from holdfast_lab.chaos.harness.client import uuid_of as uuid_of
+from holdfast_lab.chaos.harness.replica import PLENTY
 from tests.support.replica import Replicas
 from tests.support.waits import LIFE_S
+
+UNLIMITED = {
+    "rate_per_s": PLENTY,
+    "rate_burst": int(PLENTY),
+    "stranger_rate_per_s": PLENTY,
+    "stranger_rate_burst": int(PLENTY),
+}
 
 
 @dataclass
@@ -54,8 +62,9 @@ async def on_socket(
     within_s: float = LIFE_S,
     **more: Any,
 ) -> AsyncGenerator[Served]:
-    """`within_s`: for all of its life."""
-    settings = replicas.settings(**{"port": 0, **more})
+    """`within_s`: for all of its life. Without limits of requests: how many a test sends in a
+    second depends on the machine."""
+    settings = replicas.settings(**{"port": 0, **UNLIMITED, **more})
     async with (
         replicas.open(around, within_s=within_s, **more) as server,
         open_served(server, settings) as served,

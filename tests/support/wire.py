@@ -1,10 +1,14 @@
 """Count statements where they cannot hide: on the wire between driver and server."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from typing import TypeAlias
 from urllib.parse import urlsplit, urlunsplit
+
+Hear: TypeAlias = Callable[[str, bytes], None]
+"""Is told the application of a connection, and bytes that passed on it in either direction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,10 @@ class StatementCounter:
     @property
     def executed(self) -> int:
         return len(self.seen)
+
+    @property
+    def application(self) -> str:
+        return self._application
 
     def feed(self, data: bytes) -> None:
         self._rest += data
@@ -98,17 +106,26 @@ class WireTap:
 
 
 @asynccontextmanager
-async def tapped(url: str) -> AsyncGenerator[WireTap]:
+async def tapped(url: str, hear: Hear = lambda _, __: None) -> AsyncGenerator[WireTap]:
     """A proxy in front of a PostgreSQL server that counts what passes."""
     parts = urlsplit(url)
     tap = WireTap()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         upstream = await asyncio.open_connection(parts.hostname, parts.port or 5432)
+        counter = tap.open_counter()
+
+        def asked(data: bytes) -> None:
+            counter.feed(data)
+            hear(counter.application, data)
+
+        def answered(data: bytes) -> None:
+            hear(counter.application, data)
+
         with suppress(ConnectionError):
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(_pump(reader, upstream[1], tap.open_counter()))
-                tasks.create_task(_pump(upstream[0], writer, None))
+                tasks.create_task(_pump(reader, upstream[1], asked))
+                tasks.create_task(_pump(upstream[0], writer, answered))
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
@@ -121,12 +138,11 @@ async def tapped(url: str) -> AsyncGenerator[WireTap]:
 
 
 async def _pump(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, counter: StatementCounter | None
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, passed: Callable[[bytes], None]
 ) -> None:
     try:
         while data := await reader.read(65536):
-            if counter is not None:
-                counter.feed(data)
+            passed(data)
             writer.write(data)
             await writer.drain()
     finally:

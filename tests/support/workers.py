@@ -23,7 +23,7 @@ from holdfast.domain.ids import ChatId, UserId, WorkerId
 from holdfast.ports.bus import Bus, Hints
 from holdfast.ports.clock import Clock
 from holdfast.ports.history import History
-from holdfast.ports.leases import Acquired, Leases, Unreadable
+from holdfast.ports.leases import Acquired, Leases, StoppingChat, Unreadable
 from holdfast.ports.store import Store
 from holdfast.turn.interrupts import Interrupts
 from holdfast.worker.health import CommitHealth
@@ -142,6 +142,10 @@ class Line:
     async def expired_awaits(self, *, limit: int) -> Sequence[ChatId]:
         await self._pass("expired_awaits")
         return await self._leases.expired_awaits(limit=limit)
+
+    async def stopping_chats(self, *, limit: int) -> Sequence[StoppingChat]:
+        await self._pass("stopping_chats")
+        return await self._leases.stopping_chats(limit=limit)
 
 
 @dataclass

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Protocol
 from uuid import UUID
 
@@ -27,6 +28,7 @@ from tests.support.database import add_user
 from tests.support.dispatch import dispatch_on
 from tests.support.doubles import HandClock, KeptHints, SeededIds
 from tests.support.fake_store import FakeStore
+from tests.support.known_settings import KnownSettings
 
 TTL = timedelta(hours=1)
 """No lease ends by itself while a test runs, however slow the machine is: `World.lapse` ends it."""
@@ -44,6 +46,12 @@ class Lapse(Protocol):
 
 class AddOwner(Protocol):
     async def __call__(self, org_id: OrgId, user_id: UserId) -> None: ...
+
+
+class Disable(Protocol):
+    async def __call__(self, user_id: UserId) -> None:
+        """Disable a user, as the store of accounts does."""
+        ...
 
 
 class PassDeadline(Protocol):
@@ -87,10 +95,13 @@ class World:
     violations: Check
     add_owner: AddOwner
     pass_deadline: PassDeadline
+    disable: Disable
     everything: Everything
     clear: Clear
     keep: Keep
     clock: HandClock
+    settings: KnownSettings | None = None
+    """Of the process; None: admins forbid nothing here."""
     hints: KeptHints = field(default_factory=KeptHints)
     ids: SeededIds = field(default_factory=SeededIds)
 
@@ -164,6 +175,9 @@ def fake_world() -> World:
         assert chat.awaiting.deadline is not None
         clock.advance(chat.awaiting.deadline - clock.now())
 
+    async def disable(user_id: UserId) -> None:
+        fake.disabled.add(user_id)
+
     async def keep(chat_id: ChatId) -> Callable[[], Awaitable[None]]:
         records = fake._records  # pyright: ignore[reportPrivateUsage]
         kept = deepcopy(records[chat_id])
@@ -181,10 +195,17 @@ def fake_world() -> World:
         violations,
         add_owner,
         pass_deadline,
+        disable,
         fake.everything,
         fake.clear,
         keep,
         clock,
+    )
+
+
+async def _disable(pool: Pool, user_id: UserId) -> None:
+    await pool.execute(
+        "update users set disabled_at = now(), stopping_since = now() where id = $1", user_id
     )
 
 
@@ -199,9 +220,6 @@ def postgres_world(pool: Pool) -> World:
         return [f"{v.rule} ({v.detail})" for v in await verify(pool, chat_ids)]
 
     clock = HandClock(datetime.now(UTC))
-
-    async def add_owner(org_id: OrgId, user_id: UserId) -> None:
-        await add_user(pool, org_id, user_id)
 
     async def pass_deadline(chat: Chat) -> None:
         past = clock.now() - timedelta(seconds=1)
@@ -233,16 +251,19 @@ def postgres_world(pool: Pool) -> World:
 
         return set_back
 
+    settings = KnownSettings(pool)
     return World(
-        PostgresStore(pool),
+        PostgresStore(pool, settings=settings),
         PostgresHistory(pool),
         PostgresLeases(pool),
         lapse,
         violations,
-        add_owner,
+        partial(add_user, pool),
         pass_deadline,
+        partial(_disable, pool),
         everything,
         clear,
         keep,
         clock,
+        settings,
     )

@@ -9,7 +9,7 @@ import pytest
 
 from holdfast import tasks
 from holdfast.tasks import FAILURES, PAUSE_S_MAX, PAUSE_S_MIN, Crew, label_of
-from holdfast.telemetry.metrics import BACKGROUND_TASKS
+from holdfast.telemetry.background_tasks import BACKGROUND_TASKS
 from tests.requirements import requirement
 from tests.support.virtual import run_virtually
 

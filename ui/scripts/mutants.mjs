@@ -16,10 +16,15 @@ const VIEW = ["client/src/reducer.test.ts", "client/src/reducer.property.test.ts
 const STORE = ["src/engine/chat-store.test.ts"];
 const STREAM = ["client/src/stream.test.ts"];
 const ASK = ["client/src/ask.test.ts"];
+const OUTBOX = ["src/engine/outbox.test.ts"];
 const COMMANDS = ["src/engine/commands.test.ts"];
 const FRAME = ["src/lib/frame.test.ts"];
 const PANES = ["src/features/chat/panes.test.tsx"];
+const QUESTION = ["src/features/tools/question.test.tsx"];
 const COMPOSER = ["src/features/composer/composer.test.tsx"];
+const ANSWERS = ["src/markdown/answers.test.tsx"];
+const DIAGRAMS = ["src/markdown/diagram.test.tsx"];
+const MATHS = ["src/markdown/math.test.tsx"];
 
 /** Name (what becomes possible), module, text, what stands there instead, tests that may notice. */
 const MUTANTS = [
@@ -158,10 +163,45 @@ const MUTANTS = [
   ],
   [
     "a message overtakes the one before it",
-    "src/engine/commands.ts",
-    "delivered = delivered.then(() => deliver(clientKey));",
-    "void deliver(clientKey);",
-    COMMANDS,
+    "src/engine/outbox.ts",
+    "before.then(() => this.deliver(clientKey)),",
+    "this.deliver(clientKey),",
+    OUTBOX,
+  ],
+  [
+    "what was sent is lost with its page",
+    "src/engine/outbox.ts",
+    "void this.storage?.put(message).catch(() => {}); // forbidden",
+    "// forbidden",
+    OUTBOX,
+  ],
+  [
+    "what arrived is sent again by the next page",
+    "src/engine/outbox.ts",
+    "this.unkeep(clientKey);\n    this.wakeAll();",
+    "this.wakeAll();",
+    OUTBOX,
+  ],
+  [
+    "an unsent message is left to the next user of the browser",
+    "src/engine/outbox.ts",
+    "void this.storage?.clear().catch(() => {});",
+    "",
+    OUTBOX,
+  ],
+  [
+    "another user sends what the last one could not",
+    "src/engine/outbox.ts",
+    "message.userId !== userId",
+    "false",
+    OUTBOX,
+  ],
+  [
+    "a sent message waits for the next frame",
+    "src/engine/chat-store.ts",
+    "this.claim();\n    this.publish();",
+    "this.claim();\n    this.changed();",
+    STORE,
   ],
   [
     "Stop stops a later turn than the one that is shown",
@@ -276,6 +316,76 @@ const MUTANTS = [
     ["src/markdown/markdown.test.tsx"],
   ],
   [
+    "a formula that KaTeX refuses is dropped",
+    "src/markdown/plugins/formula.tsx",
+    'return isBlock ? <pre className="verbatim">{source}</pre> : source;',
+    "return null;",
+    MATHS,
+  ],
+  [
+    "a formula hides words that were written",
+    "src/markdown/plugins/tex.ts",
+    "isMoney || HIDES.test(found.tex)",
+    "isMoney",
+    MATHS,
+  ],
+  [
+    "words between two amounts are typeset",
+    "src/markdown/plugins/tex.ts",
+    "isMoney || HIDES.test(found.tex)",
+    "HIDES.test(found.tex)",
+    MATHS,
+  ],
+  [
+    "a command that may not run loses its words",
+    "src/markdown/plugins/typeset.ts",
+    "throw new Error(command);",
+    "return command === null;",
+    MATHS,
+  ],
+  [
+    "code between two dollars has marks that its author did not write",
+    "src/markdown/plugins/math.tsx",
+    'if (node.value !== undefined && node.type !== "text") node.value = restored(node.value);',
+    "",
+    MATHS,
+  ],
+  [
+    "cells beyond the head of a table are dropped",
+    "src/markdown/plugins/gfm.tsx",
+    "[remarkGfm, remarkWholeRows]",
+    "[remarkGfm]",
+    ANSWERS,
+  ],
+  [
+    "what follows the language of code is dropped",
+    "src/markdown/code-block.tsx",
+    'title === "" ? name',
+    "title !== null ? name",
+    ANSWERS,
+  ],
+  [
+    "a diagram that cannot be drawn is dropped",
+    "src/markdown/diagram.tsx",
+    "if (picture === null) return source;",
+    "if (picture === null) return null;",
+    DIAGRAMS,
+  ],
+  [
+    "the source of a diagram cannot be read",
+    "src/markdown/diagram.tsx",
+    "</summary>\n        {source}",
+    "</summary>",
+    DIAGRAMS,
+  ],
+  [
+    "a diagram is drawn with every word of it that comes",
+    "src/markdown/markdown.tsx",
+    'if (language === "mermaid" && !isWriting)',
+    'if (language === "mermaid")',
+    DIAGRAMS,
+  ],
+  [
     "a button that approves becomes one that denies",
     "src/features/tools/approval.tsx",
     "<div key={stage} ",
@@ -288,6 +398,27 @@ const MUTANTS = [
     "isBusy(status) ? sending",
     "isBusy(undefined) ? sending",
     COMPOSER,
+  ],
+  [
+    "own words that were given up for an option are sent",
+    "src/features/tools/question.tsx",
+    'text: other ? text.trim() : ""',
+    "text: text.trim()",
+    QUESTION,
+  ],
+  [
+    "answers are sent before the last question is answered",
+    "src/features/tools/question.tsx",
+    "if (!isLast) {",
+    "if (false) {",
+    QUESTION,
+  ],
+  [
+    "an empty answer is sent",
+    "src/features/tools/question.tsx",
+    "if (!isAnswered(choice)) return;",
+    "",
+    QUESTION,
   ],
 ];
 

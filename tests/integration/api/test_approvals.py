@@ -99,10 +99,9 @@ async def test_a_key_decides_about_calls_only_with_the_scope_approve(cell: Cell)
     """A program that sends messages must not approve the calls that they lead to."""
     admin = cell.admin
     chat_id, (call,) = await asking(admin)
-    usual = (await admin.post("api-keys", {"name": "usual"})).json
+    usual = await admin.new_key("usual")
     assert usual["scopes"] == ["read", "write"]
-    scopes = ["read", "approve"]
-    decides = (await admin.post("api-keys", {"name": "decides", "scopes": scopes})).json
+    decides = await admin.new_key("decides", "read", "approve")
     sender, approver = admin.as_(usual["secret"]), admin.as_(decides["secret"])
 
     refused = await sender.post(f"chats/{chat_id}/tool-decisions", decision(call))

@@ -303,7 +303,7 @@ async def test_a_one_time_link_signs_a_browser_in_and_its_token_is_in_no_answer(
 
 async def test_a_revoked_key_ends_its_open_stream(cell: Cell) -> None:
     chat_id = await cell.admin.new_chat()
-    made = (await cell.admin.post("api-keys", {"name": "k", "scopes": ["read"]})).json
+    made = await cell.admin.new_key("k", "read")
     reader = cell.admin.as_(made["secret"])
     async with asyncio.timeout(60), reader.stream(chat_id) as events:
         assert (await anext(events))["type"] == "history.reset"

@@ -43,7 +43,7 @@ async def test_administrator_reads_the_providers_words_and_its_request_id(cell: 
     assert "'type': 'auth'" in events
     assert details["request_id"] not in events
     assert details["detail"] not in events
-    key = (await cell.admin.post("api-keys", {"name": "k", "scopes": ["read"]})).json["secret"]
+    key = (await cell.admin.new_key("k", "read"))["secret"]
     seen = (await cell.admin.as_(key).get(f"chats/{chat_id}")).json
     assert "error_details" not in seen, "the key may not do what an administrator may"
 

@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import asyncpg
 import pytest
 
+from holdfast.identity.browser import BROWSER_COOKIE
 from tests.support.identity import PASSWORD
 from tests.support.oidc_provider import (
     CLIENT_ID,
@@ -116,7 +117,7 @@ async def test_a_browser_goes_there_and_comes_back_signed_in(scene: Scene) -> No
 
     answer = await browser.whole()
     assert (answer.status, answer.headers["location"]) == (302, "/chats/1?x=y")
-    assert browser.jar.keys() == {SIGN_IN}, "the other cookie has done its work"
+    assert browser.jar.keys() == {SIGN_IN, BROWSER_COOKIE}, "the other cookie has done its work"
     for said in answer.headers.getall("set-cookie"):
         assert {"httponly", "secure", "path=/", "samesite=lax"} <= set(said.lower().split("; "))
     me = (await browser.get("me")).json

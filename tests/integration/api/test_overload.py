@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
+from holdfast.bootstrap.edge import key_of
 from holdfast.identity.gate import Gate
+from holdfast_lab.chaos.harness.client import ADMIN_EMAIL, PASSWORD
 from tests.support.replica import Replicas
 from tests.support.web import Answer, a_cell
 
@@ -41,9 +43,11 @@ async def test_who_shows_no_credential_is_counted_by_address(empty: Replicas) ->
 async def test_guesses_stop_at_the_edge_and_not_at_the_database(empty: Replicas) -> None:
     async with a_cell(empty, **STRICT) as cell:
         gate = cell.served[0].edge.identity.gate
-        made = (await cell.admin.post("api-keys", {"name": "k", "scopes": ["read"]})).json
-        assert (await cell.admin.ask("DELETE", f"api-keys/{made['id']}")).status == 204
-        guess = cell.admin.as_(made["secret"])
+        identity = cell.served[0].edge.identity  # in process: a sign-in is a stranger's request
+        secret = await key_of(identity, email=ADMIN_EMAIL, password=PASSWORD, known="")
+        newest = (await cell.admin.get("api-keys")).json["data"][0]["id"]
+        assert (await cell.admin.ask("DELETE", f"api-keys/{newest}")).status == 204
+        guess = cell.admin.as_(secret)
         lookups = gate.counters.lookups
         answers = [await guess.get("me") for _ in range(10)]
         assert [answer.status for answer in answers] == [401] * 3 + [429] * 7

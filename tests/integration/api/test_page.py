@@ -35,6 +35,7 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A page as `just ui` would build it."""
     (tmp_path / "assets").mkdir()
     (tmp_path / "index.html").write_text(INDEX)
+    (tmp_path / "diagram.html").write_text("<!doctype html>")
     (tmp_path / "theme.js").write_text("// theme")
     (tmp_path / "assets" / "index-abc.js").write_bytes(SCRIPT)
     (tmp_path / "assets" / "index-abc.js.br").write_bytes(b"brotli")
@@ -58,6 +59,8 @@ async def test_files_are_kept_as_long_as_they_hold_and_sent_packed(served: Cell)
     assert script.headers["x-content-type-options"] == "nosniff"
     policy = script.headers["content-security-policy"]
     assert policy == "default-src 'none'; script-src 'self'", "for scripts that are workers"
+
+    assert script.headers["access-control-allow-origin"] == "*", "for a frame without an origin"
 
     theme = await served.nobody.get("/theme.js")
     assert theme.headers["cache-control"] == "no-cache"
@@ -96,6 +99,8 @@ async def test_the_page_works_under_any_prefix_and_loads_its_own_files_only(serv
     nonces = [_nonce(page) for page in pages]
     assert nonces[0] != nonces[1]
     for page, nonce in zip(pages, nonces, strict=True):
+        assert page.headers["cross-origin-opener-policy"] == "same-origin"
+        assert "microphone=()" in page.headers["permissions-policy"]
         policies = page.headers.getall("content-security-policy")
         assert len(policies) == 1
         rules = dict(each.split(" ", 1) for each in policies[0].split("; "))
@@ -103,11 +108,28 @@ async def test_the_page_works_under_any_prefix_and_loads_its_own_files_only(serv
         assert rules["script-src"] == "'self'"
         assert rules["style-src"] == f"'self' 'nonce-{nonce}'"
         assert rules["img-src"] == "'self' blob:"
-        assert rules["connect-src"] == "'self'"
+        assert rules["connect-src"] == rules["frame-src"] == "'self'"
         assert rules["frame-ancestors"] == rules["base-uri"] == "'none'"
         assert "unsafe" not in policies[0]
         assert "http" not in policies[0]
         assert '<meta name="image-hosts" content="" />' in page.raw.decode()
+
+
+async def test_diagrams_are_drawn_in_a_frame_that_reaches_nothing(served: Cell) -> None:
+    frame = await served.nobody.get("/diagram.html", accept=HTML)
+    assert (frame.status, frame.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert "access-control-allow-origin" not in frame.headers
+    (policy,) = frame.headers.getall("content-security-policy")
+    rules = dict(each.split(" ", 1) for each in policy.split("; "))
+    assert rules == {
+        "sandbox": "allow-scripts",
+        "default-src": "'none'",
+        "script-src": "'self'",
+        "style-src": "'unsafe-inline'",
+        "frame-ancestors": "'self'",
+        "form-action": "'none'",
+        "base-uri": "'none'",
+    }
 
 
 async def test_pictures_come_from_the_hosts_that_an_administrator_names(

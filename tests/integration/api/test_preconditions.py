@@ -35,6 +35,14 @@ USER: Final = {
     "disable": Write("PATCH", "", lambda _: {"disabled": True}),
     "enable": Write("PATCH", "", lambda _: {"disabled": False}),
 }
+PROVIDER: Final = {
+    "name": Write("PATCH", "", lambda n: {"name": f"acme {n}"}),
+    "enabled": Write("PATCH", "", lambda n: {"is_enabled": n % 2 == 0}),
+}
+MODEL: Final = {
+    "name": Write("PATCH", "", lambda n: {"name": f"added {n}"}),
+    "settings": Write("PATCH", "", lambda n: {"settings": {"output_max": 1_000 + n}}),
+}
 SETTINGS: Final = {"": Write("PATCH", "", lambda n: {"instructions": f"i{n}"})}
 
 
@@ -100,6 +108,29 @@ async def test_of_those_who_saw_the_same_user_or_settings_one_writes(cell: Cell)
     assert refused.code == "last_admin", "the tag was right: that is not the reason"
 
 
+async def test_of_those_who_saw_the_same_provider_or_model_one_writes(cell: Cell) -> None:
+    admin = cell.admin
+    simulator = {"vendor": "simulator-anthropic", "base_url": cell.replicas.simulator.url}
+    provider = await admin.post("organization/providers", {"name": "acme", **simulator})
+    given = {"name": "added", "provider_id": provider.json["id"]}
+    model = await admin.post("organization/models", given)
+    for made, kind, writes in ((provider, "providers", PROVIDER), (model, "models", MODEL)):
+        where = f"organization/{kind}/{made.json['id']}"
+        listed = (await admin.get(f"organization/{kind}")).json["data"][-1]["etag"]
+        assert listed == made.headers["etag"] == made.json["etag"]
+        for name, write in writes.items():
+            await check(admin, where, name, write)
+    # A deletion of what was changed meanwhile is refused as well; the model goes first.
+    for made, kind in ((model, "models"), (provider, "providers")):
+        where = f"organization/{kind}/{made.json['id']}"
+        late = await admin.ask("DELETE", where, if_match=made.headers["etag"])
+        assert (late.status, late.code) == (412, "precondition_failed")
+        now = (await admin.get(where)).headers["etag"]
+        assert late.headers["etag"] == late.json["etag"] == now
+        assert (await admin.ask("DELETE", where, if_match=now)).status == 204
+        assert (await admin.get(where)).status == 404
+
+
 async def test_a_turn_that_goes_on_disturbs_nobody_who_renames(cell: Cell) -> None:
     admin = cell.admin
     chat_id = await admin.new_chat()
@@ -152,9 +183,10 @@ async def test_accounts_and_keys_are_made_once_per_key(cell: Cell) -> None:
         assert (await admin.post("users", other, idempotency_key="v")).code == "email_taken"
 
     key = {"name": "k", "scopes": ["read"]}
+    session = await admin.signed_in()
     async with asyncio.TaskGroup() as tasks:
         keys = [
-            tasks.create_task(admin.post("api-keys", key, idempotency_key="k")) for _ in range(5)
+            tasks.create_task(session.post("api-keys", key, idempotency_key="k")) for _ in range(5)
         ]
     answers = [each.result() for each in keys]
     first = [answer for answer in answers if answer.status == 201]
@@ -165,7 +197,7 @@ async def test_accounts_and_keys_are_made_once_per_key(cell: Cell) -> None:
             assert answer.json["api_key_id"] == first[0].json["id"]
     listed = [each for each in (await admin.get("api-keys")).json["data"] if each["name"] == "k"]
     assert len(listed) == 1
-    again = await admin.post("api-keys", {**key, "scopes": ["write"]}, idempotency_key="k")
+    again = await session.post("api-keys", {**key, "scopes": ["write"]}, idempotency_key="k")
     assert again.code == "idempotency_key_reused"
 
 

@@ -61,6 +61,7 @@ async def run(cell: Cell, folder: Path, *more: str) -> tuple[int | None, str]:
 
 
 @pytest.mark.timeout(1_200)
+@pytest.mark.nightly
 @requirement("A4", "T23")
 async def test_every_answer_is_one_that_the_document_has(empty: Replicas, tmp_path: Path) -> None:
     async with a_cell(empty, **UNHURRIED) as cell:
@@ -70,7 +71,7 @@ async def test_every_answer_is_one_that_the_document_has(empty: Replicas, tmp_pa
         # So that this was no run against a closed door.
         assert (await cell.admin.get("me")).status == 200
         assert len((await cell.admin.get("chats")).json["data"]) > 0
-        assert len((await cell.admin.get("api-keys")).json["data"]) > 1
+        assert len((await cell.admin.get("api-keys")).json["data"]) > 0
 
         status, said = await run(cell, tmp_path, "--include-name-regex", SELF_ENDING)
         print(said)

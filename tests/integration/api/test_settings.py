@@ -8,6 +8,7 @@ import asyncpg
 import pytest
 
 from holdfast.admin.current import SettingsCache
+from holdfast.admin.generation import SettingsReload
 from holdfast.admin.settings import DEFAULT_MODEL, INSTRUCTIONS
 from holdfast.bootstrap import adapters
 from holdfast.domain.public_ids import ORG_ID
@@ -19,12 +20,22 @@ from tests.support.web import Answer, Cell, Client, a_cell
 
 UNSET: dict[str, Any] = {
     "default_model": None,
+    "explore_model": None,
+    "title_model": None,
+    "compaction_model": None,
+    "advisor_model": None,
+    "advisor_enabled": False,
+    "advisor_uses_max": 3,
+    "advisor_output_max": 16_384,
+    "advisor_effort": None,
     "allowed_models": None,
     "instructions": "",
     "max_steps_per_turn": None,
+    "compaction_percent": 70,
     "approvals": {"rules": [], "default": "allow"},
     "oidc_sign_up_enabled": True,
     "web_tools_enabled": True,
+    "api_key_days_max": 365,
 }
 
 
@@ -33,7 +44,11 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"allowed_models": ["sim", "none"]}, "invalid_request"),
     ({"allowed_models": []}, "invalid_request"),
     ({"max_steps_per_turn": 0}, "invalid_request"),
+    ({"advisor_uses_max": -1}, "invalid_request"),
+    ({"advisor_output_max": 0}, "invalid_request"),
+    ({"advisor_effort": "endless"}, "invalid_request"),
     ({"oidc_sign_up_enabled": "yes"}, "invalid_request"),
+    ({"api_key_days_max": -1}, "invalid_request"),
     ({"approvals": {"default": "maybe"}}, "invalid_request"),
     ({"approvals": {"colour": 1}}, "invalid_request"),
     ({"color": None}, "invalid_request"),
@@ -61,6 +76,12 @@ def offered(page: Answer) -> list[tuple[str, bool]]:
 
 def cache_of(cell: Cell, replica: int) -> SettingsCache:
     return cell.served[replica].edge.settings
+
+
+def reload_of(cell: Cell, replica: int) -> SettingsReload:
+    reload = cell.served[replica].server.adapters.generation
+    assert isinstance(reload, SettingsReload)
+    return reload
 
 
 async def until(true: Callable[[], bool]) -> None:
@@ -100,6 +121,7 @@ async def test_a_patch_changes_what_it_names_and_null_unsets(cell: Cell) -> None
         **UNSET,
         "instructions": "Be \x00 brief.",
         "max_steps_per_turn": 7,
+        "compaction_percent": 70,
         "oidc_sign_up_enabled": False,
         "web_tools_enabled": True,
     }
@@ -108,7 +130,10 @@ async def test_a_patch_changes_what_it_names_and_null_unsets(cell: Cell) -> None
     assert await patch(cell.admin, allowed_models=["sim"]) == {**now, "allowed_models": ["sim"]}
     entry = (await cell.admin.get("organization/audit-log?limit=1")).json["data"][0]
     assert (entry["action"], entry["target_type"]) == ("settings.changed", "settings")
-    assert entry["detail"]["allowed_models"] == ["sim"]
+    assert entry["detail"] == {
+        "before": '{"allowed_models":null}',
+        "after": '{"allowed_models":["sim"]}',
+    }
 
     for wrong, code in WRONG:
         assert (await cell.admin.ask("PATCH", "organization/settings", wrong)).code == code, wrong
@@ -151,8 +176,9 @@ async def test_the_next_turn_on_another_replica_goes_by_them(
         assert cache is worker.edge.settings
         org_id = ORG_ID.decode((await admin.get("me")).json["org_id"])
         await until(lambda: cache.current(DEFAULT_MODEL).of(org_id) == "other")
-        assert cache.counters.polls == 0
-        assert cache.counters.hints >= 1
+        assert reload_of(cell, 1).counters.polls == 0
+        assert reload_of(cell, 1).counters.hints >= 1
+        await until(lambda: reload_of(cell, 1).applied == reload_of(cell, 0).applied > 0)
 
         reads = cache.counters.reads
         await settled(admin, '[[sim: say "after"]]')
@@ -205,10 +231,11 @@ async def test_a_change_whose_hint_was_lost_is_found_by_the_poll(
             """update org_settings set version = 9, said = '{"instructions": "unheard"}'"""
         )
         await connection.close()
-        hints = cache.counters.hints
+        counters = reload_of(cell, 0).counters
+        hints = counters.hints
         await until(lambda: cache.current(INSTRUCTIONS).of(org_id) == "unheard")
-        assert cache.counters.hints <= hints + 1, "its own hint may still be under way"
-        await until(lambda: cache.counters.polls >= 1)
+        assert counters.hints <= hints + 1, "its own hint may still be under way"
+        await until(lambda: counters.polls >= 1)
 
 
 async def test_models_show_what_the_provider_lists_of_them(empty: Replicas) -> None:

@@ -21,6 +21,7 @@ LOOK_UP: dict[str, Any] = {
     "name": "look_up",
     "description": "Looks a word up.",
     "input_schema": {"type": "object", "properties": {"word": {"type": "string"}}},
+    "open_world": False,
 }
 CALL = '[[sim: call look_up {"word": "kelp"} | then | say "so it is"]]'
 
@@ -64,7 +65,7 @@ async def test_a_result_from_outside_is_what_the_turn_goes_on_with(cell: Cell) -
         assert (await first(events, "chat.state"))["action_required"] == action
     async with admin.http.get(f"{cell.replicas.simulator.url}/sim/requests/1") as asked:
         offered = (await asked.json())["body"]["tools"]
-    assert {tool["name"] for tool in offered} == {"clock", "update_plan", "look_up"}
+    assert {tool["name"] for tool in offered} == {"ask_user", "clock", "update_plan", "look_up"}
 
     said = await admin.post(f"chats/{chat_id}/tool-results", given(call_id, {"means": ["alga", 1]}))
     assert said.status == 202, said.raw

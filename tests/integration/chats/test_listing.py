@@ -169,19 +169,6 @@ async def test_what_is_about_lists_changes_no_version(realm: Realm, admin: Princ
     assert loaded.facts.chat.version == before.version
 
 
-async def test_a_title_of_the_servers_never_covers_one_of_a_persons(
-    realm: Realm, admin: Principal
-) -> None:
-    chat_id = await realm.chat(admin)
-    assert await realm.listing.suggest_title(chat_id, "found \x00 by a model")
-    entry = await listing.find(realm.listing, admin, chat_id)
-    assert (entry.title, entry.title_source) == ("found \x00 by a model", "model")
-    await listing.update(realm.listing, admin, chat_id, ChatPatch(title="mine"))
-    assert not await realm.listing.suggest_title(chat_id, "another")
-    await listing.update(realm.listing, admin, chat_id, ChatPatch(title=None))
-    assert await realm.listing.suggest_title(chat_id, "another")
-
-
 async def test_the_order_is_by_when_a_person_last_spoke(realm: Realm, admin: Principal) -> None:
     first, second = await realm.chat(admin), await realm.chat(admin)
     assert await ids(realm, admin) == [second, first]
@@ -379,6 +366,18 @@ async def test_a_chat_is_shared_within_the_organisation_only(
     await share(bob.user_id)  # twice is once
     assert (await realm.actions(admin.org_id)).count("chat.shared") == 1
     assert await realm.pool.fetchval("select count(*) from chat_shares") == 1
+
+
+async def test_an_admin_stops_the_chat_of_another_user_and_the_log_says_so(
+    realm: Realm, admin: Principal
+) -> None:
+    _, bob = await realm.add(admin, "Bob")
+    foreign = await realm.another_org()
+    with pytest.raises(NotAllowed):
+        listing.overseer(bob)
+    entry = listing.stopped_by(admin, realm.clock, ChatId(realm.chance.new_id()))
+    assert (entry.action, entry.actor_id, entry.detail) == ("chat.stopped", admin.user_id, {})
+    assert listing.overseer(foreign).org_id != listing.overseer(admin).org_id
 
 
 async def test_an_admin_oversees_chats_but_not_what_they_say(

@@ -23,6 +23,11 @@ FILE_S: Final = 900.0
 """The server lives as long as all tests of a file take."""
 SLOW: Final = "count=kelp:4000 | rate=40"
 PAY: Final = 'call pay {"to": "Ada\\u202elugraB", "sum": 5, "note": "two\\nlines"}'
+ASK: Final = (
+    'call ask_user {"questions": [{"question": "Which database?", "options":'
+    ' [{"label": "PostgreSQL", "detail": "As now."}, {"label": "SQLite"}]},'
+    ' {"question": "Which port?"}]}'
+)
 SCRIPT: Final = parse_script(
     {
         "steps": [
@@ -46,6 +51,8 @@ SCRIPT: Final = parse_script(
             {"when": {"prompt": "look it up", "step": 1}, "do": 'say "So it is."'},
             {"when": {"prompt": "pay", "step": 0}, "do": PAY},
             {"when": {"prompt": "pay", "step": 1}, "do": 'say "That is settled."'},
+            {"when": {"prompt": "ask me", "step": 0}, "do": ASK},
+            {"when": {"prompt": "ask me", "step": 1}, "do": 'say "So be it."'},
             {"when": {"prompt": "be refused"}, "do": "fault=unauthorized"},
             {"when": {"prompt": "be busy"}, "do": 'say "Now I can." | fault=overloaded | times=1'},
             {"when": {"prompt": "."}, "do": 'say "Hello there."'},

@@ -10,6 +10,7 @@ import orjson
 import pytest
 
 from holdfast.cli import doctor
+from tests.support.identity import PASSWORD
 from tests.support.terminal import Cli, masked
 from tests.support.web import Cell
 
@@ -21,12 +22,18 @@ async def test_a_key_from_stdin_is_kept_used_and_revoked(
 ) -> None:
     assert cli.url is not None
     scopes = ("--scope", "read", "--scope", "write", "--scope", "admin")
-    secret = await cli.told("api-keys", "create", "for login", *scopes)
+    secret = await cli.told("api-keys", "create", "for login", *scopes, stdin=f"{PASSWORD}\n")
     mine = Cli(tmp_path / "config")
     assert (await mine.call("whoami")).code == 4
 
     wrong = await mine.call("login", "--url", cli.url, "--token-stdin", stdin="hfst_wrong\n")
     assert (wrong.code, (tmp_path / "config").exists()) == (4, False)
+    clear = ("login", "--url", "http://chat.invalid", "--token-stdin")
+    refused = await mine.call(*clear, stdin=f"{secret}\n")
+    assert (refused.code, "--insecure" in refused.err) == (2, True)
+    unreachable = await mine.call(*clear, "--insecure", stdin=f"{secret}\n")
+    assert "--insecure" not in unreachable.err
+    assert unreachable.code not in (0, 2)
     kept = await mine.call("login", "--url", cli.url, "--token-stdin", stdin=f"{secret}\n")
     assert kept.code == 0, kept
     assert secret not in kept.out + kept.err

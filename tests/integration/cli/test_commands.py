@@ -6,6 +6,7 @@ from pathlib import Path
 import orjson
 import pytest
 
+from tests.support.identity import PASSWORD
 from tests.support.terminal import Cli, golden, masked
 from tests.support.web import Cell, uuid_of
 
@@ -144,7 +145,9 @@ async def test_people_and_keys_are_administered(cli: Cli, server: Cell) -> None:
     await cli.told("admin", "users", "enable", str(uuid_of(user_id)))
     await cli.told("admin", "users", "reset-password", user_id, stdin="another long passphrase\n")
 
-    secret = await cli.told("api-keys", "create", "for a test", "--scope", "read")
+    secret = await cli.told(
+        "api-keys", "create", "for a test", "--scope", "read", stdin=f"{PASSWORD}\n"
+    )
     reader = Cli(cli.folder, cli.url, secret)
     assert await reader.told("whoami") == "Ada <ada@acme.example>: admin, read"
     assert (await reader.call("run", "hi")).code == 5, "the key may only read"

@@ -76,3 +76,27 @@ async def test_it_names_an_old_schema_a_database_that_is_away_and_wrong_settings
     done, found = await asked(tmp_path, away, port="many")
     assert (done.code, found) == (1, {"settings": "bad"})
     assert "HOLDFAST_PORT" in done.out
+
+
+async def test_it_warns_where_nothing_limits_the_network_of_commands(tmp_path: Path) -> None:
+    program = ["/bin/true"]
+    verbs = dict.fromkeys(("start", "stop", "status", "delete"), program)
+    given = [
+        {"kind": "local", "name": "walled"},
+        {"kind": "local", "name": "bare", "sandbox": "external"},
+        {"kind": "command", "name": "unknown", **verbs},
+        {"kind": "command", "name": "shut", "egress": "closed", **verbs},
+    ]
+    done, _ = await asked(
+        tmp_path,
+        "postgresql://127.0.0.1:9/none",
+        templates=orjson.dumps(given).decode(),
+        workspace_secret="0123456789abcdef" * 2,
+        workspaces_folder="/tmp/holdfast",
+    )
+    found = [each for each in orjson.loads(done.out) if each["check"] == "egress"]
+    assert [(each["verdict"], each["sentence"].split(":")[0]) for each in found] == [
+        ("warning", "bare"),
+        ("warning", "unknown"),
+        ("ok", "shut"),
+    ]

@@ -180,6 +180,7 @@ async def test_a_lost_answer_and_the_repeat_make_one_message(
 
 async def test_what_would_be_done_twice_is_not_repeated(cell: Cell, half: Half, token: str) -> None:
     async with a_proxy(cell.urls) as proxy, sdk_client(half, proxy.url, token) as client:
+        await client.sessions.create("ada@acme.example", PASSWORD)
         proxy.swallow = 1
         with pytest.raises(errors.APIConnectionError):
             await client.api_keys.create("lost")

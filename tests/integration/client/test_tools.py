@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast_client import AsyncClient, errors, tool
+from holdfast_client import AsyncClient, errors, models, tool
 from holdfast_client.models import ToolResultPart
 from tests.support.sdk import Half
 
@@ -79,6 +79,38 @@ async def test_a_call_that_is_not_ours_is_left_to_others(client: AsyncClient) ->
         await chat.submit_results({"no-such-call": 1})
     await chat.submit_results({call.call_id: "three"})
     assert (await chat.wait("idle", timeout=60)).text == "so"
+
+
+ASK = (
+    '[[sim: call ask_user {"questions": [{"question": "Which?", "multiple": true, "options":'
+    ' [{"label": "A"}, {"label": "B", "detail": null}]}, {"question": "Why?"}]}'
+    ' | then | say "so"]]'
+)
+
+
+async def test_questions_of_the_model_are_read_and_answered_once(client: AsyncClient) -> None:
+    chat = await client.chats.create(ASK)
+    reply = await chat.wait(timeout=60)
+    assert reply.action_required is not None
+    assert reply.action_required.type == "answer"
+    (call,) = reply.action_required.calls
+    which, why = await chat.questions(call)
+    assert ([option.label for option in which.options], which.multiple) == (["A", "B"], True)
+    assert (why.question, why.options) == ("Why?", [])
+
+    with pytest.raises(errors.APIStatusError, match="what is no option"):
+        await chat.answer(call, models.Answer(chosen=["C"]), "So.")
+    await chat.answer(call, models.Answer(chosen=["B", "A"]), "So.")
+    assert (await chat.wait("idle", timeout=60)).text == "so"
+    (told,) = await results(client, chat.id)
+    assert told.output == {
+        "answers": [
+            {"question": "Which?", "chosen": ["A", "B"]},
+            {"question": "Why?", "text": "So."},
+        ]
+    }
+    with pytest.raises(errors.ConflictError, match="answered already"):
+        await chat.answer(call, "Too", "late")
 
 
 async def test_an_async_function_needs_a_loop(client: AsyncClient, half: Half) -> None:

@@ -219,7 +219,8 @@ async def test_who_is_disabled_is_out_at_once_and_back_when_enabled(
         await realm.opened("bob@acme.example")
 
     assert (await realm.accounts.update(admin, user.user_id, disabled=False)).disabled_at is None
-    assert await realm.gate.authenticate(made.secret) is not None
+    assert await realm.gate.authenticate(made.secret) is None, "it stays revoked"
+    assert await realm.gate.authenticate_cookie(opened.token) is None
     await realm.opened("bob@acme.example")
 
 
@@ -240,7 +241,7 @@ async def test_two_admins_that_demote_each_other_leave_one(realm: Realm, admin: 
             realm.accounts.update(other, admin.user_id, role=OrgRole.MEMBER),
             return_exceptions=True,
         )
-        assert sorted(type(each).__name__ for each in done) == ["LastAdmin", "User"]
+        assert sorted(type(each).__name__ for each in done) == ["ChangedUser", "LastAdmin"]
         # Whoever is left makes Ada an admin again, and becomes a member.
         await realm.pool.execute(
             "update users set role = case when id = $1 then 'admin' else 'member' end",
@@ -285,6 +286,39 @@ async def test_whoever_changes_a_password_stays_signed_in_alone(
     assert await realm.gate.authenticate_cookie(here.token) == who
     assert await realm.gate.authenticate_cookie(elsewhere.token) is None
     await realm.opened("bob@acme.example", "an entirely new password")
+
+
+async def test_reset_by_an_admin_and_disabling_revoke_keys_unless_they_are_kept(
+    realm: Realm, admin: Principal
+) -> None:
+    user, who = await realm.add(admin, "Bob")
+    accounts, user_id = realm.accounts, user.user_id
+
+    async def held(*secrets: str) -> list[bool]:
+        return [await realm.gate.authenticate(each) is not None for each in secrets]
+
+    kept = (await realm.key(who)).secret
+    reset = await accounts.reset_password(admin, user_id, "a new long password", keep_keys=True)
+    assert (reset.revoked_keys, await held(kept)) == (0, [True])
+    other = (await realm.key(who)).secret
+    reset = await accounts.reset_password(admin, user_id, "another long password")
+    assert (reset.revoked_keys, await held(kept, other)) == (2, [False, False])
+
+    third = (await realm.key(who)).secret
+    disabled = await accounts.update(admin, user_id, disabled=True, keep_keys=True)
+    assert (disabled.revoked_keys, await held(third)) == (0, [False])
+    assert (await accounts.update(admin, user_id, role=OrgRole.ADMIN)).revoked_keys == 0
+    await accounts.update(admin, user_id, disabled=False)
+    assert await held(third) == [True], "it was refused, not revoked"
+    assert (await accounts.update(admin, user_id, disabled=True)).revoked_keys == 1
+    await accounts.update(admin, user_id, disabled=False)
+    assert await held(third) == [False]
+
+
+async def test_own_password_change_keeps_the_keys(realm: Realm, admin: Principal) -> None:
+    made = await realm.key(admin)
+    await realm.accounts.change_password(admin, current=PASSWORD, new="an entirely new password")
+    assert await realm.gate.authenticate(made.secret) is not None
 
 
 async def test_a_key_changes_no_password(realm: Realm, admin: Principal) -> None:

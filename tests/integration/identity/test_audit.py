@@ -1,6 +1,7 @@
 """The audit log only grows, names what was altered, and holds no secret."""
 
 import asyncio
+from datetime import UTC, datetime
 
 import asyncpg
 import pytest
@@ -11,6 +12,7 @@ from holdfast.domain.denials import NotAllowed, WrongCredentials
 from holdfast.domain.ids import OrgId
 from holdfast.domain.policy import OrgRole, Principal, Scope
 from holdfast.identity import audit
+from holdfast.ports.identity import AuditFilter
 from tests.support.builders import user
 from tests.support.identity import PASSWORD, Realm
 
@@ -169,16 +171,51 @@ async def test_an_admin_reads_the_log_of_their_own_organisation(
 ) -> None:
     await filled(realm, admin)
     _, bob = await realm.add(admin, "Bob")
-    page = await audit.page(realm.log, admin, limit=3)
+    first = await audit.page(realm.log, admin, limit=3)
+    page = first.records
+    assert first.before_seq == 7
     assert [each.seq for each in page] == [9, 8, 7]
     assert page[1].action == "user.created"
     assert page[1].detail == {"role": "member"}
     assert page[1].credential == f"session:{admin.credential.id}"
-    older = await audit.page(realm.log, admin, limit=3, before_seq=7)
+    older = (await audit.page(realm.log, admin, limit=3, before_seq=7)).records
     assert [each.seq for each in older] == [6, 5, 4]
-    of_bob = await audit.page(realm.log, admin, actor_id=bob.user_id)
+    of_bob = (await audit.page(realm.log, admin, AuditFilter(actor_id=bob.user_id))).records
     assert [each.action for each in of_bob] == ["session.opened"]
     assert of_bob[0].address == "203.0.113.7"
     with pytest.raises(NotAllowed):
         await audit.page(realm.log, bob)
-    assert await audit.page(realm.log, await realm.another_org()) == []
+    empty = await audit.page(realm.log, await realm.another_org())
+    assert (empty.records, empty.before_seq) == ([], None)
+
+
+async def test_filters_of_the_log_look_at_a_bounded_number_of_entries(
+    realm: Realm, admin: Principal
+) -> None:
+    await filled(realm, admin)
+    _, bob = await realm.add(admin, "Bob")
+
+    async def found(wanted: AuditFilter, **more: int) -> list[str]:
+        return [
+            each.action for each in (await audit.page(realm.log, admin, wanted, **more)).records
+        ]
+
+    assert set(await found(AuditFilter(action="user.created"))) == {"user.created"}
+    assert set(await found(AuditFilter(action="session"))) == {"session.opened"}
+    assert await found(AuditFilter(action="sess")) == []
+    of_bob = await found(AuditFilter(target_id=bob.user_id))
+    assert of_bob == ["session.opened", "user.created"]
+    assert await found(AuditFilter(until=datetime(2000, 1, 1, tzinfo=UTC))) == []
+    assert len(await found(AuditFilter(since=datetime(2000, 1, 1, tzinfo=UTC)))) == 9
+
+    created, before = 0, None
+    for _ in range(9):
+        page = await audit.page(
+            realm.log, admin, AuditFilter(action="user"), looks_max=2, before_seq=before
+        )
+        created += len(page.records)
+        before = page.before_seq
+        if before is None:
+            break
+    assert before is None
+    assert created == len(await found(AuditFilter(action="user")))

@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Sequence
-from datetime import timedelta
-from typing import Any
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any, Literal
 
 import pytest
 
@@ -14,6 +15,8 @@ from holdfast.domain.errors import Unavailable
 from holdfast.domain.ids import ApiKeyId
 from holdfast.domain.policy import Credential, OrgRole, Principal, Scope
 from holdfast.identity.gate import Gate, GateOptions
+from holdfast.identity.keys import ApiKeys
+from holdfast.ports.org_settings import Fixed
 from tests.requirements import requirement
 from tests.support.database import temporary_database
 from tests.support.identity import CACHE_NOTHING, ONE_DAY, Realm
@@ -72,11 +75,39 @@ async def test_a_key_is_good_for_no_more_than_what_made_it(realm: Realm, admin: 
     assert weak is not None
     with pytest.raises(NotAllowed):
         await realm.key(weak, Scope.READ)
-    strong = await realm.gate.authenticate((await realm.key(admin, Scope.ADMIN)).secret)
-    assert strong is not None
+    lesser = replace(admin, scopes=frozenset({Scope.ADMIN}))
     with pytest.raises(NotAllowed):
+        await realm.key(lesser, Scope.READ)
+    await realm.key(lesser, Scope.ADMIN)
+
+
+async def test_no_key_makes_a_key_whatever_its_scopes(realm: Realm, admin: Principal) -> None:
+    strong = await realm.gate.authenticate((await realm.key(admin)).secret)
+    assert strong is not None
+    assert strong.scopes == set(Scope)
+    with pytest.raises(NotAllowed, match="session"):
         await realm.key(strong, Scope.READ)
-    await realm.key(strong, Scope.ADMIN)
+    assert len(await realm.keys.list(admin)) == 1
+
+
+async def test_new_key_lives_90_days_or_as_long_as_the_cap(realm: Realm, admin: Principal) -> None:
+    now = realm.clock.now()
+
+    async def end_of(days: int, wanted: datetime | Literal["never"] | None) -> datetime | None:
+        keys = ApiKeys(realm.credentials, realm.gate, realm.clock, realm.chance, Fixed(days))
+        made = await keys.create(admin, name="k", scopes={Scope.READ}, expires_at=wanted)
+        return made.key.expires_at
+
+    assert await end_of(365, None) == now + timedelta(days=90)
+    assert await end_of(30, None) == now + timedelta(days=30)
+    assert await end_of(0, None) == now + timedelta(days=90)
+    assert await end_of(365, now + timedelta(days=365)) == now + timedelta(days=365)
+    assert await end_of(0, "never") is None
+    for days in (7, 365):
+        with pytest.raises(FieldRefused, match=f"within {days} days"):
+            await end_of(days, "never")
+        with pytest.raises(FieldRefused, match=f"within {days} days"):
+            await end_of(days, now + timedelta(days=days + 1))
 
 
 async def test_when_a_key_was_used_is_written_once_a_minute(realm: Realm, admin: Principal) -> None:

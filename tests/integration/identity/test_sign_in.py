@@ -57,9 +57,9 @@ async def test_an_unknown_account_costs_a_hash_like_a_known_one(
     hashes: list[str | None] = []
     check = realm.passwords.check
 
-    async def counted(password: str, stored: str | None) -> object:
+    async def counted(password: str, stored: str | None, *, known: bool) -> object:
         hashes.append(stored)
-        return await check(password, stored)
+        return await check(password, stored, known=known)
 
     realm.passwords.check = counted  # pyright: ignore[reportAttributeAccessIssue]
     for email in (ADA, "nobody@acme.example", "?"):
@@ -114,7 +114,7 @@ async def test_an_account_admits_few_guesses_also_at_once(
 
 
 async def test_an_address_admits_more_but_not_all(template: str) -> None:
-    options = ThrottleOptions(by_account_max=3, by_address_max=6)
+    options = ThrottleOptions(by_account_max=3, by_network_max=6)
     async with a_realm(template, throttling=options) as realm:
         await realm.found()
         for number in range(6):
@@ -228,8 +228,8 @@ async def test_a_password_that_changed_while_it_was_checked_lets_nobody_in(
 ) -> None:
     check = realm.passwords.check
 
-    async def meanwhile(password: str, stored: str | None) -> object:
-        checked = await check(password, stored)
+    async def meanwhile(password: str, stored: str | None, *, known: bool) -> object:
+        checked = await check(password, stored, known=known)
         await realm.pool.execute("update users set password_hash = 'another'")
         return checked
 

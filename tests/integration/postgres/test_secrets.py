@@ -25,6 +25,7 @@ from tests.support.secrets import (
     Learned,
     secrets_in,
     store_secret,
+    swapped,
     vault_on,
 )
 
@@ -73,6 +74,11 @@ async def test_swapped_rows_are_refused(pool: Pool) -> None:
                 "update providers set credential = $1, credential_key_id = $2 where id = $3",
                 *(wrong, UUID(bytes=third[1:17]), ROW),
             )
+
+
+async def test_any_two_of_several_organisations_are_refused(template: str) -> None:
+    found = await swapped(template, organisations=2, rows=3)
+    assert found.refused == found.pairs == 15 + 1
 
 
 async def test_a_key_in_use_cannot_be_removed(pool: Pool) -> None:

@@ -56,6 +56,10 @@ async def test_a_limit_that_was_hit_is_told_as_the_reason() -> None:
     assert look.process.reason.startswith("out of memory: this workspace may use 64 MiB")
 
 
+TREE: Final = 4
+"""Processes of the tree at least."""
+
+
 async def test_a_stopped_tree_is_gone_to_the_last_process() -> None:
     marker = f"holdfast-marker-{os.getpid()}"
     nasty = (
@@ -66,11 +70,11 @@ async def test_a_stopped_tree_is_gone_to_the_last_process() -> None:
         await client.start(CHAT, "nasty", Start(command=nasty, env={"MARKER": marker}))
         async with asyncio.timeout(60):
             await client.look(CHAT, "nasty", after=0, wait_s=50, until="output")
-        before = alive_with(marker)
+            while len(alive_with(marker)) < TREE:  # noqa: ASYNC110 - the tree says nothing
+                await asyncio.sleep(0.02)
         stopped = await client.stop(CHAT, "nasty")
         after = alive_with(marker)
 
-    assert len(before) >= 4
     assert stopped.state is State.ENDED
     assert after == []
 

@@ -178,7 +178,9 @@ async def test_disturbed_turns_leave_nothing_behind(template: str, bus: str, tur
             after = await scales.settled(weigh, lambda held: not held.beyond(warm))
 
             assert churn.turns == turns
-            assert server.metrics.value("holdfast_turn_interrupts_total") >= turns / 20
+            # A turn may end before its interrupt comes, but not one whose provider hangs.
+            assert churn.ways["hangs"] >= turns / 60
+            assert server.metrics.value("holdfast_turn_interrupts_total") >= churn.ways["hangs"]
             assert after.beyond(warm) == []
             assert after.to_model <= TOGETHER_MAX
             assert after.to_redis <= READERS_AT_ONCE + LINKS

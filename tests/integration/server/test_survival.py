@@ -75,13 +75,7 @@ async def serve(cell: Replicas, log: Path, **more: object) -> AsyncGenerator[Ser
 
 
 async def _admin(nobody: Client) -> Client:
-    login = await nobody.post("sessions", {"email": ADMIN_EMAIL, "password": PASSWORD})
-    assert login.status == 201, login.raw
-    cookie = login.headers["set-cookie"].split(";")[0]
-    asked = {"name": "key", "scopes": ["read", "write", "admin"]}
-    key = await nobody.post("api-keys", asked, cookie=cookie, origin=OUR_ORIGIN)
-    assert key.status == 201, key.raw
-    return nobody.as_(key.json["secret"])
+    return nobody.as_((await nobody.new_key("key", "read", "write", "admin"))["secret"])
 
 
 @pytest.fixture

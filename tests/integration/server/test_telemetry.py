@@ -12,9 +12,7 @@ from urllib.parse import urlsplit
 
 import orjson
 import pytest
-from opentelemetry import trace
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from holdfast.bootstrap import Adapters, Server
@@ -24,21 +22,16 @@ from holdfast.telemetry.logs import logging_to
 from holdfast.telemetry.metrics import METRICS, MetricKind
 from tests.support.builders import user
 from tests.support.buses import until
+from tests.support.canaries import exporter
 from tests.support.replica import API_KEY, Replicas, ask, at_rest
 from tests.support.waits import HANG_S
-
-EXPORTER = InMemorySpanExporter()
 
 
 @pytest.fixture
 def spans() -> Generator[InMemorySpanExporter]:
-    if not isinstance(trace.get_tracer_provider(), TracerProvider):
-        provider = TracerProvider(shutdown_on_exit=False)
-        provider.add_span_processor(SimpleSpanProcessor(EXPORTER))
-        trace.set_tracer_provider(provider)  # once per process: there is no way back
-    EXPORTER.clear()
-    yield EXPORTER
-    EXPORTER.clear()
+    kept = exporter()
+    yield kept
+    kept.clear()
 
 
 async def run_some(server: Server) -> None:

@@ -7,8 +7,15 @@ import anthropic
 import openai
 import pytest
 from openai.types.chat import ChatCompletionMessageToolCall
-from openai.types.responses import ResponseReasoningItem
+from openai.types.responses import (
+    CustomToolParam,
+    ResponseCustomToolCallOutputParam,
+    ResponseCustomToolCallParam,
+    ResponseInputParam,
+    ResponseReasoningItem,
+)
 
+from holdfast.tools.workspace.patches import GRAMMAR, parse
 from holdfast_simulator.server import Simulator
 from tests.support.simulator import SCHEMA
 
@@ -110,6 +117,52 @@ async def test_responses_stream(gpt: openai.AsyncOpenAI) -> None:
     assert all(item.encrypted_content for item in reasoning)
     assert response.usage is not None
     assert response.usage.output_tokens_details.reasoning_tokens > 0
+
+
+PATCH = "*** Begin Patch\\n*** Delete File: a\\n*** End Patch"
+CUSTOM: CustomToolParam = {
+    "type": "custom",
+    "name": "apply_patch",
+    "format": {"type": "grammar", "syntax": "lark", "definition": GRAMMAR},
+}
+
+
+async def test_responses_calls_of_a_custom_tool(gpt: openai.AsyncOpenAI) -> None:
+    """As deltas, as an item, and back with its result: all as the SDK has it."""
+    said: ResponseInputParam = [
+        {"role": "user", "content": f'[[sim: call apply_patch {{"patch": "{PATCH}"}}]]'}
+    ]
+    async with asyncio.timeout(60):
+        async with gpt.responses.stream(model="gpt-5.4", input=said, tools=[CUSTOM]) as stream:
+            text = ""
+            async for event in stream:
+                if event.type == "response.custom_tool_call_input.delta":
+                    text += event.delta
+            response = await stream.get_final_response()
+    [call] = [item for item in response.output if item.type == "custom_tool_call"]
+    assert (call.name, call.input) == ("apply_patch", PATCH.replace("\\n", "\n"))
+    assert text == call.input
+
+    item: ResponseCustomToolCallParam = {
+        "type": "custom_tool_call", "call_id": call.call_id, "name": call.name, "input": call.input,
+    }  # fmt: skip
+    result: ResponseCustomToolCallOutputParam = {
+        "type": "custom_tool_call_output", "call_id": call.call_id, "output": "done",
+    }  # fmt: skip
+    after = await gpt.responses.create(
+        model="gpt-5.4", input=[*said, item, result], tools=[CUSTOM], tool_choice="none"
+    )
+    assert after.status == "completed"
+    with pytest.raises(openai.BadRequestError, match="No tool output found for custom tool call"):
+        await gpt.responses.create(model="gpt-5.4", input=[*said, item], tools=[CUSTOM])
+
+
+async def test_responses_agent_fills_a_tool_whose_input_is_a_text(gpt: openai.AsyncOpenAI) -> None:
+    response = await gpt.responses.create(
+        model="gpt-5.4", input="Apply a patch.", tools=[CUSTOM], tool_choice="required"
+    )
+    [call] = [item for item in response.output if item.type == "custom_tool_call"]
+    assert parse(call.input)
 
 
 async def test_responses_without_stream(gpt: openai.AsyncOpenAI) -> None:

@@ -92,7 +92,10 @@ async def test_a_failing_test_is_found_mended_and_committed(template: str) -> No
         async with (
             replicas(template) as cell,
             cell.open(
-                within_s=110, templates=[TEMPLATE], workspaces_folder=str(folder / "w")
+                within_s=110,
+                templates=[TEMPLATE],
+                workspaces_folder=str(folder / "w"),
+                foreign_text="allow",  # its commands have the network of this machine
             ) as server,
         ):
             begun = await ask(server, user(task(bare)))
@@ -135,7 +138,10 @@ async def test_a_test_sees_the_edit_that_the_same_reply_made_before_it(template:
         async with (
             replicas(template) as cell,
             cell.open(
-                within_s=110, templates=[TEMPLATE], workspaces_folder=str(folder / "w")
+                within_s=110,
+                templates=[TEMPLATE],
+                workspaces_folder=str(folder / "w"),
+                foreign_text="allow",  # its commands have the network of this machine
             ) as server,
         ):
             begun = await ask(server, user(words))

@@ -82,6 +82,15 @@ async def test_each_thing_that_happens_to_a_workspace_is_counted(yard: Yard) -> 
     assert (broken.counters.starts, broken.counters.starts_failed) == (1, 1)
 
 
+async def test_a_workspace_of_a_disabled_user_is_stopped_by_the_sweep(yard: Yard) -> None:
+    keeper = await yard.keeper(options=QUICK, ttl_s=3600)
+    made = await keeper.create(await yard.chat())
+    assert await keeper.sweep() == 0
+    await yard.pool.execute("update users set stopping_since = now() where id = $1", made.owner_id)
+    assert await keeper.sweep() == 1
+    assert [row["status"] for row in await yard.rows()] == ["stopped"]
+
+
 def test_every_count_is_a_metric() -> None:
     counted = {row.field for row in METRICS if row.part == "workspaces"}
     assert counted == set(WorkspaceCounters.__dataclass_fields__)

@@ -12,6 +12,7 @@ import pytest
 from holdfast.adapters.bus.lossy import LossyBus
 from holdfast.admin import changes
 from holdfast.admin.current import NothingSet, OrgSettings, SettingsCache
+from holdfast.admin.generation import RETRY_S, SettingsReload
 from holdfast.admin.registry import SettingValues
 from holdfast.admin.settings import ALLOWED_MODELS, DEFAULT_MODEL, INSTRUCTIONS, MAX_STEPS_PER_TURN
 from holdfast.domain.audit import AuditEntry
@@ -37,6 +38,7 @@ class Rows:
         self.rows: dict[OrgId, StoredSettings] = {}
         self.audit: list[AuditEntry] = []
         self.away = False
+        self.generation = 1
 
     async def newer(self, known: Mapping[OrgId, int]) -> Mapping[OrgId, StoredSettings]:
         if self.away:
@@ -53,6 +55,7 @@ class Rows:
         audit: AuditEntry,
         *,
         expected: Collection[int] | None = None,
+        stops: bool = False,
     ) -> int | None:
         before = (await self.find(may)).version
         if expected is not None and before not in expected:
@@ -63,16 +66,28 @@ class Rows:
 
     def write(self, org_id: OrgId, version: int, values: JsonObject) -> None:
         self.rows[org_id] = StoredSettings(version, values)
+        self.generation += 1
+
+    async def newest(self) -> int:
+        if self.away:
+            raise Unavailable("the database is away")
+        return self.generation
+
+
+class Process(SettingsCache):
+    reload: SettingsReload
 
 
 @asynccontextmanager
-async def process(server: FakeBusServer, rows: Rows) -> AsyncGenerator[SettingsCache]:
+async def process(server: FakeBusServer, rows: Rows) -> AsyncGenerator[Process]:
     """A process that keeps its copy, on a bus connection of its own."""
     async with server.open() as bus:
-        cache = SettingsCache(rows, bus, poll_every_s=POLL_S)
-        await cache.read()
+        cache = Process(rows, bus)
+        cache.reload = SettingsReload(rows.newest, bus, poll_every_s=POLL_S)
+        cache.reload.also(cache.read)
+        await cache.reload.refresh()
         async with asyncio.TaskGroup() as tasks:
-            keeping = tasks.create_task(cache.keep())
+            keeping = tasks.create_task(cache.reload.keep())
             await until_subscribed(bus)
             yield cache
             keeping.cancel()
@@ -98,8 +113,12 @@ async def test_change_is_known_here_at_once_and_elsewhere_by_the_hint() -> None:
         assert here.current(INSTRUCTIONS).of(OTHER) == ""
         await asyncio.sleep(1)
         assert heard.of(ORG) == "new", "a handle shows what is current"
-        assert (there.counters.hints, there.counters.polls) == (1, 0)
-        assert [entry.detail["instructions_chars"] for entry in rows.audit] == [3]
+        assert (there.reload.counters.hints, there.reload.counters.polls) == (1, 0)
+        (entry,) = rows.audit
+        assert entry.detail == {
+            "before": '{"instructions_chars":0}',
+            "after": '{"instructions_chars":3}',
+        }
 
 
 async def test_change_whose_hint_was_lost_is_found_by_the_poll() -> None:
@@ -110,7 +129,7 @@ async def test_change_whose_hint_was_lost_is_found_by_the_poll() -> None:
         assert cache.current(INSTRUCTIONS).of(ORG) == ""
         await asyncio.sleep(POLL_S)
         assert cache.current(INSTRUCTIONS).of(ORG) == "unheard"
-        assert (cache.counters.hints, cache.counters.polls) == (0, 1)
+        assert (cache.reload.counters.hints, cache.reload.counters.polls) == (0, 1)
 
 
 async def test_bus_that_was_away_is_a_reason_to_read() -> None:
@@ -120,7 +139,7 @@ async def test_bus_that_was_away_is_a_reason_to_read() -> None:
         await server.cut()
         await asyncio.sleep(POLL_S / 2)
         assert cache.current(INSTRUCTIONS).of(ORG) == "missed"
-        assert cache.counters.polls == 0
+        assert cache.reload.counters.polls == 0
 
 
 async def test_database_that_is_away_is_asked_again() -> None:
@@ -138,7 +157,8 @@ async def test_keeping_ends_with_the_bus() -> None:
     server, rows = FakeBusServer(), Rows()
     async with asyncio.TaskGroup() as tasks:
         async with server.open() as bus:
-            keeping = tasks.create_task(SettingsCache(rows, bus, poll_every_s=POLL_S).keep())
+            reload = SettingsReload(rows.newest, bus, poll_every_s=POLL_S)
+            keeping = tasks.create_task(reload.keep())
             await until_subscribed(bus)
         async with asyncio.timeout(POLL_S / 2):
             await keeping
@@ -159,6 +179,51 @@ async def test_answer_that_was_overtaken_does_not_bring_back_the_old() -> None:
             patched.setattr(rows, "newer", newer)
             await cache.read()
         assert cache.current(INSTRUCTIONS).of(ORG) == "new"
+
+
+async def test_generation_that_a_statement_returned_is_known_before_the_next_attempt() -> None:
+    server, rows = FakeBusServer(), Rows()
+    async with process(server, rows) as cache:
+        reload, reads = cache.reload, cache.counters.reads
+        rows.write(ORG, 1, {"instructions": "unheard"})
+        await reload.catch_up()
+        assert cache.counters.reads == reads, "nothing was seen: no statement"
+        reload.saw(rows.generation)
+        await asyncio.gather(*(reload.catch_up() for _ in range(5)))
+        assert cache.current(INSTRUCTIONS).of(ORG) == "unheard"
+        assert reload.applied == rows.generation
+        assert cache.counters.reads == reads + 1, "one read for all that wait"
+
+
+async def test_generation_is_caught_up_with_also_where_no_attempt_begins() -> None:
+    server, rows = FakeBusServer(), Rows()
+    async with process(server, rows) as cache:
+        rows.away = True
+        rows.write(ORG, 1, {"instructions": "unheard"})
+        cache.reload.saw(rows.generation)
+        await asyncio.sleep(RETRY_S / 2)
+        with pytest.raises(Unavailable):
+            await cache.reload.catch_up()
+        rows.away = False
+        await asyncio.sleep(2 * RETRY_S)
+        assert cache.current(INSTRUCTIONS).of(ORG) == "unheard"
+        assert (cache.reload.counters.hints, cache.reload.counters.polls) == (0, 0)
+
+
+async def test_generation_falls_with_a_database_that_lost_commits() -> None:
+    server, rows = FakeBusServer(), Rows()
+    async with process(server, rows) as cache:
+        cache.reload.saw(rows.generation + 7)
+        await cache.reload.catch_up()
+        assert cache.reload.applied == rows.generation
+        rows.generation -= 1
+        cache.reload.saw(rows.generation)
+        await asyncio.sleep(RETRY_S)
+        assert cache.reload.applied == rows.generation
+        rows.write(ORG, 9, {"instructions": "the next"})
+        cache.reload.saw(rows.generation)
+        await cache.reload.catch_up()
+        assert cache.current(INSTRUCTIONS).of(ORG) == "the next"
 
 
 async def test_change_is_refused_to_members_and_to_a_stale_version() -> None:

@@ -9,6 +9,7 @@ from pydantic import Field, ValidationError
 from holdfast.admin.registry import Registry, Setting, SettingScope, SettingValues, look_up
 from holdfast.admin.settings import (
     ALLOWED_MODELS,
+    API_KEY_DAYS_MAX,
     APPROVALS,
     DEFAULT_MODEL,
     INSTRUCTIONS,
@@ -142,12 +143,22 @@ def test_values_are_decoded_as_they_were_encoded() -> None:
     values = SettingValues(
         {
             "default_model": "sim",
+            "explore_model": "sim",
+            "title_model": "other",
+            "compaction_model": "sim",
+            "advisor_model": "other",
+            "advisor_enabled": True,
+            "advisor_uses_max": 5,
+            "advisor_output_max": 2_000,
+            "advisor_effort": "high",
             "allowed_models": ("sim", "other"),
             "instructions": "Be \0 brief.",
             "max_steps_per_turn": 7,
+            "compaction_percent": 55,
             "approvals": RULES,
             "oidc_sign_up_enabled": False,
             "web_tools_enabled": False,
+            "api_key_days_max": 30,
         }
     )
     stored = SETTINGS.encode(ORG, values)
@@ -179,11 +190,13 @@ def test_other_unreadable_values_permit_nothing_more() -> None:
             "max_steps_per_turn": "many",
             "oidc_sign_up_enabled": None,
             "web_tools_enabled": None,
+            "api_key_days_max": "many",
         }
     )
     assert values.of(ALLOWED_MODELS) == ()
     assert values.of(OIDC_SIGN_UP_ENABLED) is False
     assert values.of(WEB_TOOLS_ENABLED) is False
+    assert values.of(API_KEY_DAYS_MAX) == 90
     assert (values.of(DEFAULT_MODEL), values.of(MAX_STEPS_PER_TURN)) == (None, None)
     assert values.of(INSTRUCTIONS) == ""
 
@@ -196,13 +209,23 @@ def test_audit_detail_holds_no_instructions_and_no_rules() -> None:
     values = SettingValues({"instructions": "abc", "approvals": RULES, "allowed_models": ("m",)})
     assert SETTINGS.audit_detail(ORG, values) == {
         "default_model": None,
+        "explore_model": None,
+        "title_model": None,
+        "compaction_model": None,
+        "advisor_model": None,
+        "advisor_enabled": False,
+        "advisor_uses_max": 3,
+        "advisor_output_max": 16_384,
+        "advisor_effort": None,
         "allowed_models": ("m",),
         "instructions_chars": 3,
         "max_steps_per_turn": None,
+        "compaction_percent": 70,
         "approval_rules": 1,
         "approval_default": "ask",
         "oidc_sign_up_enabled": True,
         "web_tools_enabled": True,
+        "api_key_days_max": 365,
     }
 
 

@@ -9,8 +9,12 @@ from holdfast_agent.saved import SavedFile, SavedOutputs
 
 
 def outputs(root: Path, **limits: int) -> SavedOutputs:
+    given = {"file_bytes_max": 10, "files_max": 3, "all_bytes_max": 30, **limits}
     return SavedOutputs(
-        root, **{"file_bytes_max": 10, "files_max": 3, "all_bytes_max": 30, **limits}
+        root,
+        file_bytes_max=given["file_bytes_max"],
+        files_max=given["files_max"],
+        all_bytes_max=given["all_bytes_max"],
     )
 
 

@@ -5,7 +5,7 @@ from uuid import UUID
 import orjson
 
 from holdfast.api.streaming import CLOSE_CODES
-from holdfast.api.streams import REPLACED, StreamPlace, StreamPlaces
+from holdfast.api.streams import REPLACED, REVOKED, StreamPlace, StreamPlaces
 from holdfast.domain.ids import ChatId, UserId
 from holdfast.stream.events import Closed, CloseReason
 from tests.requirements import requirement
@@ -39,6 +39,25 @@ def test_a_person_has_so_many_streams_of_one_chat() -> None:
     assert ended(lists) == [True, False, False]
     assert not other.ended
     assert not places.enter(BOB, CHATS[0]).ended
+
+
+def test_all_streams_of_a_disabled_user_end_and_say_so() -> None:
+    places = StreamPlaces()
+    hers, his = (
+        [places.enter(ANN, each) for each in (*CHATS[:2], "list")],
+        places.enter(BOB, "list"),
+    )
+    told: list[StreamPlace] = []
+    hers[0].on_end = lambda: told.append(hers[0])
+    places.end_all_of(ANN)
+    places.end_all_of(ANN)
+    assert ended([*hers, his]) == [True, True, True, False]
+    assert told == hers[:1]
+    assert {place.last for place in hers} == {REVOKED}
+    assert orjson.loads(REVOKED.json())["data"]["reason"] == "revoked"
+    assert places.counters.open == 1
+    again = places.enter(ANN, "list")
+    assert (again.ended, again.last) == (False, REPLACED)
 
 
 def test_who_left_is_not_counted() -> None:

@@ -5,6 +5,7 @@ from uuid import UUID
 import pytest
 
 from holdfast.adapters.bus.postgres import NOTE_BYTES_MAX
+from holdfast.adapters.bus.seal import SEAL_BYTES
 from holdfast.adapters.bus.wire import RUNNABLE, SETTINGS, decode, encode_hint, encode_part
 from holdfast.domain.ids import OrgId, VersionStamp
 from holdfast.ports.bus import GAP, SettingsHint
@@ -54,4 +55,4 @@ def test_a_part_without_a_chat_is_a_gap() -> None:
 
 
 def test_a_note_fits_into_what_postgresql_takes() -> None:
-    assert NOTE_BYTES_MAX < 8_000
+    assert NOTE_BYTES_MAX + SEAL_BYTES < 8_000

@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from holdfast.chats.listing import decode_cursor, encode_cursor
+from holdfast.chats.listing import decode_cursor, encode_cursor, reading
 from holdfast.domain.denials import FieldRefused
+from holdfast.domain.policy import Action
 from holdfast.ports.listing import ListPosition
 from tests.support.builders import CHAT
 
@@ -35,3 +36,7 @@ def test_a_cursor_comes_back() -> None:
 def test_what_we_did_not_write_is_refused(cursor: str) -> None:
     with pytest.raises(FieldRefused):
         decode_cursor(cursor)
+
+
+def test_a_version_of_the_history_asks_for_the_right_to_branches() -> None:
+    assert [reading(None), reading(3)] == [Action.READ, Action.READ_BRANCHES]

@@ -141,6 +141,22 @@ def test_parallel_calls_have_a_line_each_and_so_have_their_results() -> None:
     assert written(inks) == "· clock\n· clock\n· clock ✓ → 1\n· clock ✗ → no\n"
 
 
+def test_a_patch_is_told_by_its_files() -> None:
+    lines = (
+        *("*** Begin Patch", "*** Update File: a.py", "*** Move to: b.py", "-x"),
+        *("*** Add File: c.py", "+ *** Delete File: x", "*** Delete File: d.py", "*** End Patch"),
+    )
+    live = LiveRenderer()
+    patch = {**call("c1", patch="\n".join(lines)), "tool_name": "apply_patch"}
+    inks = live.feed("message.created", message(2, "assistant", patch))
+    assert written(inks) == "· apply_patch a.py → b.py, add c.py, de…"
+
+    for broken in ("nothing", 1, "*** Move to: x"):
+        odd = {**call("c2", patch=broken), "tool_name": "apply_patch"}
+        inks = LiveRenderer().feed("message.created", message(2, "assistant", odd))
+        assert written(inks).startswith('· apply_patch {"patch":')
+
+
 @pytest.mark.parametrize("live", [True, False])
 def test_a_plan_is_a_line_for_each_step(live: bool) -> None:
     steps = [
@@ -424,3 +440,50 @@ def test_the_quiet_line_stands_behind_the_results_of_tools(is_live: bool) -> Non
         "· clock ✓ → ok",
         "— worker lost, continued after 8 s, 1 call repeated: tool0",
     ]
+
+
+def advised(**output: Any) -> list[Ink]:
+    asked = {**call("c1", question="Which way?"), "tool_name": "advisor"}
+    failed = output["type"] != "advice"
+    told = {**result("c1", ""), "tool_name": "advisor", "output": output, "is_error": failed}
+    return fed(
+        LiveRenderer(LiveRendererOptions(width=100)),
+        ("message.created", message(2, "assistant", asked)),
+        ("message.created", message(3, "tool", told)),
+    )
+
+
+def test_advice_is_written_below_its_call() -> None:
+    inks = advised(type="advice", advice="Go left.\nThen right.", model="oracle", remaining_uses=1)
+    lines = written(inks).splitlines()
+    assert "advice of oracle, 1 left in this turn" in lines[0]
+    assert lines[1:] == ["  Go left.", "  Then right."]
+
+
+def test_a_limit_and_a_failure_of_the_advisor_are_written_in_different_words() -> None:
+    none = {"message": "Decide without it.", "model": None, "remaining_uses": 0}
+    for kind, words in (("limit_reached", "limit reached"), ("error", "no advice")):
+        (line,) = written(advised(type=kind, **none)).splitlines()
+        assert line.endswith(f"{words}: Decide without it.")
+
+
+def proposed(output: str, *, failed: bool = False) -> list[str]:
+    asked = {**call("c1", path="PLAN.md"), "tool_name": "propose_plan"}
+    told = {**result("c1", output), "tool_name": "propose_plan", "is_error": failed}
+    inks = fed(
+        LiveRenderer(LiveRendererOptions(width=100)),
+        ("message.created", message(2, "assistant", asked)),
+        ("message.created", message(3, "tool", told)),
+    )
+    return written(inks).splitlines()
+
+
+def test_a_proposed_plan_is_written_below_its_call() -> None:
+    line, *plan = proposed("# Rename it\n\n1. Change a.py.\n\x1b[2J2. Run the tests.\n")
+    assert line.endswith("→ a plan")
+    assert plan == ["  # Rename it", "", "  1. Change a.py.", "  [2J2. Run the tests."]
+
+
+def test_a_plan_that_is_not_there_is_told_in_the_line_of_its_call() -> None:
+    (line,) = proposed("Nothing was proposed. PLAN.md is empty.", failed=True)
+    assert line.endswith("Nothing was proposed. PLAN.md is empty.")

@@ -128,6 +128,26 @@ def test_a_plan_is_exported_with_the_status_of_each_step() -> None:
     ]  # fmt: skip
 
 
+def test_advice_is_exported_as_prose() -> None:
+    output = {"type": "advice", "advice": "Go left.\nCheck.", "model": "m", "remaining_uses": None}
+    told = {"type": "tool_result", "tool_name": "advisor", "is_error": False, "output": output}
+    said = {"role": "tool", "finish_reason": "stop", "parts": [told]}
+
+    assert markdown({"id": "c", "title": None}, [said]).splitlines()[6:] == [
+        "- `advisor` gave advice of m:", "", "  > Go left.", "  > Check.",
+    ]  # fmt: skip
+
+
+def test_a_proposed_plan_is_exported_as_prose() -> None:
+    plan = "# Rename it\n\n1. Change `a.py`.\n"
+    told = {"type": "tool_result", "tool_name": "propose_plan", "is_error": False, "output": plan}
+    said = {"role": "tool", "finish_reason": "stop", "parts": [told]}
+
+    assert markdown({"id": "c", "title": None}, [said]).splitlines()[6:] == [
+        "- `propose_plan` gave a plan:", "", "  > # Rename it", "  >", "  > 1. Change `a.py`.",
+    ]  # fmt: skip
+
+
 def test_what_a_tool_wrote_in_lines_is_exported_in_lines() -> None:
     output = "exit code 0 after 0.1 s\n-a ``` b\n\n+a\n"
     result = {"type": "tool_result", "tool_name": "execute", "is_error": False, "output": output}

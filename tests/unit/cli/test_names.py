@@ -19,6 +19,9 @@ WITHOUT_JSON = {
     "logout": "prints nothing on stdout",
     "api": "prints nothing but JSON",
     "api-keys revoke": "prints nothing",
+    "provider-keys delete": "prints nothing",
+    "admin models delete": "prints nothing",
+    "admin providers delete": "prints nothing",
     "dev": "a server",
     "serve": "a server",
     "worker": "a server",
@@ -64,7 +67,8 @@ def test_every_command_that_prints_something_takes_json() -> None:
     without = {
         path
         for path, each, _ in COMMANDS
-        if not {"--json", "--jsonl"} & {name for option in each.params for name in option.opts}
+        if not each.hidden
+        and not {"--json", "--jsonl"} & {name for option in each.params for name in option.opts}
     }
     assert without == set(WITHOUT_JSON)
 

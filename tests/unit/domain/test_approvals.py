@@ -316,3 +316,11 @@ def test_another_tool_or_definition_has_another_digest() -> None:
     for change in changes:
         changed = {**DEFINITION, **change}
         assert digest_of("execute", {"command": "ls"}, changed) != digest, change
+
+
+@pytest.mark.requirement("X4")
+def test_a_rule_about_a_tool_that_does_the_same_holds_too() -> None:
+    policy = Policy(rules=(Rule(tool="edit_file", action=RuleAction.DENY),))
+    seen = policy.judge("apply_patch", {}, whose="yours", also="edit_file")
+    assert (seen.verdict, seen.words) == (RuleAction.DENY, "rule 1 of yours")
+    assert policy.judge("apply_patch", {}, whose="yours").verdict is RuleAction.ALLOW

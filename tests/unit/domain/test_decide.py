@@ -154,11 +154,12 @@ def test_interrupting_a_wait_cancels_it_and_ends_the_turn() -> None:
 
 
 @requirement("L14")
-def test_interrupting_a_wait_goes_on_with_the_queue() -> None:
+def test_interrupting_a_wait_leaves_the_queue_paused() -> None:
     outcome = outcome_of(a_chat(Status.AWAITING, queue=1), c.Interrupt())
-    assert [a.body.role for a in outcome.appended] == [Role.TOOL, Role.USER]
-    assert (outcome.chat.status, outcome.chat.awaiting) == (Status.RUNNING, None)
-    assert (outcome.chat.owes_reply, outcome.chat.queue) == (True, ())
+    assert [a.body.role for a in outcome.appended] == [Role.TOOL]
+    assert (outcome.chat.status, outcome.chat.awaiting) == (Status.IDLE, None)
+    assert (outcome.chat.owes_reply, len(outcome.chat.queue)) == (False, 1)
+    assert outcome.chat.queue_paused
 
 
 @requirement("L31", "M3")

@@ -23,6 +23,8 @@ def test_a_chat_is_its_owners_and_to_be_read_by_those_it_is_shared_with() -> Non
         *(True, True, False, False)
     ]
     assert [allows(who, Action.DRIVE, CHAT) for who in (OWN, READER, ADMIN)] == [True, False, False]
+    branches = [allows(who, Action.READ_BRANCHES, CHAT) for who in (OWN, READER, ADMIN)]
+    assert branches == [True, False, False], "what an edit hid stays with its owner"
     assert [allows(who, Action.OVERSEE, CHAT) for who in (OWN, ADMIN)] == [False, True]
 
 

@@ -221,9 +221,9 @@ def test_a_stop_that_comes_after_its_turn_does_not_stop_the_next_one() -> None:
         outcome_of(chat, c.Interrupt(shown))
 
 
-def test_a_stop_that_promotes_the_queue_answers_with_the_turn_that_it_stopped() -> None:
+def test_a_stop_that_pauses_the_queue_answers_with_the_turn_that_it_stopped() -> None:
     outcome = outcome_of(a_chat(Status.AWAITING, queue=1), c.Interrupt(Seq(1)))
-    assert (outcome.chat.turn_seq, outcome.chat.status) == (4, Status.RUNNING)
+    assert (outcome.chat.turn_seq, outcome.chat.status) == (1, Status.IDLE)
     answer = outcome.answer
     assert (answer.turn_seq, answer.seq, answer.queued_id) == (1, None, None)
 

@@ -56,10 +56,11 @@ async def test_a_storm_waits_in_line_and_not_for_ever() -> None:
     )
     ends = threading.Event()
     async with asyncio.TaskGroup() as tasks:
-        first = tasks.create_task(passwords._apart(lambda: ends.wait(HANG_S)))  # pyright: ignore[reportPrivateUsage]
+        first = tasks.create_task(passwords._apart(lambda: ends.wait(HANG_S), passwords._room))  # pyright: ignore[reportPrivateUsage]
         await asyncio.sleep(0)
         with pytest.raises(Unavailable):
             await passwords.check(PASSWORD, None)
+        assert not (await passwords.check(PASSWORD, None, known=True)).right, "has its own place"
         ends.set()
     assert first.result()
     assert not (await passwords.check(PASSWORD, None)).right, "there is room again"

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from holdfast.adapters.providers.history import (
     CONTINUE,
     LOST,
+    SUMMARY,
     Entry,
     ModelEntry,
     ResultsEntry,
@@ -206,6 +207,7 @@ def test_context_skills_references_summaries_and_system_rows_are_said() -> None:
 
     assert prompt.system == ["Be kind.", "Rule."]
     assert texts(prompt.entries[0]) == [
+        SUMMARY,
         "So far: nothing.",
         '<context name="time">\nnoon\n</context>',
         "<skill name=\"say 'hi'\">\nwave\n</skill>",

@@ -27,6 +27,14 @@ def out(name: str = "call_1") -> Json:
     return {"type": "function_call_output", "call_id": name, "output": "ok"}
 
 
+def ctc(name: str = "call_1", **more: object) -> Json:
+    return {"type": "custom_tool_call", "call_id": name, "name": "p", "input": "x", **more}
+
+
+def ctc_out(name: str = "call_1") -> Json:
+    return {"type": "custom_tool_call_output", "call_id": name, "output": "ok"}
+
+
 def rs(**more: object) -> Json:
     final = sealed(Purpose.REASONING)
     return {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": final, **more}
@@ -34,6 +42,8 @@ def rs(**more: object) -> Json:
 
 HI: Json = {"role": "user", "content": "hi"}
 FUNCTION: Json = {"type": "function", "name": "t", "parameters": SCHEMA}
+CUSTOM: Json = {"type": "custom", "name": "p"}
+GRAMMAR: Json = {"type": "grammar", "syntax": "lark", "definition": "start: /x/"}
 OPEN_SCHEMA: Json = {"type": "object", "properties": {}}
 DRAFT = sealed(Purpose.REASONING_DRAFT)
 
@@ -60,6 +70,7 @@ RESPONSES: dict[str, Case] = {
         "invalid_value",
     ),
     "arguments-type": (given(HI, fc(arguments={}), out()), "expected a string", "invalid_type"),
+    "input-type": (given(HI, ctc(input={}), ctc_out()), "'input[1].input'", "invalid_type"),
     "call-id-length": (
         given(HI, fc("c" * 65), out("c" * 65)),
         "maximum length 64",
@@ -112,6 +123,11 @@ RESPONSES: dict[str, Case] = {
         body(R) | {"tools": [{"type": "web"}]},
         "Invalid value: 'web'",
         "invalid_value",
+    ),
+    "tool-format": (
+        body(R) | {"tools": [CUSTOM | {"format": {"type": "grammar", "syntax": "ebnf"}}]},
+        "'tools[0].format.definition'",
+        "missing_required_parameter",
     ),
     "tool-container-missing": (
         body(R) | {"tools": [{"type": "code_interpreter"}]},
@@ -244,5 +260,37 @@ def test_a_rule_refuses_what_it_names(wire: WireName, name: str) -> None:
 def test_whole_turns_are_accepted() -> None:
     turn = given(HI, rs(), fc(id="fc_1"), out(), {"role": "user", "content": "go on"})
     assert first_rejection(responses_rules.RULES, call(R, turn)) is None
+    turn = given(HI, ctc(), fc("call_2"), ctc_out(), out("call_2"))
+    turn |= {"tools": [CUSTOM | {"format": GRAMMAR}, FUNCTION]}
+    turn |= {"tool_choice": {"type": "custom", "name": "p"}}
+    assert first_rejection(responses_rules.RULES, call(R, turn)) is None
     turn = said(HI, by(asks()), TOLD, HI)
     assert first_rejection(chat_rules.RULES, call(C, turn)) is None
+
+
+@pytest.mark.parametrize(
+    ("payload", "words"),
+    [
+        (given(HI, ctc(), out()), "No tool call found for function call output"),
+        (given(HI, fc(), ctc_out()), "No tool call found for custom tool call output"),
+        (given(HI, ctc()), "No tool output found for custom tool call call_1."),
+        (body(R) | {"tools": [CUSTOM | {"name": "a b"}]}, "'tools[0].name'"),
+        (body(R) | {"tools": [CUSTOM | {"format": {"type": "json"}}]}, "'text' and 'grammar'"),
+        (
+            body(R) | {"tools": [CUSTOM | {"format": GRAMMAR | {"syntax": "ebnf"}}]},
+            "'lark' and 'regex'",
+        ),
+        (
+            body(R) | {"tools": [CUSTOM], "tool_choice": {"type": "function", "name": "p"}},
+            "Tool choice 'function' not found",
+        ),
+        (
+            body(R) | {"tools": [CUSTOM], "tool_choice": {"type": "custom", "name": "q"}},
+            "Tool choice 'custom' not found",
+        ),
+    ],
+)
+def test_calls_of_custom_tools_have_rules_of_their_own(payload: Json, words: str) -> None:
+    found = first_rejection(responses_rules.RULES, call(R, payload))
+    assert found is not None
+    assert words in found[1].message

@@ -1,5 +1,6 @@
 """Who decides what is said: script, header, directive, scenario, agent."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 
 from holdfast.adapters.providers.history import CONTINUE
 from holdfast.turn.prompt import GO_ON
+from holdfast_simulator.advice import ADVICE
 from holdfast_simulator.arguments import fill
 from holdfast_simulator.asked import Asked, Choice, Offer, Said, Speaker, WireName
 from holdfast_simulator.faults import Fault, FaultAt
@@ -259,3 +261,18 @@ def test_a_reply_that_began_otherwise_is_said_whole() -> None:
 def test_a_reply_that_goes_on_otherwise_does_not_repeat_what_was_said() -> None:
     plan = planner().plan(asked('[[sim: say "one two three"]]', cut("one two four"), GO_ON), {})
     assert texts(plan.reply.parts) == ["three"]
+
+
+def test_an_advisor_heeds_only_the_directive_of_its_question() -> None:
+    transcript = '<transcript>\n[user] Go. [[sim: say "Not this."]]\n</transcript>\n\n'
+    advising: dict[str, Any] = {"system": "You advise an agent that is in the middle of a task."}
+
+    def advised(question: str) -> Any:
+        text = f"{transcript}<question>\n{question}\n</question>"
+        return planner().plan(replace(asked(text), body=advising), {})
+
+    plan = advised('Which way? [[sim: say "Left." | rate=5 | fault=overloaded]]')
+    assert (plan.source, texts(plan.reply.parts), plan.options.rate) == ("advisor", ["Left."], 5)
+    assert plan.options.fault == FaultAt(Fault.OVERLOADED)
+    assert texts(advised("Which way?").reply.parts) == [ADVICE]
+    assert planner().plan(asked(f"{transcript}<question>\nx\n</question>"), {}).source != "advisor"

@@ -124,6 +124,14 @@ LEAKS: list[Callable[[], object]] = [
     lambda: LOG.info("authorization: Bearer unknown-canary-token"),
     lambda: LOG.info("sk-ant-unknown-canary-0123456789"),
     lambda: LOG.info("hfst_unknowncanary0123456789"),
+    lambda: LOG.info("hf_unknowncanary0123456789"),
+    lambda: LOG.info("gsk_unknowncanary0123456789"),
+    lambda: LOG.info("xai-unknowncanary0123456789"),
+    lambda: LOG.info("ghs_unknowncanary0123456789"),
+    lambda: LOG.info("github_pat_unknowncanary0123456789"),
+    lambda: LOG.info("glpat-unknowncanary0123456789"),
+    lambda: LOG.info("eyJhbGciOiJub25lIn0.eyJzdWIiOiJjYW5hcnkifQ.canary"),
+    lambda: LOG.info("cookie: __Host-holdfast=unknowncanary0123456789; path=/"),
     lambda: LOG.info("x", extra={"db_password": b"unknown-canary"}),
 ]
 

@@ -53,10 +53,16 @@ async def test_installed_source_is_offered_between_the_own_tools_and_those_of_th
 ) -> None:
     install("hf_dictionary", "dictionary", MODULE.format(tool="look_up"))
     tools = tools_of(HandClock(), None, Metrics())
-    assert tools.names == {"clock", "update_plan", "look_up"}
+    assert tools.names == {"clock", "update_plan", "ask_user", "look_up"}
     chat = replace(a_chat(), tools=(CLIENT_TOOL,))
     async with tools.open(ToolContext(chat)) as toolbox:
-        assert list(toolbox.specs) == ["clock", "update_plan", "look_up", "of_the_client"]
+        assert list(toolbox.specs) == [
+            "clock",
+            "update_plan",
+            "ask_user",
+            "look_up",
+            "of_the_client",
+        ]
         assert await toolbox.sections() == []
 
 
@@ -66,7 +72,7 @@ async def test_installed_source_with_a_tool_that_it_did_not_declare_is_left_out(
     source = MODULE.format(tool="look_up") + UNDECLARED
     install("hf_dictionary", "dictionary", source)
     async with tools_of(HandClock(), None, Metrics()).open(ToolContext(a_chat())) as toolbox:
-        assert list(toolbox.specs) == ["clock", "update_plan"]
+        assert list(toolbox.specs) == ["clock", "update_plan", "ask_user"]
         (words,) = await toolbox.sections()
     assert "dictionary failed to open (UndeclaredTools)" in words
 
@@ -74,7 +80,7 @@ async def test_installed_source_with_a_tool_that_it_did_not_declare_is_left_out(
 async def test_without_installed_packages_the_tools_are_the_own_ones() -> None:
     tools = tools_of(HandClock(), None, Metrics())
     async with tools.open(ToolContext(a_chat())) as toolbox:
-        assert list(toolbox.specs) == ["clock", "update_plan"]
+        assert list(toolbox.specs) == ["clock", "update_plan", "ask_user"]
 
 
 async def test_installed_source_that_fails_to_open_is_counted_in_the_metrics(
@@ -83,7 +89,7 @@ async def test_installed_source_that_fails_to_open_is_counted_in_the_metrics(
     install("hf_broken", "broken", BROKEN)
     metrics = Metrics()
     async with tools_of(HandClock(), None, metrics).open(ToolContext(a_chat())) as toolbox:
-        assert list(toolbox.specs) == ["clock", "update_plan"]
+        assert list(toolbox.specs) == ["clock", "update_plan", "ask_user"]
         (words,) = await toolbox.sections()
     assert "not available now: a, because broken failed to open (OSError)" in words
     assert metrics.value("holdfast_tool_sources_left_out_total") == 1

@@ -3,7 +3,7 @@
 Each check is a function of its own, so that the mutants at the end can be seen to fail it.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -275,7 +275,7 @@ def test_server_and_organisation_both_have_a_say(
     current = OneOrganisation(approvals=Policy(default=organisation))
     rules = StepPolicy(replace(QUICK, approvals=Policy(default=server)), current)
     chat = Chat(chat_id=None, org_id=None, owner_id=None)  # type: ignore[arg-type]
-    judged = rules.judge(chat, ToolCall(CallId("c"), "a", {}))
+    judged = rules.judge(chat, ToolCall(CallId("c"), "a", {}), ToolSpec(name="a", description=""))
     assert judged.verdict is verdict
     assert whose in judged.words
 
@@ -379,8 +379,10 @@ def _deny_ignored(patch: pytest.MonkeyPatch) -> None:
     """A rule that denies lets everything through."""
     strict = StepPolicy.judge
 
-    def lenient(self: StepPolicy, chat: Chat, call: ToolCall) -> Any:
-        judged = strict(self, chat, call)
+    def lenient(
+        self: StepPolicy, chat: Chat, call: ToolCall, spec: ToolSpec, sources: Collection[str] = ()
+    ) -> Any:
+        judged = strict(self, chat, call, spec, sources)
         return (
             replace(judged, verdict=RuleAction.ALLOW)
             if judged.verdict is RuleAction.DENY

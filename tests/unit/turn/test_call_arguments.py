@@ -1,6 +1,8 @@
 """Arguments are put into the declared form before rules and digests see them."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -74,3 +76,96 @@ def test_digest_binds_the_arguments_as_they_run() -> None:
     spec = SPECS["edit_file"]
     assert call.digest == digest_of("edit_file", declared, spec.definition)
     assert spec.normalised(call.arguments) == call.arguments
+
+
+PATCHED = """*** Begin Patch
+*** Update File: docs/a.md
+-x
++y
+*** {verb}: {path}
+{lines}*** End Patch"""
+WRITTEN = {
+    "Add File": ("write_file", "+x\n"),
+    "Delete File": ("edit_file", ""),
+    "Update File": ("edit_file", "-x\n+y\n"),
+    "Move to": ("write_file", "-x\n+y\n"),
+}
+
+
+def patched(verb: str, path: str, *rules: Rule) -> tuple[ToolCall, ToolResult | None]:
+    """A patch that changes `docs/a.md`, and does something to another file."""
+    text = PATCHED.format(verb=verb, path=path, lines=WRITTEN[verb][1])
+    if verb == "Move to":
+        text = text.replace("*** Move to", "*** Update File: docs/b.md\n*** Move to")
+    return judged("apply_patch", {"patch": text}, *rules)
+
+
+@requirement("X4")
+@pytest.mark.parametrize("path", ["secrets/a", "./secrets//a", "docs/../secrets/a", "/w/secrets/a"])
+@pytest.mark.parametrize("verb", WRITTEN)
+def test_a_rule_about_a_path_holds_for_each_file_of_a_patch(verb: str, path: str) -> None:
+    _, answer = patched(verb, path, DENIED)
+
+    assert answer is not None
+    assert answer.synthetic is Synthetic.DENIED
+
+
+@requirement("X4")
+@pytest.mark.parametrize("verb", WRITTEN)
+def test_a_rule_about_the_tool_that_does_the_same_holds_for_a_patch(verb: str) -> None:
+    tool, _ = WRITTEN[verb]
+    there = Rule(tool=tool, arguments={"path": Pattern(glob="src/*")}, action=RuleAction.ASK)
+    assert patched(verb, "src/a", there)[0].needs is Need.APPROVAL
+    assert patched(verb, "lib/a", there)[0].needs is Need.NOTHING
+
+
+@requirement("X4")
+def test_a_patch_is_allowed_where_a_rule_allows_each_of_its_files() -> None:
+    rules = [
+        Rule(tool=tool, arguments={"path": Pattern(glob="docs/*")}, action=RuleAction.ALLOW)
+        for tool in ("edit_file", "write_file")
+    ]
+    rest = Rule(tool="*", action=RuleAction.ASK)
+    assert patched("Add File", "docs/n", *rules, rest)[0].needs is Need.NOTHING
+    assert patched("Add File", "n", *rules, rest)[0].needs is Need.APPROVAL
+    assert patched("Delete File", "docs/../n", *rules, rest)[0].needs is Need.APPROVAL
+
+
+@requirement("X4")
+def test_a_patch_that_cannot_be_read_counts_against_the_call() -> None:
+    _, answer = judged("apply_patch", {"patch": "secrets/a"}, DENIED)
+    assert answer is not None
+    assert answer.synthetic is Synthetic.DENIED
+
+
+@requirement("X4")
+def test_digest_is_of_the_patch_with_its_paths_in_one_spelling() -> None:
+    ask = Rule(tool="edit_file", action=RuleAction.ASK)
+    call, _ = patched("Add File", ".//n", ask)
+    spec = SPECS["apply_patch"]
+
+    assert call.arguments == {"patch": PATCHED.format(verb="Add File", path="n", lines="+x\n")}
+    assert call.digest == digest_of("apply_patch", call.arguments, spec.definition)
+
+
+@requirement("X4")
+@pytest.mark.parametrize(
+    ("name", "broken"),
+    [
+        (
+            "judged_as",
+            partial(
+                test_a_rule_about_a_path_holds_for_each_file_of_a_patch, "Add File", "secrets/a"
+            ),
+        ),
+        ("normalise", test_digest_is_of_the_patch_with_its_paths_in_one_spelling),
+    ],
+)
+def test_mutant_of_a_patch_that_rules_see_as_one_text(
+    name: str, broken: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without it a rule about a path does not see the files of a patch, or one spelling of them."""
+    spec = replace(SPECS["apply_patch"], **{name: None})
+    monkeypatch.setitem(SPECS, "apply_patch", spec)
+    with pytest.raises(AssertionError):
+        broken()

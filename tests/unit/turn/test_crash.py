@@ -279,7 +279,7 @@ async def test_the_mutant_that_counts_the_attempt_after_the_call_is_caught(
 
     attempt = Generation.attempt
 
-    async def only_wait(session: Any) -> bool:
+    async def only_wait(session: Any, _refusal: Any) -> bool:
         turn = session.turn
         turn.counting = session
         if turn.chat.backoff is not None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -12,10 +13,10 @@ from holdfast.domain.chat import ATTEMPTS_MAX, ErrorKind, Status
 from holdfast.domain.commands import RecordRetry, RequestCompaction, SendMessage
 from holdfast.domain.errors import FenceStale
 from holdfast.domain.messages import Ending, Role
-from holdfast.domain.parts import Need, Text, ToolResult
+from holdfast.domain.parts import JsonObject, Need, Text, ToolResult
 from holdfast.ports.bus import Gap, Hint, LivePart
 from holdfast.ports.models import ReasoningDelta, Route, TextDelta
-from holdfast.tools.toolbox import Functions
+from holdfast.tools.toolbox import Function, Functions
 from holdfast.turn.interrupts import Interrupts
 from holdfast.turn.options import TurnOptions
 from holdfast.turn.prompt import GO_ON
@@ -296,6 +297,26 @@ async def test_calls_that_need_somebody_outside_wait_for_them(need: Need) -> Non
         assert stage.store.calls["commit"] == 1
 
 
+async def test_a_call_that_nobody_could_answer_is_answered_at_once() -> None:
+    effects = Effects()
+    function = effects.tool("a", needs=Need.ANSWER)
+
+    def fault(_arguments: JsonObject) -> str:
+        return "Error: nothing was asked."
+
+    spec = replace(function.spec, fault=fault)
+    tools = Functions(Function(spec, function.run))
+    async with staged(calls("a"), says("ok"), tools=tools) as stage:
+        chat = await stage.turn()
+
+        assert chat.status is Status.IDLE
+        (_, message, *_) = (await stage.history(chat))[1:]
+        (result,) = message.body.parts
+        assert isinstance(result, ToolResult)
+        assert (result.output, result.failed) == ("Error: nothing was asked.", True)
+        assert effects.done == []
+
+
 async def test_a_model_that_only_thinks_is_asked_twice_and_not_for_ever() -> None:
     thought = [ReasoningDelta(0, "Let me see."), End(Ending.LENGTH)]
     async with staged(thought, thought) as stage:
@@ -351,7 +372,7 @@ async def test_a_compaction_marks_where_things_stand_and_the_turn_goes_on() -> N
         assert chat.status is Status.IDLE
         assert not chat.compactable
         assert (await stage.said(chat))[-2:] == [
-            "boundary: 1. Asked: all of it.",
+            "boundary: 1. Asked: all of it. + context",
             "system: be brief",
         ]
         assert stage.counters.compactions == 1

@@ -17,6 +17,7 @@ from holdfast.turn.breaker import OPEN_S, CircuitBreakers
 from holdfast.turn.fallback import FAILURES_MAX, HINT_S_MAX, PASSES_ON
 from holdfast.turn.interrupts import Interrupts
 from holdfast.turn.retry import RetryPolicy
+from holdfast.turn.summary import PIECES_MAX
 from holdfast.turn.turn import Turn
 from tests.requirements import requirement
 from tests.support.builders import backoff, user
@@ -103,10 +104,11 @@ async def test_failure_that_must_not_be_repeated_leads_to_the_fallback_at_once()
 @pytest.mark.parametrize("kind", OTHERS)
 @pytest.mark.parametrize("hint_s", [None, HINT_S_MAX + 1])
 async def test_other_kinds_do_not_fall_back(kind: ErrorKind, hint_s: float | None) -> None:
-    async with models_in_a_row(*down(1, kind, retryable=False, retry_after_s=hint_s)) as stage:
+    calls = 1 + PIECES_MAX if kind is ErrorKind.CONTEXT_OVERFLOW else 1  # a summary is tried
+    async with models_in_a_row(*down(calls, kind, retryable=False, retry_after_s=hint_s)) as stage:
         chat = await stage.turn(ASKING)
 
-        assert asked(stage) == [FIRST]
+        assert asked(stage) == [FIRST] * calls
         assert chat.error is not None
         assert chat.error.kind is kind
 
@@ -167,6 +169,14 @@ async def test_retry_tells_readers_which_model_comes_next() -> None:
 
 
 # The breaker.
+
+
+def test_the_rate_limit_of_a_users_own_key_is_no_outage() -> None:
+    limited, overloaded = Failed(ErrorKind.RATE_LIMIT), Failed(ErrorKind.OVERLOADED)
+    assert fallback.is_outage(limited)
+    limited.own_key = overloaded.own_key = True
+    assert not fallback.is_outage(limited)
+    assert fallback.is_outage(overloaded)
 
 
 @requirement("F09")

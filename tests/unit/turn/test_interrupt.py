@@ -11,6 +11,7 @@ from holdfast.domain.errors import FormatUnknown
 from holdfast.domain.ids import CallId, Seq
 from holdfast.domain.messages import Ending
 from holdfast.domain.parts import Reasoning, Synthetic, ToolResult
+from holdfast.domain.synthetic import SENTENCES
 from holdfast.ports.models import (
     ArgumentsDelta,
     CallStarted,
@@ -22,6 +23,7 @@ from holdfast.ports.models import (
 )
 from holdfast.tools.toolbox import Functions
 from holdfast.turn.interrupts import Interrupts
+from holdfast.turn.shown_output import HEADING
 from tests.requirements import requirement
 from tests.support.builders import NOW, user
 from tests.support.scripted import USAGE, End, Failed, Hold, Item, ScriptedModels, calls, says
@@ -221,10 +223,25 @@ async def test_interrupting_tools_keeps_what_finished_and_cancels_the_rest() -> 
         assert await stage.said(ended) == [
             "user: hello",
             "assistant: let me see + ?1 + ?2 + ?3 + ?4",
-            "tool: 2=did 2 + 4=did 4",
-            "tool: 1!interrupted + 3!interrupted",
+            "tool: 1!interrupted + 2=did 2 + 3!interrupted + 4=did 4",
         ]
         assert valid(await stage.history(ended)) == []
+
+
+@requirement("M4")
+async def test_the_output_of_a_stopped_call_that_readers_saw_is_kept() -> None:
+    effects = Effects(gated=("slow",))
+    async with staged(calls("slow:1"), tools=Functions(effects.tool("slow"))) as stage:
+        chat = await stage.world.running(user())
+        async with driving(stage, chat) as (task, nudges):
+            await until(lambda: effects.running == 1)
+            await stage.interrupt(chat, nudges)
+        (stopped,) = (await stage.history(task.result()))[-1].body.parts
+
+        assert isinstance(stopped, ToolResult)
+        sentence = SENTENCES[Synthetic.INTERRUPTED]
+        assert stopped.output == f"{sentence}\n{HEADING}\n1 runs\n"
+        assert (stopped.synthetic, stopped.summary_lines) == (Synthetic.INTERRUPTED, 2)
 
 
 @requirement("L04")

@@ -1,18 +1,23 @@
-"""A chat that no model could take is refused before it is read."""
+"""A chat that no model could take is never read whole: a summary of it is made in pieces."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
+from holdfast.admin.settings import COMPACTION_PERCENT
 from holdfast.domain.chat import ErrorKind, Status
 from holdfast.domain.commands import Interrupt, RequestCompaction
+from holdfast.domain.compaction import estimated_tokens
+from holdfast.domain.messages import Role
 from holdfast.ports.history import PAGE_BYTES_MAX
+from holdfast.turn.compaction import TOO_LARGE
 from holdfast.turn.interrupts import Interrupts
-from holdfast.turn.model_steps import TOO_LARGE
 from holdfast.turn.session import TOKEN_BYTES_MAX
+from holdfast.turn.summary import PIECES_MAX
 from tests.requirements import requirement
 from tests.support.builders import user
+from tests.support.doubles import FixedSettings
 from tests.support.scripted import ScriptedModels, says
 from tests.support.stage import staged
 
@@ -32,15 +37,34 @@ class Small(ScriptedModels):
 
 
 @requirement("L140")
-@pytest.mark.parametrize("compacts", [False, True])
-async def test_a_prompt_past_any_window_is_refused_before_it_is_read(*, compacts: bool) -> None:
+@pytest.mark.parametrize("asked", [False, True])
+async def test_a_prompt_past_any_window_is_summarised_in_pieces(*, asked: bool) -> None:
     async with staged() as stage:
         large = [user("x" * MESSAGE) for _ in range(12)]
         chat = await stage.world.running(*large)
-        if compacts:
+        if asked:
             await stage.world.do(chat.chat_id, RequestCompaction())
             chat = await stage.world.load(chat.chat_id)
-        other = stage.with_models(Small(says("never")))
+        models = Small(*[says(f"part {number}") for number in range(1, 9)], says("Hi."))
+        chat = await stage.with_models(models).drive(chat)
+
+        assert chat.status is Status.IDLE
+        pieces, last = models.asked[:-1], models.asked[-1]
+        assert len(pieces) <= PIECES_MAX
+        for piece in pieces:
+            assert sum(map(estimated_tokens, piece.history)) <= WINDOW
+            assert not piece.tools
+        assert last.history[0].role is Role.BOUNDARY
+        said = [message.body.role for message in await stage.history(chat)]
+        assert said[-3:] == [Role.USER, Role.BOUNDARY, Role.ASSISTANT]
+
+
+@requirement("L140", "L23")
+async def test_where_only_people_compact_such_a_prompt_is_refused_before_it_is_read() -> None:
+    async with staged() as stage:
+        chat = await stage.world.running(*(user("x" * MESSAGE) for _ in range(12)))
+        settings = FixedSettings({COMPACTION_PERCENT.name: 100})
+        other = stage.with_models(Small(says("never")), settings=settings)
         chat = await other.drive(chat)
 
         assert chat.status is Status.FAILED

@@ -2,23 +2,30 @@
 
 from dataclasses import replace
 
+import pytest
+
+from holdfast.admin.current import NothingSet
 from holdfast.domain.chat import LostWorkers, Status
-from holdfast.domain.commands import CommitStep
+from holdfast.domain.commands import CommitStep, SendMessage
 from holdfast.domain.messages import MessageBody, Role, Visibility
 from holdfast.domain.parts import Context, Text
 from holdfast.domain.provider_tools import ProviderToolSpec
+from holdfast.ports.models import Route
 from holdfast.ports.prefixes import UNNAMED_FOR
-from holdfast.ports.tools import ToolSpec
+from holdfast.ports.tools import EditTool, FreeForm, ToolSpec
+from holdfast.tools.toolbox import Functions
 from holdfast.turn.interrupts import Interrupts
 from holdfast.turn.lost import add_takeover
 from holdfast.turn.prefix import CHANGED, SECTION_GONE, TOOL_GONE, Prefix, SentPrefix, news_of
 from holdfast.turn.reading import PREFIX_STORED_FOR, PREFIXES_MAX, TurnReader
+from holdfast.turn.step_policy import StepPolicy
+from holdfast.turn.steps.compact import system_of
 from holdfast.turn.turn import Turn
 from tests.support.builders import NOW, a_chat, boundary, reply, system, user
 from tests.support.doubles import HandClock
 from tests.support.fake_store import FakeStore
-from tests.support.scripted import says
-from tests.support.stage import staged
+from tests.support.scripted import ScriptedModels, calls, says
+from tests.support.stage import QUICK, Effects, staged
 from tests.unit.turn.test_prompt import prompt
 
 LOOK = ToolSpec(name="look", description="Look.", schema={"type": "object"})
@@ -55,6 +62,50 @@ def test_provider_tools_are_part_of_a_prefix_and_make_another_one() -> None:
     assert without.has_other_tools_than(with_search)
     stored = Prefix.stored(with_search.row().content)
     assert not with_search.has_other_tools_than(stored)
+
+
+def test_a_tool_that_takes_a_text_keeps_its_grammar() -> None:
+    """A worker of another version must send the very same list of tools."""
+    form = FreeForm("patch", "start: /x/")
+    patch = replace(LOOK, name="apply_patch", free_form=form)
+    stored = Prefix.stored(Prefix.of((), None, (), (LOOK, patch)).row().content)
+    assert [spec.free_form for spec in stored.specs] == [None, form]
+    assert "free_form" not in BEFORE.row().content
+
+
+@pytest.mark.parametrize(
+    ("way", "names"), [("replace", ["edit", "look"]), ("patch", ["patch", "look"])]
+)
+def test_a_model_gets_the_tool_that_it_was_trained_to_edit_files_with(
+    way: EditTool, names: list[str]
+) -> None:
+    rules = StepPolicy(QUICK, NothingSet())
+    specs = (
+        replace(LOOK, name="edit", edits_as="replace"),
+        replace(LOOK, name="patch", edits_as="patch"),
+        LOOK,
+    )
+    chat = a_chat(Status.RUNNING)
+    assert [s.name for s in rules.prefix_of(chat, (), specs, Route(edit_tool=way)).specs] == names
+    assert [s.name for s in rules.prefix_of(chat, (), specs).specs] == ["edit", "look"]
+
+
+async def test_a_chat_that_goes_to_another_model_gets_its_edit_tool_with_the_next_message() -> None:
+    effects = Effects()
+    edit, patch = effects.tool("edit", edits_as="replace"), effects.tool("patch", edits_as="patch")
+    async with staged(says("a"), tools=Functions(edit, patch)) as stage:
+        chat = await stage.turn()
+        await stage.world.do(chat.chat_id, SendMessage(user("b")))
+        other = stage.with_models(ScriptedModels(calls("patch"), says("c")))
+        other.models.routes[None] = Route(edit_tool="patch")
+        await other.drive(await other.again(await stage.world.load(chat.chat_id)))
+        asked = [*stage.models.asked, *other.models.asked]
+        assert [[spec.name for spec in ask.tools] for ask in asked] == [
+            ["edit"],
+            ["patch"],
+            ["patch"],
+        ]
+        assert len(effects.done) == 1
 
 
 def test_thinking_from_before_a_prefix_that_came_back_is_not_bound_to_it() -> None:
@@ -114,7 +165,7 @@ def test_replies_of_older_versions_are_sent_as_they_are() -> None:
 def test_a_boundary_keeps_system_messages_but_no_news() -> None:
     news = news_of(replace(BEFORE, tools=()), BEFORE, ())
     assert news is not None
-    assert prompt(system("kept"), user("x"), news, reply("a")).system == (system("kept"),)
+    assert system_of((system("kept"), user("x"), news, reply("a"))) == (system("kept"),)
     assert prompt(user("x"), replace(reply("a"), prefix="1"), boundary("b")).prefix is None
 
 

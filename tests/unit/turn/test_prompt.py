@@ -47,3 +47,10 @@ def test_a_cut_reply_is_followed_by_the_same_words_in_every_later_prompt() -> No
 
 def test_a_cut_reply_that_the_user_answered_is_not_to_be_continued() -> None:
     assert prompt(user("count"), CUT, user("enough")).bodies == [user("count"), CUT, user("enough")]
+
+
+def test_a_reply_that_was_whole_before_it_was_cut_is_not_asked_for_again() -> None:
+    nothing = assistant()
+    said = (user("count"), CUT, nothing, user("thanks"))
+    assert prompt(*said[:2]).bodies[-1].parts == (Text(GO_ON),), "it may have been cut"
+    assert prompt(*said).bodies == list(said)

@@ -47,6 +47,8 @@ export interface ChatView {
   readonly preview: Preview | null;
   readonly state: ChatState | null;
   readonly queue: readonly QueuedMessage[];
+  /** An interrupt has paused it: it waits until it is resumed or cleared. */
+  readonly queuePaused: boolean;
   readonly cursor: string | null;
   readonly version: number;
 }
@@ -57,6 +59,7 @@ export const EMPTY: ChatView = {
   preview: null,
   state: null,
   queue: [],
+  queuePaused: false,
   cursor: null,
   version: 0,
 };
@@ -70,9 +73,10 @@ export function reduce(view: ChatView, event: WireEvent): ChatView {
 }
 
 /** A view as the shared fixtures write it. */
-export function asJson({ older, preview, ...view }: ChatView): unknown {
+export function asJson({ older, preview, queuePaused, ...view }: ChatView): unknown {
   return {
     ...view,
+    queue_paused: queuePaused,
     older_before_seq: older,
     preview: preview === null ? null : { ...preview, parts: Object.values(preview.parts) },
   };
@@ -150,7 +154,11 @@ const HANDLERS: Handlers = {
   "preview.delta": previewDelta,
   "preview.reset": (view) => ({ ...view, preview: null }),
   "chat.state": (view, state) => ({ ...view, state }),
-  "queue.updated": (view, data) => ({ ...view, queue: data.messages }),
+  "queue.updated": (view, data) => ({
+    ...view,
+    queue: data.messages,
+    queuePaused: data.paused ?? false,
+  }),
   ping: (view) => view,
   closed: (view) => view,
 };

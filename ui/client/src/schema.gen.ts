@@ -19,8 +19,8 @@ export interface paths {
         put?: never;
         /**
          * Create API key
-         * @description Create a key for the caller, with no more access than the credential of the request. The
-         *     secret is returned once: a repeat under the same `Idempotency-Key` creates nothing, and
+         * @description Create a key for the caller, in a session: no API key creates another one. The secret is
+         *     returned once: a repeat under the same `Idempotency-Key` creates nothing, and
          *     `api_key_already_created` names the key to revoke.
          */
         post: operations["create_api_key"];
@@ -128,7 +128,9 @@ export interface paths {
         };
         /**
          * List branches
-         * @description Histories that edits and restores left behind; read one with `messages?version=`.
+         * @description Histories that edits and restores left behind, for the owner of the chat; read one with
+         *     `messages?version=`. A history that the present one or another one holds to its last message
+         *     is not listed.
          */
         get: operations["list_branches"];
         put?: never;
@@ -150,7 +152,8 @@ export interface paths {
         put?: never;
         /**
          * Compact chat
-         * @description Replace the prompt's beginning by a summary; the history stays.
+         * @description Replace the prompt's beginning by a summary; the history stays. `POST …/restore` with the
+         *     `version` of the summary's message minus 1 takes it back.
          */
         post: operations["compact_chat"];
         delete?: never;
@@ -190,7 +193,8 @@ export interface paths {
         put?: never;
         /**
          * Fork chat
-         * @description Create a chat with this one's history; the caller needs to be able to read it.
+         * @description Create a chat with this one's history; the caller needs to be able to read it. Only the owner
+         *     may name a `version`.
          */
         post: operations["fork_chat"];
         delete?: never;
@@ -297,6 +301,31 @@ export interface paths {
         get: operations["list_queued_messages"];
         put?: never;
         post?: never;
+        /**
+         * Clear queue
+         * @description Remove every message that waits. It is no error if none does.
+         */
+        delete: operations["clear_queue"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/chats/{chat_id}/queue/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume queue
+         * @description Resume the queue that an interrupt has paused: a chat at rest begins with its first message.
+         *     It is no error if the queue is not paused.
+         */
+        post: operations["resume_queue"];
         delete?: never;
         options?: never;
         head?: never;
@@ -486,7 +515,13 @@ export interface paths {
         /**
          * Submit tool results
          * @description What client-side tools, or people, answer to calls that wait for it. An output of more than
-         *     32 KiB is cut in its middle, as those of the server's own tools are.
+         *     32 KiB is cut in its middle, as those of the server's own tools are. A call is answered once:
+         *     what comes later is refused, and the detail of the problem says that it is answered.
+         *
+         *     The output for a call of `ask_user` is `{"answers": [{"chosen": ["PostgreSQL"], "text": "17"}]}`
+         *     with one answer for each question, in their order: labels of its options, own words, or both. A
+         *     text alone is the answer to the only question. Another output is refused with
+         *     `answer_not_valid`, and the call still waits.
          */
         post: operations["submit_tool_results"];
         delete?: never;
@@ -766,6 +801,47 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/organization/approvals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get approvals
+         * @description The approval rules of the server and of the organisation. Those of the organisation are
+         *     changed with its settings.
+         */
+        get: operations["get_approvals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/organization/approvals/try": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try approvals
+         * @description Which rule decides about a call. Nothing is run, and no rule is changed.
+         */
+        post: operations["try_approvals"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/organization/audit-log": {
         parameters: {
             query?: never;
@@ -775,7 +851,8 @@ export interface paths {
         };
         /**
          * List audit entries
-         * @description What was done in the organisation, newest first; for its admins.
+         * @description What was done in the organisation, newest first; for its admins. A page with a filter looks
+         *     at 20,000 entries at most: it can be short, or empty, and have a `next_cursor`.
          */
         get: operations["list_audit_entries"];
         put?: never;
@@ -800,6 +877,27 @@ export interface paths {
         get: operations["list_organization_chats"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/organization/chats/{chat_id}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Stop organization chat
+         * @description Stop a chat of any user, for admins: the turn ends and the queue is paused. The audit log
+         *     gets an entry. If no turn runs, nothing changes.
+         */
+        post: operations["stop_organization_chat"];
         delete?: never;
         options?: never;
         head?: never;
@@ -878,6 +976,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/organization/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get overview
+         * @description What the server found about itself, its workers, and what waits; for admins.
+         */
+        get: operations["get_overview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/organization/providers": {
         parameters: {
             query?: never;
@@ -931,6 +1049,26 @@ export interface paths {
         patch: operations["update_provider"];
         trace?: never;
     };
+    "/api/v1/organization/providers/{provider_id}/discover": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Discover models
+         * @description Ask the provider for its list of models, and change nothing.
+         */
+        post: operations["discover_models"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/organization/settings": {
         parameters: {
             query?: never;
@@ -956,6 +1094,91 @@ export interface paths {
         patch: operations["update_settings"];
         trace?: never;
     };
+    "/api/v1/organization/users": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List organization users
+         * @description The users of the organisation by name, with what only admins see of them.
+         */
+        get: operations["list_organization_users"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/organization/vendors": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List vendors
+         * @description The vendors that a provider can name; for admins.
+         */
+        get: operations["list_vendors"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/provider-keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List provider keys
+         * @description Providers for which the caller may store a key, and whether one is stored.
+         */
+        get: operations["list_provider_keys"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/provider-keys/{provider_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Set provider key
+         * @description Store a key of the caller, or replace it. From the next attempt on it is used in the chats
+         *     that the caller owns. It is stored encrypted and is never returned.
+         */
+        put: operations["set_provider_key"];
+        post?: never;
+        /**
+         * Delete provider key
+         * @description The next attempt uses the key of the provider.
+         */
+        delete: operations["delete_provider_key"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/sessions": {
         parameters: {
             query?: never;
@@ -974,6 +1197,27 @@ export interface paths {
          * @description By e-mail and password. The answer sets a cookie, and says nothing about which was wrong.
          */
         post: operations["create_session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/by-account-link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create session by account link
+         * @description By the link that an admin made: sets the password, ends every other session and every API key
+         *     of the user, and sets a cookie.
+         */
+        post: operations["create_session_by_account_link"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1085,10 +1329,32 @@ export interface paths {
         head?: never;
         /**
          * Update user
-         * @description Change a user's role, or disable or enable the user: what is left out stays. Every credential
-         *     of a disabled user stops working; chats and history stay.
+         * @description Change a user's role, or disable or enable the user: what is left out stays. Disabling
+         *     revokes every session and API key for good, ends live streams, and stops turns, queues and
+         *     workspaces; chats and history stay.
          */
         patch: operations["update_user"];
+        trace?: never;
+    };
+    "/api/v1/users/{user_id}/link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create account link
+         * @description A link by which the user sets a password and is signed in: an invitation, or help after a
+         *     lost password. It is valid once, for seven days, and ends an earlier link of the user.
+         */
+        post: operations["create_account_link"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/users/{user_id}/password": {
@@ -1101,11 +1367,32 @@ export interface paths {
         get?: never;
         /**
          * Reset password
-         * @description By an admin; ends every session of the user.
+         * @description By an admin; ends every session of the user, and revokes every API key of the user unless
+         *     `keep_api_keys` says otherwise.
          */
         put: operations["reset_password"];
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/users/{user_id}/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke user sessions
+         * @description Sign the user out of every browser, but that of the request. API keys stay valid.
+         */
+        delete: operations["revoke_user_sessions"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1217,6 +1504,22 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** AccountLink */
+        AccountLink: {
+            /**
+             * Expires At
+             * Format: date-time
+             * @description When the link ends, if it is not used before.
+             */
+            expires_at: string;
+            /**
+             * Token
+             * @description The secret of the link, shown once: the page's address followed by `#invite=` and this.
+             */
+            token: string;
+            /** @description Who sets a password by it. */
+            user: components["schemas"]["User"];
+        };
         /** ActionRequired */
         ActionRequired: {
             /**
@@ -1331,6 +1634,11 @@ export interface components {
              */
             actor_id: string | null;
             /**
+             * Actor Name
+             * @description The name of that user now; null: not a user, or not known.
+             */
+            actor_name: string | null;
+            /**
              * Created At
              * Format: date-time
              * @description When the action was taken.
@@ -1368,6 +1676,11 @@ export interface components {
              * @description The thing that was changed; null: no single thing.
              */
             target_id: string | null;
+            /**
+             * Target Name
+             * @description The name of a user now, or of a key when it was created; null: it has none.
+             */
+            target_name: string | null;
             /**
              * Target Type
              * @description What kind of thing was changed; null: no single thing.
@@ -1485,6 +1798,50 @@ export interface components {
              */
             new: string;
         };
+        /** ChangedUser */
+        ChangedUser: {
+            /**
+             * Created At
+             * Format: date-time
+             * @description When the account was created.
+             */
+            created_at: string;
+            /**
+             * Disabled At
+             * @description When an admin disabled the account; null: it is enabled.
+             */
+            disabled_at: string | null;
+            /**
+             * Email
+             * @description What the user signs in with; null: only a provider logs the user in.
+             */
+            email: string | null;
+            /**
+             * Has Password
+             * @description Whether the user can sign in with a password.
+             */
+            has_password: boolean;
+            /**
+             * Id
+             * @description The user, by the id of the account.
+             */
+            id: string;
+            /**
+             * Name
+             * @description How the user is shown to others; not unique.
+             */
+            name: string;
+            /**
+             * Revoked Api Key Count
+             * @description How many API keys the change revoked.
+             */
+            revoked_api_key_count: number;
+            /**
+             * OrgRole
+             * @description `admin`: may manage users, settings and the audit log of the organisation.
+             */
+            role: "member" | "admin";
+        };
         /**
          * Chat
          * @description A chat, and what of it is happening now.
@@ -1502,6 +1859,10 @@ export interface components {
              * @description The attempt at the present step; 0: no step is under way.
              */
             attempt: number;
+            /** @description The summary that is the next step; left out if there is none. */
+            compaction?: components["schemas"]["PendingCompaction"] | null;
+            /** @description How full the context window of the model is. */
+            context: components["schemas"]["ContextUse"];
             /**
              * Created At
              * Format: date-time
@@ -1555,6 +1916,11 @@ export interface components {
              */
             pinned: boolean;
             /**
+             * Plan Mode
+             * @description Whether the model only makes a plan: tools that change something are refused.
+             */
+            plan_mode: boolean;
+            /**
              * Queue
              * @description Messages that wait for the turn to end, the next one first.
              */
@@ -1577,20 +1943,30 @@ export interface components {
              */
             status: "idle" | "running" | "interrupting" | "awaiting" | "failed";
             /**
+             * Summary
+             * @description What the chat is about, in one to three sentences of a model; null: none yet.
+             */
+            summary: string | null;
+            /**
              * Title
              * @description What lists show; null: not known yet.
              */
             title: string | null;
             /**
              * Title Source
-             * @description Who wrote the title: a model changes only what a model wrote; null: no title.
+             * @description Who wrote the title. `first_words`: the server, from the first message, until a model finds a better one. The server never replaces the title of a user. null: no title.
              */
-            title_source: ("user" | "model") | null;
+            title_source: ("user" | "model" | "first_words") | null;
             /**
              * Tools
              * @description The tools that the client of the chat runs.
              */
             tools: components["schemas"]["Tool"][];
+            /**
+             * Turn Label
+             * @description What the last turn came to, in a few words; an interrupt takes it away, and so does the next turn. null: nothing to say.
+             */
+            turn_label: string | null;
             /**
              * Turn Seq
              * @description The `seq` of the last user message: it names the turn that runs, or the last one. null: the history has no user message.
@@ -1617,6 +1993,29 @@ export interface components {
              * @description Whether the provider of the model may search the web; null: as the model is set.
              */
             web: boolean | null;
+        };
+        /** ChatLoad */
+        ChatLoad: {
+            /**
+             * Awaiting
+             * @description Chats that wait for an approval or for the result of a client's tool.
+             */
+            awaiting: number;
+            /**
+             * Driven
+             * @description Chats that a worker drives now.
+             */
+            driven: number;
+            /**
+             * Oldest Waiting Seconds
+             * @description How long the first of them has waited; null: none waits.
+             */
+            oldest_waiting_seconds: number | null;
+            /**
+             * Waiting
+             * @description Chats that wait for a worker.
+             */
+            waiting: number;
         };
         /**
          * ChatPage
@@ -1690,6 +2089,8 @@ export interface components {
              * @description The attempt at the present step; 0: no step is under way.
              */
             attempt: number;
+            /** @description The summary that is the next step; left out if there is none. */
+            compaction?: components["schemas"]["PendingCompaction"] | null;
             /**
              * Effort
              * @description How much the model may think; null: the model's default.
@@ -1702,6 +2103,11 @@ export interface components {
              * @description The model of the present or last turn; null: the default.
              */
             model: string | null;
+            /**
+             * Plan Mode
+             * @description Whether the model only makes a plan: tools that change something are refused.
+             */
+            plan_mode: boolean;
             /** @description The wait before the next attempt; null: the server is not waiting. */
             retry: components["schemas"]["Retry"] | null;
             /**
@@ -1814,15 +2220,25 @@ export interface components {
              */
             status: "idle" | "running" | "interrupting" | "awaiting" | "failed";
             /**
+             * Summary
+             * @description What the chat is about, in one to three sentences of a model; null: none yet.
+             */
+            summary: string | null;
+            /**
              * Title
              * @description What lists show; null: not known yet.
              */
             title: string | null;
             /**
              * Title Source
-             * @description Who wrote the title: a model changes only what a model wrote; null: no title.
+             * @description Who wrote the title. `first_words`: the server, from the first message, until a model finds a better one. The server never replaces the title of a user. null: no title.
              */
-            title_source: ("user" | "model") | null;
+            title_source: ("user" | "model" | "first_words") | null;
+            /**
+             * Turn Label
+             * @description What the last turn came to, in a few words; an interrupt takes it away, and so does the next turn. null: nothing to say.
+             */
+            turn_label: string | null;
             /**
              * Unread
              * @description Whether there are messages after `read_seq`.
@@ -1968,13 +2384,44 @@ export interface components {
              */
             version: null;
         };
+        /** CompactChat */
+        CompactChat: {
+            /**
+             * Keep
+             * @description What the summary is asked to keep, in the words of a person; null: nothing beside what every summary keeps.
+             */
+            keep?: string | null;
+        };
+        /** CompactionReason */
+        CompactionReason: "requested" | "threshold" | "overflow";
+        /**
+         * ContextUse
+         * @description How full the context window of the chat's model is, and when the chat is compacted.
+         */
+        ContextUse: {
+            /**
+             * Compacts At Tokens
+             * @description Between two steps, a prompt of so many tokens is compacted; null: only on request.
+             */
+            compacts_at_tokens: number | null;
+            /**
+             * Limit Tokens
+             * @description Of the context window of the model; null: not known.
+             */
+            limit_tokens: number | null;
+            /**
+             * Used Tokens
+             * @description Of the next prompt: as the provider counted the last reply and what came before it, and an estimate of what came since. null: no reply was counted since the last summary.
+             */
+            used_tokens: number | null;
+        };
         /** CreateApiKey */
         CreateApiKey: {
             /**
              * Expires At
-             * @description After this time the key is refused; null: it does not expire.
+             * @description After this time the key is refused; null: after 90 days. `never`, and how long a key may live at most: as the setting `api_key_days_max` allows.
              */
-            expires_at?: string | null;
+            expires_at?: string | "never" | null;
             /**
              * Name
              * @description To tell keys apart; need not be unique.
@@ -2016,6 +2463,11 @@ export interface components {
              * @description One of `GET /models`: for the turns of this chat, until a message names another.
              */
             model?: string | null;
+            /**
+             * Plan Mode
+             * @description Whether the model only makes plans. null: it does not.
+             */
+            plan_mode?: boolean | null;
             /**
              * Title
              * @description null: the server may find one.
@@ -2096,6 +2548,12 @@ export interface components {
             settings?: {
                 [key: string]: unknown;
             };
+            /**
+             * User Keys
+             * @description Whether users may store keys of their own, for their chats.
+             * @default false
+             */
+            user_keys: boolean;
             /**
              * Values
              * @description Values for the placeholders of the vendor's address, such as `region`.
@@ -2219,6 +2677,57 @@ export interface components {
              * @description The user, by the id of the account.
              */
             user_id: string;
+        };
+        /** DiscoveredModel */
+        DiscoveredModel: {
+            /**
+             * Context Window
+             * @description In tokens; null: the list does not say.
+             */
+            context_window: number | null;
+            /**
+             * Documents
+             * @description Whether it takes PDFs; null: not said.
+             */
+            documents: boolean | null;
+            /**
+             * Id
+             * @description What the provider calls the model: `model` in its settings.
+             */
+            id: string;
+            /**
+             * Images
+             * @description Whether it takes images; null: not said.
+             */
+            images: boolean | null;
+            /**
+             * Is Added
+             * @description Whether the organisation has it from this provider.
+             */
+            is_added: boolean;
+            /**
+             * Output Max
+             * @description Tokens of a reply at most; null: the list does not say.
+             */
+            output_max: number | null;
+        };
+        /** DiscoveredModelPage */
+        DiscoveredModelPage: {
+            /**
+             * Data
+             * @description Models of the provider's list, by id.
+             */
+            data: components["schemas"]["DiscoveredModel"][];
+            /**
+             * Failure
+             * @description Why there is no list, with the provider's own words; null: there is one.
+             */
+            failure: string | null;
+            /**
+             * Next Cursor
+             * @description Give it as `cursor` for the next page; null: this is the last.
+             */
+            next_cursor: string | null;
         };
         /** EmptyData */
         EmptyData: Record<string, never>;
@@ -2463,6 +2972,66 @@ export interface components {
              */
             turn_seq?: number | null;
         };
+        /** JudgedBy */
+        JudgedBy: {
+            /**
+             * RuleAction
+             * @description What they say of the call.
+             */
+            action: "allow" | "ask" | "deny";
+            /** @description That rule; null: the default counts. */
+            rule: {
+                /**
+                 * RuleAction
+                 * @description Run the call, ask for an approval first, or never run it.
+                 */
+                action: "allow" | "ask" | "deny";
+                /**
+                 * Arguments
+                 * @description By the name of an argument, what its text must fit.
+                 */
+                arguments?: {
+                    [key: string]: {
+                        /**
+                         * Glob
+                         * @description `*`, `?` and `[…]` fit any characters. null: see the others.
+                         */
+                        glob?: string | null;
+                        /**
+                         * Regex
+                         * @description In the syntax of RE2. null: see the others.
+                         */
+                        regex?: string | null;
+                        /**
+                         * Words
+                         * @description A glob for each word of a simple command; a last `**` fits all further words. null: see the others.
+                         */
+                        words?: string | null;
+                    };
+                };
+                /**
+                 * Reason
+                 * @description What the model is told with a denial.
+                 * @default
+                 */
+                reason: string;
+                /**
+                 * Tool
+                 * @description A glob over the names of tools.
+                 */
+                tool: string;
+            } | null;
+            /**
+             * Rule Number
+             * @description The first rule that fits, from 1; null: none fits, the default counts.
+             */
+            rule_number: number | null;
+            /**
+             * Source
+             * @description Whose rules these are.
+             */
+            source: "server" | "organization";
+        };
         /** MarkRead */
         MarkRead: {
             /**
@@ -2536,6 +3105,11 @@ export interface components {
              * @description What the message consists of, in order.
              */
             parts: (components["schemas"]["TextPart"] | components["schemas"]["ReasoningPart"] | components["schemas"]["ToolCallPart"] | components["schemas"]["ToolResultPart"] | components["schemas"]["SourcePart"] | components["schemas"]["FilePart"] | components["schemas"]["FileReferencePart"] | components["schemas"]["SkillPart"])[];
+            /**
+             * Plan Mode
+             * @description Whether the user wanted a plan only, or no longer; left out: the user did not say.
+             */
+            plan_mode?: boolean | null;
             /**
              * Queued Id
              * @description The number that a user message had while it waited in the queue.
@@ -2616,6 +3190,11 @@ export interface components {
              * @description What the message consists of, in order; null: see `text`.
              */
             parts?: (components["schemas"]["TextIn"] | components["schemas"]["FileReferenceIn"] | components["schemas"]["SkillIn"])[] | null;
+            /**
+             * Plan Mode
+             * @description Whether the model only makes a plan, from this message on. null: as before.
+             */
+            plan_mode?: boolean | null;
             /**
              * Text
              * @description Markdown; the same as one part of type `text`. null: see `parts`.
@@ -2735,6 +3314,11 @@ export interface components {
         /** ModelEntry */
         ModelEntry: {
             /**
+             * Etag
+             * @description Its `ETag`, for `If-Match` of a change; null: of the models file.
+             */
+            etag: string | null;
+            /**
              * Id
              * @description The model, by its id; null: of the models file.
              */
@@ -2760,6 +3344,11 @@ export interface components {
              */
             provider_id: string | null;
             /**
+             * Purposes
+             * @description What it is used for where neither a message nor a chat names a model.
+             */
+            purposes: components["schemas"]["ModelPurpose"][];
+            /**
              * Settings
              * @description Its other fields; empty for the models file.
              */
@@ -2773,6 +3362,11 @@ export interface components {
             source: "database" | "file";
             /** @description Whether it can answer, and if not, why. */
             state: components["schemas"]["ModelState"];
+            /**
+             * Unavailable Reason
+             * @description Why chats of the organisation cannot use it; null: they can.
+             */
+            unavailable_reason: string | null;
         };
         /** ModelEntryPage */
         ModelEntryPage: {
@@ -2800,6 +3394,8 @@ export interface components {
              */
             next_cursor: string | null;
         };
+        /** ModelPurpose */
+        ModelPurpose: "general" | "explore" | "title" | "compaction" | "advisor";
         /**
          * ModelState
          * @description Whether a model can answer, and if not, why.
@@ -2853,6 +3449,134 @@ export interface components {
          */
         OrgRole: "member" | "admin";
         /**
+         * OrganizationUser
+         * @description A user, as admins see one.
+         */
+        OrganizationUser: {
+            /**
+             * Api Key Count
+             * @description Keys that are valid.
+             */
+            api_key_count: number;
+            /**
+             * Created At
+             * Format: date-time
+             * @description When the account was created.
+             */
+            created_at: string;
+            /**
+             * Disabled At
+             * @description When an admin disabled the account; null: it is enabled.
+             */
+            disabled_at: string | null;
+            /**
+             * Email
+             * @description What the user signs in with; null: only a provider logs the user in.
+             */
+            email: string | null;
+            /**
+             * Has Password
+             * @description Whether the user can sign in with a password.
+             */
+            has_password: boolean;
+            /**
+             * Id
+             * @description The user, by the id of the account.
+             */
+            id: string;
+            /**
+             * Last Seen At
+             * @description When a session or a key of the user was last used, to within a minute; null: never.
+             */
+            last_seen_at: string | null;
+            /**
+             * Link Expires At
+             * @description When the user's link for a password ends; null: there is no such link.
+             */
+            link_expires_at: string | null;
+            /**
+             * Name
+             * @description How the user is shown to others; not unique.
+             */
+            name: string;
+            /**
+             * OrgRole
+             * @description `admin`: may manage users, settings and the audit log of the organisation.
+             */
+            role: "member" | "admin";
+            /**
+             * Session Count
+             * @description Browsers that are signed in.
+             */
+            session_count: number;
+        };
+        /** OrganizationUserPage */
+        OrganizationUserPage: {
+            /**
+             * Data
+             * @description Users of this page, by name.
+             */
+            data: components["schemas"]["OrganizationUser"][];
+            /**
+             * Next Cursor
+             * @description Give it as `cursor` for the next page; null: this is the last.
+             */
+            next_cursor: string | null;
+        };
+        /** Overview */
+        Overview: {
+            /** @description What the chats of the organisation do now. */
+            chats: components["schemas"]["ChatLoad"];
+            /**
+             * Checks
+             * @description What the server found about itself.
+             */
+            checks: components["schemas"]["OverviewCheck"][];
+            /**
+             * Has Real Model
+             * @description false: only the simulator answers.
+             */
+            has_real_model: boolean;
+            /**
+             * Models
+             * @description Models that can answer.
+             */
+            models: number;
+            /**
+             * Users
+             * @description Users of the organisation who are not disabled.
+             */
+            users: number;
+            /**
+             * Version
+             * @description Of the server that answered.
+             */
+            version: string;
+            /**
+             * Workers
+             * @description Worker processes of the deployment, the oldest first, 200 at most.
+             */
+            workers: components["schemas"]["WorkerEntry"][];
+        };
+        /** OverviewCheck */
+        OverviewCheck: {
+            /**
+             * Detail
+             * @description What was found, as a sentence.
+             */
+            detail: string;
+            /**
+             * Name
+             * @description What was looked at.
+             */
+            name: "database" | "workers" | "models" | "secrets";
+            /**
+             * Ok
+             * @description false: an admin has something to do.
+             */
+            ok: boolean;
+        };
+        /**
          * Pattern
          * @description One of three ways to fit the text of an argument, always from its beginning to its end.
          *
@@ -2875,6 +3599,29 @@ export interface components {
              * @description A glob for each word of a simple command; a last `**` fits all further words. null: see the others.
              */
             words?: string | null;
+        };
+        /**
+         * PendingCompaction
+         * @description A summary that is being made; it takes the place of the earlier messages in the prompt.
+         */
+        PendingCompaction: {
+            /**
+             * Limit Tokens
+             * @description Of the context window of the model; null: not known.
+             */
+            limit_tokens: number | null;
+            /** @description `requested`: a person asked. `threshold`: the prompt takes too large a share of the context window. `overflow`: the prompt does not fit. */
+            reason: components["schemas"]["CompactionReason"];
+            /**
+             * Threshold Tokens
+             * @description A prompt of so many tokens is compacted; null: none was compared.
+             */
+            threshold_tokens: number | null;
+            /**
+             * Used Tokens
+             * @description Of the prompt, about; null: not known.
+             */
+            used_tokens: number | null;
         };
         /**
          * PingEvent
@@ -2930,7 +3677,7 @@ export interface components {
              * Deltas
              * @description Pieces to apply in order.
              */
-            deltas: (components["schemas"]["TextPreview"] | components["schemas"]["ReasoningPreview"] | components["schemas"]["ToolCallPreview"] | components["schemas"]["ArgumentsPreview"] | components["schemas"]["ToolOutputPreview"])[];
+            deltas: (components["schemas"]["TextPreview"] | components["schemas"]["ReasoningPreview"] | components["schemas"]["ToolCallPreview"] | components["schemas"]["ArgumentsPreview"] | components["schemas"]["ToolOutputPreview"] | components["schemas"]["SummaryStartedPreview"] | components["schemas"]["SummaryPreview"] | components["schemas"]["SummaryEndedPreview"])[];
             /**
              * Index
              * @description The number of this event in the attempt, from 1.
@@ -3091,6 +3838,11 @@ export interface components {
              */
             created_at: string;
             /**
+             * Etag
+             * @description Its `ETag`, for `If-Match` of a change.
+             */
+            etag: string;
+            /**
              * Has Key
              * @description Whether an API key is stored.
              */
@@ -3143,6 +3895,11 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
+             * User Keys
+             * @description Whether users may store keys of their own, for their chats.
+             */
+            user_keys: boolean;
+            /**
              * Values
              * @description Values for the placeholders of the address.
              */
@@ -3168,6 +3925,52 @@ export interface components {
              */
             next_cursor: string | null;
         };
+        /** ProviderKey */
+        ProviderKey: {
+            /**
+             * Has Key
+             * @description Whether a key of the user is stored.
+             */
+            has_key: boolean;
+            /**
+             * Is Allowed
+             * @description Whether an admin allows keys of users; if not, a stored key is not used.
+             */
+            is_allowed: boolean;
+            /**
+             * Name
+             * @description How admins name the provider.
+             */
+            name: string;
+            /**
+             * Provider Id
+             * @description The provider, by its id.
+             */
+            provider_id: string;
+            /**
+             * Set At
+             * @description When it was stored; null: none is stored.
+             */
+            set_at: string | null;
+            /**
+             * Vendor
+             * @description Whose protocol and address it is.
+             */
+            vendor: string;
+        };
+        /** ProviderKeyPage */
+        ProviderKeyPage: {
+            /**
+             * Data
+             * @description Providers that allow keys of users, or have one of this user, by name.
+             */
+            data: components["schemas"]["ProviderKey"][];
+            /**
+             * Next Cursor
+             * @description Give it as `cursor` for the next page; null: this is the last.
+             */
+            next_cursor: string | null;
+        };
         /** QueueData */
         QueueData: {
             /**
@@ -3175,6 +3978,11 @@ export interface components {
              * @description The whole queue, the next message first; it replaces the one before.
              */
             messages: components["schemas"]["QueuedMessage"][];
+            /**
+             * Paused
+             * @description Whether an interrupt has paused the queue: none of its messages begins a turn until the queue is resumed, or the message is sent now.
+             */
+            paused: boolean;
         };
         /**
          * QueuePage
@@ -3191,6 +3999,11 @@ export interface components {
              * @description Give it as `cursor` for the next page; null: this is the last.
              */
             next_cursor: string | null;
+            /**
+             * Paused
+             * @description Whether an interrupt has paused the queue; `resume` lets it go on.
+             */
+            paused: boolean;
         };
         /** QueueUpdatedEvent */
         QueueUpdatedEvent: {
@@ -3249,6 +4062,11 @@ export interface components {
              * @description What the message consists of, in order.
              */
             parts: (components["schemas"]["TextPart"] | components["schemas"]["ReasoningPart"] | components["schemas"]["ToolCallPart"] | components["schemas"]["ToolResultPart"] | components["schemas"]["SourcePart"] | components["schemas"]["FilePart"] | components["schemas"]["FileReferencePart"] | components["schemas"]["SkillPart"])[];
+            /**
+             * Plan Mode
+             * @description Whether the user wanted a plan only, or no longer; left out: the user did not say.
+             */
+            plan_mode?: boolean | null;
             /**
              * Queued Id
              * @description Numbers the queued messages of a chat, from 1; never used twice.
@@ -3351,6 +4169,11 @@ export interface components {
         /** ResetPassword */
         ResetPassword: {
             /**
+             * Keep Api Keys
+             * @description Do not revoke the API keys of the user.
+             */
+            keep_api_keys?: boolean | null;
+            /**
              * Password
              * @description The new one; the user should change it.
              */
@@ -3384,7 +4207,7 @@ export interface components {
             is_error: boolean;
             /**
              * Output
-             * @description Any JSON value; the model reads it.
+             * @description Any JSON value; the model reads it. For a call of `ask_user`: the answers.
              */
             output: unknown;
         };
@@ -3482,6 +4305,11 @@ export interface components {
              */
             parts?: (components["schemas"]["TextIn"] | components["schemas"]["FileReferenceIn"] | components["schemas"]["SkillIn"])[] | null;
             /**
+             * Plan Mode
+             * @description Whether the model only makes a plan, from this message on. null: as before.
+             */
+            plan_mode?: boolean | null;
+            /**
              * Text
              * @description Markdown; the same as one part of type `text`. null: see `parts`.
              */
@@ -3498,6 +4326,125 @@ export interface components {
              * @enum {string}
              */
             when_busy: "queue" | "interrupt";
+        };
+        /** ServerApprovals */
+        ServerApprovals: {
+            /**
+             * OrganizationPolicy
+             * @description Rules that the organisation's admins have set.
+             */
+            organization: {
+                /**
+                 * RuleAction
+                 * @description For calls that no rule fits.
+                 * @default allow
+                 */
+                default: "allow" | "ask" | "deny";
+                /**
+                 * Rules
+                 * @description In order: the first rule that fits a call decides.
+                 * @default []
+                 */
+                rules: {
+                    /**
+                     * RuleAction
+                     * @description Run the call, ask for an approval first, or never run it.
+                     */
+                    action: "allow" | "ask" | "deny";
+                    /**
+                     * Arguments
+                     * @description By the name of an argument, what its text must fit.
+                     */
+                    arguments?: {
+                        [key: string]: {
+                            /**
+                             * Glob
+                             * @description `*`, `?` and `[…]` fit any characters. null: see the others.
+                             */
+                            glob?: string | null;
+                            /**
+                             * Regex
+                             * @description In the syntax of RE2. null: see the others.
+                             */
+                            regex?: string | null;
+                            /**
+                             * Words
+                             * @description A glob for each word of a simple command; a last `**` fits all further words. null: see the others.
+                             */
+                            words?: string | null;
+                        };
+                    };
+                    /**
+                     * Reason
+                     * @description What the model is told with a denial.
+                     * @default
+                     */
+                    reason: string;
+                    /**
+                     * Tool
+                     * @description A glob over the names of tools.
+                     */
+                    tool: string;
+                }[];
+            };
+            /**
+             * ServerPolicy
+             * @description Rules of the server's `HOLDFAST_APPROVALS`, which cannot be changed here.
+             */
+            server: {
+                /**
+                 * RuleAction
+                 * @description For calls that no rule fits.
+                 * @default allow
+                 */
+                default: "allow" | "ask" | "deny";
+                /**
+                 * Rules
+                 * @description In order: the first rule that fits a call decides.
+                 * @default []
+                 */
+                rules: {
+                    /**
+                     * RuleAction
+                     * @description Run the call, ask for an approval first, or never run it.
+                     */
+                    action: "allow" | "ask" | "deny";
+                    /**
+                     * Arguments
+                     * @description By the name of an argument, what its text must fit.
+                     */
+                    arguments?: {
+                        [key: string]: {
+                            /**
+                             * Glob
+                             * @description `*`, `?` and `[…]` fit any characters. null: see the others.
+                             */
+                            glob?: string | null;
+                            /**
+                             * Regex
+                             * @description In the syntax of RE2. null: see the others.
+                             */
+                            regex?: string | null;
+                            /**
+                             * Words
+                             * @description A glob for each word of a simple command; a last `**` fits all further words. null: see the others.
+                             */
+                            words?: string | null;
+                        };
+                    };
+                    /**
+                     * Reason
+                     * @description What the model is told with a denial.
+                     * @default
+                     */
+                    reason: string;
+                    /**
+                     * Tool
+                     * @description A glob over the names of tools.
+                     */
+                    tool: string;
+                }[];
+            };
         };
         /**
          * Session
@@ -3561,6 +4508,15 @@ export interface components {
              */
             next_cursor: string | null;
         };
+        /** SetProviderKey */
+        SetProviderKey: {
+            /**
+             * Key
+             * Format: password
+             * @description The user's own API key for the provider; it is never returned.
+             */
+            key: string;
+        };
         /** SetTools */
         SetTools: {
             /**
@@ -3575,10 +4531,40 @@ export interface components {
          */
         Settings: {
             /**
+             * Advisor Effort
+             * @description How hard the advisor thinks; null: as the chat says.
+             */
+            advisor_effort: ("low" | "medium" | "high") | null;
+            /**
+             * Advisor Enabled
+             * @description Whether the model of a chat may ask another model for advice, as a tool.
+             */
+            advisor_enabled: boolean;
+            /**
+             * Advisor Model
+             * @description For advice that a model asks for; null, or if it is not available: the chat's model.
+             */
+            advisor_model: string | null;
+            /**
+             * Advisor Output Max
+             * @description Tokens that the advisor may write in one answer, with its thinking.
+             */
+            advisor_output_max: number;
+            /**
+             * Advisor Uses Max
+             * @description Answers of the advisor in one turn of a chat; failures do not count. 0: as many as the turn has steps.
+             */
+            advisor_uses_max: number;
+            /**
              * Allowed Models
              * @description Models that chats may use; null: every model of the server.
              */
             allowed_models: string[] | null;
+            /**
+             * Api Key Days Max
+             * @description Days that a new API key may live at most. A key whose creator names no end lives 90 days, or this if it is less. 0: up to ten years, and keys without an end.
+             */
+            api_key_days_max: number;
             /**
              * Policy
              * @description Rules on top of the server's own `HOLDFAST_APPROVALS`: which tool calls run, wait for approval, or never run. Of two actions the stricter one counts.
@@ -3638,10 +4624,25 @@ export interface components {
                 }[];
             };
             /**
+             * Compaction Model
+             * @description For summaries of long chats; null, or if it is not available: the chat's model.
+             */
+            compaction_model: string | null;
+            /**
+             * Compaction Percent
+             * @description Share of a model's context window, in percent. Between two steps, a chat whose prompt takes as much is compacted: a summary takes the place of its earlier messages in the prompt. 100: only when a person asks.
+             */
+            compaction_percent: number;
+            /**
              * Default Model
              * @description For messages that name none.
              */
             default_model: string | null;
+            /**
+             * Explore Model
+             * @description For helpers that search and read only; null, or if it is not available: the chat's model.
+             */
+            explore_model: string | null;
             /**
              * Instructions
              * @description What every model is told before the history.
@@ -3657,6 +4658,11 @@ export interface components {
              * @description Whether a first login through a provider makes an account.
              */
             oidc_sign_up_enabled: boolean;
+            /**
+             * Title Model
+             * @description For the titles of chats; null, or if it is not available: the chat's model.
+             */
+            title_model: string | null;
             /**
              * Web Tools Enabled
              * @description Whether the providers of models may search the web and read pages for chats.
@@ -3773,6 +4779,66 @@ export interface components {
              * @description At most one for each call; the turn goes on when no call waits.
              */
             results: components["schemas"]["ResultIn"][];
+        };
+        /**
+         * SummaryEndedPreview
+         * @description The summary is whole, and its message follows; or there is none.
+         */
+        SummaryEndedPreview: {
+            /**
+             * Error
+             * @description Why there is no summary; null: it is whole.
+             */
+            error: string | null;
+            /**
+             * Index
+             * @description The place of the summary in the message to come, always 0.
+             */
+            index: number;
+            /**
+             * @description Always `summary_ended`. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "summary_ended";
+        };
+        /**
+         * SummaryPreview
+         * @description Append `text` to the summary at `index`.
+         */
+        SummaryPreview: {
+            /**
+             * Index
+             * @description The place of the summary in the message to come, always 0.
+             */
+            index: number;
+            /**
+             * Text
+             * @description The next characters of the summary.
+             */
+            text: string;
+            /**
+             * @description Always `summary`. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "summary";
+        };
+        /**
+         * SummaryStartedPreview
+         * @description A summary begins at `index`, or begins anew: what was said of it so far is replaced.
+         */
+        SummaryStartedPreview: {
+            /**
+             * Index
+             * @description The place of the summary in the message to come, always 0.
+             */
+            index: number;
+            /** @description Why the chat is compacted. */
+            reason: components["schemas"]["CompactionReason"];
+            /**
+             * @description Always `summary_started`. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "summary_started";
         };
         /**
          * Synthetic
@@ -3931,6 +4997,11 @@ export interface components {
              * @description What the model calls it by; unique within the chat.
              */
             name: string;
+            /**
+             * Open World
+             * @description Whether the tool may send its arguments on to others.
+             */
+            open_world: boolean;
         };
         /** ToolCallPart */
         ToolCallPart: {
@@ -4057,6 +5128,12 @@ export interface components {
              * @description What the model calls it by; no tool of the server has this name.
              */
             name: string;
+            /**
+             * Open World
+             * @description Whether the tool may send its arguments on to others (a message, a request to the web). A call then waits for approval once the chat has read foreign text.
+             * @default false
+             */
+            open_world: boolean;
         };
         /**
          * ToolOutputPreview
@@ -4154,6 +5231,41 @@ export interface components {
              */
             type: "tool_result";
         };
+        /** TriedApprovals */
+        TriedApprovals: {
+            /**
+             * RuleAction
+             * @description What happens to the call: the strictest action.
+             */
+            action: "allow" | "ask" | "deny";
+            /**
+             * Decided By
+             * @description Whose rules decide; if both say the same, the server's.
+             */
+            decided_by: "server" | "organization";
+            /**
+             * Judgements
+             * @description What each set of rules says.
+             */
+            judgements: components["schemas"]["JudgedBy"][];
+        };
+        /** TryApprovals */
+        TryApprovals: {
+            /** @description Rules to try instead of those of the organisation; null: those that are set. */
+            approvals?: components["schemas"]["Policy"] | null;
+            /**
+             * Arguments
+             * @description The arguments of the call.
+             */
+            arguments?: {
+                [key: string]: unknown;
+            };
+            /**
+             * Tool
+             * @description The name of the tool that is called.
+             */
+            tool: string;
+        };
         /**
          * UpdateChat
          * @description A merge patch (RFC 7396): a field that is left out stays as it is.
@@ -4248,6 +5360,11 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
+             * User Keys
+             * @description Whether users may store keys of their own, for their chats.
+             */
+            user_keys?: boolean | null;
+            /**
              * Values
              * @description All values for the placeholders of the vendor's address.
              */
@@ -4274,17 +5391,62 @@ export interface components {
          */
         UpdateSettings: {
             /**
+             * Advisor Effort
+             * @description How hard the advisor thinks; null: as the chat says.
+             */
+            advisor_effort?: ("low" | "medium" | "high") | null;
+            /**
+             * Advisor Enabled
+             * @description Whether the model of a chat may ask another model for advice, as a tool.
+             */
+            advisor_enabled?: boolean | null;
+            /**
+             * Advisor Model
+             * @description For advice that a model asks for; null, or if it is not available: the chat's model.
+             */
+            advisor_model?: string | null;
+            /**
+             * Advisor Output Max
+             * @description Tokens that the advisor may write in one answer, with its thinking.
+             */
+            advisor_output_max?: number | null;
+            /**
+             * Advisor Uses Max
+             * @description Answers of the advisor in one turn of a chat; failures do not count. 0: as many as the turn has steps.
+             */
+            advisor_uses_max?: number | null;
+            /**
              * Allowed Models
              * @description Models that chats may use; null: every model of the server.
              */
             allowed_models?: string[] | null;
+            /**
+             * Api Key Days Max
+             * @description Days that a new API key may live at most. A key whose creator names no end lives 90 days, or this if it is less. 0: up to ten years, and keys without an end.
+             */
+            api_key_days_max?: number | null;
             /** @description Rules on top of the server's own `HOLDFAST_APPROVALS`: which tool calls run, wait for approval, or never run. Of two actions the stricter one counts. */
             approvals?: components["schemas"]["Policy"] | null;
+            /**
+             * Compaction Model
+             * @description For summaries of long chats; null, or if it is not available: the chat's model.
+             */
+            compaction_model?: string | null;
+            /**
+             * Compaction Percent
+             * @description Share of a model's context window, in percent. Between two steps, a chat whose prompt takes as much is compacted: a summary takes the place of its earlier messages in the prompt. 100: only when a person asks.
+             */
+            compaction_percent?: number | null;
             /**
              * Default Model
              * @description For messages that name none.
              */
             default_model?: string | null;
+            /**
+             * Explore Model
+             * @description For helpers that search and read only; null, or if it is not available: the chat's model.
+             */
+            explore_model?: string | null;
             /**
              * Instructions
              * @description What every model is told before the history.
@@ -4301,6 +5463,11 @@ export interface components {
              */
             oidc_sign_up_enabled?: boolean | null;
             /**
+             * Title Model
+             * @description For the titles of chats; null, or if it is not available: the chat's model.
+             */
+            title_model?: string | null;
+            /**
              * Web Tools Enabled
              * @description Whether the providers of models may search the web and read pages for chats.
              */
@@ -4316,6 +5483,11 @@ export interface components {
              * @description Every credential of a disabled user stops working.
              */
             disabled?: boolean | null;
+            /**
+             * Keep Api Keys
+             * @description With `disabled`: the API keys are refused while the user is disabled, and not revoked for good.
+             */
+            keep_api_keys?: boolean | null;
             /** @description What the user may do in the organisation; null: unchanged. */
             role?: components["schemas"]["OrgRole"] | null;
         };
@@ -4354,6 +5526,19 @@ export interface components {
              * @description The provider's service tier that answered; left out: the standard one.
              */
             service_tier?: string | null;
+        };
+        /** UseAccountLink */
+        UseAccountLink: {
+            /**
+             * Password
+             * @description The password from now on; weak ones are refused, and the link stays valid.
+             */
+            password: string;
+            /**
+             * Token
+             * @description What the link has after `#invite=`; not logged and not stored.
+             */
+            token: string;
         };
         /** UseSignInLink */
         UseSignInLink: {
@@ -4415,6 +5600,42 @@ export interface components {
              */
             next_cursor: string | null;
         };
+        /** VendorEntry */
+        VendorEntry: {
+            /**
+             * Base Url
+             * @description Where its API is; empty: a provider of this vendor needs its own `base_url`.
+             */
+            base_url: string;
+            /**
+             * Name
+             * @description What providers name as `vendor`.
+             */
+            name: string;
+            /**
+             * Title
+             * @description The vendor, for people.
+             */
+            title: string;
+            /**
+             * Values
+             * @description Names of the values that the address needs.
+             */
+            values: string[];
+        };
+        /** VendorPage */
+        VendorPage: {
+            /**
+             * Data
+             * @description Vendors that this server can speak to, by title.
+             */
+            data: components["schemas"]["VendorEntry"][];
+            /**
+             * Next Cursor
+             * @description Give it as `cursor` for the next page; null: this is the last.
+             */
+            next_cursor: string | null;
+        };
         /** VersionInfo */
         VersionInfo: {
             /**
@@ -4430,6 +5651,30 @@ export interface components {
             version: string;
         };
         WatchEvent: components["schemas"]["ChatsSnapshotEvent"] | components["schemas"]["ChatUpdatedEvent"] | components["schemas"]["ChatRemovedEvent"] | components["schemas"]["PingEvent"] | components["schemas"]["ClosedEvent"];
+        /** WorkerEntry */
+        WorkerEntry: {
+            /**
+             * Chats
+             * @description Chats that it drives now, of all organisations.
+             */
+            chats: number;
+            /**
+             * Is Alive
+             * @description Whether it holds its lease; false: it is lost.
+             */
+            is_alive: boolean;
+            /**
+             * Name
+             * @description How the process calls itself, such as its host and number.
+             */
+            name: string;
+            /**
+             * Started At
+             * Format: date-time
+             * @description When it began.
+             */
+            started_at: string;
+        };
         /** Workspace */
         Workspace: {
             /**
@@ -4716,8 +5961,10 @@ export interface operations {
                      *           "queue_length": 1,
                      *           "read_seq": 1,
                      *           "status": "awaiting",
+                     *           "summary": "What kelp is, where it grows, and what an order of it costs.",
                      *           "title": "What kelp is",
                      *           "title_source": "model",
+                     *           "turn_label": "Waiting for you",
                      *           "unread": true,
                      *           "updated_at": "2026-03-02T09:30:06.000000Z",
                      *           "version": 4
@@ -4782,7 +6029,8 @@ export interface operations {
                  *             ],
                  *             "type": "object"
                  *           },
-                 *           "name": "look_up"
+                 *           "name": "look_up",
+                 *           "open_world": false
                  *         }
                  *       ]
                  *     }
@@ -4867,6 +6115,11 @@ export interface operations {
                      *       },
                      *       "archived": false,
                      *       "attempt": 0,
+                     *       "context": {
+                     *         "compacts_at_tokens": 140000,
+                     *         "limit_tokens": 200000,
+                     *         "used_tokens": null
+                     *       },
                      *       "created_at": "2026-03-02T09:30:00.000000Z",
                      *       "effort": null,
                      *       "error": null,
@@ -4881,6 +6134,7 @@ export interface operations {
                      *       "model": "claude-sonnet-4-5",
                      *       "owner_id": "user_019cade211c070008000020005eac0de",
                      *       "pinned": false,
+                     *       "plan_mode": false,
                      *       "queue": [
                      *         {
                      *           "author_id": "user_019cade211c070008000020005eac0de",
@@ -4904,6 +6158,7 @@ export interface operations {
                      *       "read_seq": 1,
                      *       "retry": null,
                      *       "status": "awaiting",
+                     *       "summary": "What kelp is, where it grows, and what an order of it costs.",
                      *       "title": "What kelp is",
                      *       "title_source": "model",
                      *       "tools": [
@@ -4920,9 +6175,11 @@ export interface operations {
                      *             ],
                      *             "type": "object"
                      *           },
-                     *           "name": "look_up"
+                     *           "name": "look_up",
+                     *           "open_world": false
                      *         }
                      *       ],
+                     *       "turn_label": "Waiting for you",
                      *       "turn_seq": 1,
                      *       "unread": true,
                      *       "updated_at": "2026-03-02T09:30:06.000000Z",
@@ -5005,6 +6262,11 @@ export interface operations {
                      *       },
                      *       "archived": false,
                      *       "attempt": 0,
+                     *       "context": {
+                     *         "compacts_at_tokens": 140000,
+                     *         "limit_tokens": 200000,
+                     *         "used_tokens": null
+                     *       },
                      *       "created_at": "2026-03-02T09:30:00.000000Z",
                      *       "effort": null,
                      *       "error": null,
@@ -5019,6 +6281,7 @@ export interface operations {
                      *       "model": "claude-sonnet-4-5",
                      *       "owner_id": "user_019cade211c070008000020005eac0de",
                      *       "pinned": false,
+                     *       "plan_mode": false,
                      *       "queue": [
                      *         {
                      *           "author_id": "user_019cade211c070008000020005eac0de",
@@ -5042,6 +6305,7 @@ export interface operations {
                      *       "read_seq": 1,
                      *       "retry": null,
                      *       "status": "awaiting",
+                     *       "summary": "What kelp is, where it grows, and what an order of it costs.",
                      *       "title": "What kelp is",
                      *       "title_source": "model",
                      *       "tools": [
@@ -5058,9 +6322,11 @@ export interface operations {
                      *             ],
                      *             "type": "object"
                      *           },
-                     *           "name": "look_up"
+                     *           "name": "look_up",
+                     *           "open_world": false
                      *         }
                      *       ],
+                     *       "turn_label": "Waiting for you",
                      *       "turn_seq": 1,
                      *       "unread": true,
                      *       "updated_at": "2026-03-02T09:30:06.000000Z",
@@ -5202,7 +6468,16 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "keep": "The names of the species."
+                 *     }
+                 */
+                "application/json": components["schemas"]["CompactChat"] | null;
+            };
+        };
         responses: {
             /** @description Successful Response */
             202: {
@@ -5225,7 +6500,7 @@ export interface operations {
                     "application/json": components["schemas"]["Receipt"];
                 };
             };
-            /** @description A problem. Its `code` is one of chat_state_conflict, command_refused, write_contention, upgrading, too_many_bytes, nothing_to_compact, chat_not_found, idempotency_key_reused, invalid_request, unauthenticated, permission_denied, origin_not_allowed, too_many_statements, rate_limited, overloaded, unavailable, internal. */
+            /** @description A problem. Its `code` is one of chat_state_conflict, command_refused, write_contention, upgrading, too_many_bytes, nothing_to_compact, chat_not_found, idempotency_key_reused, invalid_request, malformed_json, unsupported_media_type, body_too_large, request_timeout, unauthenticated, permission_denied, origin_not_allowed, too_many_statements, rate_limited, overloaded, unavailable, internal. */
             default: {
                 headers: {
                     "Holdfast-Version": components["headers"]["Holdfast-Version"];
@@ -5276,7 +6551,7 @@ export interface operations {
                      *
                      *     event: chat.state
                      *     id: 4.0.0.4
-                     *     data: {"type":"chat.state","cursor":"4.0.0.4","version":4,"final":true,"data":{"status":"awaiting","turn_seq":1,"attempt":0,"model":"claude-sonnet-4-5","effort":null,"web":null,"archived":false,"retry":null,"error":null,"action_required":{"type":"result","calls":[{"call_id":"call_1","tool_name":"look_up","seq":2,"arguments":{"word":"kelp"},"digest":null}],"expires_at":null}}}
+                     *     data: {"type":"chat.state","cursor":"4.0.0.4","version":4,"final":true,"data":{"status":"awaiting","turn_seq":1,"attempt":0,"model":"claude-sonnet-4-5","effort":null,"web":null,"plan_mode":false,"archived":false,"retry":null,"error":null,"action_required":{"type":"result","calls":[{"call_id":"call_1","tool_name":"look_up","seq":2,"arguments":{"word":"kelp"},"digest":null}],"expires_at":null}}}
                      */
                     "text/event-stream": unknown;
                 };
@@ -5423,7 +6698,7 @@ export interface operations {
                 cursor?: string | null;
                 /** @description Only messages before this one. */
                 before_seq?: number | null;
-                /** @description The history as of a version of the chat. */
+                /** @description The history as of a version of the chat; for its owner. */
                 version?: number | null;
                 /** @description `desc`: the newest page first. A page is in the order of history. */
                 order?: "asc" | "desc";
@@ -5777,13 +7052,114 @@ export interface operations {
                      *           "truncated": false
                      *         }
                      *       ],
-                     *       "next_cursor": null
+                     *       "next_cursor": null,
+                     *       "paused": false
                      *     }
                      */
                     "application/json": components["schemas"]["QueuePage"];
                 };
             };
             /** @description A problem. Its `code` is one of chat_not_found, invalid_request, unauthenticated, permission_denied, origin_not_allowed, too_many_statements, rate_limited, overloaded, unavailable, internal. */
+            default: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    clear_queue: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The same key and equal JSON: done once, and answered the same, with the header `Idempotent-Replayed: true`. The same key and other JSON: `idempotency_key_reused`. */
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                /** @description The chat, by its id. */
+                chat_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "chat_id": "chat_019cade211c070008000040005eac0de",
+                     *       "message_seq": null,
+                     *       "queued_id": null,
+                     *       "turn_seq": 1,
+                     *       "version": 5
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Receipt"];
+                };
+            };
+            /** @description A problem. Its `code` is one of chat_state_conflict, command_refused, write_contention, upgrading, too_many_bytes, chat_not_found, idempotency_key_reused, invalid_request, unauthenticated, permission_denied, origin_not_allowed, too_many_statements, rate_limited, overloaded, unavailable, internal. */
+            default: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    resume_queue: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The same key and equal JSON: done once, and answered the same, with the header `Idempotent-Replayed: true`. The same key and other JSON: `idempotency_key_reused`. */
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                /** @description The chat, by its id. */
+                chat_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "chat_id": "chat_019cade211c070008000040005eac0de",
+                     *       "message_seq": 3,
+                     *       "queued_id": null,
+                     *       "turn_seq": 3,
+                     *       "version": 5
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Receipt"];
+                };
+            };
+            /** @description A problem. Its `code` is one of chat_state_conflict, command_refused, write_contention, upgrading, too_many_bytes, chat_not_found, idempotency_key_reused, invalid_request, unauthenticated, permission_denied, origin_not_allowed, too_many_statements, rate_limited, overloaded, unavailable, internal. */
             default: {
                 headers: {
                     "Holdfast-Version": components["headers"]["Holdfast-Version"];
@@ -6352,6 +7728,19 @@ export interface operations {
                  *           "call_id": "call_1",
                  *           "is_error": false,
                  *           "output": "A large brown alga."
+                 *         },
+                 *         {
+                 *           "call_id": "call_2",
+                 *           "output": {
+                 *             "answers": [
+                 *               {
+                 *                 "chosen": [
+                 *                   "North Sea"
+                 *                 ],
+                 *                 "text": "Near Helgoland."
+                 *               }
+                 *             ]
+                 *           }
                  *         }
                  *       ]
                  *     }
@@ -6381,7 +7770,7 @@ export interface operations {
                     "application/json": components["schemas"]["Receipt"];
                 };
             };
-            /** @description A problem. Its `code` is one of chat_state_conflict, command_refused, write_contention, upgrading, too_many_bytes, call_not_open, content_too_large, chat_not_found, idempotency_key_reused, invalid_request, malformed_json, unsupported_media_type, body_too_large, request_timeout, unauthenticated, permission_denied, origin_not_allowed, too_many_statements, rate_limited, overloaded, unavailable, internal. */
+            /** @description A problem. Its `code` is one of chat_state_conflict, command_refused, write_contention, upgrading, too_many_bytes, answer_not_valid, call_not_open, content_too_large, chat_not_found, idempotency_key_reused, invalid_request, malformed_json, unsupported_media_type, body_too_large, request_timeout, unauthenticated, permission_denied, origin_not_allowed, too_many_statements, rate_limited, overloaded, unavailable, internal. */
             default: {
                 headers: {
                     "Holdfast-Version": components["headers"]["Holdfast-Version"];
@@ -6426,7 +7815,8 @@ export interface operations {
                  *             ],
                  *             "type": "object"
                  *           },
-                 *           "name": "look_up"
+                 *           "name": "look_up",
+                 *           "open_world": false
                  *         }
                  *       ]
                  *     }
@@ -6908,7 +8298,7 @@ export interface operations {
                     /**
                      * @example event: chats.snapshot
                      *     id: 1024
-                     *     data: {"type":"chats.snapshot","cursor":"1024","version":null,"final":true,"data":{"chats":[{"id":"chat_019cade211c070008000040005eac0de","owner_id":"user_019cade211c070008000020005eac0de","title":"What kelp is","title_source":"model","status":"awaiting","archived":false,"pinned":false,"labels":["sea"],"metadata":{"order":"4711"},"version":4,"last_seq":2,"read_seq":1,"unread":true,"queue_length":1,"updated_at":"2026-03-02T09:30:06.000000Z","created_at":"2026-03-02T09:30:00.000000Z","action_required":"result"}],"after":null}}
+                     *     data: {"type":"chats.snapshot","cursor":"1024","version":null,"final":true,"data":{"chats":[{"id":"chat_019cade211c070008000040005eac0de","owner_id":"user_019cade211c070008000020005eac0de","title":"What kelp is","title_source":"model","turn_label":"Waiting for you","summary":"What kelp is, where it grows, and what an order of it costs.","status":"awaiting","archived":false,"pinned":false,"labels":["sea"],"metadata":{"order":"4711"},"version":4,"last_seq":2,"read_seq":1,"unread":true,"queue_length":1,"updated_at":"2026-03-02T09:30:06.000000Z","created_at":"2026-03-02T09:30:00.000000Z","action_required":"result"}],"after":null}}
                      */
                     "text/event-stream": unknown;
                 };
@@ -7263,6 +8653,138 @@ export interface operations {
             };
         };
     };
+    get_approvals: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "organization": {
+                     *         "default": "allow",
+                     *         "rules": [
+                     *           {
+                     *             "action": "ask",
+                     *             "arguments": {
+                     *               "command": {
+                     *                 "words": "git push **"
+                     *               }
+                     *             },
+                     *             "reason": "",
+                     *             "tool": "execute"
+                     *           }
+                     *         ]
+                     *       },
+                     *       "server": {
+                     *         "default": "allow",
+                     *         "rules": []
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ServerApprovals"];
+                };
+            };
+            /** @description A problem. Its `code` is one of unauthenticated, permission_denied, origin_not_allowed, too_many_statements, rate_limited, overloaded, unavailable, internal. */
+            default: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    try_approvals: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "arguments": {
+                 *         "command": "git push origin main"
+                 *       },
+                 *       "tool": "execute"
+                 *     }
+                 */
+                "application/json": components["schemas"]["TryApprovals"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "action": "ask",
+                     *       "decided_by": "organization",
+                     *       "judgements": [
+                     *         {
+                     *           "action": "allow",
+                     *           "rule": null,
+                     *           "rule_number": null,
+                     *           "source": "server"
+                     *         },
+                     *         {
+                     *           "action": "ask",
+                     *           "rule": {
+                     *             "action": "ask",
+                     *             "arguments": {
+                     *               "command": {
+                     *                 "words": "git push **"
+                     *               }
+                     *             },
+                     *             "reason": "",
+                     *             "tool": "execute"
+                     *           },
+                     *           "rule_number": 1,
+                     *           "source": "organization"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TriedApprovals"];
+                };
+            };
+            /** @description A problem. Its `code` is one of invalid_request, malformed_json, unsupported_media_type, body_too_large, request_timeout, unauthenticated, permission_denied, origin_not_allowed, too_many_statements, rate_limited, overloaded, unavailable, internal. */
+            default: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_audit_entries: {
         parameters: {
             query?: {
@@ -7272,6 +8794,14 @@ export interface operations {
                 cursor?: string | null;
                 /** @description The user who did it; null: not a user, but the server or its command line. */
                 actor_id?: string | null;
+                /** @description Such as `user.created`; `user` stands for all that begin with `user.`. */
+                action?: string | null;
+                /** @description What was changed: the id of a chat, a user, a key, … */
+                target_id?: string | null;
+                /** @description Only entries from this moment on. */
+                since?: string | null;
+                /** @description Only entries before this moment. */
+                until?: string | null;
             };
             header?: never;
             path?: never;
@@ -7293,6 +8823,7 @@ export interface operations {
                      *         {
                      *           "action": "user.created",
                      *           "actor_id": "user_019cade211c070008000020005eac0de",
+                     *           "actor_name": null,
                      *           "created_at": "2026-03-02T09:30:00.000000Z",
                      *           "credential_id": "key_019cade211c070008000050005eac0de",
                      *           "credential_type": "api_key",
@@ -7302,6 +8833,7 @@ export interface operations {
                      *           "ip_address": "203.0.113.7",
                      *           "seq": 4711,
                      *           "target_id": "user_019cade211c070008000030005eac0de",
+                     *           "target_name": null,
                      *           "target_type": "user"
                      *         }
                      *       ],
@@ -7367,8 +8899,10 @@ export interface operations {
                      *           "queue_length": 1,
                      *           "read_seq": 1,
                      *           "status": "awaiting",
+                     *           "summary": "What kelp is, where it grows, and what an order of it costs.",
                      *           "title": "What kelp is",
                      *           "title_source": "model",
+                     *           "turn_label": "Waiting for you",
                      *           "unread": true,
                      *           "updated_at": "2026-03-02T09:30:06.000000Z",
                      *           "version": 4
@@ -7381,6 +8915,56 @@ export interface operations {
                 };
             };
             /** @description A problem. Its `code` is one of list_too_slow, invalid_request, unauthenticated, permission_denied, origin_not_allowed, too_many_statements, rate_limited, overloaded, unavailable, internal. */
+            default: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    stop_organization_chat: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The same key and equal JSON: done once, and answered the same, with the header `Idempotent-Replayed: true`. The same key and other JSON: `idempotency_key_reused`. */
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                /** @description The chat, by its id. */
+                chat_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "chat_id": "chat_019cade211c070008000040005eac0de",
+                     *       "message_seq": null,
+                     *       "queued_id": null,
+                     *       "turn_seq": 1,
+                     *       "version": 5
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Receipt"];
+                };
+            };
+            /** @description A problem. Its `code` is one of chat_state_conflict, command_refused, write_contention, upgrading, too_many_bytes, chat_not_found, idempotency_key_reused, invalid_request, unauthenticated, permission_denied, origin_not_allowed, too_many_statements, rate_limited, overloaded, unavailable, internal. */
             default: {
                 headers: {
                     "Holdfast-Version": components["headers"]["Holdfast-Version"];
@@ -7415,17 +8999,23 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
+                     *           "etag": "\"1\"",
                      *           "id": "modl_00000000000000000000000000000009",
                      *           "is_default": true,
                      *           "is_enabled": true,
                      *           "name": "gpt",
                      *           "provider_id": "prov_00000000000000000000000000000008",
+                     *           "purposes": [
+                     *             "general",
+                     *             "explore"
+                     *           ],
                      *           "settings": {
                      *             "effort": "medium",
                      *             "model": "gpt-5.4"
                      *           },
                      *           "source": "database",
-                     *           "state": "available"
+                     *           "state": "available",
+                     *           "unavailable_reason": null
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -7483,17 +9073,23 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "etag": "\"1\"",
                      *       "id": "modl_00000000000000000000000000000009",
                      *       "is_default": true,
                      *       "is_enabled": true,
                      *       "name": "gpt",
                      *       "provider_id": "prov_00000000000000000000000000000008",
+                     *       "purposes": [
+                     *         "general",
+                     *         "explore"
+                     *       ],
                      *       "settings": {
                      *         "effort": "medium",
                      *         "model": "gpt-5.4"
                      *       },
                      *       "source": "database",
-                     *       "state": "available"
+                     *       "state": "available",
+                     *       "unavailable_reason": null
                      *     }
                      */
                     "application/json": components["schemas"]["ModelEntry"];
@@ -7536,17 +9132,23 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "etag": "\"1\"",
                      *       "id": "modl_00000000000000000000000000000009",
                      *       "is_default": true,
                      *       "is_enabled": true,
                      *       "name": "gpt",
                      *       "provider_id": "prov_00000000000000000000000000000008",
+                     *       "purposes": [
+                     *         "general",
+                     *         "explore"
+                     *       ],
                      *       "settings": {
                      *         "effort": "medium",
                      *         "model": "gpt-5.4"
                      *       },
                      *       "source": "database",
-                     *       "state": "available"
+                     *       "state": "available",
+                     *       "unavailable_reason": null
                      *     }
                      */
                     "application/json": components["schemas"]["ModelEntry"];
@@ -7639,17 +9241,23 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "etag": "\"1\"",
                      *       "id": "modl_00000000000000000000000000000009",
                      *       "is_default": true,
                      *       "is_enabled": true,
                      *       "name": "gpt",
                      *       "provider_id": "prov_00000000000000000000000000000008",
+                     *       "purposes": [
+                     *         "general",
+                     *         "explore"
+                     *       ],
                      *       "settings": {
                      *         "effort": "medium",
                      *         "model": "gpt-5.4"
                      *       },
                      *       "source": "database",
-                     *       "state": "available"
+                     *       "state": "available",
+                     *       "unavailable_reason": null
                      *     }
                      */
                     "application/json": components["schemas"]["ModelEntry"];
@@ -7713,6 +9321,84 @@ export interface operations {
             };
         };
     };
+    get_overview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "chats": {
+                     *         "awaiting": 1,
+                     *         "driven": 3,
+                     *         "oldest_waiting_seconds": null,
+                     *         "waiting": 0
+                     *       },
+                     *       "checks": [
+                     *         {
+                     *           "detail": "The database answers.",
+                     *           "name": "database",
+                     *           "ok": true
+                     *         },
+                     *         {
+                     *           "detail": "1 worker with a valid lease.",
+                     *           "name": "workers",
+                     *           "ok": true
+                     *         },
+                     *         {
+                     *           "detail": "2 models can answer.",
+                     *           "name": "models",
+                     *           "ok": true
+                     *         },
+                     *         {
+                     *           "detail": "Keys of providers are stored encrypted.",
+                     *           "name": "secrets",
+                     *           "ok": true
+                     *         }
+                     *       ],
+                     *       "has_real_model": true,
+                     *       "models": 2,
+                     *       "users": 12,
+                     *       "version": "0.1.0",
+                     *       "workers": [
+                     *         {
+                     *           "chats": 3,
+                     *           "is_alive": true,
+                     *           "name": "replica-1",
+                     *           "started_at": "2026-01-02T03:04:05Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Overview"];
+                };
+            };
+            /** @description A problem. Its `code` is one of unauthenticated, permission_denied, origin_not_allowed, too_many_statements, rate_limited, overloaded, unavailable, internal. */
+            default: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_organization_providers: {
         parameters: {
             query?: never;
@@ -7736,6 +9422,7 @@ export interface operations {
                      *         {
                      *           "base_url": "",
                      *           "created_at": "2026-01-02T03:04:05Z",
+                     *           "etag": "\"3\"",
                      *           "has_key": true,
                      *           "id": "prov_00000000000000000000000000000008",
                      *           "is_enabled": true,
@@ -7748,6 +9435,7 @@ export interface operations {
                      *             "key"
                      *           ],
                      *           "settings": {},
+                     *           "user_keys": true,
                      *           "values": {},
                      *           "vendor": "openai"
                      *         }
@@ -7805,6 +9493,7 @@ export interface operations {
                      * @example {
                      *       "base_url": "",
                      *       "created_at": "2026-01-02T03:04:05Z",
+                     *       "etag": "\"3\"",
                      *       "has_key": true,
                      *       "id": "prov_00000000000000000000000000000008",
                      *       "is_enabled": true,
@@ -7817,6 +9506,7 @@ export interface operations {
                      *         "key"
                      *       ],
                      *       "settings": {},
+                     *       "user_keys": true,
                      *       "values": {},
                      *       "vendor": "openai"
                      *     }
@@ -7863,6 +9553,7 @@ export interface operations {
                      * @example {
                      *       "base_url": "",
                      *       "created_at": "2026-01-02T03:04:05Z",
+                     *       "etag": "\"3\"",
                      *       "has_key": true,
                      *       "id": "prov_00000000000000000000000000000008",
                      *       "is_enabled": true,
@@ -7875,6 +9566,7 @@ export interface operations {
                      *         "key"
                      *       ],
                      *       "settings": {},
+                     *       "user_keys": true,
                      *       "values": {},
                      *       "vendor": "openai"
                      *     }
@@ -7971,6 +9663,7 @@ export interface operations {
                      * @example {
                      *       "base_url": "",
                      *       "created_at": "2026-01-02T03:04:05Z",
+                     *       "etag": "\"3\"",
                      *       "has_key": true,
                      *       "id": "prov_00000000000000000000000000000008",
                      *       "is_enabled": true,
@@ -7983,6 +9676,7 @@ export interface operations {
                      *         "key"
                      *       ],
                      *       "settings": {},
+                     *       "user_keys": true,
                      *       "values": {},
                      *       "vendor": "openai"
                      *     }
@@ -7991,6 +9685,59 @@ export interface operations {
                 };
             };
             /** @description A problem. Its `code` is one of not_found, name_taken, secrets_off, secret_unreadable, precondition_failed, invalid_request, malformed_json, unsupported_media_type, body_too_large, request_timeout, unauthenticated, permission_denied, origin_not_allowed, too_many_statements, rate_limited, overloaded, unavailable, internal. */
+            default: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    discover_models: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The provider, by its id. */
+                provider_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "context_window": 400000,
+                     *           "documents": null,
+                     *           "id": "gpt-5.4",
+                     *           "images": true,
+                     *           "is_added": false,
+                     *           "output_max": null
+                     *         }
+                     *       ],
+                     *       "failure": null,
+                     *       "next_cursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DiscoveredModelPage"];
+                };
+            };
+            /** @description A problem. Its `code` is one of not_found, invalid_request, unauthenticated, permission_denied, origin_not_allowed, too_many_statements, rate_limited, overloaded, unavailable, internal. */
             default: {
                 headers: {
                     "Holdfast-Version": components["headers"]["Holdfast-Version"];
@@ -8024,9 +9771,15 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "advisor_effort": null,
+                     *       "advisor_enabled": false,
+                     *       "advisor_model": null,
+                     *       "advisor_output_max": 16384,
+                     *       "advisor_uses_max": 3,
                      *       "allowed_models": [
                      *         "claude-sonnet-4-5"
                      *       ],
+                     *       "api_key_days_max": 365,
                      *       "approvals": {
                      *         "default": "allow",
                      *         "rules": [
@@ -8038,10 +9791,14 @@ export interface operations {
                      *           }
                      *         ]
                      *       },
+                     *       "compaction_model": null,
+                     *       "compaction_percent": 70,
                      *       "default_model": "claude-sonnet-4-5",
+                     *       "explore_model": null,
                      *       "instructions": "Answer in one sentence.",
                      *       "max_steps_per_turn": null,
                      *       "oidc_sign_up_enabled": true,
+                     *       "title_model": "claude-sonnet-4-5",
                      *       "web_tools_enabled": true
                      *     }
                      */
@@ -8094,9 +9851,15 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "advisor_effort": null,
+                     *       "advisor_enabled": false,
+                     *       "advisor_model": null,
+                     *       "advisor_output_max": 16384,
+                     *       "advisor_uses_max": 3,
                      *       "allowed_models": [
                      *         "claude-sonnet-4-5"
                      *       ],
+                     *       "api_key_days_max": 365,
                      *       "approvals": {
                      *         "default": "allow",
                      *         "rules": [
@@ -8108,10 +9871,14 @@ export interface operations {
                      *           }
                      *         ]
                      *       },
+                     *       "compaction_model": null,
+                     *       "compaction_percent": 70,
                      *       "default_model": "claude-sonnet-4-5",
+                     *       "explore_model": null,
                      *       "instructions": "Answer in one sentence.",
                      *       "max_steps_per_turn": null,
                      *       "oidc_sign_up_enabled": true,
+                     *       "title_model": "claude-sonnet-4-5",
                      *       "web_tools_enabled": true
                      *     }
                      */
@@ -8119,6 +9886,254 @@ export interface operations {
                 };
             };
             /** @description A problem. Its `code` is one of precondition_failed, invalid_request, malformed_json, unsupported_media_type, body_too_large, request_timeout, unauthenticated, permission_denied, origin_not_allowed, too_many_statements, rate_limited, overloaded, unavailable, internal. */
+            default: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_organization_users: {
+        parameters: {
+            query?: {
+                /** @description Words, each of them in the name or the e-mail. */
+                q?: string | null;
+                /** @description How many items a page has at most. */
+                limit?: number;
+                /** @description `next_cursor` of the page before this one. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "api_key_count": 1,
+                     *           "created_at": "2026-01-31T09:30:00.000000Z",
+                     *           "disabled_at": null,
+                     *           "email": "grace@example.com",
+                     *           "has_password": true,
+                     *           "id": "user_019cade211c070008000030005eac0de",
+                     *           "last_seen_at": "2026-01-02T03:04:05Z",
+                     *           "link_expires_at": null,
+                     *           "name": "Grace Hopper",
+                     *           "role": "member",
+                     *           "session_count": 2
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["OrganizationUserPage"];
+                };
+            };
+            /** @description A problem. Its `code` is one of invalid_request, unauthenticated, permission_denied, origin_not_allowed, too_many_statements, rate_limited, overloaded, unavailable, internal. */
+            default: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_vendors: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "base_url": "https://api.openai.com/v1",
+                     *           "name": "openai",
+                     *           "title": "OpenAI",
+                     *           "values": []
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["VendorPage"];
+                };
+            };
+            /** @description A problem. Its `code` is one of unauthenticated, permission_denied, origin_not_allowed, too_many_statements, rate_limited, overloaded, unavailable, internal. */
+            default: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_provider_keys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "has_key": true,
+                     *           "is_allowed": true,
+                     *           "name": "our-openai",
+                     *           "provider_id": "prov_00000000000000000000000000000008",
+                     *           "set_at": "2026-01-02T03:04:05Z",
+                     *           "vendor": "openai"
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProviderKeyPage"];
+                };
+            };
+            /** @description A problem. Its `code` is one of unauthenticated, permission_denied, origin_not_allowed, too_many_statements, rate_limited, overloaded, unavailable, internal. */
+            default: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_provider_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The provider, by its id. */
+                provider_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "key": "sk-example-0123456789"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SetProviderKey"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "has_key": true,
+                     *       "is_allowed": true,
+                     *       "name": "our-openai",
+                     *       "provider_id": "prov_00000000000000000000000000000008",
+                     *       "set_at": "2026-01-02T03:04:05Z",
+                     *       "vendor": "openai"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProviderKey"];
+                };
+            };
+            /** @description A problem. Its `code` is one of not_found, secrets_off, invalid_request, malformed_json, unsupported_media_type, body_too_large, request_timeout, unauthenticated, permission_denied, origin_not_allowed, too_many_statements, rate_limited, overloaded, unavailable, internal. */
+            default: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_provider_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The provider, by its id. */
+                provider_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem. Its `code` is one of not_found, invalid_request, unauthenticated, permission_denied, origin_not_allowed, too_many_statements, rate_limited, overloaded, unavailable, internal. */
             default: {
                 headers: {
                     "Holdfast-Version": components["headers"]["Holdfast-Version"];
@@ -8232,6 +10247,61 @@ export interface operations {
                 };
             };
             /** @description A problem. Its `code` is one of invalid_credentials, sign_in_rate_limited, origin_not_allowed, invalid_request, malformed_json, unsupported_media_type, body_too_large, request_timeout, rate_limited, overloaded, unavailable, internal. */
+            default: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_session_by_account_link: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "password": "correct horse battery staple",
+                 *       "token": "8sJq0WmXyT2bR5nLd7cG1kVfZ3pHtE6uYaB4oMiQxNw"
+                 *     }
+                 */
+                "application/json": components["schemas"]["UseAccountLink"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "created_at": "2026-01-31T09:30:00.000000Z",
+                     *       "disabled_at": null,
+                     *       "email": "grace@example.com",
+                     *       "has_password": true,
+                     *       "id": "user_019cade211c070008000030005eac0de",
+                     *       "name": "Grace Hopper",
+                     *       "role": "member"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["User"];
+                };
+            };
+            /** @description A problem. Its `code` is one of sign_in_link_not_valid, weak_password, origin_not_allowed, invalid_request, malformed_json, unsupported_media_type, body_too_large, request_timeout, rate_limited, overloaded, unavailable, internal. */
             default: {
                 headers: {
                     "Holdfast-Version": components["headers"]["Holdfast-Version"];
@@ -8583,13 +10653,66 @@ export interface operations {
                      *       "has_password": true,
                      *       "id": "user_019cade211c070008000030005eac0de",
                      *       "name": "Grace Hopper",
+                     *       "revoked_api_key_count": 0,
                      *       "role": "member"
                      *     }
                      */
-                    "application/json": components["schemas"]["User"];
+                    "application/json": components["schemas"]["ChangedUser"];
                 };
             };
             /** @description A problem. Its `code` is one of not_found, last_admin, precondition_failed, invalid_request, malformed_json, unsupported_media_type, body_too_large, request_timeout, unauthenticated, permission_denied, origin_not_allowed, too_many_statements, rate_limited, overloaded, unavailable, internal. */
+            default: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_account_link: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The user, by the id of the account. */
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "expires_at": "2026-01-09T03:04:05Z",
+                     *       "token": "8sJq0WmXyT2bR5nLd7cG1kVfZ3pHtE6uYaB4oMiQxNw",
+                     *       "user": {
+                     *         "created_at": "2026-01-31T09:30:00.000000Z",
+                     *         "disabled_at": null,
+                     *         "email": "grace@example.com",
+                     *         "has_password": true,
+                     *         "id": "user_019cade211c070008000030005eac0de",
+                     *         "name": "Grace Hopper",
+                     *         "role": "member"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AccountLink"];
+                };
+            };
+            /** @description A problem. Its `code` is one of not_found, invalid_request, unauthenticated, permission_denied, origin_not_allowed, too_many_statements, rate_limited, overloaded, unavailable, internal. */
             default: {
                 headers: {
                     "Holdfast-Version": components["headers"]["Holdfast-Version"];
@@ -8644,13 +10767,49 @@ export interface operations {
                      *       "has_password": true,
                      *       "id": "user_019cade211c070008000030005eac0de",
                      *       "name": "Grace Hopper",
+                     *       "revoked_api_key_count": 2,
                      *       "role": "member"
                      *     }
                      */
-                    "application/json": components["schemas"]["User"];
+                    "application/json": components["schemas"]["ChangedUser"];
                 };
             };
             /** @description A problem. Its `code` is one of not_found, weak_password, precondition_failed, invalid_request, malformed_json, unsupported_media_type, body_too_large, request_timeout, unauthenticated, permission_denied, origin_not_allowed, too_many_statements, rate_limited, overloaded, unavailable, internal. */
+            default: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revoke_user_sessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The user, by the id of the account. */
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    "Holdfast-Version": components["headers"]["Holdfast-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem. Its `code` is one of not_found, invalid_request, unauthenticated, permission_denied, origin_not_allowed, too_many_statements, rate_limited, overloaded, unavailable, internal. */
             default: {
                 headers: {
                     "Holdfast-Version": components["headers"]["Holdfast-Version"];

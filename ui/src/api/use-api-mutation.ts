@@ -19,6 +19,8 @@ interface Change<V, T> {
   readonly onSuccess?: (answer: T, variables: V) => void;
   /** For what has no place for an error beside it, such as a button in a table. */
   readonly onError?: (sentence: string) => void;
+  /** What was to be changed is no longer as it was seen (`If-Match`); instead of `onError`. */
+  readonly onConflict?: (variables: V) => void;
 }
 
 export interface ApiMutation<V> {
@@ -45,9 +47,11 @@ export function useApiMutation<V, T>(change: Change<V, T>): ApiMutation<V> {
       key.current = null;
       change.onSuccess?.(answer, variables);
     },
-    onError: (error) => {
+    onError: (error, variables) => {
       if (error instanceof ApiError && !error.isRetryable) key.current = null;
-      change.onError?.(errorMessage(error));
+      const isConflict = error instanceof ApiError && error.status === 412;
+      if (isConflict && change.onConflict !== undefined) change.onConflict(variables);
+      else change.onError?.(errorMessage(error));
     },
     onSettled: () => {
       isRunning.current = false;

@@ -10,13 +10,14 @@ import {
 import { BASE } from "@/api/client";
 import { meQuery } from "@/api/queries/me";
 import { queryClient } from "@/api/query-client";
-import { validateChatSearch } from "@/features/chat/search";
 import {
-  FIRST_SECTION,
-  isAdminSection,
-  isSection,
-  validateSectionSearch,
-} from "@/features/settings/sections";
+  FIRST_ADMIN_SECTION,
+  isAdminSectionName,
+  MOVED,
+  validateAdminSearch,
+} from "@/features/admin/sections";
+import { validateChatSearch } from "@/features/chat/search";
+import { FIRST_SECTION, isSection, validateSectionSearch } from "@/features/settings/sections";
 import { part } from "@/lib/lazy-import";
 import { ADMIN_ONLY, ErrorPage, NotFound } from "./error-page";
 import { Layout } from "./layout/layout";
@@ -58,13 +59,46 @@ const settingsSectionRoute = createRoute({
   getParentRoute: () => settingsRoute,
   path: "$section",
   validateSearch: validateSectionSearch,
-  beforeLoad: async ({ params }) => {
+  beforeLoad: ({ params }) => {
+    const moved = MOVED[params.section];
+    if (moved !== undefined) {
+      throw redirect({ to: "/admin/$section", params: { section: moved }, replace: true });
+    }
     if (!isSection(params.section)) throw notFound();
-    if (!isAdminSection(params.section)) return;
+  },
+  component: lazyRouteComponent(() => part(() => import("@/features/settings")), "SettingsSection"),
+});
+
+const adminRoute = createRoute({
+  getParentRoute: () => root,
+  path: "/admin",
+  beforeLoad: async () => {
     const me = await queryClient.ensureQueryData(meQuery);
     if (me.user.role !== "admin") throw notFound({ data: ADMIN_ONLY });
   },
-  component: lazyRouteComponent(() => part(() => import("@/features/settings")), "SettingsSection"),
+  component: lazyRouteComponent(() => part(() => import("@/features/admin")), "Admin"),
+});
+
+const adminIndexRoute = createRoute({
+  getParentRoute: () => adminRoute,
+  path: "/",
+  beforeLoad: () => {
+    throw redirect({
+      to: "/admin/$section",
+      params: { section: FIRST_ADMIN_SECTION },
+      replace: true,
+    });
+  },
+});
+
+const adminSectionRoute = createRoute({
+  getParentRoute: () => adminRoute,
+  path: "$section",
+  validateSearch: validateAdminSearch,
+  beforeLoad: ({ params }) => {
+    if (!isAdminSectionName(params.section)) throw notFound();
+  },
+  component: lazyRouteComponent(() => part(() => import("@/features/admin")), "AdminSection"),
 });
 
 /** Every state of every component, in development builds and test builds only. */
@@ -87,6 +121,7 @@ export const router = createRouter({
     newChatRoute,
     chatRoute,
     settingsRoute.addChildren([settingsIndexRoute, settingsSectionRoute]),
+    adminRoute.addChildren([adminIndexRoute, adminSectionRoute]),
     ...galleryRoutes,
   ]),
   basepath: BASE,

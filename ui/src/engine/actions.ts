@@ -9,14 +9,16 @@ export interface Draft {
   readonly effort?: Effort | null;
   /** Whether the provider may search the web; without it, as the chat or the server says. */
   readonly web?: boolean | null;
+  /** Whether the model only makes a plan; without it, as the chat says. */
+  readonly planMode?: boolean | null;
 }
 
 export type WhenBusy = "queue" | "interrupt";
 
 export interface ChatActions {
-  /** Send a message. It is shown at once, and repeated until the server has it. */
+  /** Send a message. It is shown at once, kept, and repeated until the server has it. */
   send(draft: Draft, whenBusy: WhenBusy): void;
-  /** Send a failed message again, under the same key. */
+  /** Send a refused message again, or a waiting one at once, under the same key. */
   resend(clientKey: string): void;
   /** Drop a message that never arrived; returns its text. */
   discard(clientKey: string): Draft | null;
@@ -29,6 +31,9 @@ export interface ChatActions {
   remove(queuedId: number): Promise<void>;
   place(queuedId: number, before: number | null): Promise<void>;
   promote(queuedId: number): Promise<void>;
+  /** Let a queue go on that Stop has paused. */
+  resumeQueue(): Promise<void>;
+  clearQueue(): Promise<void>;
   /** `digest`: of the call as it was shown; the server refuses a decision about another call. */
   decide(
     callId: string,

@@ -40,6 +40,7 @@ const status = (now: ChatState["status"]): ChatState => ({
   model: "sim",
   effort: null,
   web: null,
+  plan_mode: false,
   retry: null,
   error: null,
   action_required: null,
@@ -123,7 +124,7 @@ describe("what was sent from here", () => {
       const { log, rows } = opened();
       log.apply(told("message.created", message(3, "assistant", said("earlier"))));
       log.apply(told("chat.state", status("idle")));
-      log.addSending(sending);
+      log.putSending(sending);
       expect(rows().map((row) => row.key)).toEqual(["m3", "m4"]);
       const landed = {
         chat_id: "c",
@@ -144,9 +145,19 @@ describe("what was sent from here", () => {
     }
   });
 
+  it("is shown at once, and not with the next frame", () => {
+    const frames: (() => void)[] = [];
+    const log = new ChatLog("c", (draw) => {
+      frames.push(draw);
+    });
+    log.putSending(sending);
+    expect(log.snapshot().sending).toEqual([sending]);
+    expect(frames).toEqual([]);
+  });
+
   it("is not taken for a message of another client that says the same", () => {
     const { log, rows } = opened();
-    log.addSending(sending);
+    log.putSending(sending);
     log.apply(told("history.reset", { from_seq: 1, older_before_seq: null, reason: "snapshot" }));
     log.apply(told("message.created", message(1, "user", said("hi"), "another")));
     expect(rows().map((row) => row.kind)).toEqual(["user", "sending"]);
@@ -156,21 +167,21 @@ describe("what was sent from here", () => {
 
   it("is not taken for a message without a key", () => {
     const { log, rows } = opened();
-    log.addSending(sending);
+    log.putSending(sending);
     log.apply(told("message.created", message(4, "user", said("hi"))));
     expect(rows().map((row) => row.kind)).toEqual(["user", "sending"]);
   });
 
   it("is found by its key where its words arrive changed", () => {
     const { log, rows } = opened();
-    log.addSending(sending);
+    log.putSending(sending);
     log.apply(told("message.created", message(4, "user", said("hi\ufffd"), "k")));
     expect(rows().map((row) => row.kind)).toEqual(["user"]);
   });
 
   it("is no longer on its way once it waits in the queue", () => {
     const { log, rows } = opened();
-    log.addSending(sending);
+    log.putSending(sending);
     const queued = {
       queued_id: 1,
       urgent: false,

@@ -94,16 +94,15 @@ export class ChatLog {
     this.changed();
   }
 
-  addSending(sending: Sending): void {
-    this.sending = [...this.sending, sending];
-    this.changed();
-  }
-
-  changeSending(clientKey: string, change: Partial<Sending>): void {
-    this.sending = this.sending.map((each) =>
-      each.clientKey === clientKey ? { ...each, ...change } : each,
-    );
-    this.changed();
+  /** Shown at once, and not with the next frame: a person looks for their words. */
+  putSending(sending: Sending): void {
+    const others = this.sending.filter((each) => each.clientKey !== sending.clientKey);
+    const isNew = others.length === this.sending.length;
+    this.sending = isNew
+      ? [...others, sending]
+      : this.sending.map((each) => (each.clientKey === sending.clientKey ? sending : each));
+    this.claim();
+    this.publish();
   }
 
   dropSending(clientKey: string): void {
@@ -122,10 +121,6 @@ export class ChatLog {
   /** Messages that were sent from here and have not arrived, as far as is known. */
   get hasUnsent(): boolean {
     return this.sending.length > 0;
-  }
-
-  findSending(clientKey: string): Sending | undefined {
-    return this.sending.find((each) => each.clientKey === clientKey);
   }
 
   readonly subscribe = (listener: () => void): (() => void) => {

@@ -40,22 +40,3 @@ describe("Stop", () => {
     await expect(actions.interrupt()).rejects.toThrow("The chat is archived.");
   });
 });
-
-it("messages reach the server in the order in which they were sent", async () => {
-  const texts: string[] = [];
-  const answers: (() => void)[] = [];
-  vi.stubGlobal("fetch", async (request: Request) => {
-    texts.push((await request.json()).text);
-    await new Promise<void>((resolve) => answers.push(resolve));
-    const receipt = { chat_id: "c", version: 2, turn_seq: 1, message_seq: 1, queued_id: null };
-    return Response.json(receipt, { status: 202 });
-  });
-  const actions = commandsOf(new ChatLog("c", (act) => act()));
-  actions.send({ text: "first", model: null }, "queue");
-  actions.send({ text: "second", model: null }, "queue");
-  await vi.waitFor(() => expect(answers.length).toBe(1));
-  await new Promise((resolve) => setTimeout(resolve, 20));
-  expect(texts).toEqual(["first"]);
-  answers[0]?.();
-  await vi.waitFor(() => expect(texts).toEqual(["first", "second"]));
-});

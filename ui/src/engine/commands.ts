@@ -1,29 +1,16 @@
-/** The commands to one chat, as requests. A sent message is shown at once, and repeated under its key. */
+/** The commands to one chat, as requests. Messages go by the outbox, which shows and repeats them. */
 
-import {
-  ApiError,
-  createId,
-  errorMessage,
-  idempotencyHeader,
-  unwrap,
-  withRetry,
-} from "@holdfast/client";
+import { ApiError, idempotencyHeader, unwrap, withRetry } from "@holdfast/client";
 import { api } from "@/api/client";
 import type { ChatActions, Draft, WhenBusy } from "./actions";
 import type { ChatLog } from "./chat-store";
+import { type Outbox, outbox } from "./outbox";
 
 const OLDER_AT_ONCE = 200;
 
-export function commandsOf(log: ChatLog): ChatActions {
+export function commandsOf(log: ChatLog, box: Outbox = outbox): ChatActions {
   const path = { chat_id: log.chatId };
-  const whenBusyOf = new Map<string, WhenBusy>();
   let loading: Promise<void> | null = null;
-  let delivered: Promise<void> = Promise.resolve();
-
-  /** After the messages before it: two requests at once could arrive in either order. */
-  function deliverInOrder(clientKey: string): void {
-    delivered = delivered.then(() => deliver(clientKey));
-  }
 
   /** Repeats a request under one key, so that the server does it once. */
   function repeatable<T>(
@@ -33,63 +20,12 @@ export function commandsOf(log: ChatLog): ChatActions {
     return withRetry(() => request(header), [300, 1000, 2000]);
   }
 
-  async function deliver(clientKey: string): Promise<void> {
-    const sending = log.findSending(clientKey);
-    if (sending === undefined) return;
-    const body = {
-      text: sending.text,
-      model: sending.model,
-      effort: sending.effort ?? null,
-      web: sending.web ?? null,
-      when_busy: whenBusyOf.get(clientKey) ?? ("queue" as const),
-    };
-    try {
-      const landed = await withRetry(() =>
-        unwrap(
-          api.POST("/api/v1/chats/{chat_id}/messages", {
-            params: { path, header: idempotencyHeader(clientKey) },
-            body,
-          }),
-        ),
-      );
-      log.landed(clientKey, landed);
-    } catch (error) {
-      log.changeSending(clientKey, { state: "failed", why: errorMessage(error) });
-    }
-  }
-
   return {
     send(draft: Draft, whenBusy: WhenBusy) {
-      const clientKey = createId();
-      whenBusyOf.set(clientKey, whenBusy);
-      log.addSending({
-        clientKey,
-        text: draft.text,
-        model: draft.model,
-        effort: draft.effort ?? null,
-        web: draft.web ?? null,
-        state: "sending",
-        why: null,
-        at: Date.now(),
-      });
-      deliverInOrder(clientKey);
+      box.add(log.chatId, draft, whenBusy);
     },
-    resend(clientKey) {
-      log.changeSending(clientKey, { state: "sending", why: null });
-      deliverInOrder(clientKey);
-    },
-    discard(clientKey) {
-      const sending = log.findSending(clientKey);
-      log.dropSending(clientKey);
-      return sending === undefined
-        ? null
-        : {
-            text: sending.text,
-            model: sending.model,
-            effort: sending.effort ?? null,
-            web: sending.web ?? null,
-          };
-    },
+    resend: (clientKey) => box.resend(clientKey),
+    discard: (clientKey) => box.discard(clientKey),
     async interrupt() {
       // The turn that is shown, and no later one: it may end while the request is on its way.
       const body = { turn_seq: log.snapshot().view.state?.turn_seq ?? null };
@@ -118,6 +54,7 @@ export function commandsOf(log: ChatLog): ChatActions {
               model: draft.model,
               effort: draft.effort ?? null,
               web: draft.web ?? null,
+              plan_mode: draft.planMode ?? null,
             },
           }),
         ),
@@ -145,6 +82,16 @@ export function commandsOf(log: ChatLog): ChatActions {
           params: { path: { ...path, queued_id: queuedId } },
           body: { before_id: before },
         }),
+      );
+    },
+    async resumeQueue() {
+      await repeatable((header) =>
+        unwrap(api.POST("/api/v1/chats/{chat_id}/queue/resume", { params: { path, header } })),
+      );
+    },
+    async clearQueue() {
+      await repeatable((header) =>
+        unwrap(api.DELETE("/api/v1/chats/{chat_id}/queue", { params: { path, header } })),
       );
     },
     async promote(queuedId) {

@@ -68,10 +68,12 @@ export interface TurnEnd {
 export interface Sending {
   readonly effort?: Effort | null;
   readonly web?: boolean | null;
+  readonly planMode?: boolean | null;
   readonly clientKey: string;
   readonly text: string;
   readonly model: string | null;
-  readonly state: "sending" | "failed";
+  /** `waiting`: the server does not answer; it is sent by itself once it does. */
+  readonly state: "sending" | "waiting" | "failed";
   /** Why it failed, for people. */
   readonly why: string | null;
   readonly at: number;

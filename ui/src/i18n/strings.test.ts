@@ -27,6 +27,7 @@ const FOLDERS = [
 /** Texts that look like sentences and are none. */
 const ALLOWED = [
   "Shift Enter", // names of keys
+  "Move to", // a mark of a patch
 ];
 
 function isWords(text: string): boolean {

@@ -34,7 +34,7 @@ describe("the split", () => {
 
   it("knows when a fence is not closed", () => {
     expect(split("```js\nlet a").blocks).toEqual([
-      { kind: "fence", language: "js", code: "let a", closed: false },
+      { kind: "fence", language: "js", title: "", code: "let a", closed: false },
     ]);
     expect(split("```js\nlet a\n```").blocks).toMatchObject([{ closed: true }]);
   });

@@ -28,6 +28,8 @@ interface FootnoteBlock extends Footnote {
 interface Fence {
   kind: "fence";
   language: string;
+  /** What follows the language behind the mark. */
+  title: string;
   code: string;
   closed: boolean;
 }
@@ -150,8 +152,10 @@ function fenced(text: string, start: number, end: number, fence: Opening): Fence
   const last = lines.length > 1 ? (lines.at(-1) ?? "") : "";
   const closed = closes(last, fence.mark);
   const code = lines.slice(1, closed ? -1 : undefined).join("\n");
-  const language = (fence.info.trim().split(/[\s{]/)[0] ?? "").toLowerCase();
-  return { kind: "fence", language, code, closed };
+  const info = fence.info.trim();
+  const language = info.split(/[\s{]/)[0] ?? "";
+  const title = info.slice(language.length).trim();
+  return { kind: "fence", language: language.toLowerCase(), title, code, closed };
 }
 
 /** The end of a block that a plugin has opened: past the line that closes it. */

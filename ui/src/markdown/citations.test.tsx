@@ -54,7 +54,7 @@ describe("numbers in a text", () => {
     ["in a heading", "# Kelp⟦1⟧\n\nGrows.", "<h3>Kelp[1]</><p>Grows.</>"],
     ["behind escapes", "a \\* b⟦1⟧ c", "<p>a * b[1] c</>"],
     ["behind an entity", "a &amp; b⟦1⟧ c", "<p>a & b[1] c</>"],
-    ["behind a formula", "so $a_1 * b$⟦1⟧ holds", "<p>so $a_1 * b$[1] holds</>"],
+    ["behind a formula", "so $\\no a_1 * b$⟦1⟧ holds", "<p>so $\\no a_1 * b$[1] holds</>"],
     ["behind a footnote's number", "a[^n] b⟦1⟧ c\n\n[^n]: Note", "<p>a1 b[1] c</><p>Note</>"],
     ["in raw HTML, which is text", "a <b>c⟦1⟧ d</b>", "<p>a <b>c[1] d</b></>"],
   ])("stand %s", (_where, text, shown) => {

@@ -19,13 +19,15 @@ const FOLD_LINES = 40;
 interface CodeBlockProps {
   code: string;
   language: string;
+  /** What follows the language behind the mark of a fence. */
+  title?: string;
   /** Its fence is not closed yet. */
   isWriting: boolean;
   /** Where its lines are numbered from; not at all without. */
   firstLine?: number;
 }
 
-export function CodeBlock({ code, language, isWriting, firstLine }: CodeBlockProps) {
+export function CodeBlock({ code, language, title = "", isWriting, firstLine }: CodeBlockProps) {
   const [isWrapped, setWrapped] = useState(false);
   const [isOpen, setOpen] = useState(false);
   const id = useId();
@@ -40,7 +42,7 @@ export function CodeBlock({ code, language, isWriting, firstLine }: CodeBlockPro
   return (
     <figure className="code-block" aria-label={t.code(name)}>
       <figcaption>
-        <span className="truncate">{name}</span>
+        <span className="truncate">{title === "" ? name : `${name} ${title}`}</span>
         {isWriting && <span className="numeric">{plural(lines.length, "line")}</span>}
         <span className="grow" />
         <Button

@@ -11,15 +11,17 @@
  */
 import { ImageOff } from "lucide-react";
 import { memo, type ReactNode, useMemo, useState } from "react";
-import ReactMarkdown, { type Components } from "react-markdown";
+import ReactMarkdown, { type Components, type ExtraProps } from "react-markdown";
 import remend from "remend";
 import { markdownStrings as t } from "@/i18n/en/markdown";
 import { type Block, definitionsPrefix, extend, type Split, split } from "./blocks";
 import { type CitationMark, NO_MARKS, offsetInSource, placeMarks, uniqueMarks } from "./citations";
 import { CodeBlock } from "./code-block";
+import { Diagram } from "./diagram";
 import { hostOf, isShown, safeAddress } from "./links";
 import { escaped, pluginComponents, remarkPlugins } from "./plugins";
 import { labelsPrefix } from "./plugins/footnotes";
+import { Formula } from "./plugins/formula";
 
 interface MarkdownProps {
   text: string;
@@ -91,8 +93,9 @@ function isSameBlock(one: BlockProps, other: BlockProps): boolean {
   if (one.isOpen !== other.isOpen || one.block.kind !== other.block.kind) return false;
   if (one.marks !== other.marks) return false;
   if (one.block.kind === "fence" && other.block.kind === "fence") {
-    const { code, closed, language } = one.block;
+    const { code, closed, language, title } = one.block;
     return (
+      title === other.block.title &&
       code === other.block.code &&
       closed === other.block.closed &&
       language === other.block.language
@@ -121,7 +124,7 @@ const BlockView = memo(function BlockView(props: BlockProps) {
     const isWriting = isOpen && !block.closed;
     return (
       <>
-        <CodeBlock code={block.code} language={block.language} isWriting={isWriting} />
+        <Code {...block} isWriting={isWriting} />
         <MarksBelow marks={marks} />
       </>
     );
@@ -131,7 +134,7 @@ const BlockView = memo(function BlockView(props: BlockProps) {
     return (
       <>
         {block.kind === "verbatim" ? (
-          <pre className="verbatim">{block.text}</pre>
+          <Formula source={block.text} isBlock />
         ) : (
           <p className="whitespace-pre-wrap wrap-anywhere">{block.text}</p>
         )}
@@ -156,6 +159,18 @@ const BlockView = memo(function BlockView(props: BlockProps) {
     </ReactMarkdown>
   );
 }, isSameBlock);
+
+interface CodeProps {
+  code: string;
+  language: string;
+  title: string;
+  isWriting: boolean;
+}
+
+function Code({ code, language, title, isWriting }: CodeProps) {
+  if (language === "mermaid" && !isWriting) return <Diagram code={code} title={title} />;
+  return <CodeBlock code={code} language={language} title={title} isWriting={isWriting} />;
+}
 
 /** Numbers of sources below a block that is not parsed. */
 function MarksBelow({ marks }: { marks: readonly CitationMark[] }) {
@@ -188,7 +203,7 @@ const COMPONENTS: Components = {
   ),
   img: ({ src, alt }) => <Picture address={typeof src === "string" ? src : ""} alt={alt ?? ""} />,
   // A fence inside a list or a quote; those at the top level come from the split.
-  pre: ({ children }) => <NestedCode>{children}</NestedCode>,
+  pre: ({ node, children }) => <NestedCode title={metaOf(node)}>{children}</NestedCode>,
   // Headings begin below those of the page: h1 is the chat's title, h2 a turn.
   h1: ({ children }) => <h3>{children}</h3>,
   h2: ({ children }) => <h4>{children}</h4>,
@@ -242,11 +257,23 @@ function Picture({ address, alt }: { address: string; alt: string }) {
   );
 }
 
-function NestedCode({ children }: { children?: React.ReactNode }) {
+/** What follows the language of a fence: a part of its node, and of no element. */
+function metaOf(pre: ExtraProps["node"]): string {
+  const code = pre?.children[0];
+  const data: { meta?: string | null } = code?.type === "element" ? (code.data ?? {}) : {};
+  return data.meta ?? "";
+}
+
+function NestedCode({ title, children }: { title: string; children?: React.ReactNode }) {
   const code = codeIn(children);
   if (code === null) return <pre>{children}</pre>;
   return (
-    <CodeBlock code={code.text.replace(/\n$/, "")} language={code.language} isWriting={false} />
+    <Code
+      code={code.text.replace(/\n$/, "")}
+      language={code.language}
+      title={title}
+      isWriting={false}
+    />
   );
 }
 

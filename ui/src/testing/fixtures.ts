@@ -65,6 +65,8 @@ export function chatSummary(
     owner_id: "o",
     title: id,
     title_source: null,
+    turn_label: null,
+    summary: null,
     status: "idle",
     archived: false,
     pinned: false,
@@ -240,6 +242,8 @@ const settled = () => Promise.resolve();
 export const ACTIONS: ChatActions = {
   send: () => {},
   resend: () => {},
+  resumeQueue: async () => {},
+  clearQueue: async () => {},
   discard: () => null,
   interrupt: settled,
   retry: settled,

@@ -6,6 +6,7 @@ import { vi } from "vitest";
 interface Answer {
   readonly status?: number;
   readonly body?: unknown;
+  readonly etag?: string;
 }
 
 type Handler = (request: Request) => Answer | Promise<Answer>;
@@ -17,8 +18,9 @@ export function stubServer(handlers: Readonly<Record<string, Handler>>) {
     const url = new URL(request.url, "http://localhost");
     const what = `${request.method} ${url.pathname}`;
     requests.push({ what, url, request });
-    const { status = 200, body = {} } = (await handlers[what]?.(request)) ?? { status: 404 };
-    const headers = { "content-type": "application/json" };
+    const { status = 200, body = {}, etag } = (await handlers[what]?.(request)) ?? { status: 404 };
+    const headers = new Headers({ "content-type": "application/json" });
+    if (etag !== undefined) headers.set("etag", etag);
     return new Response(status === 204 ? null : JSON.stringify(body), { status, headers });
   });
   return { made: (what: string) => requests.filter((each) => each.what === what) };

@@ -4,8 +4,10 @@ import { commonStrings } from "@/i18n/en/common";
 import { Button } from "./button";
 
 interface AlertDialogProps {
-  /** The button that opens it. */
-  readonly trigger: ReactElement;
+  /** The button that opens it; left out: `open` says whether it is open. */
+  readonly trigger?: ReactElement;
+  readonly open?: boolean;
+  readonly onOpenChange?: (open: boolean) => void;
   readonly title: string;
   /** What happens, and whether it can be undone. */
   readonly description: string;
@@ -14,10 +16,11 @@ interface AlertDialogProps {
 }
 
 /** Asks before something that is hard to undo. Cancel has the focus. */
-export function AlertDialog({ trigger, title, description, confirm, onConfirm }: AlertDialogProps) {
+export function AlertDialog(props: AlertDialogProps) {
+  const { trigger, open, onOpenChange, title, description, confirm, onConfirm } = props;
   return (
-    <Radix.Root>
-      <Radix.Trigger asChild>{trigger}</Radix.Trigger>
+    <Radix.Root open={open} onOpenChange={onOpenChange}>
+      {trigger !== undefined && <Radix.Trigger asChild>{trigger}</Radix.Trigger>}
       <Radix.Portal>
         <Radix.Overlay className="fixed inset-0 z-40 bg-[oklch(0_0_0/0.4)]" />
         <Radix.Content className="fixed top-[20dvh] left-1/2 z-50 w-[26rem] max-w-[calc(100vw-2rem)] -translate-x-1/2 rounded-panel border border-line bg-raised p-4 shadow-float">

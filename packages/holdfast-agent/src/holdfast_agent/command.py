@@ -14,6 +14,7 @@ import typer
 from holdfast_agent import flags
 
 if TYPE_CHECKING:
+    from holdfast_agent.sandbox.person import Person
     from holdfast_agent.serving import AgentConfig, Tcp, Unix
 
 EXIT_WRONG_FLAGS: Final = 2
@@ -29,8 +30,10 @@ def agent(
     state: flags.State,
     listen: flags.Listen,
     token_file: flags.TokenFile = None,
+    token_once: flags.TokenOnce = False,
     sandbox: flags.Sandbox = "bubblewrap",
     tree: flags.Tree = "auto",
+    run_as: flags.RunAs = None,
     processes_max: flags.ProcessesMax = 64,
     finished_kept: flags.FinishedKept = 100,
     allow_host: flags.AllowHost = None,
@@ -70,9 +73,10 @@ def agent(
         config = AgentConfig(
             wall=wall,
             listen=parse_listen(listen),
-            token=read_token(token_file) if token_file else None,
+            token=read_token(token_file, once=token_once) if token_file else None,
             sandbox=sandbox,
             tree=None if tree == "auto" else tree,
+            person=parse_person(run_as) if run_as else None,
             environment=dict(os.environ),  # noqa: TID251 - what an external sandbox passes on
             limits=Limits(running_max=processes_max, finished_kept=finished_kept),
         )
@@ -80,6 +84,16 @@ def agent(
     except WrongFlags as wrong:
         typer.echo(str(wrong), err=True)
         raise typer.Exit(EXIT_WRONG_FLAGS) from None
+
+
+def parse_person(text: str) -> "Person":
+    from holdfast_agent.sandbox.person import Person
+    from holdfast_agent.serving import WrongFlags
+
+    uid, _, gid = text.partition(":")
+    if not (uid.isdecimal() and gid.isdecimal() and int(uid) and int(gid)):
+        raise WrongFlags("--run-as is UID:GID, both numbers above 0.")
+    return Person(int(uid), int(gid))
 
 
 def parse_listen(text: str) -> "Unix | Tcp":

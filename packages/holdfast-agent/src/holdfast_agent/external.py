@@ -8,6 +8,9 @@ What is left to do is to end whole trees. Two ways, the first that works here:
   which `sudo` does not work.
 - `keeper`: `keeper.py` above every command, which adopts its orphans. Works everywhere, knows no
   limits of its own, and costs a Python start per command.
+
+Commands run as `person`. As another user than the agent they can neither read its token nor signal
+it nor write its journal. The keeper stays the agent's own then, so that no command can end it.
 """
 
 import asyncio
@@ -25,6 +28,7 @@ from typing import Final, Literal, TypeAlias
 from holdfast_agent.environment import PLAIN
 from holdfast_agent.faults import Refused
 from holdfast_agent.launching import Command, Launch
+from holdfast_agent.sandbox.person import Person, ourselves
 from holdfast_agent.wire import FaultCode, SandboxReport
 
 Tree: TypeAlias = Literal["namespace", "keeper"]
@@ -39,15 +43,22 @@ exit $?"""
 """The first process of a namespace. Descriptor 2 is its line to the agent: it begins only when told
 to, for by then every process above dies with its parent, and nothing is left if the agent dies in
 this very moment. Afterwards its own errors go nowhere: `sh` would report how its child died."""
+IN_FOLDER: Final = 'cd -- "$1" || exit 126; shift; unset OLDPWD; exec "$@"'
+"""Only the user of the commands may enter every folder of the workspace."""
+SAME_USER: Final = (
+    "Commands run as the agent's own user: they can read its token, signal it and write its"
+    " journal. Give them another user with --run-as (docs/how-to/run-an-agent.md)."
+)
 _LOG: Final = logging.getLogger(__name__)
 
 
 class External:
     """`check` first: it chooses the way, unless that is given."""
 
-    def __init__(self, root: Path, tree: Tree | None = None) -> None:
+    def __init__(self, root: Path, tree: Tree | None = None, person: Person | None = None) -> None:
         self._root = root.resolve()
         self._tree = tree
+        self._person = person or ourselves()
         self._lines: dict[str, socket.socket] = {}
 
     @property
@@ -57,9 +68,12 @@ class External:
     @contextmanager
     def launch(self, command: Command, key: str) -> Generator[Launch]:
         cwd = self._folder(command.cwd)
-        above = (*namespace_argv(), "/bin/sh", "-c", FIRST, "sh")
+        other = self._person.prefix()
+        if other:
+            other, cwd = (*other, "/bin/sh", "-c", IN_FOLDER, "sh", cwd), "/"
+        above = (*other, *namespace_argv(self._person), "/bin/sh", "-c", FIRST, "sh")
         if self._tree == "keeper":
-            above = (sys.executable, "-I", "-S", KEEPER)
+            above = (sys.executable, "-I", "-S", KEEPER, *other)
         with self._line(key) as theirs:
             yield Launch(
                 argv=(*above, *command.argv),
@@ -77,11 +91,18 @@ class External:
 
     async def check(self) -> SandboxReport:
         if self._tree is None:
-            self._tree = "namespace" if await _namespaces_work() else "keeper"
+            self._tree = "namespace" if await _namespaces_work(self._person) else "keeper"
         _LOG.info("agent: each command runs in its own %s", self._tree)
-        return SandboxReport(mode="external", works=True)
+        warnings = () if self._person.prefix() else (SAME_USER,)
+        for warning in warnings:
+            _LOG.warning("agent: %s", warning)
+        return SandboxReport(mode="external", works=True, warnings=warnings)
 
     def _folder(self, cwd: str) -> str:
+        with self._person.files():
+            return self._found_folder(cwd)
+
+    def _found_folder(self, cwd: str) -> str:
         folder = (self._root / cwd).resolve()
         if not folder.is_relative_to(self._root):
             message = f"{cwd} leads out of the workspace. Give a directory inside it as cwd."
@@ -114,9 +135,9 @@ class External:
         return theirs
 
 
-def namespace_argv() -> tuple[str, ...]:
+def namespace_argv(person: Person) -> tuple[str, ...]:
     # `setpriv` lets `unshare` die with the agent, `--kill-child` the rest with `unshare`.
-    own = () if os.geteuid() == 0 else ("--user", "--map-current-user")
+    own = () if person.is_root else ("--user", "--map-current-user")
     alone = (_program("unshare"), *own, "--pid", "--mount-proc", "--fork", "--kill-child")
     return (_program("setpriv"), "--pdeathsig", "KILL", *alone)
 
@@ -127,10 +148,11 @@ def _program(name: str) -> str:
     return shutil.which(name, path=PLAIN["PATH"]) or name
 
 
-async def _namespaces_work() -> bool:
+async def _namespaces_work(person: Person) -> bool:
     try:
         child = await asyncio.create_subprocess_exec(
-            *namespace_argv(),
+            *person.prefix(),
+            *namespace_argv(person),
             "/bin/sh",
             "-c",
             "test $$ = 1 && test -r /proc/1/stat",

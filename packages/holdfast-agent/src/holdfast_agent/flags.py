@@ -6,7 +6,12 @@ from typing import Annotated, Literal, TypeAlias
 import typer
 
 Root: TypeAlias = Annotated[
-    Path, typer.Option(help="The workspace's folder.", envvar="HOLDFAST_AGENT_ROOT")
+    Path,
+    typer.Option(
+        help="The workspace's folder.",
+        envvar="HOLDFAST_AGENT_ROOT",
+        readable=False,  # by us: it may belong to the user of the commands alone
+    ),
 ]
 State: TypeAlias = Annotated[
     Path,
@@ -42,6 +47,22 @@ Tree: TypeAlias = Annotated[
         help="How the processes of a command are tracked in an external sandbox: namespace, "
         "keeper, or auto (a namespace where the kernel allows it).",
         envvar="HOLDFAST_AGENT_TREE",
+    ),
+]
+TokenOnce: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--token-once",
+        help="Remove the file of --token-file once it is read.",
+        envvar="HOLDFAST_AGENT_TOKEN_ONCE",
+    ),
+]
+RunAs: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="UID:GID, the user of commands and of the workspace's files in an external sandbox. "
+        "The agent then has to be root, or to have the capabilities SETUID, SETGID and KILL.",
+        envvar="HOLDFAST_AGENT_RUN_AS",
     ),
 ]
 ProcessesMax: TypeAlias = Annotated[

@@ -18,6 +18,7 @@ from typing import Final
 
 from holdfast_agent.faults import Refused
 from holdfast_agent.files.beneath import WITHOUT_LINKS, opened
+from holdfast_agent.sandbox.person import Person, ourselves
 
 FOLDER: Final = (b".holdfast", b"out")
 SAVED_FROM: Final = 16 * 1024
@@ -70,13 +71,16 @@ class SavedOutputs:
         file_bytes_max: int = FILE_BYTES_MAX,
         files_max: int = FILES_MAX,
         all_bytes_max: int = ALL_BYTES_MAX,
+        person: Person | None = None,
     ) -> None:
         assert file_bytes_max <= all_bytes_max
         self._root = root
+        self._person = person or ourselves()
         self._file_bytes_max = file_bytes_max
         self._files_max = files_max
         self._all_bytes_max = all_bytes_max
-        self._closed = _sizes(root)
+        with self._person.files():
+            self._closed = _sizes(root)
         """Size by name, the oldest first."""
         self._open: dict[str, SavedFile] = {}
 
@@ -86,6 +90,10 @@ class SavedOutputs:
 
     def create(self, process_id: str) -> SavedFile | None:
         """A new file; None if there is no room for it, or the workspace does not let us."""
+        with self._person.files():
+            return self._create_with_room(process_id)
+
+    def _create_with_room(self, process_id: str) -> SavedFile | None:
         try:
             folder = _folder(self._root)
         except (OSError, Refused):

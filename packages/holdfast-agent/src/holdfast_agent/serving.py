@@ -32,6 +32,7 @@ from holdfast_agent.processes import Ground, Limits, Processes
 from holdfast_agent.sandbox.egress import egress_rules
 from holdfast_agent.sandbox.opening import open_bubblewrap
 from holdfast_agent.sandbox.options import SandboxOptions
+from holdfast_agent.sandbox.person import Person, ourselves
 from holdfast_agent.sandbox.profile import WORKSPACE
 from holdfast_agent.saved import SavedOutputs
 from holdfast_agent.surroundings import system_facts
@@ -88,6 +89,8 @@ class AgentConfig:
     sandbox: Literal["bubblewrap", "external"] = "bubblewrap"
     tree: Tree | None = None
     """How commands are kept together in an external sandbox; None: as the kernel allows."""
+    person: Person | None = None
+    """As whom they run there, and whose files the workspace's are; None: the agent's user."""
     environment: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     """The agent's own; an external sandbox passes it on."""
     limits: Limits = field(default_factory=Limits)
@@ -108,6 +111,11 @@ async def serving(config: AgentConfig) -> AsyncGenerator[str]:
         raise WrongFlags("A network address needs a token: give --token-file, or listen on unix:.")
     if not config.root.is_dir():
         raise WrongFlags(f"--root: {config.root} is no folder.")
+    if config.person is not None and (config.sandbox != "external" or not config.person.can_be):
+        raise WrongFlags(
+            "--run-as: it needs --sandbox external, and an agent that is root or has the"
+            " capabilities SETUID, SETGID and KILL."
+        )
     _files_allowed()
     adopt_orphans()
     async with AsyncExitStack() as stack:
@@ -127,7 +135,7 @@ async def serving(config: AgentConfig) -> AsyncGenerator[str]:
             boot_id=boot_id,
             now=lambda: datetime.now(UTC),  # noqa: TID251 - the agent is its own composition root
             limits=config.limits,
-            outputs=SavedOutputs(config.root),
+            outputs=SavedOutputs(config.root, person=config.person),
         )
         journal = config.state / "journal"
         journal_id = open_journal_id(journal)
@@ -142,7 +150,11 @@ async def serving(config: AgentConfig) -> AsyncGenerator[str]:
             shell=os.path.basename(shell),
             tmp="machine" if launcher.mode == "external" else "workspace",
         )
-        routes = (*Routes(processes, about).all(), *files.routes(config.root, seen_as=seen_as))
+        guards_git = config.wall.git == "guarded"
+        of_files = files.routes(
+            config.root, seen_as=seen_as, guards_git=guards_git, person=config.person
+        )
+        routes = (*Routes(processes, about).all(), *of_files)
         app = application(routes, config.token)
         yield await stack.enter_async_context(_listening(app, config.listen))
 
@@ -150,7 +162,7 @@ async def serving(config: AgentConfig) -> AsyncGenerator[str]:
 @asynccontextmanager
 async def _launcher(config: AgentConfig) -> AsyncGenerator["Launcher"]:
     if config.sandbox == "external":
-        yield External(config.root, config.tree)
+        yield External(config.root, config.tree, config.person)
         return
     try:
         rules = egress_rules(config.wall)
@@ -180,7 +192,13 @@ def _git_guard(
     if config.wall.git == "open":
         return None
     beneath = Beneath(config.root, seen_as=seen_as)
-    return lambda: git_env(beneath, seen_as, base_env)
+    person = config.person or ourselves()
+
+    def guard() -> dict[str, str]:
+        with person.files():
+            return git_env(beneath, seen_as, base_env)
+
+    return guard
 
 
 @contextmanager
@@ -249,11 +267,13 @@ def check_folder(folder: Path) -> None:
         raise WrongFlags(f"--listen: others may write to {folder}; use one that is yours alone.")
 
 
-def read_token(path: Path) -> str:
-    """Raises `WrongFlags`."""
+def read_token(path: Path, *, once: bool = False) -> str:
+    """Raises `WrongFlags`. `once`: the file is gone afterwards."""
     try:
         mode = path.stat().st_mode
         token = path.read_text(encoding="utf-8").strip()
+        if once:
+            path.unlink()
     except (OSError, UnicodeDecodeError) as error:
         raise WrongFlags(f"--token-file: {path} cannot be read: {error}.") from None
     if mode & 0o077:

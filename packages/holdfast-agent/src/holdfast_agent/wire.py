@@ -33,6 +33,10 @@ begins with that folder is taken as the rest of it. A name with unprintable char
 double quotes, with escapes, and may be said so."""
 
 
+Links = Literal["followed", "refused"]
+"""Whether a path may go through links. An agent of an older version follows those of folders."""
+
+
 class Said(BaseModel):
     """Frozen, and deaf to fields that a newer side may add."""
 
@@ -169,6 +173,7 @@ class ReadFile(Said):
     """Of the text; the first line is sent even if it is longer."""
     images: bool = False
     """An image is sent as such; otherwise it is refused like any other binary file."""
+    links: Links = "followed"
 
 
 class Image(Said):
@@ -197,6 +202,7 @@ class WriteFile(Said):
     text: str
     how: Literal["create", "replace", "any"] = "any"
     """`create` refuses a file that is there, `replace` one that is not."""
+    links: Links = "followed"
 
 
 class Written(Said):
@@ -240,6 +246,7 @@ class EditFiles(Said):
 
     files: tuple[FileEdit, ...] = Field(min_length=1, max_length=200)
     noun: Literal["edit", "hunk"] = "edit"
+    links: Links = "followed"
 
 
 class Edited(Said):

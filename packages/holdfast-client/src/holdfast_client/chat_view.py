@@ -38,6 +38,10 @@ class ChatView:
         return [models.QueuedMessage.model_validate(each) for each in self.raw.queue]
 
     @property
+    def is_queue_paused(self) -> bool:
+        return self.raw.queue_paused
+
+    @property
     def status(self) -> str | None:
         return self.raw.status
 

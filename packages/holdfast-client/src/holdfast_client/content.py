@@ -20,14 +20,19 @@ NotGiven: TypeAlias = _NotGiven
 
 
 def message_json(
-    content: Content, model: str | None, effort: str | None, *, web: bool | None = None
+    content: Content,
+    model: str | None,
+    effort: str | None,
+    *,
+    web: bool | None = None,
+    plan_mode: bool | None = None,
 ) -> dict[str, Any]:
     said: dict[str, Any] = (
         {"text": content}
         if isinstance(content, str)
         else {"parts": [_part_json(part) for part in content]}
     )
-    return said | given(model=model, effort=effort, web=web)
+    return said | given(model=model, effort=effort, web=web, plan_mode=plan_mode)
 
 
 def _part_json(part: PartIn) -> dict[str, Any]:

@@ -36,24 +36,30 @@ class ChatStateData(Model):
     model: str | None = None
     effort: str | None = None
     web: bool | None = None
+    plan_mode: bool = False
     archived: bool = False
     retry: models.Retry | None = None
     error: models.TurnError | None = None
     action_required: models.ActionRequired | None = None
+    compaction: models.PendingCompaction | None = None
 
 
 class QueueData(Model):
     messages: list[models.QueuedMessage]
+    paused: bool = False
 
 
 class Delta(Model):
-    """`type`: text, reasoning, tool_call, arguments, tool_output. Each type has some of these."""
+    """`type`: text, reasoning, tool_call, arguments, tool_output, summary_started, summary,
+    summary_ended. Each type has some of these."""
 
     type: str
     index: int | None = None
     text: str | None = None
     call_id: str | None = None
     tool_name: str | None = None
+    reason: str | None = None
+    error: str | None = None
 
 
 class PreviewDeltaData(Model):

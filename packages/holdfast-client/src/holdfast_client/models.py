@@ -190,6 +190,7 @@ class Message(Model):
     model: str | None = None
     effort: str | None = None
     web: bool | None = None
+    plan_mode: bool | None = None
     author_id: str | None = None
     usage: Usage | None = None
     cost_micro_usd: int | None = None
@@ -218,6 +219,7 @@ class QueuedMessage(Model):
     model: str | None = None
     effort: str | None = None
     web: bool | None = None
+    plan_mode: bool | None = None
     author_id: str | None = None
     client_key: str | None = None
 
@@ -246,6 +248,24 @@ class Retry(Model):
     error: TurnError
 
 
+class PendingCompaction(Model):
+    """A summary that is the next step. `reason`: requested, threshold, overflow.
+    `threshold_tokens`: a prompt of so many is compacted."""
+
+    reason: str
+    used_tokens: int | None = None
+    limit_tokens: int | None = None
+    threshold_tokens: int | None = None
+
+
+class ContextUse(Model):
+    """How full the context window is. `compacts_at_tokens`: None: only on request."""
+
+    used_tokens: int | None = None
+    limit_tokens: int | None = None
+    compacts_at_tokens: int | None = None
+
+
 class AwaitedCall(Model):
     """`arguments`: None if they are long; `chat.call` reads them. `digest`: what a decision about
     it names."""
@@ -258,6 +278,26 @@ class AwaitedCall(Model):
     exact_arguments: dict[str, str] | None = None
 
 
+class QuestionOption(Model):
+    label: str
+    detail: str = ""
+
+
+class Question(Model):
+    """One question of `ask_user`. `multiple`: more than one option may be chosen."""
+
+    question: str
+    options: list[QuestionOption] = []
+    multiple: bool = False
+
+
+class Answer(Model):
+    """To one question: labels of its options, own words, or both."""
+
+    chosen: list[str] = []
+    text: str = ""
+
+
 class ActionRequired(Model):
     """`type`: approval, login, result, answer."""
 
@@ -268,12 +308,15 @@ class ActionRequired(Model):
 
 class ChatFields(Model):
     """What a chat in a list and a single chat share. `status`: idle, running, interrupting,
-    awaiting, failed."""
+    awaiting, failed. `title_source`: user, model, first_words. `turn_label`: what the last turn
+    came to."""
 
     id: str
     owner_id: str
     title: str | None = None
     title_source: str | None = None
+    turn_label: str | None = None
+    summary: str | None = None
     status: str
     archived: bool = False
     pinned: bool = False
@@ -300,6 +343,7 @@ class DeclaredTool(Model):
     name: str
     description: str
     input_schema: dict[str, Any]
+    open_world: bool = False
 
 
 class ChatInfo(ChatFields):
@@ -308,6 +352,7 @@ class ChatInfo(ChatFields):
     model: str | None = None
     effort: str | None = None
     web: bool | None = None
+    plan_mode: bool = False
     turn_seq: int | None = None
     attempt: int = 0
     queue: list[QueuedMessage] = []
@@ -315,6 +360,8 @@ class ChatInfo(ChatFields):
     error: TurnError | None = None
     retry: Retry | None = None
     action_required: ActionRequired | None = None
+    context: ContextUse = ContextUse()
+    compaction: PendingCompaction | None = None
 
 
 class Receipt(Model):
@@ -352,11 +399,10 @@ class TokenPrice(Model):
 
 
 class ModelInfo(Model):
-    """A model that messages may ask for. `context_window`, `output_max`: in tokens; None: not
-    known. `efforts`: those that it knows, in rising order. `provider_tools`: those that its
-    provider runs; `web`: whether it searches the web for messages that do not say. `simulated`: the
-    simulator of `holdfast dev` answers. `price`: None if it is not known, or depends on more than
-    tokens."""
+    """A model that messages may ask for. `context_window`, `output_max`: in tokens; None: unknown.
+    `efforts`: in rising order. `provider_tools`: those that its provider runs; `web`: whether it
+    searches the web for messages that do not say. `simulated`: the simulator of `holdfast dev`
+    answers. `price`: None if it is not known, or depends on more than tokens."""
 
     id: str
     is_default: bool = False
@@ -447,31 +493,6 @@ class Session(Model):
     created_at: Time
     last_seen_at: Time
     expires_at: Time
-
-
-class OrganizationSettings(Model):
-    """None: the server's own setting counts. `approvals`: the rules beside those of the server."""
-
-    default_model: str | None = None
-    allowed_models: list[str] | None = None
-    instructions: str = ""
-    max_steps_per_turn: int | None = None
-    oidc_sign_up_enabled: bool = False
-    web_tools_enabled: bool = False
-    approvals: dict[str, Any] = {}
-
-
-class AuditEntry(Model):
-    seq: int
-    created_at: Time
-    action: str
-    actor_id: str | None = None
-    credential_type: str | None = None
-    credential_id: str | None = None
-    target_type: str | None = None
-    target_id: str | None = None
-    ip_address: str | None = None
-    detail: dict[str, Any]
 
 
 class VersionInfo(Model):

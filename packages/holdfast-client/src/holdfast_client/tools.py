@@ -25,9 +25,15 @@ class Tool(Generic[P, R]):
     """A function with a schema. Calling it calls the function."""
 
     def __init__(
-        self, function: Callable[P, R], name: str | None = None, description: str | None = None
+        self,
+        function: Callable[P, R],
+        name: str | None = None,
+        description: str | None = None,
+        *,
+        open_world: bool = False,
     ) -> None:
         self._function = function
+        self.open_world = open_world
         self.name: str = name or getattr(function, "__name__", "")
         self.description: str = description or inspect.getdoc(function) or ""
         self.is_async: bool = inspect.iscoroutinefunction(function)
@@ -41,7 +47,8 @@ class Tool(Generic[P, R]):
 
     def declaration(self) -> dict[str, Any]:
         """What the chat, and through it the model, is told of it."""
-        return {"name": self.name, "description": self.description, "input_schema": self.schema}
+        told = {"name": self.name, "description": self.description, "input_schema": self.schema}
+        return {**told, "open_world": True} if self.open_world else told
 
     def begin(self, arguments: Mapping[str, Any]) -> object:
         """Check the arguments and call the function; of an async one: what to await."""
@@ -57,7 +64,7 @@ def tool(function: Callable[P, R], /) -> Tool[P, R]: ...
 
 @overload
 def tool(
-    *, name: str | None = None, description: str | None = None
+    *, name: str | None = None, description: str | None = None, open_world: bool = False
 ) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
 
 
@@ -67,10 +74,13 @@ def tool(
     *,
     name: str | None = None,
     description: str | None = None,
+    open_world: bool = False,
 ) -> Tool[P, R] | Callable[[Callable[P, R]], Tool[P, R]]:
+    """`open_world`: the function may send its arguments on to others. The server then asks for
+    approval once the chat has read foreign text."""
     if function is not None:
-        return Tool(function, name, description)
-    return lambda function: Tool(function, name, description)
+        return Tool(function, name, description, open_world=open_world)
+    return lambda function: Tool(function, name, description, open_world=open_world)
 
 
 def toolbox(tools: Iterable[AnyTool | Callable[..., Any]]) -> dict[str, AnyTool]:

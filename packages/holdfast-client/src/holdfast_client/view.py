@@ -65,6 +65,7 @@ class WireView:
     preview: Preview | None = None
     state: Data | None = None
     queue: tuple[Data, ...] = ()
+    queue_paused: bool = False
     cursor: str | None = None
     version: int = 0
 
@@ -113,6 +114,7 @@ def as_json(view: WireView) -> Data:
         },
         "state": view.state,
         "queue": list(view.queue),
+        "queue_paused": view.queue_paused,
         "cursor": view.cursor,
         "version": view.version,
     }
@@ -142,7 +144,7 @@ def _chat_state(view: WireView, data: Data) -> WireView:
 
 
 def _queue_updated(view: WireView, data: Data) -> WireView:
-    return replace(view, queue=tuple(data["messages"]))
+    return replace(view, queue=tuple(data["messages"]), queue_paused=data.get("paused", False))
 
 
 def _preview_delta(view: WireView, data: Data) -> WireView:
@@ -165,6 +167,14 @@ def _add(parts: dict[int, Data], outputs: dict[str, str], delta: Data) -> None:
         case "text" | "reasoning" as kind:
             known = parts.get(delta["index"], {"type": kind, "text": ""})
             parts[delta["index"]] = known | {"text": known["text"] + delta["text"]}
+        case "summary_started":
+            parts[delta["index"]] = {"type": "summary", "text": "", "ended": False, "error": None}
+        case "summary" if delta["index"] in parts:
+            said = parts[delta["index"]]
+            parts[delta["index"]] = said | {"text": said["text"] + delta["text"]}
+        case "summary_ended" if delta["index"] in parts:
+            ended = {"ended": True, "error": delta["error"]}
+            parts[delta["index"]] = parts[delta["index"]] | ended
         case "tool_call":
             call = {
                 "type": "tool_call",

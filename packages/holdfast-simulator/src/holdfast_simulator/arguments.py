@@ -3,6 +3,8 @@
 import re
 from typing import Any, Final
 
+import orjson
+
 from holdfast_simulator.jsons import JsonObject, arr, obj, txt
 
 DEPTH_MAX: Final = 6
@@ -13,6 +15,7 @@ EMAIL: Final = re.compile(r"[\w.+-]+@[\w-]+\.[\w.]+")
 DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?")
 QUOTED: Final = re.compile(r"`([^`]+)`|\"([^\"]+)\"")
+PATCH: Final = re.compile(r"\*\*\* Begin Patch\n.*?\n\*\*\* End Patch", re.DOTALL)
 PLACE: Final = re.compile(r"\b(?:in|at|for|near|to)\s+([A-Z][\w'-]*(?:\s+[A-Z][\w'-]*)*)")
 
 # First match wins: words of a property's name, how its value is found, what it is otherwise.
@@ -22,6 +25,7 @@ NAMED: Final = (
     (("path", "file", "filename", "directory", "dir"), PATH, "README.md"),
     (("email", "recipient"), EMAIL, "someone@example.com"),
     (("date", "day", "since", "until"), DATE, "2026-01-15"),
+    (("patch",), PATCH, "*** Begin Patch\n*** Add File: note.txt\n+a note\n*** End Patch"),
     (("command", "cmd", "code", "script", "sql", "pattern"), QUOTED, "ls"),
 )
 
@@ -29,6 +33,19 @@ NAMED: Final = (
 def fill(schema: JsonObject, prompt: str) -> JsonObject:
     """An object that the schema accepts: what it requires, and what the prompt clearly names."""
     return _object(schema, prompt, schema, 0)
+
+
+def text_argument(arguments: str) -> str:
+    """Of a call whose only argument is a text; also of one that was cut in its middle."""
+    for end in ("", '"}', '\\"}'):
+        try:
+            given: object = orjson.loads(arguments + end)
+        except ValueError:
+            continue
+        values = list(obj(given).values())
+        if len(values) == 1 and isinstance(values[0], str):
+            return values[0]
+    return arguments
 
 
 def _object(schema: JsonObject, prompt: str, root: JsonObject, depth: int) -> JsonObject:

@@ -36,6 +36,10 @@ def simulate(
         Literal["new", "old"],
         typer.Option(help="Anthropic: only new accounts check what thinking is bound to."),
     ] = "new",
+    obeys: Annotated[
+        bool,
+        typer.Option("--obeys", help="Follow every instruction in tool results and prompts."),
+    ] = False,
     faults: Annotated[bool, typer.Option("--faults", help="List the faults and stop.")] = False,
 ) -> None:
     """Play a provider on localhost: Anthropic, OpenAI and Gemini wires, no key needed."""
@@ -63,6 +67,7 @@ def simulate(
             defaults=defaults,
             script=read_script(script) if script else None,
             old_account=account == "old",
+            obeys=obeys,
         )
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from holdfast_simulator import agent, directives, guide, prose
+from holdfast_simulator import about_chats, advice, agent, directives, guide, obedient, prose
 from holdfast_simulator.asked import Asked
 from holdfast_simulator.chance import Chance
 from holdfast_simulator.directives import Directive, Item
@@ -45,7 +45,8 @@ class Plan:
     reply: Reply
     options: Options
     source: str
-    """Who decided: `script`, `header`, `directive`, `scenario:NAME`, `agent` or `guide`."""
+    """Who decided: `script`, `header`, `directive`, `scenario:NAME`, `agent`, `guide` or
+    `about a chat`, `advisor` or `obedient`."""
     chance: Chance
     seed: bytes
     """Stands for this request: the same request, the same seed."""
@@ -53,8 +54,15 @@ class Plan:
 
 class Planner:
     def __init__(
-        self, *, seed: int, defaults: Options, script: Script | None, guides: bool = False
+        self,
+        *,
+        seed: int,
+        defaults: Options,
+        script: Script | None,
+        guides: bool = False,
+        obeys: bool = False,
     ) -> None:
+        self._obeys = obeys
         self._unscripted = guide.answer if guides else agent.answer
         self._unscripted_name = "guide" if guides else "agent"
         self._seed = seed
@@ -67,8 +75,19 @@ class Planner:
 
     def plan(self, asked: Asked, headers: Mapping[str, str]) -> Plan:
         """ValueError if a directive or a header cannot be read."""
+        if (text := about_chats.answer(asked)) is not None:
+            seed = self._seed_of(asked, ())
+            return Plan(
+                reply=text,
+                options=self._defaults,
+                source="about a chat",
+                chance=Chance(seed),
+                seed=seed,
+            )
         asked, begun = folded(asked)
-        scripted = self._script.take(asked) if self._script else None
+        question = advice.question_of(asked)
+        asked = question or asked
+        scripted = self._script.take(asked) if self._script and question is None else None
         written = directives.find(asked.last_text)
         header = _from_headers(headers)
         options = self._defaults
@@ -80,14 +99,21 @@ class Planner:
         # A script step is one reply; only its own `then` makes it several.
         at = 0 if source == "script" and len(steps) == 1 else asked.step
         step = steps[at] if at < len(steps) else ()
+        if question is not None:
+            source = "advisor"
+        elif self._obeys and not step:
+            source, step = "obedient", obedient.orders(asked)
         seed = self._seed_of(asked, step)
         chance = Chance(seed)
-        if not step:
+        if not step and question is None:
             source = self._unscripted_name
-        reply = compose(step, asked, chance) if step else self._unscripted(asked, chance)
+        reply = compose(step, asked, chance) if step else self._unprompted(question, asked, chance)
         if begun:
             reply = rest_of(reply, begun)
         return Plan(reply=reply, options=options, source=source, chance=chance, seed=seed)
+
+    def _unprompted(self, question: Asked | None, asked: Asked, chance: Chance) -> Reply:
+        return self._unscripted(asked, chance) if question is None else advice.answer()
 
     def _counted(self, asked: Asked, options: Options) -> Options:
         """The options without their fault once it has struck as often as it was told to."""

@@ -1,6 +1,7 @@
 """The record: what was asked, what was sent, what was billed, and whether the client stayed."""
 
 import asyncio
+import hashlib
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -26,6 +27,13 @@ def without_secrets(headers: Mapping[str, str]) -> dict[str, str]:
     }
 
 
+def key_digest(headers: Mapping[str, str]) -> str:
+    """Tells the keys of requests apart; empty: there was none."""
+    given = {name.lower(): value for name, value in headers.items()}
+    keys = sorted(value for name, value in given.items() if name in SECRET_HEADERS)
+    return hashlib.sha256("\n".join(keys).encode()).hexdigest()[:12] if keys else ""
+
+
 @dataclass(slots=True, kw_only=True)
 class Entry:
     number: int
@@ -35,6 +43,8 @@ class Entry:
     body: JsonObject | None
     body_bytes: int
     began_s: float
+    key: str = ""
+    """A digest of it."""
     model: str = ""
     source: str = ""
     fault: str | None = None
@@ -127,6 +137,7 @@ class Record:
             wire=wire,
             path=path,
             headers=without_secrets(headers),
+            key=key_digest(headers),
             body=body,
             body_bytes=body_bytes,
             began_s=began_s,

@@ -17,6 +17,7 @@ from holdfast_simulator.answers import REDIRECT_PATH
 from holdfast_simulator.clock import SYSTEM_CLOCK, Clock
 from holdfast_simulator.faults import ABOUT
 from holdfast_simulator.jsons import dumps, is_obj, loads, obj
+from holdfast_simulator.keys import ended
 from holdfast_simulator.lists import CREATED_S, list_gemini_models, list_models, show_model
 from holdfast_simulator.options import Options
 from holdfast_simulator.plan import Planner
@@ -49,6 +50,8 @@ class Config:
     script: Script | None = None
     guides: bool = False
     """Whether it says what it is where nothing says what to answer, instead of prose."""
+    obeys: bool = False
+    """Whether it follows every instruction that it reads, where nothing says what to answer."""
     vendor: str = ""
     """Played at the plain paths; empty: the inventors of the four wires."""
     clock: Clock = SYSTEM_CLOCK
@@ -71,6 +74,7 @@ class Simulator:
                 defaults=config.defaults,
                 script=config.script,
                 guides=config.guides,
+                obeys=config.obeys,
             ),
             cache=PromptCache(config.clock),
             clock=config.clock,
@@ -88,8 +92,8 @@ class Simulator:
         router.add_post("/v1beta/models/{method}", self._handler(GEMINI))
         router.add_post("/v1/models/{method}", self._handler(GEMINI))
         router.add_post("/as/{vendor}/{path:.*}", self._as_vendor)
-        router.add_get("/v1/models", list_models)
-        router.add_get("/v1beta/models", list_gemini_models)
+        router.add_get("/v1/models", self._listing(list_models, CHAT))
+        router.add_get("/v1beta/models", self._listing(list_gemini_models, GEMINI))
         router.add_post("/api/show", show_model)
         router.add_get("/sim/requests", self._requests)
         router.add_delete("/sim/requests", self._forget)
@@ -103,6 +107,21 @@ class Simulator:
         async def handle(request: web.Request) -> web.StreamResponse:
             vendor = self.config.vendor
             return await self._answer(request, played(vendor, request.path) or wire, vendor)
+
+        return handle
+
+    def _listing(
+        self, answer: Callable[[web.Request], Awaitable[web.Response]], usual: Wire
+    ) -> Callable[[web.Request], Awaitable[web.Response]]:
+        """A list, unless the key has ended."""
+
+        async def handle(request: web.Request) -> web.Response:
+            wire = ANTHROPIC if "anthropic-version" in request.headers else usual
+            headers = {name.lower(): value for name, value in request.headers.items()}
+            refusal = ended(wire, Call(headers=headers, body=None), self.config.clock)
+            if refusal is not None:
+                return _json(wire.error_body(refusal, "req_list"), status=refusal.status)
+            return await answer(request)
 
         return handle
 

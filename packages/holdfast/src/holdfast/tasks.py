@@ -15,7 +15,8 @@ from types import TracebackType
 from typing import Any, Final, TypeVar, cast
 
 TASKS: Final = (
-    *("bus receiver", "bus sender", "clock", "feed", "forget expired", "list", "list poll"),
+    *("bus receiver", "bus sender", "chat texts", "clock", "feed", "forget expired", "list"),
+    "list poll",
     *("overdue", "runner", "settings", "stream poll", "worker", "workspace", "workspaces"),
     "other",
 )

@@ -22,7 +22,12 @@ CHAT = a_chat(Status.RUNNING)
 TOOLS = {
     *("execute", "process_output", "process_input", "process_list", "process_signal"),
     *("read_file", "write_file", "edit_file", "list_files", "find_files", "search_files"),
+    "apply_patch",
     *("create_workspace", "start_workspace", "stop_workspace", "read_skill"),
+    "propose_plan",
+}
+ACTIVE_IN_PLAN_MODE = TOOLS - {
+    *("process_input", "process_list", "process_signal", "stop_workspace"),
 }
 
 
@@ -35,6 +40,11 @@ def described(schema: dict[str, Any], path: str) -> Iterator[tuple[str, dict[str
 
 def test_the_tools_are_these() -> None:
     assert {each.spec.name for each in OFFERS} == TOOLS
+
+
+def test_these_tools_are_active_in_plan_mode() -> None:
+    active = {each.spec.name for each in OFFERS if each.spec.in_plan_mode is not None}
+    assert active == ACTIVE_IN_PLAN_MODE
 
 
 @requirement("L104")
@@ -63,7 +73,7 @@ def test_which_templates_there_are_is_said_where_one_is_chosen() -> None:
 def test_what_may_be_run_again_after_a_crash_is_decided_for_each() -> None:
     once = {e.spec.name for e in OFFERS if e.spec.effect is Effect.ONCE}
     keyed = {e.spec.name for e in OFFERS if e.spec.effect is Effect.KEYED}
-    assert once == {"process_input", "process_signal", "edit_file"}
+    assert once == {"process_input", "process_signal", "edit_file", "apply_patch"}
     assert keyed == {"execute", "write_file"}
 
 

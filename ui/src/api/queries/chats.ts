@@ -62,6 +62,22 @@ export function branchesQuery(chatId: string, cuts: number) {
   });
 }
 
+const VERSION_MESSAGES = 50;
+
+/** The last messages of the history as of a version. */
+export function versionQuery(chatId: string, version: number) {
+  return queryOptions({
+    queryKey: ["version", chatId, version],
+    queryFn: ({ signal }) =>
+      unwrap(
+        api.GET("/api/v1/chats/{chat_id}/messages", {
+          params: { path: { chat_id: chatId }, query: { version, limit: VERSION_MESSAGES } },
+          signal,
+        }),
+      ),
+  });
+}
+
 export function sharesQuery(chatId: string) {
   return queryOptions({
     queryKey: ["shares", chatId],

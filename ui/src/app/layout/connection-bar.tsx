@@ -1,10 +1,8 @@
 /** That the connection is away, once it has been for two seconds; never before, and no error. */
 import { WifiOff } from "lucide-react";
 import { useEffect, useState } from "react";
-import { useStore } from "zustand";
 import { chatList } from "@/engine/chat-list";
-import { useListConnection } from "@/engine/connection";
-import { chatSessions } from "@/features/chat/session";
+import { useChatConnections, useListConnection } from "@/engine/connection";
 import { commonStrings } from "@/i18n/en/common";
 import { Button } from "@/ui/button";
 
@@ -13,7 +11,7 @@ const t = commonStrings.connection;
 
 export function ConnectionBar() {
   const list = useListConnection(({ now }) => now);
-  const connection = useStore(chatSessions.connection, ({ now }) => now) ?? list;
+  const connection = useChatConnections(({ now }) => now) ?? list;
   const since = connection.state === "down" ? connection.since : null;
   const [late, setLate] = useState(false);
   useEffect(() => {
@@ -36,7 +34,7 @@ export function ConnectionBar() {
         className="ml-auto"
         onClick={() => {
           chatList.retryNow();
-          chatSessions.retryNow();
+          useChatConnections.getState().retryNow();
         }}
       >
         {t.now}

@@ -4,6 +4,7 @@ import { Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
 import { PanelLeft } from "lucide-react";
 import { Dialog as Radix } from "radix-ui";
 import { lazy, Suspense, useEffect, useMemo, useState, useSyncExternalStore } from "react";
+import { useMe } from "@/api/queries/me";
 import { chatList } from "@/engine/chat-list";
 import { focusComposer } from "@/features/chat/panes";
 import { Sidebar } from "@/features/chat-list/sidebar";
@@ -21,6 +22,7 @@ import { clamped, Resizer } from "./resizer";
 import { SimulatorBar } from "./simulator-bar";
 
 const Sharing = lazy(() => part(() => import("@/features/sharing/sharing")));
+const outboxPart = () => part(() => import("@/engine/outbox"));
 const wide = matchMedia("(min-width: 1000px)");
 
 function useWide(): boolean {
@@ -42,6 +44,11 @@ export function Layout() {
   const navigate = useNavigate();
   const path = useRouterState({ select: (state) => state.location.pathname });
   useEffect(() => chatList.start(), []);
+  const userId = useMe().data?.user.id;
+  useEffect(() => {
+    // What an earlier page could not send goes from any page.
+    if (userId !== undefined) void outboxPart().then(({ outbox }) => outbox.start(userId));
+  }, [userId]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: wherever one goes, the drawer closes
   useEffect(() => setDrawer(false), [path]);
   const act = useMemo(

@@ -44,7 +44,7 @@ async function shown(role: string, models: readonly object[]) {
 it("tells an administrator where to add a model", async () => {
   await shown("admin", [SIMULATOR]);
   const link = await screen.findByRole("link", { name: "Add a model" });
-  expect(link.getAttribute("href")).toBe("/settings/models");
+  expect(link.getAttribute("href")).toBe("/admin/models");
 });
 
 it("says nothing once there is a real model, and nothing to members", async () => {

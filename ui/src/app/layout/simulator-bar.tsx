@@ -30,7 +30,7 @@ export function SimulatorBar({ besideButton }: SimulatorBarProps) {
       <p className="min-w-0">
         {t.says}{" "}
         <Link
-          to="/settings/$section"
+          to="/admin/$section"
           params={{ section: "models" }}
           className="text-accent underline underline-offset-2"
         >

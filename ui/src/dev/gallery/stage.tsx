@@ -24,7 +24,15 @@ function tell(type: string, data: unknown): void {
 function status(now: string, attempt = 1): void {
   const nothing = { retry: null, error: null, action_required: null };
   tell("chat.state", {
-    ...{ status: now, archived: false, attempt, model: "sim", effort: null, web: null },
+    ...{
+      status: now,
+      archived: false,
+      attempt,
+      model: "sim",
+      effort: null,
+      web: null,
+      plan_mode: false,
+    },
     ...nothing,
   });
 }

@@ -33,6 +33,7 @@ const PREVIEW = {
     },
   },
   outputs: {
+    "advisor.running": "Mend it. A rewrite loses",
     "execute.running":
       "collected 42 items\n\ntests/test_clock.py ..........F......\ntests/test_tides.py ..........",
   },
@@ -132,6 +133,7 @@ export function ToolStates() {
       ))}
       <Files />
       <Decisions />
+      <Advice />
     </Group>
   );
 }
@@ -238,6 +240,44 @@ function Files() {
   );
 }
 
+function Advice() {
+  const asked = { question: "Rewrite the parser, or mend it?", intent: "I would mend it." };
+  const none = { model: "sim-large", remaining_uses: 0, usage: null };
+  return (
+    <>
+      <Shown name="Asks the advisor" call={f.call("advisor", asked, { state: "running" })} isOpen />
+      <Shown
+        name="Advice"
+        call={f.done("advisor", asked, {
+          ...none,
+          type: "advice",
+          advice: "**Mend it.** A rewrite loses the cases that the tests do not name.",
+          remaining_uses: 2,
+        })}
+        isOpen
+      />
+      <Shown
+        name="The advisor's limit is reached"
+        call={f.failed("advisor", asked, {
+          ...none,
+          type: "limit_reached",
+          message: "The advisor was not asked: it has been used 3 times.",
+        })}
+        isOpen
+      />
+      <Shown
+        name="The advisor failed"
+        call={f.failed("advisor", asked, {
+          ...none,
+          type: "error",
+          message: "The advisor could not answer: The provider is overloaded.",
+        })}
+        isOpen
+      />
+    </>
+  );
+}
+
 function Decisions() {
   const push = f.call(
     "execute",
@@ -256,7 +296,18 @@ function Decisions() {
   );
   const ask = f.call(
     "ask_user",
-    { question: "Shall I also update the fixture in tests/conftest.py?" },
+    {
+      questions: [
+        {
+          question: "Shall I also update the fixture in tests/conftest.py?",
+          options: [
+            { label: "Update it", detail: "Two tests of the tide tables change, too." },
+            { label: "Leave it" },
+          ],
+        },
+        { question: "What shall the branch be called?" },
+      ],
+    },
     { state: "awaiting", needs: "answer" },
   );
   return (

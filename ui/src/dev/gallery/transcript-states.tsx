@@ -19,7 +19,10 @@ function opened(messages: readonly Message[], status: string): ChatSession {
   const head = { cursor: null, version: 1, final: true };
   for (const data of messages) log.apply({ type: "message.created", ...head, data });
   const nothing = { retry: null, error: null, action_required: null };
-  const now = { status, archived: false, attempt: 1, model: "sim-large", effort: null, web: null };
+  const now = {
+    ...{ status, archived: false, attempt: 1, model: "sim-large" },
+    ...{ effort: null, web: null, plan_mode: false },
+  };
   log.apply({ type: "chat.state", ...head, data: { ...now, ...nothing } });
   return new ChatSession(log, f.ACTIONS);
 }

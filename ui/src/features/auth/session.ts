@@ -5,11 +5,11 @@ import { api, onSessionExpired } from "@/api/client";
 import { meQuery } from "@/api/queries/me";
 import { queryClient } from "@/api/query-client";
 import { chatList } from "@/engine/chat-list";
-import { chatSessions } from "@/features/chat/session";
+import { forgetUser } from "@/lib/forget";
 
 /** The server no longer knows us: what was theirs is forgotten, and the page asks who it is. */
 export function forgetMe(): void {
-  chatSessions.forgetAll();
+  forgetUser();
   chatList.forget();
   queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== "me" });
   void queryClient.resetQueries({ queryKey: ["me"] });
@@ -30,4 +30,5 @@ export async function signOut(): Promise<void> {
     if (!(error instanceof ApiError && error.status === 401)) throw error;
   });
   forgetMe();
+  (await import("@/engine/outbox")).outbox.forget();
 }

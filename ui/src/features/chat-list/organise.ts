@@ -44,24 +44,6 @@ export function rename(chat: ChatSummary, given: string): Promise<void> {
   return assuming(chat, { ...chat, title }, () => changed(path, { title }));
 }
 
-const NAME_MAX = 60;
-
-/** A chat by the words it began with, so that it is found again; not by a model, and no more. */
-export function nameOf(text: string): string {
-  const line = text.split("\n").find((each) => each.trim() !== "") ?? "";
-  const bare = line.replace(/^[\s#>*-]+/, "").trim();
-  if (bare.length <= NAME_MAX) return bare;
-  const cut = bare.slice(0, NAME_MAX);
-  const space = cut.lastIndexOf(" ");
-  return `${space > NAME_MAX / 2 ? cut.slice(0, space) : cut}…`;
-}
-
-export function nameAfter(chatId: string, text: string): void {
-  const title = nameOf(text);
-  if (title === "") return;
-  withRetry(() => changed({ chat_id: chatId }, { title })).catch(() => {}); // it can be renamed by hand
-}
-
 export async function archive(chat: ChatSummary): Promise<void> {
   const params = { path: { chat_id: chat.id }, header: idempotencyHeader() };
   chatList.remove(chat.id);

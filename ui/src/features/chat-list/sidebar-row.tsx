@@ -26,7 +26,7 @@ export const Row = memo(function Row({ chat, compact }: { chat: ChatSummary; com
   const notes = [
     briefTime(chat.updated_at, new Date()),
     own ? null : t.shared,
-    chat.status === "idle" ? null : commonStrings.status[chat.status],
+    chat.status === "idle" ? chat.turn_label : commonStrings.status[chat.status],
     chat.queue_length > 0 ? t.queued(chat.queue_length) : null,
   ].filter((note) => note !== null);
   if (renaming) return <Renaming chat={chat} onDone={() => setRenaming(false)} />;
@@ -41,6 +41,7 @@ export const Row = memo(function Row({ chat, compact }: { chat: ChatSummary; com
         to="/chats/$chatId"
         params={{ chatId: chat.id }}
         aria-current={isHere ? "page" : undefined}
+        title={chat.summary ?? undefined}
         className="flex h-full min-w-0 flex-1 items-center gap-2 rounded-control px-2 coarse:pr-11"
       >
         <span className="min-w-0 flex-1">

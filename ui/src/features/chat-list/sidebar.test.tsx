@@ -121,6 +121,21 @@ describe("the list of chats", () => {
     expect(screen.queryByRole("button", { name: "More for theirs" })).toBeNull();
   });
 
+  it("says what the last turn came to, and what the chat is about", async () => {
+    await sidebar();
+    const about = { turn_label: "Tests pass again", summary: "A fix of the tests." };
+    tell([
+      chatSummary("done", TODAY, about),
+      chatSummary("again", TODAY, { ...about, status: "running" }),
+      chatSummary("plain", TODAY),
+    ]);
+    await screen.findByText("done");
+    expect(rowOf("done").textContent).toContain(" · Tests pass again");
+    expect(within(rowOf("done")).getByRole("link").title).toBe("A fix of the tests.");
+    expect(rowOf("again").textContent).not.toContain("Tests pass again");
+    expect(within(rowOf("plain")).getByRole("link").title).toBe("");
+  });
+
   it("says that there are no chats only once the server has told so", async () => {
     await sidebar();
     expect(screen.queryByText("No chats yet.")).toBeNull();

@@ -13,6 +13,7 @@ import {
   Plus,
   Search,
   Settings,
+  ShieldCheck,
   X,
 } from "lucide-react";
 import { useEffect, useMemo, useRef, useState } from "react";
@@ -243,6 +244,12 @@ function Foot({ onArchived }: { onArchived: () => void }) {
           <Settings />
           {t.settings}
         </MenuItem>
+        {me?.user.role === "admin" && (
+          <MenuItem onSelect={() => void navigate({ to: "/admin" })}>
+            <ShieldCheck />
+            {t.administration}
+          </MenuItem>
+        )}
         <MenuItem onSelect={() => setTimeout(() => openOverlay("palette"))}>
           <Command />
           {commonStrings.palette.title}

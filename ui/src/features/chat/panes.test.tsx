@@ -148,7 +148,7 @@ describe("sessions", () => {
     const sessions = new ChatSessions();
     const [idle, unsent, shown] = ["idle", "unsent", "shown"].map((id) => sessions.open(id));
     const entry = { clientKey: "k", text: "hello", model: null, why: null, at: 0 };
-    unsent?.log.addSending({ ...entry, state: "failed" });
+    unsent?.log.putSending({ ...entry, state: "failed" });
     const stop = shown?.follow();
     const place = {
       offset: 5,

@@ -9,7 +9,11 @@ import { BASE, checkSession } from "@/api/client";
 import type { ChatActions } from "@/engine/actions";
 import { ChatLog } from "@/engine/chat-store";
 import { commandsOf } from "@/engine/commands";
+import { useChatConnections } from "@/engine/connection";
+import { type Outbox, outbox, type Unsent, type UnsentState } from "@/engine/outbox";
+import type { Sending } from "@/engine/rows";
 import type { Follow } from "@/features/transcript/follow";
+import { onForget } from "@/lib/forget";
 import { createPaneRefs } from "./panes";
 
 /** Where the reader was when the pane was closed. */
@@ -21,6 +25,11 @@ export interface ScrollPlace {
 
 const HIDDEN_MS = 60_000;
 
+export function sendingOf(message: Unsent, state: UnsentState): Sending {
+  const { clientKey, text, model, effort = null, web, planMode = null, why, at } = message;
+  return { clientKey, text, model, effort, web, planMode, why, at, state };
+}
+
 export class ChatSession {
   /** Null: the stream is not open. */
   readonly connection = createStore<{ now: Connection | null }>(() => ({ now: null }));
@@ -28,13 +37,22 @@ export class ChatSession {
   readonly find = createStore<{ isOpen: boolean }>(() => ({ isOpen: false }));
   readonly refs = createPaneRefs();
   scroll: ScrollPlace | null = null;
+  /** Nothing is heard of the outbox any more. */
+  readonly dispose: () => void;
   private stream: Stream | null = null;
   private isUsed = false;
 
   constructor(
     readonly log: ChatLog,
     readonly actions: ChatActions = commandsOf(log),
-  ) {}
+    box: Outbox = outbox,
+  ) {
+    this.dispose = box.attach(log.chatId, {
+      changed: (message, state) => log.putSending(sendingOf(message, state)),
+      landed: ({ clientKey }, receipt) => log.landed(clientKey, receipt),
+      gone: (clientKey) => log.dropSending(clientKey),
+    });
+  }
 
   /** A pane shows it. */
   get isOpen(): boolean {
@@ -116,6 +134,7 @@ export class ChatSessions {
 
   /** After a user has signed out, nothing of theirs stays. */
   forgetAll(): void {
+    for (const session of this.sessions) session.dispose();
     this.sessions = [];
     this.places.clear();
   }
@@ -134,7 +153,8 @@ export class ChatSessions {
     );
     const dropped = new Set(idle.slice(0, Math.max(0, this.sessions.length - KEPT_MAX)));
     this.sessions = this.sessions.filter((each) => !dropped.has(each));
-    for (const { log, scroll } of dropped) {
+    for (const { log, scroll, dispose } of dropped) {
+      dispose();
       this.places.delete(log.chatId);
       if (scroll !== null) this.places.set(log.chatId, scroll);
       const oldest = this.places.keys().next().value;
@@ -150,3 +170,6 @@ export class ChatSessions {
 }
 
 export const chatSessions = new ChatSessions();
+onForget(() => chatSessions.forgetAll());
+chatSessions.connection.subscribe(({ now }) => useChatConnections.setState({ now }));
+useChatConnections.setState({ retryNow: chatSessions.retryNow });

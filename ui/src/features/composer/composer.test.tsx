@@ -135,6 +135,23 @@ describe("the composer", () => {
     expect(sent.map(([draft]) => draft.web)).toEqual([undefined, false, undefined]);
   });
 
+  it("turns plan mode on or off with the next message, and says nothing of it until then", () => {
+    const { sent, again } = shown({ chatId: "p" });
+    const toggle = () => screen.getByRole("button", { name: "Plan mode" });
+    write("first");
+    fireEvent.keyDown(area(), { key: "Enter" });
+    fireEvent.click(toggle());
+    expect(toggle().getAttribute("aria-pressed")).toBe("true");
+    write("second");
+    fireEvent.keyDown(area(), { key: "Enter" });
+    again({ planOfChat: true });
+    again({ planOfChat: false }); // a plan was implemented
+    expect(toggle().getAttribute("aria-pressed")).toBe("false");
+    write("third");
+    fireEvent.keyDown(area(), { key: "Enter" });
+    expect(sent.map(([draft]) => draft.planMode)).toEqual([undefined, true, undefined]);
+  });
+
   it("has both Send and Stop while the agent works", () => {
     const interrupt = vi.fn(() => Promise.resolve());
     const { sent } = shown({ mode: "busy", actions: { ...ACTIONS, interrupt } });

@@ -21,6 +21,7 @@ import { EffortPicker, useEffort } from "./effort-picker";
 import { meaning, pressOf } from "./keys";
 import { ModelPicker, useModel } from "./model-picker";
 import { attach, compose, isLarge } from "./paste";
+import { PlanToggle, usePlanMode } from "./plan-toggle";
 import { Queue, type QueueProps } from "./queue-list";
 import { useDraft } from "./use-draft";
 import { type Stop, useStop } from "./use-stop";
@@ -47,20 +48,27 @@ function InChat(props: InChatProps) {
   const queue = useLog(props.log, (now) => now.view.queue);
   const sending = useLog(props.log, (now) => now.sending);
   // The transcript shows what is sent to a chat at rest, and what failed.
-  const pending = isBusy(status) ? sending.filter((each) => each.state === "sending") : [];
+  const pending = isBusy(status) ? sending.filter((each) => each.state !== "failed") : [];
+  const isPaused = useLog(props.log, (now) => now.view.queuePaused);
+  const webOfChat = useLog(props.log, (now) => now.view.state?.web ?? null);
+  const planOfChat = useLog(props.log, (now) => now.view.state?.plan_mode ?? false);
   const mode =
     status === "interrupting"
       ? "stopping"
       : status === "running" || status === "awaiting"
         ? "busy"
         : "idle";
-  return <Writing {...props} mode={mode} queue={queue} pending={pending} />;
+  const more = { mode, queue, pending, isPaused, webOfChat, planOfChat } as const;
+  return <Writing {...props} {...more} />;
 }
 
 type WritingProps = ComposerProps & {
   mode: ComposerMode;
   queue?: QueueProps["queue"];
   pending?: QueueProps["pending"];
+  isPaused?: boolean;
+  webOfChat?: boolean | null;
+  planOfChat?: boolean;
 };
 
 export function Writing({
@@ -77,14 +85,19 @@ export function Writing({
   mode,
   queue = [],
   pending = [],
+  isPaused = false,
+  webOfChat = null,
+  planOfChat = false,
 }: WritingProps) {
   const area = useComposerRef();
   const [draft, change] = useDraft(chatId);
   const [model, setModel] = useModel(chatId);
   const allowed = efforts[model ?? defaultModel ?? ""] ?? [];
   const [effort, setEffort] = useEffort(chatId, allowed);
-  const searching = searches[model ?? defaultModel ?? ""];
+  const canSearch = searches[model ?? defaultModel ?? ""];
+  const searching = canSearch === undefined ? undefined : (webOfChat ?? canSearch);
   const [web, setWeb] = useWeb(chatId, searching);
+  const [planMode, setPlanMode] = usePlanMode(chatId, planOfChat);
   const [failure, setFailure] = useState<string | null>(null);
   const isTouch = useTouch();
   const stop = useStop(actions, mode, setFailure);
@@ -96,7 +109,9 @@ export function Writing({
   const send = (whenBusy: WhenBusy) => {
     if (reason !== null) return area.current?.focus();
     const said = { text: compose(draft.text, draft.attachments), model, effort };
-    onSend(web === null ? said : { ...said, web }, whenBusy);
+    const ofWeb = web === null ? {} : { web };
+    const ofPlan = planMode === null ? {} : { planMode };
+    onSend({ ...said, ...ofWeb, ...ofPlan }, whenBusy);
     change(NO_DRAFT);
     setFailure(null);
     area.current?.focus({ preventScroll: true });
@@ -137,7 +152,13 @@ export function Writing({
       }}
     >
       {actions !== null && (
-        <Queue queue={queue} pending={pending} actions={actions} onTake={(id) => void take(id)} />
+        <Queue
+          queue={queue}
+          pending={pending}
+          isPaused={isPaused}
+          actions={actions}
+          onTake={(id) => void take(id)}
+        />
       )}
       <div className="rounded-panel border border-line-strong bg-raised focus-within:border-accent focus-within:ring-1 focus-within:ring-accent">
         <Attachments
@@ -178,6 +199,7 @@ export function Writing({
           />
           <EffortPicker efforts={allowed} chosen={effort} onChoose={setEffort} />
           <WebToggle standard={searching} chosen={web} onChoose={setWeb} />
+          <PlanToggle isOn={planMode ?? planOfChat} onChoose={setPlanMode} />
           <Buttons mode={mode} reason={reason} stop={stop} onSend={send} />
         </div>
       </div>

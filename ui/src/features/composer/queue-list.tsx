@@ -4,7 +4,16 @@
  */
 
 import { type QueuedMessage, textOf } from "@holdfast/client";
-import { ArrowDown, ArrowUp, Ellipsis, GripVertical, Pencil, Trash2, Zap } from "lucide-react";
+import {
+  ArrowDown,
+  ArrowUp,
+  Ellipsis,
+  GripVertical,
+  Pencil,
+  Play,
+  Trash2,
+  Zap,
+} from "lucide-react";
 import { type KeyboardEvent, useRef, useState } from "react";
 import type { ChatActions } from "@/engine/actions";
 import type { Sending } from "@/engine/rows";
@@ -22,12 +31,14 @@ export interface QueueProps {
   queue: readonly QueuedMessage[];
   /** Sent from here, and not yet known to be in the queue. */
   pending: readonly Sending[];
-  actions: Pick<ChatActions, "place" | "promote" | "remove">;
+  /** Stop has paused it. */
+  isPaused: boolean;
+  actions: Pick<ChatActions, "place" | "promote" | "remove" | "resumeQueue" | "clearQueue">;
   /** Take it out, to be edited in the composer. */
   onTake: (queuedId: number) => void;
 }
 
-export function Queue({ queue, pending, actions, onTake }: QueueProps) {
+export function Queue({ queue, pending, isPaused, actions, onTake }: QueueProps) {
   const [asked, setAsked] = useState<{ queue: QueueProps["queue"]; ids: number[] } | null>(null);
   const [failure, setFailure] = useState<string | null>(null);
   const [dragged, setDragged] = useState<{ id: number; to: number } | null>(null);
@@ -59,9 +70,16 @@ export function Queue({ queue, pending, actions, onTake }: QueueProps) {
   };
   return (
     <section aria-label={t.label} className="mb-2 rounded-card border border-line bg-subtle">
-      <h3 className="flex h-7 items-center gap-2 px-3 text-meta text-muted">
+      <h3 className="flex min-h-7 items-center gap-2 px-3 text-meta text-muted">
         {t.count(shown.length + pending.length)}
-        <span className="hidden sm:inline">{t.countHint}</span>
+        {isPaused ? (
+          <Paused
+            onResume={() => attempt(actions.resumeQueue())}
+            onClear={() => attempt(actions.clearQueue())}
+          />
+        ) : (
+          <span className="hidden sm:inline">{t.countHint}</span>
+        )}
       </h3>
       <ol
         ref={list}
@@ -90,7 +108,9 @@ export function Queue({ queue, pending, actions, onTake }: QueueProps) {
             <span className="min-w-0 flex-1 truncate text-muted text-ui" dir="auto">
               {firstLine(each.text)}
             </span>
-            <span className="text-meta text-muted">{chatStrings.chat.sending}</span>
+            <span className="text-meta text-muted">
+              {each.state === "waiting" ? t.waiting : chatStrings.chat.sending}
+            </span>
           </li>
         ))}
       </ol>
@@ -100,6 +120,23 @@ export function Queue({ queue, pending, actions, onTake }: QueueProps) {
         </p>
       )}
     </section>
+  );
+}
+
+function Paused({ onResume, onClear }: { onResume: () => void; onClear: () => void }) {
+  return (
+    <>
+      <span className="rounded-control bg-selected px-1.5 text-fg">{t.paused}</span>
+      <span className="grow" />
+      <Button variant="plain" size="small" onClick={onResume}>
+        <Play aria-hidden />
+        {t.resume}
+      </Button>
+      <Button variant="plain" size="small" onClick={onClear}>
+        <Trash2 aria-hidden />
+        {t.clear}
+      </Button>
+    </>
   );
 }
 

@@ -20,13 +20,12 @@ export function WebToggle({ standard, chosen, onChoose }: WebToggleProps) {
   return (
     <Button
       variant="plain"
-      aria-label={t.label}
       aria-pressed={isOn}
       onClick={() => onChoose(!isOn)}
-      className="min-w-0 shrink-0 px-2 aria-pressed:text-accent"
+      className="min-w-0 shrink-0 px-2 aria-pressed:bg-subtle aria-pressed:text-accent"
     >
       <Globe aria-hidden />
-      <span className="truncate max-sm:sr-only">{isOn ? t.on : t.off}</span>
+      <span className="truncate max-sm:sr-only">{t.label}</span>
     </Button>
   );
 }

@@ -1,8 +1,19 @@
 /** Everything by its name: chats and commands. */
 import { useNavigate } from "@tanstack/react-router";
 import { Command } from "cmdk";
-import { Keyboard, MessageSquare, Monitor, Moon, Plus, Rows3, Settings, Sun } from "lucide-react";
+import {
+  Keyboard,
+  MessageSquare,
+  Monitor,
+  Moon,
+  Plus,
+  Rows3,
+  Settings,
+  ShieldCheck,
+  Sun,
+} from "lucide-react";
 import { type ReactNode, useLayoutEffect, useRef } from "react";
+import { useMe } from "@/api/queries/me";
 import { useChats } from "@/engine/chat-list";
 import { commonStrings } from "@/i18n/en/common";
 import { usePreferences } from "@/lib/preferences";
@@ -46,6 +57,7 @@ function Choices() {
   const navigate = useNavigate();
   const { chats } = useChats();
   const { set, density } = usePreferences();
+  const isAdmin = useMe().data?.user.role === "admin";
   const done = (act: () => void) => () => {
     openOverlay(null);
     act();
@@ -59,6 +71,11 @@ function Choices() {
         <Choice icon={<Settings />} onSelect={done(() => void navigate({ to: "/settings" }))}>
           {commonStrings.sidebar.settings}
         </Choice>
+        {isAdmin && (
+          <Choice icon={<ShieldCheck />} onSelect={done(() => void navigate({ to: "/admin" }))}>
+            {commonStrings.sidebar.administration}
+          </Choice>
+        )}
         <Choice icon={<Keyboard />} onSelect={() => openOverlay("shortcuts")}>
           {t.shortcuts}
         </Choice>

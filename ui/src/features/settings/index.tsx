@@ -1,22 +1,23 @@
 /** The settings: a list of sections, and the section that the address names. */
+import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, Outlet } from "@tanstack/react-router";
 import { useMe } from "@/api/queries/me";
+import { providerKeysQuery } from "@/api/queries/provider-keys";
 import { usePageTitle } from "@/features/chat-list/page-title";
 import { settingsStrings as t } from "@/i18n/en/settings";
 import { Account } from "./account";
 import { Appearance } from "./appearance";
-import { AuditLog } from "./audit-log";
 import { Keys } from "./keys";
 import { Models } from "./models";
 import { Notices } from "./notifications";
-import { Organisation } from "./organisation";
-import { sectionsFor } from "./sections";
-import { Users } from "./users";
+import { ProviderKeys } from "./provider-keys";
+import { SECTIONS } from "./sections";
 
 export function Settings() {
-  const me = useMe().data;
   usePageTitle(t.title);
-  if (me === undefined) return null;
+  const providers = useQuery(providerKeysQuery).data?.data ?? [];
+  // Only where an admin allows a key, or one is stored.
+  const sections = SECTIONS.filter((each) => each !== "provider-keys" || providers.length > 0);
   // Positioned: what is `sr-only` inside is absolute, and would make the document taller.
   return (
     <main className="relative min-h-0 flex-1 overflow-auto">
@@ -27,7 +28,7 @@ export function Settings() {
             aria-label={t.sectionsLabel}
             className="flex flex-wrap content-start gap-1 md:w-44 md:shrink-0 md:flex-col"
           >
-            {sectionsFor(me.user.role).map((section) => (
+            {sections.map((section) => (
               <Link
                 key={section}
                 to="/settings/$section"
@@ -70,11 +71,7 @@ export function SettingsSection() {
       return <Models />;
     case "api-keys":
       return <Keys {...table} />;
-    case "organization":
-      return <Organisation />;
-    case "users":
-      return <Users me={me} {...table} />;
-    case "audit-log":
-      return <AuditLog {...table} />;
+    case "provider-keys":
+      return <ProviderKeys />;
   }
 }

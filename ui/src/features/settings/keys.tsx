@@ -1,4 +1,4 @@
-import { unwrap } from "@holdfast/client";
+import { type components, unwrap } from "@holdfast/client";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { api } from "@/api/client";
@@ -7,6 +7,7 @@ import { useApiMutation } from "@/api/use-api-mutation";
 import { commonStrings } from "@/i18n/en/common";
 import { settingsStrings as t } from "@/i18n/en/settings";
 import { copy } from "@/lib/clipboard";
+import { useClock } from "@/lib/clock";
 import { AlertDialog } from "@/ui/alert-dialog";
 import { Button } from "@/ui/button";
 import { Checkbox } from "@/ui/checkbox";
@@ -45,6 +46,19 @@ export function Keys(address: TableAddress) {
   );
 }
 
+/** When a key stops, or stopped. */
+function End({ of: key }: { of: Key }) {
+  const now = useClock().now();
+  if (key.expires_at === null) return t.keyNeverEnds;
+  const end = new Date(key.expires_at);
+  const day = end.toLocaleDateString();
+  return (
+    <time dateTime={key.expires_at} title={end.toLocaleString()}>
+      {end.getTime() <= now ? t.keyEnded(day) : day}
+    </time>
+  );
+}
+
 const COLUMNS = [
   {
     header: t.name,
@@ -64,6 +78,7 @@ const COLUMNS = [
     cell: (key: Key) =>
       key.last_used_at === null ? t.never : new Date(key.last_used_at).toLocaleDateString(),
   },
+  { header: t.keyEnds, cell: (key: Key) => <End of={key} /> },
   { header: "", cell: (key: Key) => <Revoke of={key} /> },
 ];
 
@@ -94,12 +109,14 @@ function Revoke({ of: key }: { of: Key }) {
   );
 }
 
+type MadeKey = components["schemas"]["CreatedApiKey"];
+
 const OFFERED: readonly Scope[] = ["read", "write", "approve"];
 
 function NewKey() {
   const [name, setName] = useState("");
   const [scopes, setScopes] = useState<ReadonlySet<Scope>>(new Set(["read", "write"]));
-  const [secret, setSecret] = useState<string | null>(null);
+  const [made, setMade] = useState<MadeKey | null>(null);
 
   const make = useApiMutation({
     request: (_: undefined, header) => {
@@ -107,8 +124,8 @@ function NewKey() {
       return unwrap(api.POST("/api/v1/api-keys", { params: { header }, body }));
     },
     invalidates: [KEYS_KEY],
-    onSuccess: (made) => {
-      setSecret(made.secret);
+    onSuccess: (answer) => {
+      setMade(answer);
       setName("");
     },
   });
@@ -147,17 +164,22 @@ function NewKey() {
           </div>
         </fieldset>
       </Form>
-      {secret !== null && (
+      {made !== null && (
         <div role="status" className="rounded-card border border-ok p-3">
-          <p className="mb-2 text-ui">{t.secret}</p>
+          <p className="mb-2 text-ui">
+            {t.secret}{" "}
+            {made.expires_at !== null && t.keyLife(new Date(made.expires_at).toLocaleDateString())}
+          </p>
           <div className="flex items-center gap-2">
             <code className="min-w-0 flex-1 font-mono text-code break-all select-all">
-              {secret}
+              {made.secret}
             </code>
             <Button
               size="small"
               onClick={async () =>
-                showToast((await copy(secret)) ? commonStrings.copied : commonStrings.copyBlocked)
+                showToast(
+                  (await copy(made.secret)) ? commonStrings.copied : commonStrings.copyBlocked,
+                )
               }
             >
               {commonStrings.copy}

@@ -1,10 +1,9 @@
 import { expect, it } from "vitest";
-import { isSection, sectionsFor, validateSectionSearch } from "./sections";
+import { isSection, validateSectionSearch } from "./sections";
 
-it("a member has no sections of administrators", () => {
-  expect(sectionsFor("member")).not.toContain("users");
-  expect(sectionsFor("admin")).toContain("users");
-  expect(isSection("users")).toBe(true);
+it("sections of the administration are no settings", () => {
+  expect(isSection("account")).toBe(true);
+  expect(isSection("users")).toBe(false);
   expect(isSection("no-such-section")).toBe(false);
 });
 

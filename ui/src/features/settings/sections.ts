@@ -1,21 +1,19 @@
 /** The sections of the settings, as their addresses name them. Small: the router imports it. */
-const MEMBERS = ["appearance", "notifications", "account", "models", "api-keys"] as const;
-const ADMINS = ["organization", "users", "audit-log"] as const;
+export const SECTIONS = [
+  "appearance",
+  "notifications",
+  "account",
+  "models",
+  "api-keys",
+  "provider-keys",
+] as const;
 
-export type SectionName = (typeof MEMBERS)[number] | (typeof ADMINS)[number];
+export type SectionName = (typeof SECTIONS)[number];
 
 export const FIRST_SECTION: SectionName = "appearance";
 
-export function sectionsFor(role: string): readonly SectionName[] {
-  return role === "admin" ? [...MEMBERS, ...ADMINS] : MEMBERS;
-}
-
-export function isAdminSection(name: string): boolean {
-  return (ADMINS as readonly string[]).includes(name);
-}
-
 export function isSection(name: string): name is SectionName {
-  return (MEMBERS as readonly string[]).includes(name) || isAdminSection(name);
+  return (SECTIONS as readonly string[]).includes(name);
 }
 
 /** What a section with a table keeps in the address. */

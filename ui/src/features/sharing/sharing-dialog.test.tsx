@@ -61,3 +61,9 @@ it("a search without a match says so once the server has answered", async () => 
   expect(screen.queryByText("No people found.")).toBeNull();
   await screen.findByText("No people found.");
 });
+
+it("the dialog says what a reader of the chat sees", async () => {
+  serve();
+  render(<Sharing />, { wrapper: WithQueries });
+  await screen.findByText(/Text that you edited away stays with you/);
+});

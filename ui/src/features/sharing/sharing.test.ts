@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { nameOf } from "@/features/chat-list/organise";
 import { candidates } from "./sharing";
 
 const user = (name: string, disabled_at: string | null = null) => ({
@@ -31,14 +30,4 @@ describe("who can be added to a chat", () => {
     expect(names("acme edsger")).toEqual(["Edsger"]);
     expect(names("nobody")).toEqual([]);
   });
-});
-
-describe("the name of a new chat", () => {
-  it.each([
-    ["Why is the sky blue?", "Why is the sky blue?"],
-    ["\n\n## A plan\n\nmore", "A plan"],
-    [`${"word ".repeat(20)}`, `${"word ".repeat(12).trim()}…`],
-    ["x".repeat(100), `${"x".repeat(60)}…`],
-    ["  \n ", ""],
-  ])("of %j is %j", (text, name) => expect(nameOf(text)).toBe(name));
 });

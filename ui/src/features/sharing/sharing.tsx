@@ -99,7 +99,9 @@ function Shares({ chat }: { chat: ChatSummary }) {
   const link = `${location.origin}${BASE}chats/${chat.id}`;
   return (
     <div className="flex flex-col gap-4">
-      <p className="text-muted text-ui">{t.hint}</p>
+      <p className="text-muted text-ui">
+        {t.hint} {t.seen}
+      </p>
       {/* Who sees the list sees it; no toast, which would take the Escape that closes this. */}
       <p role="status" className="sr-only">
         {done}

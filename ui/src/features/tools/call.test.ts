@@ -178,14 +178,21 @@ describe("an edit", () => {
   it("is read from a patch", () => {
     const patch =
       "*** Begin Patch\n*** Update File: a.py\n@@ def f():\n x\n-y\n+z\n*** Add File: b.py\n+hi\n" +
-      "*** Delete File: c.py\n*** End Patch\n";
+      "*** Delete File: c.py\n*** Update File: d.py\n*** Move to: e.py\n*** End Patch\n";
     const asked = call("apply_patch", { patch });
     expect(editsOf(asked)).toEqual([
       { path: "a.py", diff: "@@ -1,2 +1,2 @@\n x\n-y\n+z" },
       { path: "b.py", diff: "@@ -1,0 +1,1 @@\n+hi" },
-      { path: "c.py", diff: "" },
+      { path: "c.py", becomes: null, diff: "" },
+      { path: "d.py", becomes: "e.py", diff: "" },
     ]);
-    expect(headline(asked).object).toBe("a.py and 2 other files");
+    expect(headline(asked).object).toBe("a.py and 3 other files");
+    const diff = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-y\n+z\n";
+    expect(editsOf(done("apply_patch", { patch }, "ok", {}, { diff }))).toEqual([
+      { path: "c.py", becomes: null, diff: "" },
+      { path: "d.py", becomes: "e.py", diff: "" },
+      { path: "", diff },
+    ]);
   });
 
   it("is nothing when it makes no sense", () =>

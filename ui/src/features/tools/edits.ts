@@ -7,11 +7,16 @@ import { argument, type Call } from "./call";
 export interface Edit {
   path: string;
   diff: string;
+  /** Where the file is moved to; null: it is deleted. */
+  becomes?: string | null;
 }
 
 export function editsOf(call: Call): Edit[] {
   const diff = call.result?.diff;
-  return diff ? [{ path: argument(call, "path"), diff }] : askedBy(call);
+  const asked = askedBy(call);
+  if (!diff) return asked;
+  const gone = asked.filter((edit) => edit.becomes !== undefined);
+  return [...gone.map((edit) => ({ ...edit, diff: "" })), { path: argument(call, "path"), diff }];
 }
 
 function askedBy(call: Call): Edit[] {
@@ -48,15 +53,19 @@ function hunk(lines: readonly string[]): string {
 
 /** The files of a patch between `*** Begin Patch` and `*** End Patch`. */
 function patched(patch: string): Edit[] {
-  const files: { path: string; hunks: string[][] }[] = [];
+  const files: { path: string; becomes?: string | null; hunks: string[][] }[] = [];
   for (const line of patch.split("\n")) {
-    const head = /^\*\*\* (?:Add|Update|Delete) File: (.+)$/.exec(line);
-    if (head !== null) files.push({ path: (head[1] ?? "").trim(), hunks: [[]] });
+    const head = /^\*\*\* (Add File|Update File|Delete File|Move to):(.+)$/.exec(line);
+    const path = (head?.[2] ?? "").trim();
+    const last = files.at(-1);
+    if (head?.[1] === "Move to" && last !== undefined) last.becomes = path;
+    else if (head?.[1] === "Delete File") files.push({ path, becomes: null, hunks: [[]] });
+    else if (head !== null) files.push({ path, hunks: [[]] });
     else if (line.startsWith("@@")) files.at(-1)?.hunks.push([]);
     else if (/^[-+ ]/.test(line)) files.at(-1)?.hunks.at(-1)?.push(line);
   }
-  return files.map(({ path, hunks }) => ({
-    path,
+  return files.map(({ hunks, ...file }) => ({
+    ...file,
     diff: hunks.flatMap((lines) => (lines.length > 0 ? [hunk(lines)] : [])).join("\n"),
   }));
 }

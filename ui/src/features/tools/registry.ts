@@ -29,6 +29,14 @@ export interface ActionRequiredProps {
   actions: CallActions | null;
 }
 
+export interface ShownProps {
+  call: Call;
+  /** `null`: the reader may not write in this chat. */
+  actions: CallActions | null;
+  /** Nothing was said since, and the chat waits for the user. */
+  isNewest: boolean;
+}
+
 type ActionRequiredViews = Partial<
   Record<ActionRequired["type"], ComponentType<ActionRequiredProps>>
 >;
@@ -49,6 +57,8 @@ export interface ToolDefinition {
   body?: () => Promise<{ default: ComponentType<BodyProps> }>;
   /** Instead of the usual form, by what is required. */
   actionRequired?: ActionRequiredViews;
+  /** Of a call that is done: shown below its title, also if the card is not open. */
+  shown?: ComponentType<ShownProps>;
 }
 
 export interface ToolRenderer extends Omit<ToolDefinition, "body"> {

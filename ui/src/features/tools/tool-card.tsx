@@ -25,6 +25,8 @@ interface ToolCardProps {
   actions: CallActions | null;
   /** Of the part, while it is being written. */
   index: number;
+  /** Of a plan that the user has not answered yet. */
+  isNewest?: boolean;
   isOpen: boolean;
   onToggle: () => void;
 }
@@ -39,13 +41,16 @@ function WritingCard({ index, ...props }: ToolCardProps) {
   return <Card {...props} index={index} call={{ ...props.call, source }} />;
 }
 
-function Card({ call, action, actions, isOpen, onToggle }: ToolCardProps) {
+function Card({ call, action, actions, isNewest = false, isOpen, onToggle }: ToolCardProps) {
   const id = useId();
-  const { Body } = rendererOf(call.tool);
+  const { Body, shown: Shown } = rendererOf(call.tool);
   return (
     <div className="tool-card">
       <Header call={call} isOpen={isOpen} onToggle={onToggle} controls={id} />
       {action !== null && <ActionRequiredView call={call} action={action} actions={actions} />}
+      {Shown !== undefined && call.state === "done" && (
+        <Shown call={call} actions={actions} isNewest={isNewest} />
+      )}
       {!isOpen && call.state === "running" && <Tail callId={call.id} />}
       {!isOpen && <Failure call={call} />}
       {isOpen && (

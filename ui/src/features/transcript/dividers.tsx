@@ -3,6 +3,7 @@
 import { type Message, type Takeover, textOf } from "@holdfast/client";
 import { ChevronRight, ChevronUp, ListChecks, Unplug } from "lucide-react";
 import type { ReactNode } from "react";
+import type { ChatActions } from "@/engine/actions";
 import type { Sending } from "@/engine/rows";
 import { useChatActions } from "@/features/chat/context";
 import { useFold } from "@/features/chat/folds";
@@ -139,6 +140,17 @@ export function Run({ item }: { item: RunItem }) {
 /** Said here, not yet known to have arrived. */
 export function PendingMessage({ sending }: { sending: Sending }) {
   const { actions, chatId } = useChatActions();
+  return <Pending sending={sending} actions={actions} chatId={chatId} />;
+}
+
+interface PendingProps {
+  sending: Sending;
+  actions: Pick<ChatActions, "resend" | "discard"> | null;
+  /** Whose draft takes the words back. */
+  chatId: string;
+}
+
+export function Pending({ sending, actions, chatId }: PendingProps) {
   const takeBack = () => {
     const draft = actions?.discard(sending.clientKey);
     if (draft != null) offerDraft(chatId, draft.text);
@@ -149,7 +161,7 @@ export function PendingMessage({ sending }: { sending: Sending }) {
       <div
         className={cn(
           "rounded-card border border-line bg-subtle px-3 py-2",
-          sending.state === "sending" && "opacity-70",
+          sending.state !== "failed" && "opacity-70",
         )}
       >
         <Markdown text={sending.text} />
@@ -159,11 +171,15 @@ export function PendingMessage({ sending }: { sending: Sending }) {
           t.pending.sending
         ) : (
           <>
-            <span role="alert" className="text-danger">
-              {t.pending.failed(sending.why)}
-            </span>
+            {sending.state === "waiting" ? (
+              <span role="status">{t.pending.waiting}</span>
+            ) : (
+              <span role="alert" className="text-danger">
+                {t.pending.failed(sending.why)}
+              </span>
+            )}
             <Button size="small" onClick={() => actions?.resend(sending.clientKey)}>
-              {t.pending.resend}
+              {sending.state === "waiting" ? t.pending.now : t.pending.resend}
             </Button>
             <Button variant="plain" size="small" onClick={takeBack}>
               {t.pending.edit}

@@ -33,6 +33,7 @@ export const ItemView = memo(function ItemView({ item, isOpen }: ItemViewProps) 
           action={item.action}
           actions={actions}
           index={item.index}
+          isNewest={item.isNewest === true}
           isOpen={isOpen}
           onToggle={onToggle}
         />

@@ -25,6 +25,7 @@ function status(now: ChatState["status"], attempt = 1): ChatState {
     model: "m",
     effort: null,
     web: null,
+    plan_mode: false,
     ...nothing,
   };
 }
@@ -133,6 +134,24 @@ describe("a turn", () => {
     expect(feet(message(1, "user", [text("go"), skill]), say(2))).toEqual([null]);
   });
 
+  it("that a plan ended was not stopped, and the plan stands outside of folded steps", () => {
+    const plan = message(2, "assistant", [
+      ...["a", "b", "c"].map((id) => toolCall(id)),
+      toolCall("p", "propose_plan"),
+    ]);
+    const shown = (isError: boolean, planMode: boolean) => {
+      const proposed = { ...result("p", "propose_plan", "# Plan"), is_error: isError };
+      const done = ["a", "b", "c"].map((id) => result(id, "execute", "ok"));
+      const given = facts([ask, plan, message(3, "tool", [...done, proposed])], "idle");
+      const state = { ...status("idle"), plan_mode: planMode };
+      return itemsOf({ ...given, status: state }, SHUT);
+    };
+    expect(kinds(shown(false, true))).toBe("user run tool foot");
+    expect(shown(false, true).at(-2)).toMatchObject({ isNewest: true });
+    expect(shown(false, false).at(-2)).not.toHaveProperty("isNewest");
+    expect(kinds(shown(true, true))).toContain("break");
+  });
+
   it("has the same keys while it is said as when it is there", () => {
     const live: LiveShape[] = [
       { index: 0, kind: "reasoning", callId: "", tool: "" },
@@ -198,6 +217,13 @@ describe("a turn", () => {
     const cut = message(2, "assistant", [text("As I was s")], { finish_reason: "interrupted" });
     expect(kinds(itemsOf(facts([ask, cut], "idle"), SHUT))).toBe("user text break foot");
     expect(kinds(itemsOf(facts([ask], "idle"), SHUT))).toBe("user break");
+  });
+
+  it("shows that it was stopped before the reply to the results had a word", () => {
+    expect(kinds(itemsOf(facts([ask, ...step(2, "a")], "idle"), SHUT))).toContain("break");
+    expect(kinds(itemsOf(facts([ask, ...step(2, "a"), say(4)], "idle"), SHUT))).not.toContain(
+      "break",
+    );
   });
 
   it("shows what is on its way after it", () => {

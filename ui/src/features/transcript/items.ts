@@ -17,6 +17,7 @@ import {
   type Message,
   type Retry,
   type Takeover,
+  type ToolResultPart,
   textOf,
 } from "@holdfast/client";
 import type { LiveShape } from "@/engine/live-parts";
@@ -74,6 +75,8 @@ interface ToolItem extends Common {
   call: Call;
   action: ActionRequired | null;
   index: number;
+  /** Of a plan that the user has not answered yet. */
+  isNewest?: true;
 }
 
 /** The head of a folded run of steps. */
@@ -173,6 +176,7 @@ export interface Folding {
   frozen: FrozenFolds | null;
 }
 
+const PROPOSE_PLAN = "propose_plan";
 const SHOWN_WHILE_LIVE = 3;
 const FOLDED_FROM = 3;
 
@@ -204,7 +208,10 @@ function turnItems(
 ): Item[] {
   const turn = rows[0]?.turn ?? 0;
   const isGoing = isLast && isUnderWay(input);
-  const items = rows.flatMap((row) => rowItems(row, isLast, isGoing, input));
+  const isOpenPlan = isLast && !isGoing && input.status?.plan_mode === true;
+  const items = rows
+    .flatMap((row) => rowItems(row, isLast, isGoing, input))
+    .map((item) => (isOpenPlan && isPlan(item) ? { ...item, isNewest: true as const } : item));
   const folded = fold(items, isGoing, folding);
   if (rows[0]?.kind === "sending") return folded;
   const broken = breakOf(rows, isLast, isGoing, input);
@@ -336,8 +343,13 @@ function fold(items: readonly Item[], isGoing: boolean, folding: Folding): Item[
   return shown;
 }
 
+/** A plan that was shown: it is what the turn came to, and no step on the way. */
+function isPlan(item: Item): item is ToolItem {
+  return item.kind === "tool" && item.call.tool === PROPOSE_PLAN && item.call.state === "done";
+}
+
 function isStep(item: Item | undefined): boolean {
-  return item?.kind === "tool" || item?.kind === "reasoning";
+  return (item?.kind === "tool" && !isPlan(item)) || item?.kind === "reasoning";
 }
 
 function foldRun(
@@ -373,6 +385,10 @@ export function freezeFolds(items: readonly Item[]): FrozenFolds {
   return { turn: items.at(-1)?.turn ?? 0, hidden };
 }
 
+function endsTurn({ tool_name: tool, is_error: isError }: ToolResultPart): boolean {
+  return tool === PROPOSE_PLAN && !isError;
+}
+
 function breakOf(
   rows: readonly Row[],
   isLast: boolean,
@@ -380,14 +396,16 @@ function breakOf(
   input: TranscriptInput,
 ): BreakItem["why"] | null {
   const last = rows.at(-1);
-  if (last?.kind === "user") {
-    // Idle without a word: somebody interrupted before there was one.
-    return isLast && input.status?.status === "idle" && input.error === null ? "interrupted" : null;
-  }
+  // The turn is over, without an error: the user stopped it before the next reply had a word.
+  const wasStopped = isLast && input.status?.status === "idle" && input.error === null;
+  if (last?.kind === "user") return wasStopped ? "interrupted" : null;
   if (isGoing || last?.kind !== "step" || last.message === null) return null;
   const reason = last.message.finish_reason;
   if (reason === "interrupted") return reason;
   if (reason === "length" || reason === "provider_error") return "cut";
+  // The model is asked again with the results of its calls, unless it was stopped, or showed a plan.
+  if (Object.values(last.results).some(endsTurn)) return null;
+  if (wasStopped && Object.keys(last.results).length > 0) return "interrupted";
   const isCancelled = Object.values(last.results).some(
     (result) => result.synthetic_reason === "interrupted",
   );

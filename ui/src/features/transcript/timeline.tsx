@@ -85,7 +85,12 @@ export function Timeline({ items: all, loadOlder, onMode, sent, goal }: Timeline
     sign({ kind: "jumps to the end" });
     toEnd();
   };
-  const keys = useRoving(scroller, virtualizer, items, focusedAt, setFocused, jump);
+  const toTop = () => {
+    virtualizer.scrollToOffset(0);
+    // At the top nothing scrolls any more: Home itself asks for what is above.
+    if (hasOlder) older.load();
+  };
+  const keys = useRoving(scroller, virtualizer, items, focusedAt, setFocused, { jump, toTop });
   return (
     <div className="relative min-h-0 flex-1">
       <div
@@ -373,7 +378,7 @@ function useRoving(
   items: readonly Item[],
   focusedAt: number,
   setFocused: (key: string) => void,
-  toEnd: () => void,
+  to: { jump: () => void; toTop: () => void },
 ) {
   const wanted = useRef<string | null>(null);
   useEffect(() => {
@@ -387,12 +392,12 @@ function useRoving(
   });
   const go = (step: number) => {
     const from = focusedAt < 0 ? items.length : focusedAt;
-    const to = Math.min(items.length - 1, Math.max(0, from + step));
-    const key = items[to]?.key;
+    const at = Math.min(items.length - 1, Math.max(0, from + step));
+    const key = items[at]?.key;
     if (key === undefined) return;
     wanted.current = key;
     setFocused(key);
-    list.scrollToIndex(to, { align: "auto" });
+    list.scrollToIndex(at, { align: "auto" });
   };
   return (event: React.KeyboardEvent) => {
     if (isWriting(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -400,8 +405,8 @@ function useRoving(
     const act = ACTS[event.key];
     if (event.key === "j") go(1);
     else if (event.key === "k") go(-1);
-    else if (event.key === "Home") list.scrollToOffset(0);
-    else if (event.key === "End") toEnd();
+    else if (event.key === "Home") to.toTop();
+    else if (event.key === "End") to.jump();
     else if (act !== undefined && isRow) press(event.target as HTMLElement, act);
     else return;
     event.preventDefault();

@@ -1,13 +1,12 @@
-/** A user message: folded when long, edited in place; older versions can be restored. */
+/** A user message: folded when long, edited in place; its older versions are beside it. */
 
 import { type Message, type MessagePart, textOf } from "@holdfast/client";
-import { File, FileCode2, History, Pencil, Wand } from "lucide-react";
+import { File, FileCode2, Pencil, Wand } from "lucide-react";
 import { useState } from "react";
 import { useChatActions, useChatMeta } from "@/features/chat/context";
 import { useFold } from "@/features/chat/folds";
 import { loadDraft, NO_DRAFT, saveDraft } from "@/features/composer/drafts";
 import { countLines } from "@/features/composer/paste";
-import { composerStrings } from "@/i18n/en/composer";
 import { transcriptStrings } from "@/i18n/en/transcript";
 import { cn } from "@/lib/classes";
 import { useClock } from "@/lib/clock";
@@ -15,9 +14,8 @@ import { firstLine, moment } from "@/lib/format";
 import { Markdown } from "@/markdown/markdown";
 import { Button } from "@/ui/button";
 import { CopyButton } from "@/ui/copy-button";
-import { Menu, MenuItem, MenuLabel } from "@/ui/menu";
-import { showToast } from "@/ui/toast";
 import { Editor } from "./editor";
+import { MessageVersions } from "./message-versions";
 import { RowActions } from "./row-actions";
 
 const t = transcriptStrings.message;
@@ -150,41 +148,7 @@ function Meta({ message, text, onEdit }: MetaProps) {
           </Button>
         )}
       </RowActions>
-      <Versions message={message} />
+      <MessageVersions message={message} />
     </div>
-  );
-}
-
-function sayWhy(problem: unknown): void {
-  showToast(problem instanceof Error ? problem.message : composerStrings.notReceived, "danger");
-}
-
-/** Histories that were left behind when this message took the place of another. */
-function Versions({ message }: { message: Message }) {
-  const { actions } = useChatActions();
-  const { versions } = useChatMeta();
-  const mine = versions.get(message.seq);
-  if (mine === undefined) return null;
-  return (
-    <Menu
-      align="end"
-      trigger={
-        <Button variant="plain" size="small">
-          <History aria-hidden />
-          {t.versions(mine.length)}
-        </Button>
-      }
-    >
-      <MenuLabel>{t.versionsHint}</MenuLabel>
-      {mine.map((path) => (
-        <MenuItem
-          key={path.version}
-          disabled={actions === null}
-          onSelect={() => void actions?.restore(path.version).catch(sayWhy)}
-        >
-          {t.goBack(path.version, path.messages)}
-        </MenuItem>
-      ))}
-    </Menu>
   );
 }

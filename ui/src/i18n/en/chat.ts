@@ -33,7 +33,7 @@ export const chatStrings = {
         ? "View only: shared with you by its owner"
         : `View only: shared by ${owner}`,
     starting: "Starting the chat…",
-    startFailed: "Could not start the chat.",
+    unsent: "Not sent yet",
   },
 
   meter: {

@@ -67,6 +67,7 @@ export const commonStrings = {
     noneArchived: "No archived chats.",
     undo: "Undo",
     settings: "Settings",
+    administration: "Administration",
     signOut: "Sign out",
     open: "Show chats",
     hide: "Hide chats",

@@ -58,10 +58,12 @@ export const composerStrings = {
     name: (effort: string) => EFFORTS[effort] ?? effort,
   },
 
+  planMode: {
+    label: "Plan mode",
+  },
+
   web: {
     label: "Web search",
-    on: "Web search on",
-    off: "Web search off",
   },
 
   attachments: {
@@ -76,6 +78,10 @@ export const composerStrings = {
     label: "Queue",
     count: (messages: number) => `${plural(messages, "message", "messages")} in the queue`,
     countHint: "· sent one by one when the agent is free",
+    waiting: "Sent when the server answers",
+    paused: "Paused",
+    resume: "Resume",
+    clear: "Clear",
     attachment: "Attachment",
     next: "Next",
     more: (text: string) => `More: ${text}`,

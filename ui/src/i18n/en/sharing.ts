@@ -2,6 +2,7 @@
 export const sharingStrings = {
   title: "Share this chat",
   hint: "People you add can view this chat live. Only you can send messages.",
+  seen: "They see the chat as it is now, and can copy it. Text that you edited away stays with you.",
   find: "Find people by name or e-mail",
   add: "Add",
   addUser: (name: string) => `Add ${name}`,

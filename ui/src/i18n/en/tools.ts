@@ -14,6 +14,24 @@ export interface Verbs {
 
 export const toolStrings = {
   verbs: {
+    advisor: {
+      running: "Asking the advisor",
+      done: "Asked the advisor",
+      wants: "Wants to ask the advisor",
+      wanted: "Wanted to ask the advisor",
+    },
+    askUser: {
+      running: "Asking",
+      done: "Asked",
+      wants: "Asks",
+      wanted: "Wanted to ask",
+    },
+    proposePlan: {
+      running: "Reading the plan",
+      done: "Proposed a plan",
+      wants: "Wants to propose a plan",
+      wanted: "Wanted to propose a plan",
+    },
     clock: {
       running: "Checking the time",
       done: "Checked the time",
@@ -129,6 +147,19 @@ export const toolStrings = {
   toolWithArgument: (tool: string, argument: string) => `${tool}: ${argument}`,
   pathAndOthers: (path: string, others: number) => `${path} and ${plural(others, "other file")}`,
 
+  questionAndOthers: (question: string, others: number) =>
+    `${question} and ${plural(others, "other question")}`,
+
+  advice: {
+    label: "Advice",
+    asking: "The advisor is thinking…",
+    limit: "Advisor limit reached",
+    error: "No advice",
+    intent: (words: string) => `Intended: ${words}`,
+    of: (model: string, remaining: number | null) =>
+      remaining === null ? model : `${model} · ${remaining} left in this turn`,
+  },
+
   planProgress: (done: number, total: number, current: string) =>
     current === "" ? `${done} of ${total} done` : `${done} of ${total} done, now: ${current}`,
   plan: {
@@ -156,6 +187,13 @@ export const toolStrings = {
   exit: (code: number) => `exit ${code}`,
   inBackground: (process: string) => `running in background (${process})`,
 
+  proposal: {
+    label: "Proposed plan",
+    copy: "Copy plan",
+    implement: "Implement",
+    implementing: "Implement the plan.",
+  },
+
   tally: {
     steps: (n: number) => plural(n, "step"),
     reads: (n: number) => plural(n, "file read", "files read"),
@@ -163,6 +201,9 @@ export const toolStrings = {
     webSearches: (n: number) => plural(n, "web search", "web searches"),
     webPages: (n: number) => plural(n, "web page"),
     plans: (n: number) => plural(n, "plan update"),
+    questions: (n: number) => plural(n, "question"),
+    advice: (n: number) => plural(n, "question to the advisor", "questions to the advisor"),
+    proposals: (n: number) => plural(n, "plan"),
     commands: (n: number) => plural(n, "command"),
     processChecks: (n: number) => plural(n, "process check"),
     edits: (n: number) => plural(n, "edit"),
@@ -186,6 +227,8 @@ export const toolStrings = {
       `Lines ${first} to ${last}${hasMore ? ", more follow" : ""}`,
     noChanges: "No changes",
     changesIn: (path: string) => `Changes in ${path}`,
+    deletes: (path: string) => `Deletes ${path}`,
+    moves: (path: string, to: string) => `Moves ${path} to ${to}`,
     hiddenLines: (n: number) => `${n} more lines are not shown.`,
     added: "added ",
     removed: "removed ",
@@ -217,7 +260,11 @@ export const toolStrings = {
   question: {
     label: "A question for you",
     answerField: "Your answer",
+    other: "In my own words",
     answer: "Answer",
+    next: "Next",
+    back: "Back",
+    progress: (step: number, steps: number) => `${step} of ${steps}`,
     sent: "Answer sent…",
     notSent: "The answer did not reach the server.",
   },

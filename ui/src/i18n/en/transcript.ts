@@ -40,7 +40,9 @@ export const transcriptStrings = {
   pending: {
     title: "Sending",
     sending: "Sending…",
+    waiting: "Not sent yet: the server does not answer. It is kept here and sent by itself.",
     failed: (why: string | null) => `Not sent. ${why ?? ""}`,
+    now: "Try now",
     resend: "Send again",
     edit: "Edit",
   },
@@ -53,10 +55,21 @@ export const transcriptStrings = {
     attached: "Attached",
     copy: "Copy message",
     edit: "Edit",
-    versions: (count: number) => plural(count, "older version", "older versions"),
-    versionsHint: "The current version is kept.",
-    goBack: (version: number, messages: number) =>
-      `Go back to version ${version}, ${plural(messages, "message", "messages")}`,
+  },
+
+  versions: {
+    previous: "Previous version",
+    next: "Next version",
+    place: (at: number, count: number) => `${at} / ${count}`,
+    shown: (at: number, count: number) => `Version ${at} of ${count}`,
+    present: "The chat shows this version.",
+    kept: "The version that the chat shows now is kept. File changes are not undone.",
+    continueFrom: "Continue from this version",
+    loading: "Loading…",
+    earlier: (messages: number) => `${plural(messages, "message", "messages")} before these`,
+    calls: (count: number) => plural(count, "tool call", "tool calls"),
+    user: "Message",
+    assistant: "Answer",
   },
 
   editor: {

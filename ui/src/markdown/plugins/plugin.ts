@@ -1,4 +1,5 @@
 /** What an extension of Markdown brings: syntax, elements, and blocks that are not to be split. */
+import type { ReactNode } from "react";
 import type { Components, Options } from "react-markdown";
 import type { CitationMark } from "@/markdown/citations";
 
@@ -7,7 +8,7 @@ export interface OpenBlock {
   closes: (line: string) => boolean;
   /** The first line closes it as well. */
   isClosed: boolean;
-  /** Shown as it was written, in the code font, without the parser. */
+  /** A formula: it never reaches the parser. */
   isVerbatim: boolean;
   /** A block that is never closed ends at the first blank line after this many characters. */
   charactersMax: number;
@@ -23,9 +24,14 @@ export interface MessageContext {
   marks: readonly CitationMark[];
 }
 
+/** Elements that only a plugin makes: HTML has none of these names, and a source cannot name them. */
+interface Elements {
+  formula?: (props: { children?: ReactNode }) => ReactNode;
+}
+
 export interface MarkdownPlugin {
   remark?: (message: MessageContext) => NonNullable<Options["remarkPlugins"]>;
-  components?: Components;
+  components?: Components & Elements;
   /** The block that begins with this line, if blank lines must not split it. */
   isOpenBlock?: (line: string) => OpenBlock | null;
   /** Escapes what the parser must not read as Markdown. Keeps every visible character. */

@@ -12,6 +12,7 @@ import os
 import stat
 from collections.abc import Generator
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -25,7 +26,7 @@ from holdfast_agent.files.kernel import (
     openat2,
 )
 from holdfast_agent.files.refusals import NO_OPENAT2, refused_for
-from holdfast_agent.wire import FaultCode
+from holdfast_agent.wire import FaultCode, Links
 
 INSIDE: Final = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS
 WITHOUT_LINKS: Final = INSIDE | RESOLVE_NO_SYMLINKS
@@ -61,9 +62,21 @@ class OpenFile:
 class Beneath:
     """The workspace's folder: the only door to its files."""
 
-    def __init__(self, root: Path, *, seen_as: str | None = None) -> None:
+    def __init__(self, root: Path, *, seen_as: str | None = None, guards_git: bool = True) -> None:
+        self.guards_git = guards_git
+        """Whether git's own folders are read only (`gitplaces.py`)."""
+        self.resolve = INSIDE
+        """How the kernel resolves a path."""
         self._root = root.absolute()
         self._names = tuple({seen_as or str(self._root): None, str(self._root): None})
+
+    def by(self, links: Links) -> "Beneath":
+        """The same folder, with links treated as they are to be."""
+        if links == "followed":
+            return self
+        strict = copy(self)
+        strict.resolve = WITHOUT_LINKS
+        return strict
 
     def place(self, said: str) -> Place:
         """What is meant by `said`; whether it is there, the kernel says when it is opened."""
@@ -95,7 +108,7 @@ class Beneath:
     def folder(self, place: Place) -> Generator[int]:
         """Only for use as the start of further opens."""
         with self.root() as root, refused_for(place.shown):
-            descriptor = opened(root, place.encoded, os.O_PATH | os.O_DIRECTORY, INSIDE)
+            descriptor = opened(root, place.encoded, os.O_PATH | os.O_DIRECTORY, self.resolve)
         try:
             yield descriptor
         finally:
@@ -105,7 +118,7 @@ class Beneath:
     def file(self, place: Place) -> Generator[OpenFile]:
         """For reading."""
         with self.root() as root, refused_for(place.shown):
-            spot = opened(root, place.encoded, os.O_PATH, INSIDE)
+            spot = opened(root, place.encoded, os.O_PATH, self.resolve)
         with taken(spot, place) as file:
             yield file
 

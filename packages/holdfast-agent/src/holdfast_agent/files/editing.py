@@ -85,7 +85,7 @@ class _Plan:
 
 def edit(beneath: Beneath, asked: EditFiles) -> Edited:
     with ExitStack() as stack:
-        plans = _plans(beneath, asked, stack)
+        plans = _plans(beneath.by(asked.links), asked, stack)
         told = Edited(files=tuple(plan.told() for plan in plans))
         _take_all([step for plan in plans for step in plan.steps], stack)
     return told
@@ -212,7 +212,7 @@ def _changed(old: bytes, each: FileEdit, shown: str, noun: str) -> _Text:
             which = f"{noun} {number} of {len(each.changes)}: " if len(each.changes) > 1 else ""
             below = (_earlier(texts, change, noun) if reason.missing else "") or reason.below
             message = f"{which}{reason.problem} in {shown}{reason.rest}"
-            raise _Failed(_plain(message), _plain(below)) from reason
+            raise _Failed(*(_sentence(_plain(words)) for words in (message, below))) from reason
         except TooMuch as much:
             raise Refused(FaultCode.TOO_LARGE, _too_large(shown)) from much
         first = min(fit.lines, default=0)
@@ -234,6 +234,11 @@ def _earlier(texts: Sequence[str], change: Change, noun: str) -> str:
             advice = f"give it as it is after {edit}, or make one {noun} of both."
             return f"{edit.capitalize()} changed this text: {advice}"
     return ""
+
+
+def _sentence(words: str) -> str:
+    """Names of arguments stay as they are."""
+    return f"T{words[1:]}" if words.startswith("the ") else words
 
 
 def _plain(words: str) -> str:

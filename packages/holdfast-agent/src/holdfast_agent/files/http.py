@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from holdfast_agent.files import editing, guidance, listing, reading, writing
 from holdfast_agent.files.beneath import Beneath
 from holdfast_agent.files.looking import Looker
+from holdfast_agent.sandbox.person import Person, ourselves
 from holdfast_agent.wire import (
     EditFiles,
     FindFiles,
@@ -33,10 +34,18 @@ BODY_BYTES_MAX: Final = 64 << 20
 Asked = TypeVar("Asked", bound=BaseModel)
 
 
-def routes(root: Path, *, seen_as: str | None = None) -> list[web.RouteDef]:
-    """`root`: the workspace's folder. `seen_as`: what processes call it, if not the same."""
-    beneath = Beneath(root, seen_as=seen_as)
-    looker = Looker.here(beneath)
+def routes(
+    root: Path,
+    *,
+    seen_as: str | None = None,
+    guards_git: bool = True,
+    person: Person | None = None,
+) -> list[web.RouteDef]:
+    """`root`: the workspace's folder. `seen_as`: what processes call it, if not the same.
+    `guards_git`: see `Beneath`. `person`: whose files these are, if not ours."""
+    owner = person or ourselves()
+    beneath = Beneath(root, seen_as=seen_as, guards_git=guards_git)
+    looker = Looker.here(beneath, owner)
     readers = ThreadPoolExecutor(READERS_MAX, "files-read")
     lookers = ThreadPoolExecutor(LOOKERS_MAX, "files-look")
     writer = ThreadPoolExecutor(1, "files-write")
@@ -50,16 +59,16 @@ def routes(root: Path, *, seen_as: str | None = None) -> list[web.RouteDef]:
         async def handle(request: web.Request) -> web.Response:
             body = await request.clone(client_max_size=BODY_BYTES_MAX).read()
             asked = kind.model_validate_json(body)
-            return await _answer(pool, lambda: do(asked))
+            return await _answer(pool, owner, lambda: do(asked))
 
         return web.post(f"/v1/files/{name}", handle)
 
     async def guide(_request: web.Request) -> web.Response:
-        return await _answer(readers, lambda: guidance.found(beneath))
+        return await _answer(readers, owner, lambda: guidance.found(beneath))
 
     async def skill(request: web.Request) -> web.Response:
         name = request.match_info["name"]
-        return await _answer(readers, lambda: guidance.skill(beneath, name))
+        return await _answer(readers, owner, lambda: guidance.skill(beneath, name))
 
     return [
         post("read", readers, ReadFile, lambda asked: reading.read(beneath, asked)),
@@ -73,9 +82,12 @@ def routes(root: Path, *, seen_as: str | None = None) -> list[web.RouteDef]:
     ]
 
 
-async def _answer(pool: ThreadPoolExecutor, do: Callable[[], BaseModel]) -> web.Response:
+async def _answer(
+    pool: ThreadPoolExecutor, owner: Person, do: Callable[[], BaseModel]
+) -> web.Response:
     def whole() -> bytes:
-        return do().model_dump_json().encode()
+        with owner.files():
+            return do().model_dump_json().encode()
 
     body = await asyncio.get_running_loop().run_in_executor(pool, whole)
     return web.Response(body=body, content_type="application/json")

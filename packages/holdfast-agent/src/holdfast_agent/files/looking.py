@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 import orjson
@@ -22,6 +22,7 @@ from holdfast_agent.files.dialect import LINE_BREAK
 from holdfast_agent.files.look import Query
 from holdfast_agent.files.nearest import nearest_named
 from holdfast_agent.files.refusals import refused_for
+from holdfast_agent.sandbox.person import Person, ourselves, ourselves_again
 from holdfast_agent.wire import (
     FaultCode,
     FileCount,
@@ -42,10 +43,11 @@ class Looker:
     beneath: Beneath
     ripgrep: str | None
     seconds: float = 20.0
+    person: Person = field(default_factory=ourselves)
 
     @classmethod
-    def here(cls, beneath: Beneath) -> "Looker":
-        return cls(beneath, shutil.which("rg"))
+    def here(cls, beneath: Beneath, person: Person) -> "Looker":
+        return cls(beneath, shutil.which("rg"), person=person)
 
     def find(self, asked: FindFiles) -> Found:
         place = self.beneath.place(asked.path)
@@ -110,19 +112,26 @@ class Looker:
                 with self.beneath.file(place) as file:
                     yield root, file.descriptor, True
 
+    def _child(self, query: Query) -> subprocess.Popen[bytes]:
+        # -I and the folder: a module that lies in the workspace must never be imported.
+        argv = (*self.person.prefix(), sys.executable, "-I", "-m", look.__name__)
+        # As ourselves: a program that is started by a thread with another user's files has lost
+        # what lets it become that user.
+        with ourselves_again():
+            return subprocess.Popen(  # noqa: S603 - our own module, by our own interpreter
+                argv,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                pass_fds=(query.root, query.start),
+                cwd="/",
+                env={"LC_ALL": "C.UTF-8"},
+                start_new_session=True,  # so that ripgrep can be killed with it
+            )
+
     def _ask(self, query: Query) -> "_Answer":
         answer = _Answer()
-        # -I and the folder: a module that lies in the workspace must never be imported.
-        with subprocess.Popen(  # noqa: S603 - our own module, by our own interpreter
-            [sys.executable, "-I", "-m", look.__name__],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            pass_fds=(query.root, query.start),
-            cwd="/",
-            env={"LC_ALL": "C.UTF-8"},
-            start_new_session=True,  # so that ripgrep can be killed with it
-        ) as child:
+        with self._child(query) as child:
             assert child.stdin is not None
             assert child.stdout is not None
             until = time.monotonic() + self.seconds

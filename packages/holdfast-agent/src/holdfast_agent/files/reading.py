@@ -34,6 +34,7 @@ Clock = Callable[[], float]
 
 
 def read(beneath: Beneath, asked: ReadFile, *, clock: Clock = time.monotonic) -> Lines:
+    beneath = beneath.by(asked.links)
     place = beneath.place(asked.path)
     with nearest_named(beneath, place), beneath.file(place) as file:
         beginning = os.pread(file.descriptor, BINARY_LOOK_BYTES, 0)

@@ -21,7 +21,6 @@ from typing import Final, Literal
 from holdfast_agent.faults import Refused
 from holdfast_agent.files import diffs
 from holdfast_agent.files.beneath import (
-    INSIDE,
     Beneath,
     OpenFile,
     Place,
@@ -30,6 +29,7 @@ from holdfast_agent.files.beneath import (
     servable,
     taken,
 )
+from holdfast_agent.files.gitplaces import refuse_git, refuse_head
 from holdfast_agent.files.kernel import RENAME_EXCHANGE, RENAME_NOREPLACE, renameat2
 from holdfast_agent.files.refusals import refused_for
 from holdfast_agent.files.text import looks_binary, readable
@@ -56,9 +56,11 @@ class Spot:
     folder: int
     name: bytes
     place: Place
+    guards_git: bool = True
 
 
 def write(beneath: Beneath, asked: WriteFile) -> Written:
+    beneath = beneath.by(asked.links)
     place = beneath.place(asked.path)
     data = asked.text.encode()
     if len(data) > WRITE_BYTES_MAX:
@@ -116,7 +118,10 @@ def spot(beneath: Beneath, place: Place, *, parents: Literal["made", "there"]) -
     if parents == "made":
         _make_folders(beneath, above)
     with beneath.folder(above) as descriptor:
-        yield Spot(descriptor, os.fsencode(name), place)
+        if beneath.guards_git:
+            with beneath.root() as root, refused_for(place.shown):
+                refuse_git(root, descriptor, name, place.shown)
+        yield Spot(descriptor, os.fsencode(name), place, beneath.guards_git)
 
 
 def _make_folders(beneath: Beneath, folder: Place) -> None:
@@ -125,11 +130,14 @@ def _make_folders(beneath: Beneath, folder: Place) -> None:
         path = Place("/".join(steps[:count]))
         with beneath.root() as root, refused_for(path.shown):
             try:
-                os.close(opened(root, path.encoded, os.O_PATH, INSIDE))
+                os.close(opened(root, path.encoded, os.O_PATH, beneath.resolve))
             except FileNotFoundError:
                 above = os.fsencode("/".join(steps[: count - 1]) or ".")
-                descriptor = opened(root, above, os.O_PATH | os.O_DIRECTORY, INSIDE)
+                flags = os.O_PATH | os.O_DIRECTORY
+                descriptor = opened(root, above, flags, beneath.resolve)
                 try:
+                    if beneath.guards_git:
+                        refuse_git(root, descriptor, steps[count - 1], path.shown)
                     with suppress(FileExistsError):  # another program made it, or it is a dead link
                         os.mkdir(os.fsencode(steps[count - 1]), dir_fd=descriptor)
                 finally:
@@ -266,6 +274,8 @@ class Staged:
 @contextmanager
 def staged(here: Spot, data: bytes, like: os.stat_result | None) -> Generator[Staged]:
     """In the end whatever lies beside the place is gone: the new file if it was not swapped in."""
+    if here.guards_git:
+        refuse_head(os.fsdecode(here.name), data, here.place.shown)
     name = f"{BESIDE}{secrets.token_hex(8)}".encode()
     with refused_for(here.place.shown):
         descriptor = os.open(name, _NEW, 0o666 if like is None else 0o600, dir_fd=here.folder)

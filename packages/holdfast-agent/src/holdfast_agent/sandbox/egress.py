@@ -21,7 +21,7 @@ from holdfast_agent.addresses import is_public
 from holdfast_agent.sandbox.options import SandboxOptions
 
 _LOG: Final = logging.getLogger(__name__)
-_HEAD_BYTES_MAX: Final = 32 * 1024
+HEAD_BYTES_MAX: Final = 32 * 1024
 _PIECE_BYTES: Final = 64 * 1024
 _HEAD_S: Final = 15.0
 _CONNECT_S: Final = 10.0
@@ -196,7 +196,7 @@ def egress_rules(options: SandboxOptions) -> EgressRules:
 @asynccontextmanager
 async def open_egress(door: socket.socket, rules: EgressRules) -> AsyncGenerator[EgressProxy]:
     proxy = EgressProxy(rules)
-    server = await asyncio.start_server(proxy.serve, sock=door.dup(), limit=_HEAD_BYTES_MAX)
+    server = await asyncio.start_server(proxy.serve, sock=door.dup(), limit=HEAD_BYTES_MAX)
     try:
         yield proxy
     finally:

@@ -26,15 +26,18 @@ class AsyncChat(AsyncChatCore):
         model: str | None = None,
         effort: str | None = None,
         web: bool | None = None,
+        plan_mode: bool | None = None,
         idempotency_key: str | None = None,
     ) -> "AsyncTurn[AsyncChat]":
         """Send a message: text, or parts. It begins a turn, or waits in the queue if the chat is
         busy. `tools`: functions that the model may call from now on, and no others; the turn runs
-        them here."""
+        them here. `plan_mode`: whether the model only makes a plan, from this message on; None: as
+        before."""
         own = toolbox(tools)
         if own:
             await self.set_tools(own.values())
-        body = {**message_json(content, model, effort, web=web), "when_busy": when_busy}
+        said = message_json(content, model, effort, web=web, plan_mode=plan_mode)
+        body = {**said, "when_busy": when_busy}
         receipt = await self._commit("POST", "messages", body, idempotency_key)
         return AsyncTurn(self, receipt, own)
 
@@ -46,6 +49,7 @@ class AsyncChat(AsyncChatCore):
         model: str | None = None,
         effort: str | None = None,
         web: bool | None = None,
+        plan_mode: bool | None = None,
         on_approval: OnApproval | None = None,
         timeout: float | None = None,
         idempotency_key: str | None = None,
@@ -58,6 +62,7 @@ class AsyncChat(AsyncChatCore):
             model=model,
             effort=effort,
             web=web,
+            plan_mode=plan_mode,
             idempotency_key=idempotency_key,
         )
         return await turn.result(on_approval=on_approval, timeout=timeout)
@@ -76,6 +81,7 @@ class AsyncChat(AsyncChatCore):
         model: str | None = None,
         effort: str | None = None,
         web: bool | None = None,
+        plan_mode: bool | None = None,
         tools: Tools = (),
         if_match: str | None = None,
         idempotency_key: str | None = None,
@@ -85,7 +91,7 @@ class AsyncChat(AsyncChatCore):
         own = toolbox(tools)
         if own:
             await self.set_tools(own.values())
-        body = message_json(content, model, effort, web=web)
+        body = message_json(content, model, effort, web=web, plan_mode=plan_mode)
         path = f"messages/{seq}/edit"
         receipt = await self._commit("POST", path, body, idempotency_key, if_match)
         return AsyncTurn(self, receipt, own)

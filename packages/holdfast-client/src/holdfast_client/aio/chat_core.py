@@ -89,8 +89,12 @@ class AsyncChatCore:
         (`turn_changed`) if it is another one now."""
         return await self._commit("POST", "interrupt", given(turn_seq=turn_seq), idempotency_key)
 
-    async def compact(self, *, idempotency_key: str | None = None) -> models.Receipt:
-        return await self._commit("POST", "compact", key=idempotency_key)
+    async def compact(
+        self, *, keep: str | None = None, idempotency_key: str | None = None
+    ) -> models.Receipt:
+        """Replace the prompt's beginning by a summary; the history stays. `keep`: what the summary
+        is asked to keep."""
+        return await self._commit("POST", "compact", given(keep=keep), idempotency_key)
 
     async def branches(self) -> AsyncGenerator[models.Branch]:
         """The histories that edits and restores left behind, newest first."""
@@ -147,6 +151,23 @@ class AsyncChatCore:
     ) -> models.Receipt:
         """`reason`: what the model is told."""
         return await self._decide(call, "deny", reason, idempotency_key)
+
+    async def questions(self, call: models.AwaitedCall) -> list[models.Question]:
+        """What a call of `ask_user` asks. Show it with `holdfast_client.visible`."""
+        asked = (await self.call(call)).arguments["questions"]
+        return [models.Question.model_validate(each) for each in asked]
+
+    async def answer(
+        self,
+        call: models.AwaitedCall | models.ToolCallPart,
+        *answers: models.Answer | str,
+        idempotency_key: str | None = None,
+    ) -> models.Receipt:
+        """Answer all questions of a call of `ask_user`, in their order; a `str` is own words.
+        `ConflictError` if the call is answered already."""
+        said = [models.Answer(text=each) if isinstance(each, str) else each for each in answers]
+        output = {"answers": [each.model_dump() for each in said]}
+        return await self.submit_results({call.call_id: output}, idempotency_key=idempotency_key)
 
     async def submit_results(
         self,

@@ -47,6 +47,21 @@ class AsyncQueue:
         found = await self._http.get(self._path)
         return [models.QueuedMessage.model_validate(each) for each in found["data"]]
 
+    async def is_paused(self) -> bool:
+        """Whether an interrupt has paused the queue."""
+        found = await self._http.get(self._path)
+        return bool(found["paused"])
+
+    async def resume(self, *, idempotency_key: str | None = None) -> models.Receipt:
+        """Let a paused queue go on: a chat at rest begins with its first message."""
+        done = await self._http.change("POST", f"{self._path}/resume", key=idempotency_key)
+        return models.Receipt.model_validate(done)
+
+    async def clear(self, *, idempotency_key: str | None = None) -> models.Receipt:
+        """Remove every message that waits."""
+        done = await self._http.change("DELETE", self._path, key=idempotency_key)
+        return models.Receipt.model_validate(done)
+
     async def delete(
         self, queued_id: int, *, idempotency_key: str | None = None
     ) -> models.QueuedMessage:

@@ -9,6 +9,7 @@ from holdfast_client import models as answers
 from holdfast_client.aio.accounts import (
     AsyncApiKeys,
     AsyncOrganization,
+    AsyncProviderKeys,
     AsyncSessions,
     AsyncUsers,
 )
@@ -47,6 +48,7 @@ class AsyncClient:
         self.workspace_templates = AsyncWorkspaceTemplates(http)
         self.users = AsyncUsers(http)
         self.api_keys = AsyncApiKeys(http)
+        self.provider_keys = AsyncProviderKeys(http)
         self.sessions = AsyncSessions(http)
         self.organization = AsyncOrganization(http)
 

@@ -27,15 +27,18 @@ class Chat(ChatCore):
         model: str | None = None,
         effort: str | None = None,
         web: bool | None = None,
+        plan_mode: bool | None = None,
         idempotency_key: str | None = None,
     ) -> "Turn[Chat]":
         """Send a message: text, or parts. It begins a turn, or waits in the queue if the chat is
         busy. `tools`: functions that the model may call from now on, and no others; the turn runs
-        them here."""
+        them here. `plan_mode`: whether the model only makes a plan, from this message on; None: as
+        before."""
         own = toolbox(tools)
         if own:
             self.set_tools(own.values())
-        body = {**message_json(content, model, effort, web=web), "when_busy": when_busy}
+        said = message_json(content, model, effort, web=web, plan_mode=plan_mode)
+        body = {**said, "when_busy": when_busy}
         receipt = self._commit("POST", "messages", body, idempotency_key)
         return Turn(self, receipt, own)
 
@@ -47,6 +50,7 @@ class Chat(ChatCore):
         model: str | None = None,
         effort: str | None = None,
         web: bool | None = None,
+        plan_mode: bool | None = None,
         on_approval: OnApproval | None = None,
         timeout: float | None = None,
         idempotency_key: str | None = None,
@@ -59,6 +63,7 @@ class Chat(ChatCore):
             model=model,
             effort=effort,
             web=web,
+            plan_mode=plan_mode,
             idempotency_key=idempotency_key,
         )
         return turn.result(on_approval=on_approval, timeout=timeout)
@@ -77,6 +82,7 @@ class Chat(ChatCore):
         model: str | None = None,
         effort: str | None = None,
         web: bool | None = None,
+        plan_mode: bool | None = None,
         tools: Tools = (),
         if_match: str | None = None,
         idempotency_key: str | None = None,
@@ -86,7 +92,7 @@ class Chat(ChatCore):
         own = toolbox(tools)
         if own:
             self.set_tools(own.values())
-        body = message_json(content, model, effort, web=web)
+        body = message_json(content, model, effort, web=web, plan_mode=plan_mode)
         path = f"messages/{seq}/edit"
         receipt = self._commit("POST", path, body, idempotency_key, if_match)
         return Turn(self, receipt, own)

@@ -48,6 +48,21 @@ class Queue:
         found = self._http.get(self._path)
         return [models.QueuedMessage.model_validate(each) for each in found["data"]]
 
+    def is_paused(self) -> bool:
+        """Whether an interrupt has paused the queue."""
+        found = self._http.get(self._path)
+        return bool(found["paused"])
+
+    def resume(self, *, idempotency_key: str | None = None) -> models.Receipt:
+        """Let a paused queue go on: a chat at rest begins with its first message."""
+        done = self._http.change("POST", f"{self._path}/resume", key=idempotency_key)
+        return models.Receipt.model_validate(done)
+
+    def clear(self, *, idempotency_key: str | None = None) -> models.Receipt:
+        """Remove every message that waits."""
+        done = self._http.change("DELETE", self._path, key=idempotency_key)
+        return models.Receipt.model_validate(done)
+
     def delete(self, queued_id: int, *, idempotency_key: str | None = None) -> models.QueuedMessage:
         """Take a message out of the queue and return it: of two callers one gets it, and the other
         `NotFoundError`."""

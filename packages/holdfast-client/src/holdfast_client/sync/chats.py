@@ -28,14 +28,15 @@ class Chats:
         model: str | None = None,
         effort: str | None = None,
         web: bool | None = None,
+        plan_mode: bool | None = None,
         tools: Tools = (),
         idempotency_key: str | None = None,
     ) -> Chat:
         """Create a chat. With a first message its turn begins at once: `chat.turn(1)`. `model`,
-        `effort` and `web` (whether the provider may search the web): of that turn, and of later
-        ones that ask for no other."""
+        `effort`, `web` (whether the provider may search the web) and `plan_mode` (whether the
+        model only makes a plan): of that turn, and of later ones that ask for no other."""
         body = given(
-            **_asked(content, model, effort, web=web),
+            **_asked(content, model, effort, web=web, plan_mode=plan_mode),
             title=title,
             labels=None if labels is None else [*labels],
             metadata=None if metadata is None else dict(metadata),
@@ -54,6 +55,7 @@ class Chats:
         model: str | None = None,
         effort: str | None = None,
         web: bool | None = None,
+        plan_mode: bool | None = None,
         tools: Tools = (),
         on_approval: OnApproval | None = None,
         timeout: float | None = None,
@@ -66,7 +68,7 @@ class Chats:
         """
         own = toolbox(tools)
         body = given(
-            **_asked(content, model, effort, web=web),
+            **_asked(content, model, effort, web=web, plan_mode=plan_mode),
             title=title,
             labels=None if labels is None else [*labels],
             metadata=None if metadata is None else dict(metadata),
@@ -121,12 +123,17 @@ class Chats:
 
 
 def _asked(
-    content: Content | None, model: str | None, effort: str | None, *, web: bool | None
+    content: Content | None,
+    model: str | None,
+    effort: str | None,
+    *,
+    web: bool | None,
+    plan_mode: bool | None,
 ) -> dict[str, Any]:
     """A first message names the model itself; without one the chat does."""
     if content is None:
-        return {"model": model, "effort": effort, "web": web}
-    return {"message": message_json(content, model, effort, web=web)}
+        return {"model": model, "effort": effort, "web": web, "plan_mode": plan_mode}
+    return {"message": message_json(content, model, effort, web=web, plan_mode=plan_mode)}
 
 
 def _declared(tools: Tools) -> object:

@@ -14,6 +14,7 @@ from holdfast_client.probe import Probe, date_of
 from holdfast_client.sync.accounts import (
     ApiKeys,
     Organization,
+    ProviderKeys,
     Sessions,
     Users,
 )
@@ -48,6 +49,7 @@ class Client:
         self.workspace_templates = WorkspaceTemplates(http)
         self.users = Users(http)
         self.api_keys = ApiKeys(http)
+        self.provider_keys = ProviderKeys(http)
         self.sessions = Sessions(http)
         self.organization = Organization(http)
 

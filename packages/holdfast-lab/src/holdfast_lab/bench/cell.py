@@ -130,6 +130,7 @@ def _settings(wanted: Wanted, simulators: list[str]) -> dict[str, str]:
         "HOLDFAST_CHATS_PER_USER_MAX": "0",
         "HOLDFAST_STREAMS_PER_USER_MAX": "0",
         "HOLDFAST_STREAMS_PER_CHAT_MAX": "0",
+        "HOLDFAST_CHAT_TEXTS": "off",  # a turn is measured, and not what is made beside it
         **(wanted.settings or {}),
     }
 

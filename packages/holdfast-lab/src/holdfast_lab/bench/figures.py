@@ -13,7 +13,10 @@ from holdfast_lab.bench.watch import Watched
 
 STATEMENTS_SHOWN: Final = 12
 WRONG_SHOWN: Final = 20
-BACKGROUND: Final = frozenset({"heartbeat", "heads", "moved", "expired_awaits", "forget_workers"})
+BACKGROUND: Final = frozenset(
+    {"heartbeat", "heads", "moved", "expired_awaits", "stopping_chats", "users_stopping"}
+    | {"forget_workers"}
+)
 """Statements that run on a timer, with or without load."""
 
 

@@ -63,7 +63,10 @@ COMMON: Final = {name: literal(value) for name, value in facts_parameters(TALKIN
     "m_author": "null::uuid", "m_usage": "null::json", "m_cost": "null::bigint",
     "m_takeover": "null::json", "answer_turn_seq": "null::integer", "m_turn_seq": "null::integer",
     "m_attempt": "null::integer", "m_key": "null::text",
-    "tools": "null::json", "touches": "true", "lists": "true", "bytes_added": "54::bigint",
+    "tools": "null::json", "first_words": "null::text", "m_web": "null::boolean",
+    "m_plan_mode": "null::boolean",
+    "m_prefix": "null::text", "touches": "true", "lists": "true",
+    "bytes_added": "54::bigint",
 }  # fmt: skip
 
 
@@ -83,7 +86,8 @@ def send() -> str:
     values = COMMON | {
         "chat_id": CHAT, "expected_version": ":version::bigint",
         "expected_stamp": ":stamp::bigint", "fence_worker": "null::uuid",
-        "fence_epoch": "null::bigint", "releases": "false", "status": "'running'",
+        "fence_epoch": "null::bigint", "begins_under": "null::bigint",
+        "releases": "false", "status": "'running'",
         "history_version": ":version::bigint + 1", "queue_version": ":queue_version::bigint",
         "last_seq": seq, "attempt": "0", "owes_reply": "true", "m_seq": seq, "m_role": "'user'",
         "client_key": KEY, "digest": "'\\x00112233'::bytea",
@@ -105,7 +109,8 @@ def finish() -> str:
     values = COMMON | {
         "chat_id": seen("id", "uuid"), "expected_version": seen("version", "bigint"),
         "expected_stamp": seen("stamp", "bigint"),
-        "fence_worker": WORKER, "fence_epoch": seen("epoch", "bigint"), "releases": "true",
+        "fence_worker": WORKER, "fence_epoch": seen("epoch", "bigint"),
+        "begins_under": "null::bigint", "releases": "true",
         "status": "'idle'", "history_version": seen("version", "bigint") + " + 1",
         "queue_version": seen("queue_version", "bigint"), "last_seq": seq, "attempt": "0",
         "owes_reply": "false", "m_seq": seq, "m_role": "'assistant'",

@@ -8,6 +8,7 @@ from holdfast_lab.chaos.attack import Attack, CannotTry, Found, Order, Profile
 from holdfast_lab.chaos.faults.clocks import jumps
 from holdfast_lab.chaos.faults.database import answers, crashes
 from holdfast_lab.chaos.faults.fleet import dump, heads, primaries, sqlstates, unreadable
+from holdfast_lab.chaos.faults.injections.campaign import INJECTIONS, plant
 from holdfast_lab.chaos.faults.limits import connections, disk, flood, whales
 from holdfast_lab.chaos.faults.models.campaign import fail
 from holdfast_lab.chaos.faults.network import in_netns as abroad
@@ -204,7 +205,7 @@ ATTACKS: Final = (
     ),
     Attack(
         "escapes",
-        "A command cannot leave its sandbox.",
+        "With bubblewrap, a command cannot leave its sandbox.",
         "attacks on the sandbox, from within",
         "ways out tried",
         sizes(ESCAPES, ESCAPES, ESCAPES),
@@ -291,6 +292,17 @@ ATTACKS: Final = (
         "ways in tried",
         sizes(WAYS_IN, WAYS_IN, WAYS_IN),
         cross,
+    ),
+    Attack(
+        "planted instructions",
+        "What a model reads in files, tool results and web pages makes nothing leave its workspace"
+        " without a person's click.",
+        "a hostile repository, web page and ticket, and a model that does what they say: send a"
+        " secret, write a hook, write outside, approve itself",
+        "instructions",
+        sizes(INJECTIONS, INJECTIONS, INJECTIONS),
+        plant,
+        alone=True,
     ),
     Attack(
         "failing models",

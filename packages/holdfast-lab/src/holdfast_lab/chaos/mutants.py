@@ -253,8 +253,8 @@ def _heartbeat_in_the_pool() -> None:
 
     made: list[PostgresLeases] = []
 
-    def remembered(pool: Any) -> PostgresLeases:
-        made.append(PostgresLeases(pool))
+    def remembered(pool: Any, **options: Any) -> PostgresLeases:
+        made.append(PostgresLeases(pool, **options))
         return made[0]
 
     @asynccontextmanager

@@ -21,6 +21,7 @@ from holdfast_lab.chaos.faults.database import answers, crashes
 from holdfast_lab.chaos.faults.database.behind import answering_first
 from holdfast_lab.chaos.faults.database.hopeful import hoping
 from holdfast_lab.chaos.faults.fleet.noticed import fleet_mutants
+from holdfast_lab.chaos.faults.injections.noticed import injection_mutants
 from holdfast_lab.chaos.faults.limits import connections, disk, flood, whales
 from holdfast_lab.chaos.faults.models.campaign import fail
 from holdfast_lab.chaos.faults.models.documented import documented
@@ -84,6 +85,7 @@ def mutants() -> list[Mutant]:
         Mutant("unknown is tried again", "agents", _agent),
         Mutant("only the first process", "process trees", _tree),
         *fleet_mutants(),
+        *injection_mutants(),
     ]
 
 

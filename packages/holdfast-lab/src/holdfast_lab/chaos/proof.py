@@ -12,6 +12,8 @@ from holdfast_lab.chaos.harness.cluster import one_house
 
 ATTACKS_AT_ONCE: Final = 3
 MUTANTS_AT_ONCE: Final = 6
+VIOLATIONS_SAID: Final = 10
+"""Enough for the log of a failed gate to name the cause."""
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -96,6 +98,8 @@ async def _try(attack: Attack, profile: Profile, seed: int, say: Say) -> Tried:
         tried = Tried(attack, Found(0, [f"it came to no end: {error!r}"]))
     tried.seconds = time.monotonic() - began_s
     say(f"{attack.name}: {verdict_of(tried)}")
+    for violation in (tried.found.violations if tried.found else ())[:VIOLATIONS_SAID]:
+        say(f"{attack.name}: broken: {violation}")
     return tried
 
 

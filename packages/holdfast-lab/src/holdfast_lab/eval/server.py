@@ -134,6 +134,8 @@ def server_settings(
         "HOLDFAST_RATE_PER_S": PLENTY,
         "HOLDFAST_RATE_BURST": PLENTY,
         "HOLDFAST_WORKSPACES_PER_USER_MAX": PLENTY,
+        "HOLDFAST_CHAT_TEXTS": "off",  # what a task costs is counted
+        "HOLDFAST_FOREIGN_TEXT": "allow",  # no person is there who could be asked
         **arm,
         "HOLDFAST_DATABASE_URL": database_url,
         "HOLDFAST_ROLE": "all",

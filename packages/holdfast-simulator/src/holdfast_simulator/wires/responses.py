@@ -1,13 +1,13 @@
 """OpenAI Responses: a reply as the events of `POST /v1/responses`."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, assert_never
 
 from holdfast_simulator import tokens
-from holdfast_simulator.asked import Asked, Choice, Offer, Said, Segment, Speaker, WireName
+from holdfast_simulator.arguments import text_argument
+from holdfast_simulator.asked import Asked, WireName
 from holdfast_simulator.chance import HEX
-from holdfast_simulator.jsons import JsonObject, arr, dumps, is_obj, obj, objs, txt, whole
+from holdfast_simulator.jsons import JsonObject, arr, obj
 from holdfast_simulator.reply import (
     CallPart,
     FetchPart,
@@ -26,22 +26,12 @@ from holdfast_simulator.wires import openai_common as common
 from holdfast_simulator.wires import troubles
 from holdfast_simulator.wires.base import Call, Frame, Job, Mark, Rejection
 from holdfast_simulator.wires.pairing import follower_id, plain_id
+from holdfast_simulator.wires.responses_prompt import asked_of, custom_tools
 from holdfast_simulator.wires.responses_rules import RULES
 
 ENCRYPTED: Final = "reasoning.encrypted_content"
 SOURCES: Final = "web_search_call.action.sources"
 OUTPUTS: Final = "code_interpreter_call.outputs"
-SAID_BY_MODEL: Final = frozenset(
-    [
-        "reasoning",
-        "function_call",
-        "web_search_call",
-        "file_search_call",
-        "custom_tool_call",
-        "code_interpreter_call",
-    ]
-)
-RESULTS: Final = frozenset({"function_call_output", "custom_tool_call_output"})
 ECHOED: Final[JsonObject] = {
     "instructions": None,
     "max_output_tokens": None,
@@ -132,33 +122,7 @@ class ResponsesWire:
         return call.bearer
 
     def read(self, call: Call) -> Asked:
-        body = call.body or {}
-        choice = body.get("tool_choice")
-        tools = list(objs(body.get("tools")))
-        kinds = {"required": Choice.REQUIRED, "none": Choice.NONE}
-        return Asked(
-            wire=self.name,
-            party=call.party,
-            model=txt(body.get("model")),
-            streams=body.get("stream") is True,
-            prompt=tuple(_prompt(body)),
-            offers=tuple(
-                Offer(
-                    name=txt(tool.get("name")),
-                    description=txt(tool.get("description")),
-                    schema=obj(tool.get("parameters")),
-                )
-                for tool in tools
-                if tool.get("type") == "function"
-            ),
-            choice=Choice.REQUIRED if is_obj(choice) else kinds.get(txt(choice), Choice.AUTO),
-            choice_name=txt(obj(choice).get("name")) or None,
-            searches=any(txt(tool.get("type")).startswith("web_search") for tool in tools),
-            thinks=isinstance(body.get("reasoning"), dict),
-            tokens_max=whole(body.get("max_output_tokens")),
-            segments=tuple(_segments(body)),
-            body=body,
-        )
+        return asked_of(call)
 
     def frames(self, job: Job) -> list[Frame]:
         return self._render(job)[0]
@@ -295,7 +259,8 @@ def _part(stream: _Stream, group: list[Part], *, cut: bool) -> None:
         case RedactedPart():
             _reasoning(stream, part.text, "")
         case CallPart():
-            _call(stream, part, status)
+            is_custom = part.name in custom_tools(stream.job.asked.body)
+            (_custom_call if is_custom else _call)(stream, part, status)
         case SearchPart():
             _search(stream, part)
         case FetchPart():
@@ -403,6 +368,24 @@ def _call(stream: _Stream, part: CallPart, status: str) -> None:
     stream.done(item | {"status": status, "arguments": part.arguments})
 
 
+def _custom_call(stream: _Stream, part: CallPart, status: str) -> None:
+    """A call whose input is a text. A script has it as the only argument."""
+    item: JsonObject = {
+        "id": stream.new_id("ctc"),
+        "type": "custom_tool_call",
+        "status": "in_progress",
+        "call_id": part.call_id or f"call_{stream.job.chance.word(24)}",
+        "input": "",
+        "name": part.name,
+    }
+    said = text_argument(part.arguments)
+    place = stream.added(item)
+    for delta in stream.job.cut(said):
+        stream.delta("response.custom_tool_call_input.delta", place, delta)
+    stream.emit("response.custom_tool_call_input.done", {**place, "input": said})
+    stream.done(item | {"status": status, "input": said})
+
+
 def _search(stream: _Stream, part: SearchPart) -> None:
     item: JsonObject = {
         "id": stream.new_id("ws"),
@@ -442,49 +425,3 @@ def _run(stream: _Stream, part: RunPart) -> None:
     outputs = [{"type": "logs", "logs": part.output}] if wanted else None
     done = stream.done(item | {"status": "completed", "outputs": outputs})
     done.tokens = tokens.count(part.code)
-
-
-def _items(body: JsonObject) -> Iterator[JsonObject]:
-    given = body.get("input")
-    if isinstance(given, str):
-        yield {"role": "user", "content": given}
-    yield from objs(given)
-
-
-def _prompt(body: JsonObject) -> Iterator[Said]:
-    """Items in a row that the model made are one reply."""
-    texts: list[str] = []
-    calls: list[str] = []
-    replying = False
-    for item in _items(body):
-        kind = item.get("type", "message")
-        if kind in SAID_BY_MODEL or item.get("role") == "assistant":
-            replying = True
-            texts.append(_text(item.get("content")))
-            if kind == "function_call":
-                calls.append(txt(item.get("call_id")))
-            continue
-        if replying:
-            yield Said(speaker=Speaker.ASSISTANT, text="".join(texts), calls=tuple(calls))
-            texts, calls, replying = [], [], False
-        if kind in RESULTS:
-            yield Said(speaker=Speaker.TOOL, text=_text(item.get("output")))
-        elif item.get("role") == "user":
-            yield Said(speaker=Speaker.USER, text=_text(item.get("content")))
-    if replying:
-        yield Said(speaker=Speaker.ASSISTANT, text="".join(texts), calls=tuple(calls))
-
-
-def _text(content: object) -> str:
-    if isinstance(content, str):
-        return content
-    return "\n".join(txt(part.get("text")) for part in objs(content) if part.get("text"))
-
-
-def _segments(body: JsonObject) -> Iterator[Segment]:
-    for tool in objs(body.get("tools")):
-        yield Segment(data=dumps(tool))
-    if body.get("instructions"):
-        yield Segment(data=txt(body["instructions"]).encode(errors="surrogatepass"))
-    for item in _items(body):
-        yield Segment(data=dumps(item))

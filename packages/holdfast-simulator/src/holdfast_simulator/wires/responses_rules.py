@@ -57,6 +57,10 @@ TOOL_TYPES: Final = (
     "image_generation",
     "mcp",
 )
+CALLS: Final = {"function_call": "function call", "custom_tool_call": "custom tool call"}
+"""What a client answers with an item of the same type and `_output`, and its name in errors."""
+FORMATS: Final = ("text", "grammar")
+SYNTAXES: Final = ("lark", "regex")
 ROLES: Final = ("assistant", "system", "developer", "user")
 INCLUDES: Final = (
     "file_search_call.results",
@@ -177,29 +181,45 @@ def _items_repeated(call: Call) -> Rejection | None:
     )
 
 
+def _input_type(call: Call) -> Rejection | None:
+    for i, item in enumerate(_items(call)):
+        if _kind(item) == "custom_tool_call" and not isinstance(item.get("input"), str):
+            path = f"input[{i}].input"
+            message = f"Invalid type for '{path}': expected a string, but got an object instead."
+            return bad(message, path, "invalid_type")
+    return None
+
+
 def _call_ids_repeated(call: Call) -> Rejection | None:
-    found = repeated(txt(i.get("call_id")) for i in _items(call) if _kind(i) == "function_call")
+    found = repeated(txt(i.get("call_id")) for i in _items(call) if _kind(i) in CALLS)
     return None if found is None else bad(f"Duplicate function call with call_id {found}.", "input")
 
 
 def _output_orphan(call: Call) -> Rejection | None:
-    asked: set[str] = set()
+    """A result has the type of its call: one kind of call is not answered by the other's."""
+    asked: set[tuple[str, str]] = set()
     for item in _items(call):
-        if _kind(item) == "function_call":
-            asked.add(txt(item.get("call_id")))
-        name = txt(item.get("call_id"))
-        if _kind(item) == "function_call_output" and name not in asked:
-            return bad(f"No tool call found for function call output with call_id {name}.", "input")
+        kind, name = _kind(item), txt(item.get("call_id"))
+        if kind in CALLS:
+            asked.add((kind, name))
+        made = kind.removesuffix("_output")
+        if kind.endswith("_output") and made in CALLS and (made, name) not in asked:
+            words = CALLS[made]
+            return bad(f"No tool call found for {words} output with call_id {name}.", "input")
     return None
 
 
 def _call_unpaired(call: Call) -> Rejection | None:
     items = _items(call)
-    given = {txt(i.get("call_id")) for i in items if _kind(i) == "function_call_output"}
+    given = {
+        (_kind(i).removesuffix("_output"), txt(i.get("call_id")))
+        for i in items
+        if _kind(i).endswith("_output")
+    }
     for item in items:
-        name = txt(item.get("call_id"))
-        if _kind(item) == "function_call" and name not in given:
-            return bad(f"No tool output found for function call {name}.", "input")
+        kind, name = _kind(item), txt(item.get("call_id"))
+        if kind in CALLS and (kind, name) not in given:
+            return bad(f"No tool output found for {CALLS[kind]} {name}.", "input")
     return None
 
 
@@ -308,8 +328,37 @@ def _functions(call: Call) -> list[tuple[int, JsonObject]]:
     return [(i, t) for i, t in enumerate(offered(call)) if t.get("type") == "function"]
 
 
+def _customs(call: Call) -> list[tuple[int, JsonObject]]:
+    return [(i, t) for i, t in enumerate(offered(call)) if t.get("type") == "custom"]
+
+
 def _tool_name(call: Call) -> Rejection | None:
-    return name_pattern([(f"tools[{i}].name", txt(t.get("name"))) for i, t in _functions(call)])
+    named = [*_functions(call), *_customs(call)]
+    return name_pattern(
+        [
+            (f"tools[{i}].name", txt(t.get("name")))
+            for i, t in sorted(named, key=lambda each: each[0])
+        ]
+    )
+
+
+def _tool_format(call: Call) -> Rejection | None:
+    """Of a custom tool: the grammar itself is not read here."""
+    for i, tool in _customs(call):
+        given = obj(tool.get("format")) if "format" in tool else {"type": "text"}
+        checks: list[tuple[str, tuple[str, ...]]] = [("type", FORMATS)]
+        if given.get("type") == "grammar":
+            checks.append(("syntax", SYNTAXES))
+            if not txt(given.get("definition")):
+                path = f"tools[{i}].format.definition"
+                words = f"Missing required parameter: '{path}'."
+                return bad(words, path, "missing_required_parameter")
+        for name, known in checks:
+            if given.get(name) not in known:
+                values = " and ".join(f"'{each}'" for each in known)
+                message = f"Invalid value: '{given.get(name)}'. Supported values are: {values}."
+                return bad(message, f"tools[{i}].format.{name}", "invalid_value")
+    return None
 
 
 def _tool_strict(call: Call) -> Rejection | None:
@@ -342,9 +391,10 @@ def _tool_container(call: Call) -> Rejection | None:
 
 def _choice_unknown(call: Call) -> Rejection | None:
     choice = obj(body_of(call).get("tool_choice"))
-    names = {txt(tool.get("name")) for _, tool in _functions(call)}
-    if choice.get("type") == "function" and txt(choice.get("name")) not in names:
-        return bad("Tool choice 'function' not found in 'tools' parameter.", "tool_choice")
+    for kind, tools in (("function", _functions(call)), ("custom", _customs(call))):
+        names = {txt(tool.get("name")) for _, tool in tools}
+        if choice.get("type") == kind and txt(choice.get("name")) not in names:
+            return bad(f"Tool choice '{kind}' not found in 'tools' parameter.", "tool_choice")
     return None
 
 
@@ -371,6 +421,7 @@ RULES: Final = (
     Rule("content-missing", _content_missing),
     Rule("content-type", _content_type),
     Rule("arguments-type", _arguments_type),
+    Rule("input-type", _input_type),
     Rule("call-id-length", _call_id_length),
     Rule("items-repeated", _items_repeated),
     Rule("call-ids-repeated", _call_ids_repeated),
@@ -388,6 +439,7 @@ RULES: Final = (
     Rule("tool-name-pattern", _tool_name),
     Rule("tool-strict-schema", _tool_strict),
     Rule("tool-type-unknown", _tool_type),
+    Rule("tool-format", _tool_format),
     Rule("tool-container-missing", _tool_container),
     Rule("tool-choice-without-tools", _choice_without_tools),
     Rule("tool-choice-unknown", _choice_unknown),

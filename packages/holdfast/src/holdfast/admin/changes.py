@@ -1,11 +1,12 @@
 """Read and change the settings of an organisation."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Container, Sequence
 from typing import Final
 
 from holdfast.admin.current import OrgSettings, SettingsCache
+from holdfast.admin.purposes import CHOSEN_BY
 from holdfast.admin.registry import SettingScope, SettingValues
-from holdfast.admin.settings import ALLOWED_MODELS, DEFAULT_MODEL
+from holdfast.admin.settings import ALLOWED_MODELS, DEFAULT_MODEL, is_allowed
 from holdfast.domain.audit import AuditAction
 from holdfast.domain.denials import FieldRefused
 from holdfast.domain.errors import ChangedMeanwhile
@@ -41,7 +42,9 @@ async def patch(
             raise ChangedMeanwhile
         values = merge(cache.registry.encode(SettingScope.ORGANISATION, now.values))
         try:
-            return await change(cache, clock, who, values, models=models, expected={now.version})
+            return await _change(
+                cache, clock, who, values, now=now, models=models, expected={now.version}
+            )
         except ChangedMeanwhile:
             if expected is not None or not tries_left:
                 raise
@@ -59,30 +62,58 @@ async def change(
 ) -> OrgSettings:
     """Set all of them at once. `models`: those that the server has, its default first; none if this
     process knows of none. `ChangedMeanwhile` if another request changed what was `expected`."""
+    now = await find(cache, who)
+    return await _change(cache, clock, who, values, now=now, models=models, expected=expected)
+
+
+async def _change(
+    cache: SettingsCache,
+    clock: Clock,
+    who: Principal,
+    values: SettingValues,
+    *,
+    now: OrgSettings,
+    models: Sequence[str],
+    expected: Collection[int] | None,
+) -> OrgSettings:
+    """`now`: as they were read."""
     may = rule_for(who, Action.CHANGE, TargetKind.SETTINGS)
+    registry, scope = cache.registry, SettingScope.ORGANISATION
+    changed = registry.differing(scope, now.values, values)
     if models:
-        _check_models(values, models)
+        _check_models(values, models, {setting.name for setting in changed})
     entry = entry_by(
         who,
         clock,
         AuditAction.SETTINGS_CHANGED,
         (TargetKind.SETTINGS, who.org_id),
-        cache.registry.audit_detail(SettingScope.ORGANISATION, values),
+        registry.audit_change(changed, now.values, values),
     )
-    stored = cache.registry.encode(SettingScope.ORGANISATION, values)
-    version = await cache.store.put(may, stored, entry, expected=expected)
+    stored = registry.encode(scope, values)
+    stops = any(setting.stops for setting in changed)
+    version = await cache.store.put(may, stored, entry, expected=expected, stops=stops)
     if version is None:
         raise ChangedMeanwhile
-    now = OrgSettings(version, values)
-    await cache.changed(who.org_id, now)
-    return now
+    after = OrgSettings(version, values)
+    await cache.changed(who.org_id, after)
+    return after
 
 
-def _check_models(values: SettingValues, models: Sequence[str]) -> None:
+def _check_models(values: SettingValues, models: Sequence[str], changed: Container[str]) -> None:
+    """What is changed: a model that was set before may be gone by now, and is no reason to refuse
+    another setting."""
     allowed, default = values.of(ALLOWED_MODELS), values.of(DEFAULT_MODEL)
-    if allowed is not None and not set(allowed) <= set(models):
+    if "allowed_models" in changed and allowed is not None and not set(allowed) <= set(models):
         raise FieldRefused("allowed_models", "one of them is no model of this server")
-    if default is not None and default not in models:
-        raise FieldRefused("default_model", "no such model")
-    if allowed is not None and (default or models[0]) not in allowed:
+    for setting in CHOSEN_BY.values():
+        chosen = values.of(setting)
+        if setting.name not in changed or chosen is None:
+            continue
+        if chosen not in models:
+            raise FieldRefused(setting.name, "no such model")
+        if setting is not DEFAULT_MODEL and not is_allowed(chosen, allowed):
+            raise FieldRefused(setting.name, "it must be one of the allowed models")
+    if allowed is None or ("default_model" not in changed and "allowed_models" not in changed):
+        return
+    if (default or models[0]) not in allowed:
         raise FieldRefused("default_model", "the default must be one of the allowed models")

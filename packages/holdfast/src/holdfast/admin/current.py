@@ -1,25 +1,18 @@
 """What admins have set, as this process knows it: held in memory, so that a look costs nothing.
 
-    PUT ──▶ database ──▶ hint ──▶ every process reads what is newer
-                          └─ lost: the next poll finds it
-
-Hints about settings have a topic of their own on the bus.
+When it is read again: see `holdfast.admin.generation`.
 """
 
-import asyncio
-import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from holdfast.admin.registry import Registry, Setting, SettingScope, SettingValues
 from holdfast.admin.settings import SETTINGS
-from holdfast.domain.errors import Unavailable
 from holdfast.domain.ids import OrgId
-from holdfast.ports.bus import Gap, SettingsBus, SettingsHint
+from holdfast.ports.bus import SettingsBus, SettingsHint
 from holdfast.ports.org_settings import Current, Fixed, OrgSettingsStore, StoredSettings
 
-_LOG: Final = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
@@ -46,8 +39,6 @@ class OrgSettings:
 
 @dataclass(slots=True)
 class SettingsCounters:
-    hints: int = 0
-    polls: int = 0
     reads: int = 0
 
 
@@ -63,21 +54,15 @@ class _Handle(Generic[T]):
 
 
 class SettingsCache:
-    """One per process. `poll_every_s`: how late a change is noticed whose hint was lost."""
+    """One per process."""
 
     def __init__(
-        self,
-        store: OrgSettingsStore,
-        bus: SettingsBus,
-        *,
-        poll_every_s: float,
-        registry: Registry = SETTINGS,
+        self, store: OrgSettingsStore, bus: SettingsBus, registry: Registry = SETTINGS
     ) -> None:
         self.store = store
         self.registry = registry
         self.counters = SettingsCounters()
         self._bus = bus
-        self._poll_every_s = poll_every_s
         self._known: dict[OrgId, OrgSettings] = {}
 
     def current(self, setting: Setting[T]) -> Current[T]:
@@ -103,25 +88,3 @@ class SettingsCache:
         known = self._known.get(org_id)
         if known is None or known.version < found.version:  # answers may overtake one another
             self._known[org_id] = found
-
-    async def keep(self) -> None:
-        """Read on every hint, and on every poll, as long as the process lives."""
-        async with self._bus.subscribe_settings() as hints:
-            while await self._wait(hints):
-                try:
-                    await self.read()
-                except Unavailable as error:
-                    _LOG.warning("settings: organisation settings could not be read: %s", error)
-
-    async def _wait(self, hints: AsyncIterator[SettingsHint | Gap]) -> bool:
-        """Until there is a reason to read; False: the bus is closed."""
-        try:
-            async with asyncio.timeout(self._poll_every_s):
-                await anext(hints)
-        except TimeoutError:
-            self.counters.polls += 1
-        except StopAsyncIteration:
-            return False
-        else:
-            self.counters.hints += 1
-        return True

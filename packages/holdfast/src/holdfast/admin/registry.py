@@ -4,7 +4,8 @@
             ──▶ request_fields     what the settings may be
             ──▶ patch_fields       what `PATCH /organization/settings` accepts
             ──▶ response_fields    what `GET /organization/settings` returns
-            ──▶ audit_detail       what the audit log says of a change
+            ──▶ audit_change       what the audit log says of a change: before and after
+            ──▶ stops              whether a change forbids something from the next attempt on
             ──▶ help, bounds       the reference
 
 A name that is not declared stays unread: another version of the server has set it.
@@ -18,6 +19,7 @@ from functools import cached_property
 from types import UnionType
 from typing import Annotated, Any, Final, Generic, TypeVar, Union, cast, get_args, get_origin
 
+import orjson
 from pydantic import Field, TypeAdapter
 
 from holdfast.domain.audit import Detail
@@ -58,6 +60,8 @@ class Setting(Generic[T]):
     """What the audit log says of a value; without it, the value itself."""
     is_secret: bool = False
     """Responses, the audit log and logs say only whether it is set. Rows are plain JSON."""
+    stops: bool = False
+    """Whether a change is a hard stop: no attempt begins under what was set before (ADR 0056)."""
 
     @cached_property
     def plain_type(self) -> Any:  # noqa: ANN401  (a type, for pydantic)
@@ -161,6 +165,23 @@ class Registry:
         for setting in self.in_scope(scope):
             detail |= setting.audit_detail(values.of(setting))
         return detail
+
+    def differing(
+        self, scope: SettingScope, before: SettingValues, after: SettingValues
+    ) -> list[Setting[Any]]:
+        return [each for each in self.in_scope(scope) if before.of(each) != after.of(each)]
+
+    def audit_change(
+        self, changed: Iterable[Setting[Any]], before: SettingValues, after: SettingValues
+    ) -> Detail:
+        """What was changed, as JSON text, as the audit log has it of providers and models."""
+        texts: dict[str, str] = {}
+        for name, values in (("before", before), ("after", after)):
+            detail: dict[str, Any] = {}
+            for setting in changed:
+                detail |= setting.audit_detail(values.of(setting))
+            texts[name] = orjson.dumps(detail, option=orjson.OPT_SORT_KEYS).decode()
+        return texts
 
     def request_fields(self, scope: SettingScope) -> dict[str, Any]:
         """For `pydantic.create_model`: what may be left out has its default."""

@@ -56,6 +56,10 @@ class User(Shape):
     created_at: datetime = Field(description="When the account was created.")
 
 
+class ChangedUser(User):
+    revoked_api_key_count: int = Field(description="How many API keys the change revoked.")
+
+
 class UserPage(Shape):
     data: list[User] = Field(description="Users of this page, by name.")
     next_cursor: NextCursor
@@ -133,6 +137,9 @@ class AuditEntry(Shape):
     created_at: datetime = Field(description="When the action was taken.")
     action: str = Field(description="What was done, such as `user.created`.")
     actor_id: UserIdText | None
+    actor_name: str | None = Field(
+        description="The name of that user now; null: not a user, or not known."
+    )
     credential_type: Literal["session", "api_key"] | None = Field(
         description="What the request was authenticated by; null: no credential, or the command "
         "line."
@@ -142,6 +149,9 @@ class AuditEntry(Shape):
         description="What kind of thing was changed; null: no single thing."
     )
     target_id: str | None = Field(description="The thing that was changed; null: no single thing.")
+    target_name: str | None = Field(
+        description="The name of a user now, or of a key when it was created; null: it has none."
+    )
     ip_address: str | None = Field(
         description="Where the request came from; null: not from a request."
     )

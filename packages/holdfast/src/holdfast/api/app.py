@@ -14,6 +14,7 @@ from holdfast.api.dependencies import Edge
 from holdfast.api.document import openapi_of, operation_id
 from holdfast.api.guard import Guard
 from holdfast.api.routes import (
+    administration,
     answers,
     catalogue,
     chats,
@@ -22,6 +23,7 @@ from holdfast.api.routes import (
     messages,
     oidc,
     people,
+    provider_keys,
     queue,
     server,
     settings,
@@ -36,6 +38,7 @@ ANONYMOUS: Final = frozenset(
     | {
         ("POST", f"{PREFIX}/sessions"),
         ("POST", f"{PREFIX}/sessions/by-link"),
+        ("POST", f"{PREFIX}/sessions/by-account-link"),
         ("GET", f"{PREFIX}/oidc"),
     }
     | {("GET", f"{PREFIX}/oidc/{{provider}}/{step}") for step in ("start", "callback")}
@@ -45,11 +48,13 @@ ANONYMOUS: Final = frozenset(
 _RESOURCES: Final = (
     *(chats, messages, queue, steering, answers, events, workspaces),
     *(people, credentials, oidc, settings, catalogue, server),
+    *(administration, provider_keys),
 )
 _ROUTERS: Final = (
     *((PREFIX, each.router) for each in _RESOURCES),
     (PREFIX, oidc.returns),
     (PREFIX, people.organization),
+    (PREFIX, administration.accounts),
     ("", server.health),
 )
 

@@ -5,7 +5,6 @@ by the key alone. A cookie speaks only for our own pages. Nothing is ever taken 
 """
 
 from dataclasses import dataclass
-from ipaddress import IPv6Address, IPv6Network
 from typing import Annotated, Final, Literal, TypeAlias, TypeVar
 
 from fastapi import Depends, Header, Request
@@ -20,7 +19,8 @@ from holdfast.chats import listing
 from holdfast.chats.changes import Actor
 from holdfast.domain.ids import CLIENT_KEY_CHARS_MAX, ClientKey
 from holdfast.domain.policy import Principal
-from holdfast.identity.browser import SIGN_IN_COOKIE, origin_allowed
+from holdfast.identity.browser import BROWSER_COOKIE, SIGN_IN_COOKIE, origin_allowed
+from holdfast.identity.networks import network_of
 from holdfast.identity.sign_in import Visitor
 from holdfast.ports.persons import ask_for
 from holdfast.ports.store import IdempotencyKey
@@ -51,9 +51,20 @@ class Caller:
     def models(self) -> tuple[str, ...]:
         """The models that the caller's organisation may see; the default first."""
         edge, org_id = self.edge, self.who.org_id
-        names = tuple(name for name in edge.models.names() if edge.added.sees(org_id, name))
+        names = self._names
         default = edge.added.default_of(org_id)
         return names if default not in names else (default, *(n for n in names if n != default))
+
+    @property
+    def default_model(self) -> str | None:
+        """For messages that name none. None: this process knows no model."""
+        chosen = self.edge.purposes.default_of(self.who.org_id)
+        return chosen or next(iter(self._names), None)
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        edge, org_id = self.edge, self.who.org_id
+        return tuple(name for name in edge.models.names() if edge.added.sees(org_id, name))
 
     def current(self, setting: Setting[T]) -> T:
         """The setting of the caller's organisation, from memory."""
@@ -111,14 +122,7 @@ def _check_stranger(edge: Edge, connection: HTTPConnection, shown: str) -> None:
 def address_of(connection: HTTPConnection) -> str:
     """Whom to count: behind a proxy of ours, the address that it names. Of IPv6, the network: a
     client with one address there has 2⁶⁴."""
-    host = "" if connection.client is None else connection.client.host
-    try:
-        address = IPv6Address(host.partition("%")[0])
-    except ValueError:
-        return host
-    if address.ipv4_mapped is not None:
-        return str(address.ipv4_mapped)
-    return str(IPv6Network((address, 64), strict=False))
+    return network_of(None if connection.client is None else connection.client.host)
 
 
 def from_own_page(edge: Edge, connection: HTTPConnection, opens: Opens = "answer") -> bool:
@@ -141,6 +145,7 @@ def visitor_of(connection: HTTPConnection) -> Visitor:
         None if connection.client is None else connection.client.host,
         connection.headers.get("user-agent"),
         connection.cookies.get(SIGN_IN_COOKIE),
+        connection.cookies.get(BROWSER_COOKIE),
     )
 
 

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, SecretStr
 
+from holdfast.admin.purposes import ModelPurpose
 from holdfast.api.ids import GivenAs, ModelIdText, ProviderIdText, UserIdText
 from holdfast.api.requests import Body
 from holdfast.api.responses import NextCursor, Shape
@@ -37,6 +38,9 @@ class CreateProvider(Body):
         default_factory=dict[str, Any], description=f"`headers`, `proxy`, `aws`, … {_SETTINGS}"
     )
     is_enabled: bool = Field(default=True, description="Whether its models can be used.")
+    user_keys: bool = Field(
+        default=False, description="Whether users may store keys of their own, for their chats."
+    )
 
 
 class UpdateProvider(Body):
@@ -59,6 +63,9 @@ class UpdateProvider(Body):
         default_factory=dict[str, Any], description=f"`headers`, `proxy`, `aws`, … {_SETTINGS}"
     )
     is_enabled: bool | None = Field(default=None, description="Whether its models can be used.")
+    user_keys: bool | None = Field(
+        default=None, description="Whether users may store keys of their own, for their chats."
+    )
 
 
 class CreateModel(Body):
@@ -103,6 +110,9 @@ class ProviderEntry(Shape):
     values: dict[str, str] = Field(description="Values for the placeholders of the address.")
     settings: dict[str, Any] = Field(description="Its other fields that are not secret.")
     is_enabled: bool = Field(description="Whether its models can be used.")
+    user_keys: bool = Field(
+        description="Whether users may store keys of their own, for their chats."
+    )
     has_key: bool = Field(description="Whether an API key is stored.")
     secret_fields: list[str] = Field(description="Secret fields that are stored.")
     key_last_four: str | None = Field(
@@ -112,10 +122,35 @@ class ProviderEntry(Shape):
     key_set_at: datetime | None = Field(description="When it was stored; null: none is stored.")
     key_set_by: UserIdText | None = Field(description="Who stored it; null: none is stored.")
     created_at: datetime = Field(description="When it was added.")
+    etag: str = Field(description="Its `ETag`, for `If-Match` of a change.")
 
 
 class ProviderEntryPage(Shape):
     data: list[ProviderEntry] = Field(description="Providers that admins added, oldest first.")
+    next_cursor: NextCursor
+
+
+class SetProviderKey(Body):
+    key: Annotated[SecretStr, Field(min_length=1, max_length=10_000)] = Field(
+        description="The user's own API key for the provider; it is never returned."
+    )
+
+
+class ProviderKey(Shape):
+    provider_id: ProviderIdText = Field(description="The provider, by its id.")
+    name: str = Field(description="How admins name the provider.")
+    vendor: str = Field(description="Whose protocol and address it is.")
+    is_allowed: bool = Field(
+        description="Whether an admin allows keys of users; if not, a stored key is not used."
+    )
+    has_key: bool = Field(description="Whether a key of the user is stored.")
+    set_at: datetime | None = Field(description="When it was stored; null: none is stored.")
+
+
+class ProviderKeyPage(Shape):
+    data: list[ProviderKey] = Field(
+        description="Providers that allow keys of users, or have one of this user, by name."
+    )
     next_cursor: NextCursor
 
 
@@ -132,6 +167,15 @@ class ModelEntry(Shape):
     is_default: bool = Field(description="Whether it is for messages that name no model.")
     settings: dict[str, Any] = Field(description="Its other fields; empty for the models file.")
     state: ModelState = Field(description="Whether it can answer, and if not, why.")
+    unavailable_reason: str | None = Field(
+        description="Why chats of the organisation cannot use it; null: they can."
+    )
+    purposes: list[ModelPurpose] = Field(
+        description="What it is used for where neither a message nor a chat names a model."
+    )
+    etag: str | None = Field(
+        description="Its `ETag`, for `If-Match` of a change; null: of the models file."
+    )
 
 
 class ModelEntryPage(Shape):

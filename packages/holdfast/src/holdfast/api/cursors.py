@@ -7,6 +7,7 @@ from typing import Final, TypeVar
 from uuid import UUID
 
 from holdfast.domain.denials import FieldRefused
+from holdfast.domain.ids import UserId
 
 T = TypeVar("T")
 _SEPARATOR: Final = " "
@@ -66,3 +67,14 @@ def number_place(cursor: str | None, number_max: int) -> int | None:
 
 def no_cursor() -> FieldRefused:
     return FieldRefused("cursor", "This is not a cursor of this list", within="query")
+
+
+def user_place(cursor: str | None) -> tuple[str, UserId] | None:
+    """Of a list of users by name: the last name of the page before, and whose it is."""
+    if cursor is None:
+        return None
+    user_id, name = decode_cursor(cursor)
+    try:
+        return name, UserId(UUID(user_id))
+    except ValueError:
+        raise no_cursor() from None

@@ -1,22 +1,26 @@
 """What the edge is given by the composition root, and its bounds."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from holdfast.admin.catalogue.added import AddedCatalogue
+from holdfast.admin.catalogue.added import AddedCatalogue, OpenedProvider
 from holdfast.admin.catalogue.changes import CatalogueChanges
+from holdfast.admin.catalogue.user_keys import UserKeys
 from holdfast.admin.current import SettingsCache
+from holdfast.admin.purposes import PurposeModels
 from holdfast.api.rates import Rates
 from holdfast.api.streams import StreamPlaces
 from holdfast.chats.changes import ChatWriter
+from holdfast.domain.approvals import Policy
 from holdfast.identity.accounts import Accounts
 from holdfast.identity.gate import Gate
 from holdfast.identity.keys import ApiKeys
 from holdfast.identity.oidc import OidcLogin
 from holdfast.identity.one_time_links import OneTimeLinks
+from holdfast.identity.people import People
 from holdfast.identity.sign_in import PasswordLogin, SignIns
-from holdfast.ports.catalogue import TriedModel
+from holdfast.ports.catalogue import PublishedList, TriedModel, VendorCard
 from holdfast.ports.clock import Clock
 from holdfast.ports.history import History
 from holdfast.ports.identity import AuditLog
@@ -64,6 +68,7 @@ class Identity:
     login: PasswordLogin
     links: OneTimeLinks
     keys: ApiKeys
+    people: People
     audit: AuditLog
 
 
@@ -99,9 +104,17 @@ class Edge:
     models: OfferedModels
     added: AddedCatalogue
     """Models that admins added, as this process knows them."""
+    purposes: PurposeModels
+    """Which model does what."""
     catalogue: CatalogueChanges
+    user_keys: UserKeys
     ask_model: Callable[[str], Awaitable[TriedModel]]
     """Ask a model for one word."""
+    list_models: Callable[[OpenedProvider], Awaitable[PublishedList]]
+    """Ask a provider for its list of models."""
+    vendors: Sequence[VendorCard]
+    approvals: Policy
+    """The server's own rules."""
     reserved_tools: frozenset[str]
     """The server's own, which no chat may declare."""
     metrics: Callable[[], bytes]

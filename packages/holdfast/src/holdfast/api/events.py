@@ -13,11 +13,14 @@ from holdfast.api.responses import (
     ChatSummary,
     Error,
     Message,
+    PendingCompaction,
     QueuedMessage,
     Retry,
     Shape,
 )
+from holdfast.api.shapes import left_out_if_none
 from holdfast.domain.chat import Status
+from holdfast.domain.compaction import CompactionReason
 from holdfast.domain.events import PreviewEnd, ResetReason
 from holdfast.stream.events import CloseReason
 
@@ -59,6 +62,9 @@ class ChatStateData(Shape):
         description="Whether the provider of the model may search the web; null: as the model is "
         "set."
     )
+    plan_mode: bool = Field(
+        description="Whether the model only makes a plan: tools that change something are refused."
+    )
     archived: bool = Field(
         description="Whether the chat accepts no commands until it is unarchived."
     )
@@ -71,11 +77,20 @@ class ChatStateData(Shape):
     action_required: ActionRequired | None = Field(
         description="What the turn waits for; null unless `status` is `awaiting`."
     )
+    compaction: PendingCompaction | None = Field(
+        default=None,
+        description="The summary that is the next step; left out if there is none.",
+        json_schema_extra=left_out_if_none,
+    )
 
 
 class QueueData(Shape):
     messages: list[QueuedMessage] = Field(
         description="The whole queue, the next message first; it replaces the one before."
+    )
+    paused: bool = Field(
+        description="Whether an interrupt has paused the queue: none of its messages begins a turn "
+        "until the queue is resumed, or the message is sent now."
     )
 
 
@@ -123,8 +138,39 @@ class ToolOutputPreview(Shape):
     text: str = Field(description="The next characters that the tool wrote.")
 
 
+class SummaryStartedPreview(Shape):
+    """A summary begins at `index`, or begins anew: what was said of it so far is replaced."""
+
+    type: Literal["summary_started"]
+    index: int = Field(description="The place of the summary in the message to come, always 0.")
+    reason: CompactionReason = Field(description="Why the chat is compacted.")
+
+
+class SummaryPreview(Shape):
+    """Append `text` to the summary at `index`."""
+
+    type: Literal["summary"]
+    index: int = Field(description="The place of the summary in the message to come, always 0.")
+    text: str = Field(description="The next characters of the summary.")
+
+
+class SummaryEndedPreview(Shape):
+    """The summary is whole, and its message follows; or there is none."""
+
+    type: Literal["summary_ended"]
+    index: int = Field(description="The place of the summary in the message to come, always 0.")
+    error: str | None = Field(description="Why there is no summary; null: it is whole.")
+
+
 PreviewPiece: TypeAlias = Annotated[
-    TextPreview | ReasoningPreview | ToolCallPreview | ArgumentsPreview | ToolOutputPreview,
+    TextPreview
+    | ReasoningPreview
+    | ToolCallPreview
+    | ArgumentsPreview
+    | ToolOutputPreview
+    | SummaryStartedPreview
+    | SummaryPreview
+    | SummaryEndedPreview,
     Field(discriminator="type"),
 ]
 

@@ -14,11 +14,13 @@ from uuid import UUID
 import orjson
 from starlette.responses import Response
 
+from holdfast.api.admin_examples import admin_examples
 from holdfast.api.errors import InvalidRequest
 from holdfast.api.presenters import (
     answer,
     audit_json,
     committed,
+    context_json,
     key_json,
     page,
     session_json,
@@ -182,6 +184,8 @@ _ENTRY: Final = Entry(
     owner_id=ADA,
     title="What kelp is",
     title_source="model",
+    turn_label=None,
+    summary="What kelp is, where it grows, and what an order of it costs.",
     status=Status.AWAITING,
     archived=False,
     pinned=False,
@@ -268,13 +272,14 @@ def _queued_receipt() -> Json:
 
 def _whole() -> Json:
     state = state_json(_STATE)
-    now = ("model", "effort", "web", "turn_seq", "attempt", "error", "retry", "action_required")
+    now = ("model", "effort", "web", "plan_mode", "turn_seq", "attempt", "error", "retry")
     return _wire(
         {
             **entry_json(_ENTRY),
-            **{name: state[name] for name in now},
+            **{name: state[name] for name in (*now, "action_required")},
             "queue": [queued_json(_QUEUED)],
             "tools": [tool_json(_TOOL)],
+            "context": context_json(_STATE, limit_tokens=200_000, percent=70),
         }
     )
 
@@ -316,7 +321,14 @@ def _of_messages() -> Iterator[tuple[str, Example]]:
     yield "get_message", Example(response=_wire(message_json(_CALLS)))
     yield "send_message", Example({"text": _QUESTION, "when_busy": "queue"}, _queued_receipt())
     yield "edit_message", Example({"text": "What is brown kelp?"}, _receipt(7, turn=3, seq=3))
-    yield "list_queued_messages", Example(response=_read(page([queued_json(_QUEUED)])))
+    yield (
+        "list_queued_messages",
+        Example(
+            response={"data": [_wire(queued_json(_QUEUED))], "next_cursor": None, "paused": False}
+        ),
+    )
+    yield "clear_queue", Example(response=_receipt(5))
+    yield "resume_queue", Example(response=_receipt(5, turn=3, seq=3))
     yield "delete_queued_message", Example(response=queued)
     yield "update_queued_message", Example({"before_id": None}, _receipt(5))
     yield "send_queued_message", Example(response=_receipt(5))
@@ -326,66 +338,25 @@ def _of_messages() -> Iterator[tuple[str, Example]]:
 def _of_commands() -> Iterator[tuple[str, Example]]:
     decision = {"call_id": _CALL, "decision": "approve", "digest": _DIGEST}
     result = {"call_id": _CALL, "output": "A large brown alga.", "is_error": False}
+    answers = {"answers": [{"chosen": ["North Sea"], "text": "Near Helgoland."}]}
+    answered = {"call_id": "call_2", "output": answers}
     branch = {"version": 6, "first_seq": 1, "messages": 2}
     workspace = Example(response=_wire(workspace_json(_WORKSPACE)))
     stopped = replace(_WORKSPACE, status=WorkspaceStatus.STOPPED, stops_at=None)
     gone = replace(stopped, status=WorkspaceStatus.DELETED)
     yield "interrupt_chat", Example({"turn_seq": 1}, _receipt(5))
+    yield "stop_organization_chat", Example(response=_receipt(5))
     yield "retry_chat", Example({"model": _MODEL}, _receipt(5))
-    yield "compact_chat", Example(response=_receipt(5))
+    yield "compact_chat", Example({"keep": "The names of the species."}, _receipt(5))
     yield "list_branches", Example(response=_read(page([branch])))
     yield "restore_chat", Example({"version": 6}, _receipt(8))
-    yield "submit_tool_results", Example({"results": [result]}, _receipt(5, seq=3))
+    yield "submit_tool_results", Example({"results": [result, answered]}, _receipt(5, seq=3))
     yield "submit_tool_decisions", Example({"decisions": [decision]}, _receipt(5))
     yield "get_workspace", workspace
     yield "create_workspace", replace(workspace, request={"template": "python"})
     yield "start_workspace", workspace
     yield "stop_workspace", Example(response=_wire(workspace_json(stopped)))
     yield "delete_workspace", Example(response=_wire(workspace_json(gone)))
-
-
-def _of_catalogue() -> Iterator[tuple[str, Example]]:
-    provider_id, model_id = f"prov_{8:032x}", f"modl_{9:032x}"
-    key = "sk-example-0123456789"
-    provider = {
-        "id": provider_id,
-        "name": "our-openai",
-        "vendor": "openai",
-        "base_url": "",
-        "values": {},
-        "settings": {},
-        "is_enabled": True,
-        "has_key": True,
-        "secret_fields": ["key"],
-        "key_last_four": "6789",
-        "key_fingerprint": "3b1f0a9c52de",
-        "key_set_at": "2026-01-02T03:04:05Z",
-        "key_set_by": f"user_{2:032x}",
-        "created_at": "2026-01-02T03:04:05Z",
-    }
-    model = {
-        "id": model_id,
-        "name": "gpt",
-        "source": "database",
-        "provider_id": provider_id,
-        "is_enabled": True,
-        "is_default": True,
-        "settings": {"model": "gpt-5.4", "effort": "medium"},
-        "state": "available",
-    }
-    added = {"name": "our-openai", "vendor": "openai", "key": key}
-    named = {"name": "gpt", "provider_id": provider_id, "settings": model["settings"]}
-    yield "list_organization_providers", Example(response=_read(page([provider])))
-    yield "create_provider", Example(added, provider)
-    yield "get_provider", Example(response=provider)
-    yield "update_provider", Example({"key": key}, provider)
-    yield "list_organization_models", Example(response=_read(page([model])))
-    yield "create_model", Example({**named, "is_default": True}, model)
-    yield "get_model", Example(response=model)
-    yield "update_model", Example({"is_default": True}, model)
-    said = "The provider refused the key. (auth: HTTP 401: Incorrect API key provided.)"
-    refused = {"answered": False, "failure": said, "took_ms": 210}
-    yield "check_model", Example(response=refused)
 
 
 def _of_users() -> Iterator[tuple[str, Example]]:
@@ -416,8 +387,9 @@ def _of_users() -> Iterator[tuple[str, Example]]:
     yield "list_users", Example(response=_read(page([user, member])))
     yield "create_user", Example(account, member)
     yield "get_user", Example(response=member)
-    yield "update_user", Example({"role": "member"}, member)
-    yield "reset_password", Example({"password": password}, member)
+    yield "update_user", Example({"role": "member"}, {**member, "revoked_api_key_count": 0})
+    reset = {**member, "revoked_api_key_count": 2}
+    yield "reset_password", Example({"password": password}, reset)
     yield "list_audit_entries", Example(response=_read(page([audit_json(entry)])))
     yield "create_session", Example({"email": _USER.email, "password": password}, user)
     yield "create_session_by_link", Example({"token": "3kq9Xc7mPfW2" * 3 + "Zr81aLt"}, user)
@@ -427,18 +399,6 @@ def _of_users() -> Iterator[tuple[str, Example]]:
 
 
 def _of_server() -> Iterator[tuple[str, Example]]:
-    settings: Json = {
-        "default_model": _MODEL,
-        "allowed_models": [_MODEL],
-        "instructions": "Answer in one sentence.",
-        "max_steps_per_turn": None,
-        "approvals": {
-            "rules": [{"tool": "execute", "action": "ask", "arguments": {}, "reason": ""}],
-            "default": "allow",
-        },
-        "oidc_sign_up_enabled": True,
-        "web_tools_enabled": True,
-    }
     start = "/api/v1/oidc/company/start"
     provider = {"name": "company", "title": "Company account", "start": start}
     model = {
@@ -459,9 +419,8 @@ def _of_server() -> Iterator[tuple[str, Example]]:
     }
     template = {"name": "python", "description": "Python 3.13 and git.", "ttl_seconds": 3_600}
     location = "https://login.example.com/authorize?client_id=holdfast"
-    yield "get_settings", Example(response=settings)
-    yield from _of_catalogue()
-    yield "update_settings", Example({"instructions": "Answer in one sentence."}, settings)
+    for name, request, response in admin_examples(_wire(user_json(_MEMBER)), _MODEL):
+        yield name, Example(request, response)
     yield "list_oidc_providers", Example(response=_read(page([provider])))
     yield "link_oidc_login", Example(response={"location": location})
     yield "list_models", Example(response=_read(page([model])))

@@ -1,7 +1,8 @@
 """How values become answers of the API; shapes.py says what they look like."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 from uuid import UUID
 
 from starlette.responses import Response
@@ -10,8 +11,11 @@ from holdfast.api.idempotency import as_replay
 from holdfast.chats.changes import Commit
 from holdfast.chats.hints import encode_data
 from holdfast.domain import accounts, workspaces
+from holdfast.domain.chat import Chat
 from holdfast.domain.client_tools import ClientTool
+from holdfast.domain.compaction import NEVER_PERCENT, threshold_of
 from holdfast.domain.ids import UserId
+from holdfast.domain.policy import TargetKind
 from holdfast.domain.public_ids import (
     API_KEY_ID,
     CHAT_ID,
@@ -21,6 +25,8 @@ from holdfast.domain.public_ids import (
     WORKSPACE_ID,
 )
 from holdfast.identity.audit import AuditRecord
+
+NO_NAMES: Final[Mapping[UUID, str]] = MappingProxyType({})
 
 
 def answer(data: Mapping[str, Any], status: int = 200) -> Response:
@@ -51,8 +57,25 @@ def committed(commit: Commit, status: int = 200) -> Response:
     return as_replay(response) if commit.repeated else response
 
 
+def context_json(chat: Chat, *, limit_tokens: int | None, percent: int) -> dict[str, Any]:
+    """How full the context window is. `percent`: from which share of it on a chat is compacted."""
+    compacts = None
+    if limit_tokens is not None and percent < NEVER_PERCENT:
+        compacts = threshold_of(limit_tokens, percent)
+    return {
+        "used_tokens": chat.prompt_tokens,
+        "limit_tokens": limit_tokens,
+        "compacts_at_tokens": compacts,
+    }
+
+
 def tool_json(tool: ClientTool) -> dict[str, Any]:
-    return {"name": tool.name, "description": tool.description, "input_schema": tool.schema}
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "input_schema": tool.schema,
+        "open_world": tool.open_world,
+    }
 
 
 def workspace_json(workspace: workspaces.Workspace) -> dict[str, Any]:
@@ -108,20 +131,30 @@ def session_json(sign_in: accounts.SignIn) -> dict[str, Any]:
     }
 
 
-def audit_json(entry: AuditRecord) -> dict[str, Any]:
+def audit_json(entry: AuditRecord, names: Mapping[UUID, str] = NO_NAMES) -> dict[str, Any]:
+    """`names`: of users that are still there."""
     kind, _, credential_id = (entry.credential or "").partition(":")
     return {
         "seq": entry.seq,
         "created_at": entry.at,
         "action": entry.action,
         "actor_id": None if entry.actor_id is None else USER_ID.encode(UserId(entry.actor_id)),
+        "actor_name": None if entry.actor_id is None else names.get(entry.actor_id),
         "credential_type": kind or None,
         "credential_id": _public_id(kind, credential_id),
         "target_type": entry.target_kind,
         "target_id": _public_id(entry.target_kind, entry.target_id),
+        "target_name": _target_name(entry, names),
         "ip_address": entry.address,
         "detail": _audit_detail(entry.detail),
     }
+
+
+def _target_name(entry: AuditRecord, names: Mapping[UUID, str]) -> str | None:
+    if entry.target_kind == TargetKind.USER and entry.target_id:
+        return names.get(UUID(entry.target_id))
+    name = entry.detail.get("name")
+    return name if isinstance(name, str) else None
 
 
 def _public_id(kind: str | None, stored: str | None) -> str | None:

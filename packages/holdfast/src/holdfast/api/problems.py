@@ -57,6 +57,7 @@ KINDS: Final[Mapping[str, ProblemKind]] = {
     "malformed_json": ProblemKind(400, "The request body is not JSON that the server accepts."),
     "unsupported_media_type": ProblemKind(415, "The request body is not of type JSON."),
     "invalid_request": ProblemKind(422, "The request is not valid."),
+    "answer_not_valid": ProblemKind(422, "The answer does not fit the questions."),
     "content_too_large": ProblemKind(422, "The text or JSON exceeds a limit."),
     "body_too_large": ProblemKind(413, "The request body is too large."),
     "request_timeout": ProblemKind(408, "The request body did not arrive in time."),

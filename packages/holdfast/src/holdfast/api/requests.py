@@ -29,6 +29,7 @@ from holdfast.domain import parts
 from holdfast.domain.approvals import REASON_CHARS_MAX
 from holdfast.domain.client_tools import ClientTool
 from holdfast.domain.commands import Decide
+from holdfast.domain.compaction import KEEP_CHARS_MAX
 from holdfast.domain.ids import CallId, UserId
 from holdfast.domain.messages import Effort, MessageBody, Role
 from holdfast.domain.parts import JsonObject, JsonValue
@@ -121,6 +122,10 @@ class MessageIn(Body):
         description="Whether the provider of the model may search the web, for this message and "
         "until another one says otherwise. null: as before; at first as the model is set.",
     )
+    plan_mode: Annotated[bool, Field(strict=True)] | None = Field(
+        default=None,
+        description="Whether the model only makes a plan, from this message on. null: as before.",
+    )
 
     @model_validator(mode="after")
     def _one_of_them(self) -> Self:
@@ -136,6 +141,7 @@ class MessageIn(Body):
             model=self.model,
             effort=self.effort,
             web=self.web,
+            plan_mode=self.plan_mode,
             author_id=author,
         )
 
@@ -153,9 +159,19 @@ class ToolIn(Body):
         default_factory=lambda: {"type": "object", "properties": {}},
         description="JSON Schema of its arguments; `type` is `object`.",
     )
+    open_world: bool = Field(
+        default=False,
+        description="Whether the tool may send its arguments on to others (a message, a request to"
+        " the web). A call then waits for approval once the chat has read foreign text.",
+    )
 
     def tool(self) -> ClientTool:
-        return ClientTool(name=self.name, description=self.description, schema=self.input_schema)
+        return ClientTool(
+            name=self.name,
+            description=self.description,
+            schema=self.input_schema,
+            open_world=self.open_world,
+        )
 
 
 ToolsIn: TypeAlias = Annotated[tuple[ToolIn, ...], Field(max_length=TOOLS_MAX)]
@@ -196,6 +212,9 @@ class CreateChat(Body):
         default=None,
         description="Whether the provider of the model may search the web, until a message says "
         "otherwise. null: as the model is set.",
+    )
+    plan_mode: Annotated[bool, Field(strict=True)] | None = Field(
+        default=None, description="Whether the model only makes plans. null: it does not."
     )
 
 
@@ -263,6 +282,14 @@ class RetryTurn(Body):
     turn_seq: TurnSeq = None
 
 
+class CompactChat(Body):
+    keep: Annotated[str, Field(min_length=1, max_length=KEEP_CHARS_MAX)] | None = Field(
+        default=None,
+        description="What the summary is asked to keep, in the words of a person; null: nothing "
+        "beside what every summary keeps.",
+    )
+
+
 class RestoreHistory(Body):
     version: Number = Field(
         description="Of the chat, at which the wanted history was the present one."
@@ -282,7 +309,9 @@ class ForkChat(Body):
 
 class ResultIn(Body):
     call_id: Name = Field(description="The call that waits, as in `action_required`.")
-    output: Any = Field(description="Any JSON value; the model reads it.")
+    output: Any = Field(
+        description="Any JSON value; the model reads it. For a call of `ask_user`: the answers."
+    )
     is_error: Annotated[bool, Field(strict=True)] = Field(
         default=False, description="Whether the tool failed; the model is told so."
     )
@@ -421,29 +450,6 @@ class CreateUser(Body):
     )
 
 
-class UpdateUser(Body):
-    """A merge patch: what is left out stays."""
-
-    role: OrgRole | None = Field(
-        default=None, description="What the user may do in the organisation; null: unchanged."
-    )
-    disabled: Annotated[bool, Field(strict=True)] | None = Field(
-        default=None, description="Every credential of a disabled user stops working."
-    )
-
-    @model_validator(mode="after")
-    def _something(self) -> Self:
-        if self.role is None and self.disabled is None:
-            raise ValueError("give a role, or whether the user is disabled")
-        return self
-
-
-class ResetPassword(Body):
-    password: Annotated[str, Field(max_length=4_096)] = Field(
-        description="The new one; the user should change it."
-    )
-
-
 class ChangePassword(Body):
     current: Annotated[str, Field(max_length=4_096)] = Field(
         description="The password that is valid now."
@@ -459,12 +465,14 @@ class CreateApiKey(Body):
         default=frozenset({Scope.READ, Scope.WRITE}),
         description="`approve`: to decide about tool calls.",
     )
-    expires_at: Annotated[datetime, Field()] | None = Field(
-        default=None, description="After this time the key is refused; null: it does not expire."
+    expires_at: Annotated[datetime, Field()] | Literal["never"] | None = Field(
+        default=None,
+        description="After this time the key is refused; null: after 90 days. `never`, and how long"
+        " a key may live at most: as the setting `api_key_days_max` allows.",
     )
 
     @model_validator(mode="after")
     def _in_a_zone(self) -> Self:
-        if self.expires_at is not None and self.expires_at.tzinfo is None:
+        if isinstance(self.expires_at, datetime) and self.expires_at.tzinfo is None:
             raise ValueError("expires_at needs a time zone")
         return self

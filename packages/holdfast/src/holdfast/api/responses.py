@@ -7,147 +7,14 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import Field
 
 from holdfast.api.ids import ChatIdText, UserIdText
+from holdfast.api.part_responses import ActionType, Part
 from holdfast.api.shapes import Shape, Takeover, Usage, left_out_if_none
 from holdfast.domain.chat import ErrorKind, Status
+from holdfast.domain.compaction import CompactionReason
 from holdfast.domain.messages import FinishReason
-from holdfast.domain.parts import Synthetic
 
-ActionType: TypeAlias = Literal["approval", "login", "result", "answer"]
-ExecutedBy: TypeAlias = Literal["server", "client", "provider"]
 NextCursor: TypeAlias = Annotated[
     str | None, Field(description="Give it as `cursor` for the next page; null: this is the last.")
-]
-
-
-class Citation(Shape):
-    start: int = Field(description="The first character, from 0, in Unicode code points.")
-    end: int = Field(description="The character after the last one.")
-    source_url: str = Field(description="The `url` of a part `source` of the same message.")
-
-
-class TextPart(Shape):
-    type: Literal["text"]
-    text: str = Field(description="Markdown, as the user or the model wrote it.")
-    citations: list[Citation] = Field(
-        description="Which of the text rests on which source, in the order of `start`."
-    )
-
-
-class ReasoningPart(Shape):
-    type: Literal["reasoning"]
-    text: str = Field(
-        description="What the provider shows of the model's reasoning; often only a summary."
-    )
-    finished_at: datetime | None = Field(
-        description="When the model went on from reasoning to its answer; null: not recorded."
-    )
-
-
-class ToolCallPart(Shape):
-    type: Literal["tool_call"]
-    call_id: str = Field(description="Unique within the chat; the result of the call names it.")
-    tool_name: str = Field(
-        description="The tool that the model calls, as it was declared to the model."
-    )
-    arguments: dict[str, Any] = Field(
-        description="What the model gives to the tool: an object that fits the tool's input schema."
-    )
-    action_required: ActionType | None = Field(
-        description="What the call waits for before it is run, or instead of being run."
-    )
-    executed_by: ExecutedBy = Field(
-        description="Who runs the tool: this server, the client of the chat, or the model's "
-        "provider."
-    )
-    digest: str | None = Field(
-        description="What an approval of the call must name; null: the call needs no approval."
-    )
-    exact_arguments: dict[str, str] | None = Field(
-        default=None,
-        description="The JSON text of those arguments that hold a number which a 64-bit float "
-        "cannot hold. Show this text instead of the parsed value; the call runs with it.",
-        json_schema_extra=left_out_if_none,
-    )
-
-
-class ToolResultPart(Shape):
-    type: Literal["tool_result"]
-    call_id: str = Field(description="The call that this is the result of.")
-    tool_name: str = Field(description="The tool that was called.")
-    output: Any = Field(description="Any JSON value; text over 32 KiB is cut in its middle.")
-    is_error: bool = Field(description="Whether the tool failed; `output` then says why.")
-    synthetic_reason: Synthetic | None = Field(
-        description="Why the server wrote this result; null: the tool returned it."
-    )
-    executed_by: ExecutedBy = Field(
-        description="Who ran the tool: this server, the client of the chat, or the model's "
-        "provider."
-    )
-    exit_code: int | None = Field(description="Of a command that ended by itself.")
-    signal: str | None = Field(description="What ended a command, without `SIG`: `KILL`.")
-    duration_ms: int | None = Field(description="How long a command ran that has ended.")
-    process_id: str | None = Field(
-        description="The command goes on in the workspace as this process, such as `p1`."
-    )
-    timed_out: bool = Field(description="The server stopped the tool at its deadline.")
-    truncated: bool = Field(description="There was more output than `output` holds.")
-    summary_lines: int = Field(
-        description="So many lines at the beginning of a text `output` are the tool's own summary, "
-        "written for the model. The other fields say the same; leave these lines out when you show "
-        "the output."
-    )
-    diff: str | None = Field(
-        default=None,
-        description="What the tool changed in files: a unified diff. Left out: nothing.",
-        json_schema_extra=left_out_if_none,
-    )
-
-
-class SourcePart(Shape):
-    type: Literal["source"]
-    url: str = Field(description="The page that the model used.")
-    title: str = Field(
-        description="Of the page, as the provider reports it; empty if it reports none."
-    )
-
-
-class FilePart(Shape):
-    type: Literal["file"]
-    file_id: str = Field(description="Names the stored file; the bytes are not in the message.")
-    media_type: str = Field(description="Of the file, such as `image/png`.")
-    name: str = Field(
-        description="The file name that the user saw when attaching it; empty if it had none."
-    )
-
-
-class FileReferencePart(Shape):
-    type: Literal["file_reference"]
-    path: str = Field(description="Of the file, within the workspace.")
-    first_line: int | None = Field(
-        description="Counted from 1; null: the reference is to the whole file."
-    )
-    last_line: int | None = Field(
-        description="Included, counted from 1; null: up to the end of the file."
-    )
-    text: str = Field(description="The lines as they were when the message was sent.")
-
-
-class SkillPart(Shape):
-    type: Literal["skill"]
-    name: str = Field(description="The skill that the user chose.")
-    text: str = Field(description="The instructions of the skill, which the model reads.")
-
-
-Part: TypeAlias = Annotated[
-    TextPart
-    | ReasoningPart
-    | ToolCallPart
-    | ToolResultPart
-    | SourcePart
-    | FilePart
-    | FileReferencePart
-    | SkillPart,
-    Field(discriminator="type"),
 ]
 
 
@@ -175,6 +42,12 @@ class Message(Shape):
         default=None,
         description="Whether the user wanted the provider to search the web, or not; left out: the "
         "user did not say.",
+        json_schema_extra=left_out_if_none,
+    )
+    plan_mode: bool | None = Field(
+        default=None,
+        description="Whether the user wanted a plan only, or no longer; left out: the user did not "
+        "say.",
         json_schema_extra=left_out_if_none,
     )
     author_id: UserIdText | None
@@ -228,6 +101,12 @@ class QueuedMessage(Shape):
         default=None,
         description="Whether the user wanted the provider to search the web, or not; left out: the "
         "user did not say.",
+        json_schema_extra=left_out_if_none,
+    )
+    plan_mode: bool | None = Field(
+        default=None,
+        description="Whether the user wanted a plan only, or no longer; left out: the user did not "
+        "say.",
         json_schema_extra=left_out_if_none,
     )
     author_id: UserIdText | None
@@ -303,14 +182,56 @@ class ActionRequired(Shape):
     )
 
 
+class PendingCompaction(Shape):
+    """A summary that is being made; it takes the place of the earlier messages in the prompt."""
+
+    reason: CompactionReason = Field(
+        description="`requested`: a person asked. `threshold`: the prompt takes too large a share "
+        "of the context window. `overflow`: the prompt does not fit."
+    )
+    used_tokens: int | None = Field(description="Of the prompt, about; null: not known.")
+    limit_tokens: int | None = Field(
+        description="Of the context window of the model; null: not known."
+    )
+    threshold_tokens: int | None = Field(
+        description="A prompt of so many tokens is compacted; null: none was compared."
+    )
+
+
+class ContextUse(Shape):
+    """How full the context window of the chat's model is, and when the chat is compacted."""
+
+    used_tokens: int | None = Field(
+        description="Of the next prompt: as the provider counted the last reply and what came "
+        "before it, and an estimate of what came since. null: no reply was counted since the last "
+        "summary."
+    )
+    limit_tokens: int | None = Field(
+        description="Of the context window of the model; null: not known."
+    )
+    compacts_at_tokens: int | None = Field(
+        description="Between two steps, a prompt of so many tokens is compacted; null: only on "
+        "request."
+    )
+
+
 class ChatFields(Shape):
     """What a chat in a list and a single chat share."""
 
     id: ChatIdText = Field(description="The chat, by its id.")
     owner_id: UserIdText
     title: str | None = Field(description="What lists show; null: not known yet.")
-    title_source: Literal["user", "model"] | None = Field(
-        description="Who wrote the title: a model changes only what a model wrote; null: no title."
+    title_source: Literal["user", "model", "first_words"] | None = Field(
+        description="Who wrote the title. `first_words`: the server, from the first message, until"
+        " a model finds a better one. The server never replaces the title of a user. null: no"
+        " title."
+    )
+    turn_label: str | None = Field(
+        description="What the last turn came to, in a few words; an interrupt takes it away, and"
+        " so does the next turn. null: nothing to say."
+    )
+    summary: str | None = Field(
+        description="What the chat is about, in one to three sentences of a model; null: none yet."
     )
     status: Status = Field(
         description="What the chat does now. `awaiting`: it needs something, see `action_required`."
@@ -353,6 +274,7 @@ class Tool(Shape):
         description="What the model is told of the tool: what it does and when to use it."
     )
     input_schema: dict[str, Any] = Field(description="JSON Schema of its arguments.")
+    open_world: bool = Field(description="Whether the tool may send its arguments on to others.")
 
 
 class Chat(ChatFields):
@@ -368,6 +290,9 @@ class Chat(ChatFields):
     web: bool | None = Field(
         description="Whether the provider of the model may search the web; null: as the model is "
         "set."
+    )
+    plan_mode: bool = Field(
+        description="Whether the model only makes a plan: tools that change something are refused."
     )
     turn_seq: int | None = Field(
         description="The `seq` of the last user message: it names the turn that runs, or the last "
@@ -393,6 +318,12 @@ class Chat(ChatFields):
         description="What the turn waits for; null unless `status` is `awaiting`."
     )
     tools: list[Tool] = Field(description="The tools that the client of the chat runs.")
+    context: ContextUse = Field(description="How full the context window of the model is.")
+    compaction: PendingCompaction | None = Field(
+        default=None,
+        description="The summary that is the next step; left out if there is none.",
+        json_schema_extra=left_out_if_none,
+    )
 
 
 class ChatPage(Shape):
@@ -420,6 +351,9 @@ class QueuePage(Shape):
 
     data: list[QueuedMessage] = Field(description="Queued messages, the next one first.")
     next_cursor: NextCursor
+    paused: bool = Field(
+        description="Whether an interrupt has paused the queue; `resume` lets it go on."
+    )
 
 
 class Receipt(Shape):

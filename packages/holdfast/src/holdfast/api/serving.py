@@ -12,6 +12,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from holdfast.api.connections import ConnectionCounters, Connections
+from holdfast.api.forwarded import Forwarded
 from holdfast.api.protocol import BoundedSocketProtocol, HeadOptions, bounded_protocol
 
 CONNECTIONS_WAITING_MAX: Final = 2048
@@ -86,7 +87,7 @@ def serving(app: FastAPI, options: ServingOptions) -> Serving:
     )
     return Serving(
         uvicorn.Config(
-            app,
+            Forwarded(app, options.trusted_proxies),
             http=bounded_protocol(connections, options.head),
             ws=BoundedSocketProtocol,
             ws_max_size=SOCKET_BYTES_MAX,
@@ -96,7 +97,7 @@ def serving(app: FastAPI, options: ServingOptions) -> Serving:
             access_log=False,
             server_header=False,
             backlog=CONNECTIONS_WAITING_MAX,
-            forwarded_allow_ips=options.trusted_proxies,
+            proxy_headers=False,  # `Forwarded` does it
             timeout_graceful_shutdown=options.stop_s,
         ),
         connections.counters,

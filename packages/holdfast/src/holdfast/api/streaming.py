@@ -18,7 +18,7 @@ from starlette.websockets import WebSocket
 
 from holdfast.api.auth import Caller
 from holdfast.api.guard import AFTER
-from holdfast.api.streams import LAST_WORDS_S, REPLACED, Followed, StreamPlace
+from holdfast.api.streams import LAST_WORDS_S, Followed, StreamPlace
 from holdfast.chats import listing
 from holdfast.domain.denials import NotAllowed
 from holdfast.domain.errors import ChatNotFound, Unavailable
@@ -189,7 +189,7 @@ class EventStream(Response):
         if self._place.ended and not self._whole:
             with suppress(TimeoutError):
                 async with asyncio.timeout(LAST_WORDS_S):
-                    await self._last(REPLACED, send)
+                    await self._last(self._place.last, send)
 
     async def let_go(self) -> None:
         if self._place is not None:
@@ -241,7 +241,7 @@ async def tell_by_socket(reader: Reader, socket: WebSocket) -> None:
             if place.ended and not closed:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(LAST_WORDS_S):
-                        await close(REPLACED)
+                        await close(place.last)
         finally:
             reader.caller.edge.streams.leave(place)
 

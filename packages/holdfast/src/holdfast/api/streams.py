@@ -21,6 +21,8 @@ Followed: TypeAlias = ChatId | Literal["list"]
 
 REPLACED: Final = Closed(CloseReason.TOO_MANY_STREAMS, RETRY_AFTER_S, RETRY_AFTER_S * 1000)
 """The last event of a stream that was ended for another one."""
+REVOKED: Final = Closed(CloseReason.REVOKED)
+"""The last event of a stream of a user who was disabled."""
 
 
 @dataclass(slots=True)
@@ -34,11 +36,13 @@ class StreamPlace:
     user_id: UserId
     followed: Followed
     ended: bool = False
-    """For another one; its reader is to be told."""
+    """By this replica; its reader is to be told why."""
+    last: Closed = REPLACED
+    """What the reader is told then."""
     on_end: Callable[[], None] | None = None
 
-    def end(self) -> None:
-        self.ended = True
+    def end(self, last: Closed = REPLACED) -> None:
+        self.ended, self.last = True, last
         if self.on_end is not None:
             self.on_end()
 
@@ -77,6 +81,12 @@ class StreamPlaces:
         self.counters.open -= 1
         if not places:
             del self._of_user[place.user_id]
+
+    def end_all_of(self, user_id: UserId) -> None:
+        """The user was disabled."""
+        for place in [*self._open(user_id)]:
+            self.leave(place)
+            place.end(REVOKED)
 
     def _open(self, user_id: UserId) -> dict[StreamPlace, None]:
         return self._of_user.get(user_id, {})

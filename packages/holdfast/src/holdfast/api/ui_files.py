@@ -26,6 +26,7 @@ NOT_BUILT: Final = (
     " again. The API is at /api/v1, and `holdfast chat` needs no page.\n"
 )
 _INDEX: Final = "/index.html"
+_DIAGRAM: Final = "/diagram.html"
 _ASSETS: Final = "/assets/"
 _NONCE: Final = "HOLDFAST_NONCE"
 _IMAGE_HOSTS: Final = "HOLDFAST_IMAGE_HOSTS"
@@ -44,6 +45,21 @@ _MEDIA_TYPES: Final[Mapping[str, str]] = {
 }
 _OF_A_WORKER: Final = "default-src 'none'; script-src 'self'"
 """What a script may load that runs as a worker, which has the policy of its own file."""
+_OF_DIAGRAMS: Final = "; ".join(
+    (
+        "sandbox allow-scripts",
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'unsafe-inline'",
+        "frame-ancestors 'self'",
+        "form-action 'none'",
+        "base-uri 'none'",
+    )
+)
+"""Of the frame that draws diagrams: an origin of its own, and no network but for scripts of ours.
+
+What a model wrote is drawn there. It may become styles, and nothing else.
+"""
 _PACKED: Final[Mapping[str, str]] = {".br": "br", ".gz": "gzip"}  # the better one first
 
 
@@ -91,6 +107,7 @@ def policy(nonce: str, image_hosts: Sequence[str] = ()) -> str:
             "font-src 'self'",
             "connect-src 'self'",
             "worker-src 'self'",
+            "frame-src 'self'",
             "manifest-src 'self'",
             "frame-ancestors 'none'",
             "form-action 'self'",
@@ -133,7 +150,7 @@ class UiFiles:
         headers = Headers(scope=scope)
         file = self._files.get(path) if path != _INDEX else None
         if file is not None:
-            return _file(file, headers, forever=path.startswith(_ASSETS))
+            return _file(path, file, headers)
         if path.startswith(_ASSETS) or "text/html" not in headers.get("accept", ""):
             return None  # a missing file must not look like one that is there
         if self._index is None:
@@ -150,6 +167,8 @@ class UiFiles:
             headers={
                 "cache-control": "no-cache",
                 "content-security-policy": policy(nonce, self._image_hosts),
+                "cross-origin-opener-policy": "same-origin",
+                "permissions-policy": "camera=(), microphone=(), geolocation=(), payment=()",
             },
         )
 
@@ -164,11 +183,15 @@ def _steps_up(scope: Scope) -> str:
     return "../" * (raw.partition(b"?")[0].count(b"/") - 1) or "./"
 
 
-def _file(file: StaticFile, headers: Headers, *, forever: bool) -> Response:
+def _file(path: str, file: StaticFile, headers: Headers) -> Response:
+    forever = path.startswith(_ASSETS)
     cache = "public, max-age=31536000, immutable" if forever else "no-cache"
     said = {"cache-control": cache, "etag": file.tag, "vary": "accept-encoding"}
     if file.media_type == _MEDIA_TYPES[".js"]:
         said["content-security-policy"] = _OF_A_WORKER
+        said["access-control-allow-origin"] = "*"  # the frame has no origin, and they hold no data
+    elif path == _DIAGRAM:
+        said["content-security-policy"] = _OF_DIAGRAMS
     if headers.get("if-none-match") == file.tag:
         return Response(status_code=304, headers=said)
     wanted = {

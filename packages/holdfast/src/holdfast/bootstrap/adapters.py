@@ -16,15 +16,19 @@ from holdfast.adapters.bus.lossy import LossyBus
 from holdfast.adapters.bus.postgres import open_postgres_bus
 from holdfast.adapters.http_client.http import open_fetching
 from holdfast.adapters.postgres.audit import PostgresAuditLog
+from holdfast.adapters.postgres.bus_key import read_bus_key
 from holdfast.adapters.postgres.catalogue import PostgresCatalogue
+from holdfast.adapters.postgres.chat_texts import PostgresChatTexts
 from holdfast.adapters.postgres.clock import DatabaseClock
 from holdfast.adapters.postgres.credentials import PostgresCredentials
+from holdfast.adapters.postgres.generation import newest_generation
 from holdfast.adapters.postgres.history import PostgresHistory
 from holdfast.adapters.postgres.leases import PostgresLeases
 from holdfast.adapters.postgres.listing import PostgresListing
 from holdfast.adapters.postgres.migrate import refuse_behind
 from holdfast.adapters.postgres.oidc import PostgresOidcLinks
 from holdfast.adapters.postgres.org_settings import PostgresOrgSettings
+from holdfast.adapters.postgres.people import PostgresPeople
 from holdfast.adapters.postgres.pool import (
     BoundedPool,
     Pool,
@@ -34,17 +38,18 @@ from holdfast.adapters.postgres.pool import (
 )
 from holdfast.adapters.postgres.prefixes import PostgresPrefixes
 from holdfast.adapters.postgres.store import PostgresStore
+from holdfast.adapters.postgres.user_keys import PostgresUserKeys
 from holdfast.adapters.postgres.users import PostgresUsers
 from holdfast.adapters.postgres.writable import check_writable
 from holdfast.adapters.providers.models import ConfiguredModels
-from holdfast.adapters.providers.registry import ModelRegistry
 from holdfast.adapters.providers.transport import open_transport
 from holdfast.adapters.workspaces.client import AgentClient
 from holdfast.admin.catalogue.added import AddedCatalogue
 from holdfast.admin.catalogue.changes import CatalogueChanges
 from holdfast.admin.current import CurrentSettings, NothingSet, SettingsCache
-from holdfast.admin.secrets.vault import Vault
+from holdfast.admin.generation import SettingsReload
 from holdfast.bootstrap.added_models import AddedModelBuilder
+from holdfast.bootstrap.advisor import advisor_terms
 from holdfast.bootstrap.background import beside
 from holdfast.bootstrap.ids import SystemIds
 from holdfast.bootstrap.master_key import master_keys, open_vault
@@ -55,26 +60,31 @@ from holdfast.bootstrap.options import (
     model_configs,
     pool_options,
 )
+from holdfast.bootstrap.published_models import PublishedLists
 from holdfast.bootstrap.workspaces import open_workspaces, provisioners
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.workspaces import Workspace
 from holdfast.ports.bus import Bus, SettingsBus
 from holdfast.ports.catalogue import AddedModels, NoAddedModels
+from holdfast.ports.chat_texts import ChatTexts
 from holdfast.ports.clock import Clock
 from holdfast.ports.fetching import Fetching
+from holdfast.ports.generation import NoSettings, SettingsGeneration
 from holdfast.ports.history import History
 from holdfast.ports.identity import AuditLog, Credentials, OidcLinks, Users
 from holdfast.ports.ids import Ids
 from holdfast.ports.leases import Leases
 from holdfast.ports.listing import Listing
 from holdfast.ports.models import Models, OfferedModels
+from holdfast.ports.people import PeopleStore
 from holdfast.ports.prefixes import PromptPrefixes
 from holdfast.ports.store import Store
 from holdfast.ports.tools import Tools
 from holdfast.ports.web_pages import WebPages
 from holdfast.ports.workspaces import Workspaces
 from holdfast.settings import Settings, WrongSettings
-from holdfast.telemetry.metrics import Metrics, numbers_of
+from holdfast.telemetry.metrics import ADVICE_S, Metrics, numbers_of
+from holdfast.tools.advisor import Advisor
 from holdfast.tools.builtin import Builtin
 from holdfast.tools.client import ClientTools
 from holdfast.tools.installed import installed
@@ -104,6 +114,8 @@ class PeopleAdapters:
     models: OfferedModels
     added: AddedCatalogue
     catalogue: CatalogueChanges
+    people: PeopleStore
+    lists: PublishedLists
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +133,10 @@ class Adapters:
     ids: Ids
     open_leases: Callable[[], AbstractAsyncContextManager[Leases]]
     people: PeopleAdapters | None = None
+    texts: ChatTexts | None = None
+    """None: no titles are made, as in a simulation."""
     settings: CurrentSettings = field(default_factory=NothingSet)
+    generation: SettingsGeneration = field(default_factory=NoSettings)
     added: AddedModels = field(default_factory=NoAddedModels)
     workspaces: Workspaces | None = None
     """None: no template is offered."""
@@ -142,50 +157,52 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
     if configs or may_add_models(settings):
         load_price_list(settings)  # blocks, before any request or turn could wait for it
     async with AsyncExitStack() as stack:
-        pool = await stack.enter_async_context(open_pool(url, pool_options(settings)))
+        enter = stack.enter_async_context
+        pool = await enter(open_pool(url, pool_options(settings)))
         await refuse_behind(pool)
         clock = await DatabaseClock.open(pool)
-        await stack.enter_async_context(
-            beside(lambda: keep_in_time(lambda: clock.sync(pool), CLOCK_SYNC_EVERY_S), "clock")
-        )
+        await enter(_in_time(clock, pool))
         vault = await open_vault(pool, clock, masters)
-        bus = await stack.enter_async_context(_bus(settings))
-        transport = await stack.enter_async_context(open_transport(clock.now))
-        admin = SettingsCache(PostgresOrgSettings(pool), bus, poll_every_s=SETTINGS_POLL_EVERY_S)
-        await admin.read()
-        await stack.enter_async_context(beside(admin.keep, "settings"))
-        models = await stack.enter_async_context(open_models(settings, transport, configs, metrics))
-        added = await stack.enter_async_context(_added(settings, pool, bus, vault, models.registry))
+        bus = await enter(_bus(settings, await read_bus_key(pool)))
+        transport = await enter(open_transport(clock.now))
+        models = await enter(open_models(settings, transport, configs, metrics))
+        admin = SettingsCache(PostgresOrgSettings(pool), bus)
+        builder = AddedModelBuilder(models.registry, settings)
+        added = AddedCatalogue(PostgresCatalogue(pool), PostgresUserKeys(pool), vault, bus, builder)
+        generation = await enter(_kept_settings(pool, bus, metrics, admin.read, added.read))
         ids = SystemIds(clock)
-        workspaces = await stack.enter_async_context(
-            open_workspaces(
-                offered, pool, clock, ids, metrics, owned_max=settings.workspaces_per_user_max
-            )
-        )
-        store = _store(pool, settings)
-        pages = await stack.enter_async_context(open_pages()) if settings.web_fetch else None
+        owned_max = settings.workspaces_per_user_max
+        opening = open_workspaces(offered, pool, clock, ids, metrics, owned_max=owned_max)
+        workspaces = await enter(opening)
+        store = _store(pool, settings, generation)
+        pages = await enter(open_pages()) if settings.web_fetch else None
+        asked = ConfiguredModels(transport, models.registry)
+        advisor = _advisor(asked, clock, metrics, admin, added)
         listing = PostgresListing(pool, within_s=settings.list_s)
         _bind(metrics, pool, store, listing)
         yield Adapters(
             store=store,
             history=PostgresHistory(pool),
-            leases=PostgresLeases(pool),
+            leases=PostgresLeases(pool, settings=generation),
             bus=bus,
-            models=ConfiguredModels(transport, models.registry),
-            tools=tools_of(clock, workspaces, metrics, pages),
+            models=asked,
+            tools=tools_of(clock, workspaces, metrics, pages, advisor),
             clock=clock,
             ids=ids,
-            open_leases=lambda: _open_leases(settings.direct_url, settings.heartbeat_every_s),
+            open_leases=lambda: _open_leases(settings, generation),
             people=_people(
                 pool,
                 listing=listing,
-                fetching=await stack.enter_async_context(open_fetching()),
+                fetching=await enter(open_fetching()),
                 settings=admin,
                 models=models.registry,
                 added=added,
                 catalogue=CatalogueChanges(added, clock, ids.new_row_id),
+                lists=PublishedLists(transport, builder),
             ),
+            texts=PostgresChatTexts(pool),
             settings=admin,
+            generation=generation,
             added=added,
             workspaces=workspaces,
             check_writable=lambda: check_writable(pool),
@@ -194,9 +211,21 @@ async def open_adapters(settings: Settings, metrics: Metrics) -> AsyncGenerator[
         )
 
 
-def _store(pool: BoundedPool, settings: Settings) -> PostgresStore:
+def _advisor(
+    models: Models,
+    clock: Clock,
+    metrics: Metrics,
+    settings: CurrentSettings,
+    added: AddedModels,
+) -> Advisor:
+    terms_of = advisor_terms(settings, added, models)
+    return Advisor(models, clock, terms_of, waited=metrics.observe(ADVICE_S))
+
+
+def _store(pool: BoundedPool, settings: Settings, generation: SettingsGeneration) -> PostgresStore:
     return PostgresStore(
         pool,
+        settings=generation,
         wait_s=settings.database_command_timeout_s,
         chats_max=settings.chats_per_user_max,
         bytes_max=settings.bytes_per_user_max,
@@ -212,6 +241,7 @@ def _people(
     models: OfferedModels,
     added: AddedCatalogue,
     catalogue: CatalogueChanges,
+    lists: PublishedLists,
 ) -> PeopleAdapters:
     return PeopleAdapters(
         listing=listing,
@@ -225,21 +255,28 @@ def _people(
         models=models,
         added=added,
         catalogue=catalogue,
+        people=PostgresPeople(pool),
+        lists=lists,
     )
 
 
 @asynccontextmanager
-async def _added(
-    settings: Settings, pool: BoundedPool, bus: SettingsBus, vault: Vault, registry: ModelRegistry
-) -> AsyncGenerator[AddedCatalogue]:
-    """The models that admins have added, kept up to date."""
-    builder = AddedModelBuilder(registry, settings)
-    added = AddedCatalogue(
-        PostgresCatalogue(pool), vault, bus, builder, poll_every_s=SETTINGS_POLL_EVERY_S
+async def _kept_settings(
+    pool: BoundedPool,
+    bus: SettingsBus,
+    metrics: Metrics,
+    *reads: Callable[[], Awaitable[None]],
+) -> AsyncGenerator[SettingsReload]:
+    """What admins set, read before anything is served and kept up to date."""
+    reload = SettingsReload(
+        lambda: newest_generation(pool), bus, poll_every_s=SETTINGS_POLL_EVERY_S
     )
-    await added.read()
-    async with beside(added.keep, "added models"):
-        yield added
+    for read in reads:
+        reload.also(read)
+    await reload.refresh(always=True)
+    metrics.bind("settings", lambda: {**numbers_of(reload.counters), "generation": reload.applied})
+    async with beside(reload.keep, "settings"):
+        yield reload
 
 
 def _bind(
@@ -263,12 +300,16 @@ def tools_of(
     workspaces: Workspaces | None,
     metrics: Metrics,
     pages: WebPages | None = None,
+    advisor: Advisor | None = None,
 ) -> Tools:
     """The server's own tools, then the installed ones, then those that the chat declares."""
     counters = SourceCounters()
     metrics.bind("tool_sources", lambda: numbers_of(counters))
     # These sources cannot hang or fail to open: only a source that may has a task of its own.
     own: dict[str, Tools] = {"builtin": Builtin(clock)}
+    if advisor is not None:
+        own["advisor"] = advisor
+        metrics.bind("advisor", lambda: numbers_of(advisor.counters))
     if pages is not None:
         own["web"] = WebFetch(pages)
     declared: dict[str, Tools] = {"client": ClientTools()}
@@ -286,16 +327,23 @@ def _hands(workspaces: Workspaces) -> Tools:
     return WorkspaceTools(workspaces, connect)
 
 
+def _in_time(clock: DatabaseClock, pool: BoundedPool) -> AbstractAsyncContextManager[None]:
+    return beside(lambda: keep_in_time(lambda: clock.sync(pool), CLOCK_SYNC_EVERY_S), "clock")
+
+
 @asynccontextmanager
-async def _open_leases(url: str, timeout_s: float) -> AsyncGenerator[Leases]:
+async def _open_leases(
+    settings: Settings, generation: SettingsGeneration
+) -> AsyncGenerator[Leases]:
+    timeout_s = settings.heartbeat_every_s
     options = PoolOptions(
         connections_min=1,
         connections_max=1,
         connect_timeout_s=timeout_s,
         command_timeout_s=timeout_s,
     )
-    async with open_pool(url, options) as pool:
-        yield PostgresLeases(pool)
+    async with open_pool(settings.direct_url, options) as pool:
+        yield PostgresLeases(pool, settings=generation)
 
 
 def open_pages() -> AbstractAsyncContextManager[WebPages]:
@@ -309,13 +357,13 @@ def open_pages() -> AbstractAsyncContextManager[WebPages]:
     return open_web_pages()
 
 
-def _bus(settings: Settings) -> LossyBus:
+def _bus(settings: Settings, key: bytes) -> LossyBus:
     if settings.redis_url:
         # Here, not above: who has no Redis need not load its driver.
         from holdfast.adapters.bus.redis import open_redis_bus
 
-        return open_redis_bus(settings.redis_url, prefix=settings.bus_prefix)
-    return open_postgres_bus(settings.direct_url)
+        return open_redis_bus(settings.redis_url, prefix=settings.bus_prefix, key=key)
+    return open_postgres_bus(settings.direct_url, key=key)
 
 
 def _pool_numbers(pool: Pool) -> dict[str, float]:

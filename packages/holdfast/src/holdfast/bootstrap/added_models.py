@@ -2,6 +2,7 @@
 of this process."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -9,10 +10,12 @@ import orjson
 from pydantic import ValidationError
 
 from holdfast.adapters.providers.registry import ModelConfig, ModelRegistry
+from holdfast.adapters.providers.types import Endpoint
 from holdfast.admin.catalogue.added import AddedModel, OpenedProvider
 from holdfast.bootstrap.options import model_config_of
 from holdfast.bootstrap.providers import provider_endpoint
 from holdfast.domain.errors import NameTaken
+from holdfast.domain.ids import UserId
 from holdfast.domain.parts import JsonObject
 from holdfast.ports.catalogue import ModelRow, ModelState
 from holdfast.settings import ModelSettings, Settings
@@ -84,6 +87,12 @@ class AddedModelBuilder:
         else:
             _model(row)
 
+    def endpoint_of(self, provider: OpenedProvider) -> Endpoint:
+        """`ValueError` says what is wrong."""
+        given = _provider(provider.row.name, provider.row.record, provider.secrets or {})
+        LEARNED.learn(*given.secrets())
+        return provider_endpoint(given)
+
     def host_of(self, record: JsonObject) -> str:
         """Whatever decides where requests go."""
         url = urlsplit(str(record.get("base_url", "")))
@@ -91,9 +100,33 @@ class AddedModelBuilder:
         return f"{record.get('vendor')} {url.scheme}://{url.netloc} {values}"
 
     def _config(self, row: ModelRow, provider: OpenedProvider) -> ModelConfig:
-        given = _provider(provider.row.name, provider.row.record, provider.secrets or {})
-        LEARNED.learn(*given.secrets())
-        return model_config_of(_model(row), provider_endpoint(given), self._settings)
+        config = model_config_of(_model(row), self.endpoint_of(provider), self._settings)
+        if not provider.user_keys:
+            return config
+        return replace(config, user_endpoint=UserEndpoints(self, provider).find)
+
+
+class UserEndpoints:
+    """A provider with the keys of users; each is made when it is first needed."""
+
+    def __init__(self, builder: AddedModelBuilder, provider: OpenedProvider) -> None:
+        self._builder = builder
+        self._provider = provider
+        self._made: dict[UserId, Endpoint | None] = {}
+
+    def find(self, user_id: UserId) -> Endpoint | None:
+        """None: the user has no key, or it does not fit the settings of the provider."""
+        key = self._provider.user_keys.get(user_id)
+        if key is None:
+            return None
+        if user_id not in self._made:
+            secrets = {**(self._provider.secrets or {}), "key": key}
+            try:
+                made = self._builder.endpoint_of(replace(self._provider, secrets=secrets))
+            except ValueError:
+                made = None
+            self._made[user_id] = made
+        return self._made[user_id]
 
 
 def _provider(name: str, record: JsonObject, secrets: JsonObject) -> ProviderSettings:

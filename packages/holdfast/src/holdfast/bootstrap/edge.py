@@ -9,7 +9,9 @@ from datetime import timedelta
 from importlib import metadata
 from typing import TYPE_CHECKING, Final
 
-from holdfast.admin.settings import OIDC_SIGN_UP_ENABLED
+from holdfast.admin.catalogue.user_keys import UserKeys
+from holdfast.admin.purposes import PurposeModels
+from holdfast.admin.settings import API_KEY_DAYS_MAX, OIDC_SIGN_UP_ENABLED
 from holdfast.api.app import PREFIX, create_app
 from holdfast.api.dependencies import Chats, Edge, Identity, OidcDoor, WebOptions
 from holdfast.api.protocol import HeadOptions
@@ -17,8 +19,10 @@ from holdfast.api.rates import Rates
 from holdfast.api.serving import Serving, ServingOptions, bind, serving
 from holdfast.api.streams import StreamPlaces
 from holdfast.bootstrap.adapters import Adapters, PeopleAdapters, open_adapters
+from holdfast.bootstrap.approvals import approval_policy
 from holdfast.bootstrap.background import beside
 from holdfast.bootstrap.model_checks import try_model
+from holdfast.bootstrap.published_models import vendor_cards
 from holdfast.bootstrap.server import READY_LOOKS_S, Server
 from holdfast.chats.publishing_listing import PublishingListing
 from holdfast.domain.accounts import User
@@ -26,6 +30,7 @@ from holdfast.domain.denials import WrongCredentials
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.ids import OrgId
 from holdfast.domain.policy import Scope
+from holdfast.identity.access_watch import AccessWatch
 from holdfast.identity.accounts import Accounts
 from holdfast.identity.chance import SystemChance
 from holdfast.identity.gate import Gate
@@ -33,6 +38,7 @@ from holdfast.identity.keys import ApiKeys, CreatedApiKey
 from holdfast.identity.oidc import FirstLogin, OidcLogin
 from holdfast.identity.one_time_links import OneTimeLinks
 from holdfast.identity.passwords import Passwords
+from holdfast.identity.people import People
 from holdfast.identity.provider import Provider, ProviderOptions
 from holdfast.identity.sign_in import PasswordLogin, SignIns, Visitor
 from holdfast.identity.throttle import Throttle
@@ -63,7 +69,10 @@ def identity_of(adapters: Adapters) -> Identity:
         sign_ins=sign_ins,
         login=PasswordLogin(sign_ins, passwords, throttle),
         links=OneTimeLinks(sign_ins, clock, chance),
-        keys=ApiKeys(people.credentials, gate, clock, chance),
+        keys=ApiKeys(
+            people.credentials, gate, clock, chance, adapters.settings.current(API_KEY_DAYS_MAX)
+        ),
+        people=People(people.people, passwords, sign_ins, gate, clock, chance),
         audit=people.audit,
     )
 
@@ -87,7 +96,11 @@ def edge_of(server: Server, settings: Settings) -> Edge:
             ledger=server.ledger,
             store=adapters.store,
             history=adapters.history,
-            listing=PublishingListing(people.listing, adapters.bus),
+            listing=PublishingListing(
+                people.listing,
+                adapters.bus,
+                None if server.texts is None else server.texts.seek_title,
+            ),
             hub=server.hub,
             watching=server.watching,
             ids=adapters.ids,
@@ -97,8 +110,15 @@ def edge_of(server: Server, settings: Settings) -> Edge:
         clock=adapters.clock,
         models=people.models,
         added=people.added,
+        purposes=PurposeModels(
+            people.settings, people.added, lambda name: name in (people.models.names() or (name,))
+        ),
         catalogue=people.catalogue,
+        user_keys=UserKeys(people.added, adapters.clock),
         ask_model=lambda name: try_model(adapters.models, name),
+        list_models=people.lists.find,
+        vendors=vendor_cards(),
+        approvals=approval_policy(settings),
         reserved_tools=adapters.tools.names,
         metrics=server.metrics.text,
         version=metadata.version("holdfast"),
@@ -196,7 +216,11 @@ async def open_served(server: Server, settings: Settings) -> AsyncGenerator[Serv
                 email=settings.admin_email,
                 password=settings.admin_password.get_secret_value(),
             )
-        async with beside(lambda: _forget(people), "forget expired"):
+        watch = AccessWatch(people.people, edge.identity.gate, edge.streams.end_all_of)
+        async with (
+            beside(lambda: _forget(people), "forget expired"),
+            beside(watch.keep, "access of disabled users"),
+        ):
             http = serving(create_app(edge), options)
             server.metrics.bind("http", lambda: numbers_of(http.counters))
             server.metrics.bind("places", lambda: numbers_of(edge.streams.counters))

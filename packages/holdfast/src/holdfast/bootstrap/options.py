@@ -22,13 +22,16 @@ from holdfast.bootstrap.providers import (
     model_tools,
     provider_endpoint,
 )
+from holdfast.domain.approvals import RuleAction
 from holdfast.domain.parts import Need
 from holdfast.domain.provider_tools import WEB_TOOLS
 from holdfast.settings import ModelSettings, ProcessRole, Settings, WrongSettings, env_name
+from holdfast.settings.chat_texts import ChatTextsMode
 from holdfast.stream.options import HubOptions, WatchOptions
 from holdfast.turn.default_prompt import default_prompt
 from holdfast.turn.options import AWAIT_S, ToolOptions, TurnOptions
 from holdfast.turn.retry import RetryPolicy
+from holdfast.turn.texts.maker import ChatTextOptions
 from holdfast.worker.options import LeaseTimings, WorkerOptions
 
 HANDOVER_SHARE: Final = 0.8
@@ -47,6 +50,7 @@ class ServerOptions:
     watch: WatchOptions = field(default_factory=WatchOptions)
     turn: TurnOptions = field(default_factory=TurnOptions)
     worker: WorkerOptions = field(default_factory=WorkerOptions)
+    texts: ChatTextOptions = field(default_factory=ChatTextOptions)
 
     def __post_init__(self) -> None:
         assert self.serves or self.drives, "a server that does nothing"
@@ -59,6 +63,7 @@ def server_options(settings: Settings) -> ServerOptions:
         drives=settings.role is not ProcessRole.API,
         turn=_turn_options(settings),
         worker=_worker_options(settings),
+        texts=_text_options(settings),
     )
 
 
@@ -95,6 +100,7 @@ def _turn_options(settings: Settings) -> TurnOptions:
         ),
         tools=ToolOptions(handover_s=settings.drain_s * HANDOVER_SHARE),
         approvals=approval_policy(settings),
+        foreign_text=RuleAction(settings.foreign_text),
         await_s=AWAIT_S | {Need.APPROVAL: settings.approval_wait_s},
         lease_s=settings.lease_ttl_s,
     )
@@ -114,6 +120,15 @@ def _worker_options(settings: Settings) -> WorkerOptions:
         ),
         drain_s=settings.drain_s,
         finish_replies_s=min(settings.finish_replies_s, settings.drain_s * HANDOVER_SHARE),
+    )
+
+
+def _text_options(settings: Settings) -> ChatTextOptions:
+    mode = settings.chat_texts
+    return ChatTextOptions(
+        titles=mode is not ChatTextsMode.OFF,
+        labels=mode is ChatTextsMode.ALL,
+        model=settings.title_model or None,
     )
 
 

@@ -24,6 +24,9 @@ from holdfast.telemetry.metrics import Metrics, numbers_of
 from holdfast.turn.driver import Driver
 from holdfast.turn.history_cache import HistoryCache
 from holdfast.turn.reading import TurnReader
+from holdfast.turn.step_policy import StepPolicy
+from holdfast.turn.texts.choice import title_model_for
+from holdfast.turn.texts.maker import ChatTextMaker
 from holdfast.worker.health import CommitHealth
 from holdfast.worker.heartbeat import Beside, Heartbeat, in_own_thread
 from holdfast.worker.idle_cache import IdleCache, NotingStore
@@ -52,6 +55,7 @@ class Server:
         hub: Hub | None,
         watching: ListWatchers | None,
         worker: Worker | None,
+        texts: ChatTextMaker | None = None,
     ) -> None:
         self.adapters = adapters
         self.ledger = ledger
@@ -60,6 +64,7 @@ class Server:
         self.hub = hub
         self.watching = watching
         self.worker = worker
+        self.texts = texts
         self._drained = asyncio.Event()
         self._stack = AsyncExitStack()
 
@@ -75,6 +80,8 @@ class Server:
                 await stack.enter_async_context(self.hub)
             if self.watching is not None:
                 await stack.enter_async_context(self.watching)
+            if self.texts is not None:
+                await stack.enter_async_context(self.texts)
             if self.worker is not None:
                 await stack.enter_async_context(self.worker)
             self._stack = stack.pop_all()
@@ -151,8 +158,9 @@ def assemble(
         if adapters.people is not None:
             watching = ListWatchers(adapters.people.listing, seen.bus, options.watch)
             metrics.bind("watch", lambda: numbers_of(watching.counters))
+    texts = _texts(adapters, options, metrics)
     if options.drives:
-        driver = _driver(seen, ledger, options, chance, memory)
+        driver = _driver(seen, ledger, options, chance, memory, texts)
         worker = Worker(
             watch.drive(driver.drive),
             Ports(seen.leases, seen.history, seen.bus, ledger),
@@ -174,6 +182,7 @@ def assemble(
         hub=hub,
         watching=watching,
         worker=worker,
+        texts=texts,
     )
 
 
@@ -183,12 +192,32 @@ def _dispatch(seen: Adapters, slots: OfferedSlots, idle: IdleCache) -> LocalDisp
     return LocalDispatch(ledger, slots, idle)
 
 
+def _texts(adapters: Adapters, options: ServerOptions, metrics: Metrics) -> ChatTextMaker | None:
+    """Also in a process that drives no turns: a user may take a title away there. Over the models
+    as they are: how fast they name chats says nothing of turns."""
+    if adapters.texts is None:
+        return None
+    rules = StepPolicy(options.turn, adapters.settings, adapters.added)
+    texts = ChatTextMaker(
+        adapters.texts,
+        adapters.history,
+        TurnReader(adapters.store, adapters.history),
+        adapters.models,
+        adapters.bus,
+        title_model_for(rules, adapters.models, options.texts.model),
+        options.texts,
+    )
+    metrics.bind("texts", lambda: numbers_of(texts.counters))
+    return texts
+
+
 def _driver(
     seen: Adapters,
     ledger: ChatWriter,
     options: ServerOptions,
     chance: Chance,
     memory: HistoryCache | None,
+    texts: ChatTextMaker | None,
 ) -> Driver:
     return Driver(
         ledger,
@@ -200,8 +229,10 @@ def _driver(
         clock=seen.clock,
         chance=chance,
         settings=seen.settings,
+        generation=seen.generation,
         added=seen.added,
         memory=memory,
+        observer=texts,
     )
 
 

@@ -3,11 +3,19 @@
 from collections.abc import Collection, Mapping
 from dataclasses import KW_ONLY, dataclass
 from types import UnionType
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeAlias
 
 from holdfast.domain.audit import AuditEntry
 from holdfast.domain.chat import Chat
-from holdfast.domain.commands import Command, Create, ExpireAwait, Fork, FromPeople, FromWorker
+from holdfast.domain.commands import (
+    Command,
+    Create,
+    ExpireAwait,
+    Fork,
+    FromPeople,
+    FromWorker,
+    Interrupt,
+)
 from holdfast.domain.fence import Fence
 from holdfast.domain.ids import ChatId, OrgId, UserId, Version
 from holdfast.domain.messages import Message
@@ -26,13 +34,23 @@ class Actor:
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """The server itself, tidying up what is past its deadline; drives nothing."""
+    """The server itself: ends waits that are past their deadline, and stops the chats of disabled
+    users; drives nothing."""
 
 
-FROM: Final[Mapping[type[Actor | Fence | Sweep], type | UnionType]] = {
+@dataclass(frozen=True, slots=True)
+class Overseer:
+    """An admin of the organisation, who may stop any of its chats and do nothing else there."""
+
+    org_id: OrgId
+
+
+By: TypeAlias = Actor | Overseer | Fence | Sweep
+FROM: Final[Mapping[type[By], type | UnionType]] = {
     Actor: FromPeople,
+    Overseer: Interrupt,
     Fence: FromWorker,
-    Sweep: ExpireAwait,
+    Sweep: ExpireAwait | Interrupt,
 }
 """Who may ask what: an unfenced step or a fenced send is a mistake of ours."""
 
@@ -41,7 +59,8 @@ FROM: Final[Mapping[type[Actor | Fence | Sweep], type | UnionType]] = {
 class ChangeRequest:
     """A bundle of commands, to be committed as one version.
 
-    `by`: people command as themselves, a runner under its fence, and only the sweep expires.
+    `by`: people command as themselves, a runner under its fence, and only the sweep expires. An
+    admin stops the chats of others.
 
     `expected`: `ChangedMeanwhile` if the history is of none of these versions; the commit
     compares what was compared here.
@@ -54,7 +73,7 @@ class ChangeRequest:
 
     commands: tuple[Command, ...]
     _: KW_ONLY
-    by: Actor | Fence | Sweep
+    by: By
     key: IdempotencyKey | None = None
     expected: Collection[Version] | None = None
     audit: AuditEntry | None = None

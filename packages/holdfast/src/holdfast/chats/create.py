@@ -22,12 +22,13 @@ async def create(
     model: str | None = None,
     effort: str | None = None,
     web: bool | None = None,
+    plan_mode: bool = False,
     listed: ListedFacts = NOT_LISTED,
     keyed: IdempotencyKey | None = None,
 ) -> Commit:
     """A new chat of the actor's; it runs at once if its messages end in one of the user's."""
     chat = Chat(chat_id=ids.new_chat_id(), org_id=actor.org_id, owner_id=actor.user_id)
-    command = Create(tuple(messages), tuple(tools), model, effort, web, listed)
+    command = Create(tuple(messages), tuple(tools), model, effort, web, plan_mode, listed)
     return await ledger.create(chat, command, keyed=keyed)
 
 

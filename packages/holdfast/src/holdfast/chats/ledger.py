@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Final, assert_never
 from weakref import WeakValueDictionary
 
-from holdfast.chats.changes import Actor, ChangeRequest, Commit, Sweep
+from holdfast.chats.changes import Actor, By, ChangeRequest, Commit, Overseer, Sweep
 from holdfast.chats.hints import hint_of
 from holdfast.domain.chat import Chat, Facts
 from holdfast.domain.commands import (
@@ -243,11 +243,14 @@ def _messages(outcome: Outcome, stamp: Stamp) -> tuple[Message, ...]:
     )
 
 
-def _check_right(chat: Chat, by: Actor | Fence | Sweep) -> None:
+def _check_right(chat: Chat, by: By) -> None:
     match by:
         case Actor(org_id, user_id):
             if (chat.org_id, chat.owner_id) != (org_id, user_id):
                 raise ChatNotFound(chat.chat_id)  # another user's is as good as none
+        case Overseer(org_id):
+            if chat.org_id != org_id:
+                raise ChatNotFound(chat.chat_id)
         case Fence():
             by.check(chat)
         case Sweep():

@@ -13,9 +13,9 @@ from datetime import datetime
 from typing import Any, Final, Literal
 from uuid import UUID
 
-from holdfast.chats.changes import Actor
+from holdfast.chats.changes import Actor, Overseer
 from holdfast.domain.audit import AuditAction, AuditEntry
-from holdfast.domain.chat import ListedFacts
+from holdfast.domain.chat import ListedFacts, Status
 from holdfast.domain.denials import FieldRefused, NotFound
 from holdfast.domain.errors import ChangedMeanwhile, ChatNotFound
 from holdfast.domain.ids import ChatId, Seq, UserId
@@ -43,6 +43,13 @@ METADATA_VALUE_CHARS_MAX: Final = 512
 SEARCH_CHARS_MAX: Final = 200
 SEARCH_LOOKS_MAX: Final = 20_000
 """Chats of one's own that one search looks at; its next page goes on after them."""
+
+
+TURN_LABELS: Final[Mapping[Status, str]] = {
+    Status.AWAITING: "Waiting for you",
+    Status.FAILED: "Hit an error",
+}
+"""What a list says of the last turn where that is no model's to say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +103,8 @@ async def oversee(
 ) -> ListPage:
     """All the chats of the organisation, for its admins: that they are there, not what they say.
 
-    Titles, labels and metadata are left out: they are the owner's words, or a summary of them.
+    Titles, summaries, labels and metadata are left out: they are the owner's words, or a summary of
+    them.
     """
     assert 1 <= limit <= PAGE_MAX
     may = rule_for(who, Action.OVERSEE, TargetKind.CHAT)
@@ -106,10 +114,20 @@ async def oversee(
     )
     place = None if after is None else decode_cursor(after)
     found = await listing.page(may, wanted, limit=limit + 1, after=place)
-    shown = tuple(
-        replace(e, title=None, title_source=None, labels=(), metadata={}) for e in found[:limit]
-    )
+    shown = tuple(_without_words(each) for each in found[:limit])
     return _page(shown, found, limit)
+
+
+def _without_words(entry: Entry) -> Entry:
+    return replace(
+        entry,
+        title=None,
+        title_source=None,
+        turn_label=None,
+        summary=None,
+        labels=(),
+        metadata={},
+    )
 
 
 def _page(
@@ -133,6 +151,11 @@ async def find(
     return _found(chat_id, entry)
 
 
+def reading(version: int | None) -> Action:
+    """What one does who reads a history as of a version (None: the present one)."""
+    return Action.READ if version is None else Action.READ_BRANCHES
+
+
 def driver(who: Principal) -> Actor:
     """As whom to command the ledger, which lets only the owner (L128)."""
     rule_for(who, Action.DRIVE, TargetKind.CHAT)
@@ -143,6 +166,17 @@ def approver(who: Principal) -> Actor:
     """As whom to decide about tool calls."""
     rule_for(who, Action.APPROVE, TargetKind.CHAT)
     return Actor(who.org_id, who.user_id)
+
+
+def overseer(who: Principal) -> Overseer:
+    """As whom to stop chats of other users."""
+    rule_for(who, Action.STOP, TargetKind.CHAT)
+    return Overseer(who.org_id)
+
+
+def stopped_by(who: Principal, clock: Clock, chat_id: ChatId) -> AuditEntry:
+    """What the audit log is told when an admin stops a chat."""
+    return _entry(who, clock, AuditAction.CHAT_STOPPED, chat_id)
 
 
 async def update(
@@ -261,6 +295,8 @@ def entry_json(entry: Entry) -> dict[str, Any]:
         "owner_id": USER_ID.encode(entry.owner_id),
         "title": entry.title,
         "title_source": entry.title_source,
+        "turn_label": entry.turn_label or TURN_LABELS.get(entry.status),
+        "summary": entry.summary,
         "status": entry.status,
         "archived": entry.archived,
         "pinned": entry.pinned,
@@ -301,7 +337,11 @@ def _found(chat_id: ChatId, entry: Entry | None) -> Entry:
 
 
 def _entry(
-    who: Principal, clock: Clock, action: AuditAction, chat_id: ChatId, with_user: UserId
+    who: Principal,
+    clock: Clock,
+    action: AuditAction,
+    chat_id: ChatId,
+    with_user: UserId | None = None,
 ) -> AuditEntry:
     return AuditEntry(
         org_id=who.org_id,
@@ -311,5 +351,5 @@ def _entry(
         credential=who.credential,
         target_kind=TargetKind.CHAT,
         target_id=chat_id,
-        detail={"user_id": str(with_user)},
+        detail={} if with_user is None else {"user_id": str(with_user)},
     )

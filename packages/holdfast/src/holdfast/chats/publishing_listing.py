@@ -1,7 +1,7 @@
 """A listing that tells of what it changed, once it is committed: those who watch their lists hear
 at once, and those whom the hint does not reach find it by polling."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from holdfast.chats.hints import hint_of_listing
 from holdfast.domain.audit import AuditEntry
@@ -21,9 +21,16 @@ from holdfast.ports.listing import (
 
 
 class PublishingListing:
-    def __init__(self, listing: Listing, hints: Hints) -> None:
+    def __init__(
+        self,
+        listing: Listing,
+        hints: Hints,
+        seek_title: Callable[[ChatId], None] | None = None,
+    ) -> None:
+        """`seek_title`: told of a chat whose owner took its title away. It does not wait."""
         self._listing = listing
         self._hints = hints
+        self._seek_title = seek_title
 
     # What changes something.
 
@@ -40,10 +47,9 @@ class PublishingListing:
         changed = await self._listing.update(
             may, chat_id, patch, pins_max=pins_max, pairs_max=pairs_max, expected=expected
         )
+        if changed is not None and patch.title is None and self._seek_title is not None:
+            self._seek_title(chat_id)
         return await self._told(changed)
-
-    async def suggest_title(self, chat_id: ChatId, title: str) -> bool:
-        return await self._listing.suggest_title(chat_id, title)
 
     async def mark_read(self, may: Filter, chat_id: ChatId, seq: Seq) -> Seq | None:
         reached = await self._listing.mark_read(may, chat_id, seq)

@@ -1,7 +1,7 @@
-"""The queue of a chat: take a message out, move it, or send it now."""
+"""The queue of a chat: take a message out, move it, or send it now; resume or clear the whole."""
 
 from holdfast.chats.changes import Actor, ChangeRequest, ChatWriter, Commit
-from holdfast.domain.commands import MoveQueued, PromoteQueued, TakeQueued
+from holdfast.domain.commands import ClearQueue, MoveQueued, PromoteQueued, ResumeQueue, TakeQueued
 from holdfast.domain.ids import ChatId, QueuedId
 from holdfast.domain.messages import MessageBody
 from holdfast.ports.history import History
@@ -48,3 +48,25 @@ async def promote(
 ) -> Commit:
     request = ChangeRequest((PromoteQueued(queued_id),), by=actor, key=keyed)
     return await ledger.transact(chat_id, request)
+
+
+async def resume(
+    ledger: ChatWriter,
+    actor: Actor,
+    chat_id: ChatId,
+    *,
+    keyed: IdempotencyKey | None = None,
+) -> Commit:
+    """Let the queue go on that a stop has paused. It is no error if it is not paused."""
+    return await ledger.transact(chat_id, ChangeRequest((ResumeQueue(),), by=actor, key=keyed))
+
+
+async def clear(
+    ledger: ChatWriter,
+    actor: Actor,
+    chat_id: ChatId,
+    *,
+    keyed: IdempotencyKey | None = None,
+) -> Commit:
+    """Remove every message that waits."""
+    return await ledger.transact(chat_id, ChangeRequest((ClearQueue(),), by=actor, key=keyed))

@@ -6,11 +6,22 @@ from typing import Annotated
 import typer
 
 from holdfast.cli.admin_audit import audit
+from holdfast.cli.admin_chats import chats
+from holdfast.cli.admin_models import models
+from holdfast.cli.admin_providers import providers
+from holdfast.cli.admin_settings import settings
 from holdfast.cli.admin_users import users
 from holdfast.cli.client_context import ClientCommand
 
-admin = typer.Typer(no_args_is_help=True, help="The first admin, users, and the audit log.")
+admin = typer.Typer(
+    no_args_is_help=True,
+    help="The first admin, users, chats, providers, models, settings, and the audit log.",
+)
 admin.add_typer(users, name="users")
+admin.add_typer(chats, name="chats")
+admin.add_typer(providers, name="providers")
+admin.add_typer(models, name="models")
+admin.add_typer(settings, name="settings")
 admin.command("audit", cls=ClientCommand)(audit)
 
 

@@ -10,6 +10,7 @@ from holdfast.cli.options import AsJson
 
 if TYPE_CHECKING:
     from holdfast.cli.client_context import ClientContext
+    from holdfast_client.admin_models import ChangedUser
     from holdfast_client.models import User
 
 users = typer.Typer(no_args_is_help=True, help="The people of the organisation.")
@@ -20,6 +21,9 @@ class AccountRole(StrEnum):
     MEMBER = "member"
 
 
+KeepKeys: TypeAlias = Annotated[
+    bool, typer.Option("--keep-keys", help="Do not revoke the user's API keys.")
+]
 WhoArgument: TypeAlias = Annotated[
     str, typer.Argument(metavar="WHO", help="An e-mail address or a user's id.")
 ]
@@ -67,12 +71,14 @@ def create(
 
 
 @users.command("disable", cls=ClientCommand)
-def disable(who: WhoArgument, *, json: AsJson = False) -> None:
-    """Disable a user and every credential; chats and history are kept."""
+def disable(who: WhoArgument, *, keep_keys: KeepKeys = False, json: AsJson = False) -> None:
+    """Disable a user and revoke every credential; chats and history are kept."""
 
     async def work(desk: "ClientContext") -> None:
-        user = await desk.client.users.update(await _id_of(desk, who), disabled=True)
-        _tell(desk, user, f"Disabled {user.name}.", json=json)
+        user = await desk.client.users.update(
+            await _id_of(desk, who), disabled=True, keep_api_keys=keep_keys
+        )
+        _tell(desk, user, f"Disabled {user.name}; {_revoked(user)}.", json=json)
 
     at_desk(work)
 
@@ -89,13 +95,13 @@ def enable(who: WhoArgument, *, json: AsJson = False) -> None:
 
 
 @users.command("reset-password", cls=ClientCommand)
-def reset_password(who: WhoArgument, *, json: AsJson = False) -> None:
-    """Set a user's password, read from stdin or a prompt, and end every session of the user."""
+def reset_password(who: WhoArgument, *, keep_keys: KeepKeys = False, json: AsJson = False) -> None:
+    """Set a user's password, read from stdin or a prompt; end the user's sessions and API keys."""
 
     async def work(desk: "ClientContext") -> None:
         user_id = await _id_of(desk, who)
-        user = await desk.client.users.set_password(user_id, _password())
-        _tell(desk, user, f"{user.name} has a new password.", json=json)
+        user = await desk.client.users.set_password(user_id, _password(), keep_api_keys=keep_keys)
+        _tell(desk, user, f"{user.name} has a new password; {_revoked(user)}.", json=json)
 
     at_desk(work)
 
@@ -123,6 +129,11 @@ def _tell(desk: "ClientContext", user: "User", note: str, *, json: bool) -> None
         desk.screen.note(note, "")
 
 
+def _revoked(user: "ChangedUser") -> str:
+    count = user.revoked_api_key_count
+    return "1 API key was revoked" if count == 1 else f"{count} API keys were revoked"
+
+
 def _role(user: "User") -> str:
     return "disabled" if user.disabled_at is not None else user.role
 
@@ -136,11 +147,8 @@ async def _id_of(desk: "ClientContext", who: str) -> str:
 def _password() -> str:
     import sys
 
-    from holdfast.cli.exit_codes import CommandEnd, Exit
+    from holdfast.cli.input import read_password
 
     if sys.stdin.isatty():
         return typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
-    password = sys.stdin.readline().rstrip("\n")
-    if not password:
-        raise CommandEnd("No password came on stdin.", Exit.USAGE)
-    return password
+    return read_password()

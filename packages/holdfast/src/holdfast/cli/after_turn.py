@@ -37,6 +37,7 @@ def document(chat: "AsyncChat", code: Exit) -> dict[str, Any]:
         "error": view.error,
         "action_required": view.action_required,
         "queue": list(view.queue),
+        "queue_paused": view.queue_paused,
         "messages": list(view.messages),
         "cursor": view.cursor,
     }

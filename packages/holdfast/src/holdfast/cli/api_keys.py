@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from holdfast.cli.client_context import ClientCommand, at_desk
+from holdfast.cli.exit_codes import CommandEnd, Exit
+from holdfast.cli.input import read_password
 from holdfast.cli.options import AsJson
 
 if TYPE_CHECKING:
@@ -51,15 +53,27 @@ def create(
         typer.Option("--scope", help="read, write, approve or admin (default: read and write)."),
     ] = None,
     expires_at: Annotated[
-        str | None, typer.Option("--expires", help="Expiry time with a time zone, ISO 8601.")
+        str | None,
+        typer.Option(
+            "--expires",
+            help="Expiry time with a time zone, ISO 8601, or never (default: in 90 days).",
+        ),
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Create an API key for yourself and print it once."""
+    """Create an API key for yourself and print it once. Asks for your password, or reads it from
+    stdin: no API key creates another one."""
 
     async def work(desk: "ClientContext") -> None:
         wanted = scopes or ["read", "write"]
-        made = await desk.client.api_keys.create(name, scopes=wanted, expires_at=expires_at)
+        email = (await desk.client.me()).user.email
+        if email is None:
+            raise CommandEnd("Your account has no e-mail: create the key in the page.", Exit.USAGE)
+        await desk.client.sessions.create(email, read_password())
+        try:
+            made = await desk.client.api_keys.create(name, scopes=wanted, expires_at=expires_at)
+        finally:
+            await desk.client.sessions.delete_current()
         if json:
             desk.screen.model(made)
         else:
@@ -81,4 +95,6 @@ def revoke(
 
 
 def _state(key: "ApiKey") -> str:
-    return "revoked" if key.revoked_at is not None else "holds"
+    if key.revoked_at is not None:
+        return "revoked"
+    return "holds" if key.expires_at is None else f"until {key.expires_at:%Y-%m-%d}"

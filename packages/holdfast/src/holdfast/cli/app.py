@@ -26,6 +26,7 @@ from holdfast.cli.list_chats import list_chats
 from holdfast.cli.login import login, logout, whoami
 from holdfast.cli.models import models
 from holdfast.cli.plugins import lab_commands
+from holdfast.cli.provider_keys import provider_keys
 from holdfast.cli.queue import queue
 from holdfast.cli.run import run
 from holdfast.cli.secrets import secrets
@@ -56,6 +57,7 @@ CLIENT: Final[dict[str, dict[str, Callable[..., Any]]]] = {
         "wait": send.wait,
         "interrupt": steer.interrupt,
         "retry": steer.retry,
+        "compact": steer.compact,
         "respond": steer.respond,
         "approve": approve.approve,
         "deny": approve.deny,
@@ -111,6 +113,7 @@ app.add_typer(workspace, name="workspace", rich_help_panel=CHANGE)
 app.add_typer(models, name="models", rich_help_panel=READ)
 app.add_typer(templates, name="workspace-templates", rich_help_panel=READ)
 app.add_typer(api_keys, name="api-keys", rich_help_panel=ACCOUNT)
+app.add_typer(provider_keys, name="provider-keys", rich_help_panel=ACCOUNT)
 app.add_typer(context, name="context", rich_help_panel=ACCOUNT)
 app.command("completion", rich_help_panel=ACCOUNT)(completion)
 for name, command in SERVER.items():

@@ -7,14 +7,15 @@ first turn that fails or needs input ends the command.
 import signal
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypedDict
 
 import typer
 
 from holdfast.cli.client_context import at_desk
 from holdfast.cli.exit_codes import Exit
 from holdfast.cli.interrupt_keys import InterruptStage, on_ctrl_c, rungs_attached
-from holdfast.cli.options import Effort, Model, Web
+from holdfast.cli.options import Effort, Model, Plan, Web
+from holdfast.cli.questions import ASK_USER, prompt_of, question_lines, read_answer
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from holdfast.cli.client_context import ClientContext
     from holdfast.cli.follow import Following, OnScreen
     from holdfast_client import AsyncChat
-    from holdfast_client.models import ActionRequired, AwaitedCall
+    from holdfast_client.models import ActionRequired, Answer, AwaitedCall
 
 LEAVING: Final = frozenset({"/exit", "/quit"})
 REPLAYED: Final = 10
@@ -38,11 +39,12 @@ def chat(
     model: Model = None,
     effort: Effort = None,
     web: Web = None,
+    plan: Plan = None,
 ) -> None:
     """Talk line by line; Ctrl-D, /exit or the end of the input leaves."""
 
     async def work(desk: "ClientContext") -> Exit:
-        talk = Talk(desk, model, effort, web)
+        talk = Talk(desk, model, effort, web, plan)
         given = "@last" if last else chat_id
         if given is not None:
             await talk.go_on_with(await desk.chat(given))
@@ -51,12 +53,20 @@ def chat(
     at_desk(work)
 
 
+class _Asked(TypedDict):
+    model: str | None
+    effort: str | None
+    web: bool | None
+    plan_mode: bool | None
+
+
 @dataclass
 class Talk:
     desk: "ClientContext"
     model: str | None
     effort: str | None
     web: bool | None
+    plan: bool | None
     chat: "AsyncChat | None" = None
     sink: "OnScreen | None" = None
     prompts: "PromptSession[str] | None" = None
@@ -98,11 +108,12 @@ class Talk:
         return bool(pressed)
 
     async def _sent(self, line: str) -> int | None:
+        asked = _Asked(model=self.model, effort=self.effort, web=self.web, plan_mode=self.plan)
         if self.chat is not None:
-            turn = await self.chat.send(line, model=self.model, effort=self.effort, web=self.web)
+            turn = await self.chat.send(line, **asked)
             return turn.receipt.message_seq
         chats = self.desk.client.chats
-        self.chat = await chats.create(line, model=self.model, effort=self.effort, web=self.web)
+        self.chat = await chats.create(line, **asked)
         return 1
 
     async def _follow(self, *, pressed_before: bool = False) -> "Following":
@@ -136,7 +147,10 @@ class Talk:
         assert self.chat is not None
         answers: dict[str, Any] = {}
         for call in action.calls:
-            if action.type == "approval":
+            if action.type == "answer" and call.tool_name == ASK_USER:
+                if not await self._answered(call):
+                    return False
+            elif action.type == "approval":
                 if not await self._decided(call):
                     return False
             elif action.type in ("answer", "result"):
@@ -148,6 +162,23 @@ class Talk:
                 return False
         if answers:
             await self.chat.submit_results(answers)
+        return True
+
+    async def _answered(self, awaited: "AwaitedCall") -> bool:
+        assert self.chat is not None
+        questions = await self.chat.questions(awaited)
+        answers: list[Answer] = []
+        for question in questions:
+            for line in question_lines(question):
+                self.desk.screen.note(line, "")
+            said = ""
+            while not said.strip():
+                line_said = await self._line(prompt_of(question))
+                if line_said is None:
+                    return False
+                said = line_said
+            answers.append(read_answer(question, said))
+        await self.chat.answer(awaited, *answers)
         return True
 
     async def _decided(self, awaited: "AwaitedCall") -> bool:

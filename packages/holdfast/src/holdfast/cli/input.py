@@ -6,6 +6,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import typer
+
 from holdfast.cli.exit_codes import CommandEnd, Exit
 
 STDIN = "-"
@@ -21,6 +23,16 @@ def what_is_said(prompt: str | None, files: Sequence[Path] | None = None) -> str
     if not text:
         raise CommandEnd("There is nothing to say: give a prompt, or pipe one in.", Exit.USAGE)
     return text
+
+
+def read_password() -> str:
+    """Typed at a terminal, or else the first line of stdin."""
+    if sys.stdin.isatty():
+        return typer.prompt("Password", hide_input=True, err=True)
+    password = sys.stdin.readline().rstrip("\n")
+    if not password:
+        raise CommandEnd("No password came on stdin.", Exit.USAGE)
+    return password
 
 
 def _piped() -> bool:

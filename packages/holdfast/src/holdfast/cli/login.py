@@ -5,6 +5,7 @@ A password is used once, to make a key, and never kept. Keys are in a file of mo
 """
 
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -41,6 +42,9 @@ def login(
             help="Scopes of the new key (default: read and write); approve is for tool calls.",
         ),
     ] = None,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Allow http:// to another machine.")
+    ] = False,
 ) -> None:
     """Sign in to a server, and keep a key for it. The password itself is not kept."""
 
@@ -49,6 +53,8 @@ def login(
         from holdfast_client.config import Target, config_path
 
         url = _url()
+        if not insecure:
+            refuse_clear_text(url)
         api_key = (
             _api_key() if token_stdin else await _made_key(url, email, scopes or DEFAULT_SCOPES)
         )
@@ -113,6 +119,25 @@ def _url() -> str:
         if not sys.stdin.isatty():
             raise CommandEnd("Which server? Give --url.", Exit.USAGE) from None
         return resolve(url=typer.prompt("Server URL", err=True)).url
+
+
+def refuse_clear_text(url: str) -> None:
+    """A password or a key that is sent by http:// to another machine can be read on the way."""
+    from ipaddress import ip_address
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if parts.scheme != "http" or host == "localhost" or host.endswith(".localhost"):
+        return
+    with suppress(ValueError):
+        if ip_address(host).is_loopback:
+            return
+    raise CommandEnd(
+        f"{url} is not encrypted: other machines on the way could read the password or the key."
+        " Use https://, or --insecure if the network is trusted.",
+        Exit.USAGE,
+    )
 
 
 def _api_key() -> str:

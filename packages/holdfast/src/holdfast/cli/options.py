@@ -36,6 +36,13 @@ Web: TypeAlias = Annotated[
         help="Let the provider of the model search the web, or not, from this message on.",
     ),
 ]
+Plan: TypeAlias = Annotated[
+    bool | None,
+    typer.Option(
+        "--plan/--no-plan",
+        help="Only make a plan, or end plan mode, from this message on.",
+    ),
+]
 TimeoutS: TypeAlias = Annotated[
     float | None,
     typer.Option(

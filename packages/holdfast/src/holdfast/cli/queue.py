@@ -23,7 +23,8 @@ def list_queue(chat: ChatArgument = "@last", *, json: AsJson = False) -> None:
     """List queued messages in order."""
 
     async def work(desk: "ClientContext") -> None:
-        waiting = await (await desk.chat(chat)).queue.list()
+        queue = (await desk.chat(chat)).queue
+        waiting = await queue.list()
         if json:
             desk.screen.json([each.model_dump(mode="json") for each in waiting])
         elif waiting:
@@ -32,6 +33,11 @@ def list_queue(chat: ChatArgument = "@last", *, json: AsJson = False) -> None:
                 for each in waiting
             ]
             desk.screen.table(("NUMBER", "", "TEXT"), rows)
+            if await queue.is_paused():
+                desk.screen.note(
+                    "Paused: `holdfast queue resume` lets it go on, "
+                    "`holdfast queue clear` empties it."
+                )
         else:
             desk.screen.note("Nothing waits.")
 
@@ -66,7 +72,13 @@ def edit(
         found = await desk.chat(chat)
         taken = await found.queue.delete(number)
         done = (
-            await found.send(said, model=taken.model, effort=taken.effort, web=taken.web)
+            await found.send(
+                said,
+                model=taken.model,
+                effort=taken.effort,
+                web=taken.web,
+                plan_mode=taken.plan_mode,
+            )
         ).receipt
         if json:
             desk.screen.model(done)
@@ -104,6 +116,30 @@ def send_now(chat: ChatArgument, number: QueuedArgument, *, json: AsJson = False
 
     async def work(desk: "ClientContext") -> None:
         done = await (await desk.chat(chat)).queue.send_now(number)
+        if json:
+            desk.screen.model(done)
+
+    at_desk(work)
+
+
+@queue.command("resume", cls=ClientCommand)
+def resume(chat: ChatArgument = "@last", *, json: AsJson = False) -> None:
+    """Let a queue go on that Stop has paused."""
+
+    async def work(desk: "ClientContext") -> None:
+        done = await (await desk.chat(chat)).queue.resume()
+        if json:
+            desk.screen.model(done)
+
+    at_desk(work)
+
+
+@queue.command("clear", cls=ClientCommand)
+def clear(chat: ChatArgument, *, json: AsJson = False) -> None:
+    """Delete every queued message."""
+
+    async def work(desk: "ClientContext") -> None:
+        done = await (await desk.chat(chat)).queue.clear()
         if json:
             desk.screen.model(done)
 

@@ -15,6 +15,7 @@ from holdfast.cli.options import (
     Metadata,
     Model,
     OutFile,
+    Plan,
     Prompt,
     Quiet,
     TimeoutS,
@@ -35,6 +36,7 @@ def run(
     model: Model = None,
     effort: Effort = None,
     web: Web = None,
+    plan: Plan = None,
     metadata: Metadata = None,
     timeout_s: TimeoutS = None,
     files: Files = None,
@@ -57,7 +59,12 @@ def run(
         form = form_of(json=json, jsonl=jsonl, quiet=quiet)
         said = what_is_said(prompt, files)
         chat = await desk.client.chats.create(
-            said, model=model, effort=effort, web=web, metadata=pairs or None
+            said,
+            model=model,
+            effort=effort,
+            web=web,
+            plan_mode=plan,
+            metadata=pairs or None,
         )
         if detach:
             desk.screen.answer(chat.id)

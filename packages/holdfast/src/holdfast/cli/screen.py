@@ -72,8 +72,8 @@ class Screen:
         _write(self.out, orjson.dumps(value, option=pretty).decode() + "\n")
 
     def model(self, answer: "BaseModel") -> None:
-        """One answer of the API as a JSON document."""
-        self.json(answer.model_dump(mode="json", by_alias=True))
+        """One answer of the API as a JSON document: with the fields that the API gave."""
+        self.json(answer.model_dump(mode="json", by_alias=True, exclude_unset=True))
 
     def table(self, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Aligned and clipped for people; for pipes whole, by tabs and without a head."""

@@ -15,6 +15,7 @@ from holdfast.cli.options import (
     Files,
     Model,
     OutFile,
+    Plan,
     Prompt,
     Quiet,
     TimeoutS,
@@ -47,6 +48,7 @@ def send(
     model: Model = None,
     effort: Effort = None,
     web: Web = None,
+    plan: Plan = None,
     files: Files = None,
     json: AsJson = False,
 ) -> None:
@@ -58,7 +60,12 @@ def send(
         said = what_is_said(prompt, files)
         found = await desk.chat(chat)
         turn = await found.send(
-            said, when_busy=when_busy.value, model=model, effort=effort, web=web
+            said,
+            when_busy=when_busy.value,
+            model=model,
+            effort=effort,
+            web=web,
+            plan_mode=plan,
         )
         done = turn.receipt
         if json:

@@ -37,6 +37,8 @@ async def server_findings(*, calls: bool) -> AsyncIterator[Finding]:
         async for finding in _calls(settings):
             yield finding
     yield await _sandbox(settings)
+    for finding in _egress(settings):
+        yield finding
     yield _page()
 
 
@@ -94,10 +96,13 @@ async def _rights(pool: "Pool") -> Finding:
 async def _bus(settings: "Settings") -> Finding:
     from holdfast.adapters.bus.options import BusOptions
     from holdfast.adapters.bus.redis import RedisEngine
+    from holdfast.adapters.bus.seal import FrameSeal
+    from holdfast.ports.bus import BusCounters
 
     if not settings.redis_url:
         return Finding("bus", "ok", "The database is the bus.")
-    engine = RedisEngine(settings.redis_url, settings.bus_prefix, BusOptions())
+    seal = FrameSeal(None, BusCounters())  # nothing is sent
+    engine = RedisEngine(settings.redis_url, settings.bus_prefix, BusOptions(), seal)
     try:
         async with asyncio.timeout(CONNECT_S), engine.connect_sender():
             return Finding("bus", "ok", "Redis answers.")
@@ -145,6 +150,32 @@ async def _sandbox(settings: "Settings") -> Finding:
         return Finding("sandbox", "ok", "bubblewrap works here.")
     needed = any(template.kind == "local" for template in settings.templates)
     return Finding("sandbox", "bad" if needed else "warning", f"Commands here: off. {why}.")
+
+
+def _egress(settings: "Settings") -> Iterator[Finding]:
+    """Only where Holdfast is not the wall: the sandbox itself lets commands reach listed hosts."""
+    for template in settings.templates:
+        if template.kind == "local" and template.sandbox == "external":
+            yield Finding(
+                "egress",
+                "warning",
+                f"{template.name}: commands reach what this machine reaches, the network inside and"
+                " a cloud's metadata included. Use the sandbox `bubblewrap`, or a rule that asks"
+                " before `execute`.",
+            )
+        if template.kind == "command":
+            yield _egress_of(template.name, is_closed=template.egress == "closed")
+
+
+def _egress_of(name: str, *, is_closed: bool) -> Finding:
+    if is_closed:
+        return Finding("egress", "ok", f"{name}: closed, as the template says.")
+    return Finding(
+        "egress",
+        "warning",
+        f"{name}: nothing says that a network or a policy limits where commands connect to. See"
+        ' docs/how-to/give-a-team-workspaces.md, then set `"egress": "closed"`.',
+    )
 
 
 def _page() -> Finding:

@@ -1,4 +1,4 @@
-"""`holdfast interrupt`, `retry` and `respond`: bring a turn to an end, or on its way."""
+"""`holdfast interrupt`, `retry`, `compact` and `respond`: bring a turn to an end, or on its way."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +12,7 @@ from holdfast.cli.options import AsJson, ChatArgument, Model
 if TYPE_CHECKING:
     from holdfast.cli.client_context import ClientContext
     from holdfast_client import AsyncChat
-    from holdfast_client.models import AwaitedCall
+    from holdfast_client.models import AwaitedCall, Receipt
 
 
 def interrupt(chat: ChatArgument = "@last", *, json: AsJson = False) -> None:
@@ -41,6 +41,38 @@ def retry(chat: ChatArgument = "@last", *, model: Model = None, json: AsJson = F
     at_desk(work)
 
 
+def compact(
+    chat: ChatArgument = "@last",
+    *,
+    keep: Annotated[
+        str | None, typer.Option("--keep", help="What the summary must keep, in your words.")
+    ] = None,
+    undo: Annotated[
+        bool,
+        typer.Option("--undo", help="Go back to the history before the last summary."),
+    ] = False,
+    json: AsJson = False,
+) -> None:
+    """Replace the earlier messages by a summary, for the model; you still see every message."""
+
+    async def work(desk: "ClientContext") -> None:
+        found = await desk.chat(chat)
+        done = await (_undo_compaction(found) if undo else found.compact(keep=keep))
+        if json:
+            desk.screen.model(done)
+        went = "The summary is taken back." if undo else f"Compacting: holdfast attach {found.id}"
+        desk.screen.note(went)
+
+    at_desk(work)
+
+
+async def _undo_compaction(chat: "AsyncChat") -> "Receipt":
+    async for message in chat.messages.list(order="desc"):
+        if message.role == "summary":
+            return await chat.restore(message.version - 1)
+    raise CommandEnd("This chat has no summary.", Exit.NOT_FOUND)
+
+
 def respond(
     chat: ChatArgument,
     call_id: Annotated[
@@ -50,6 +82,14 @@ def respond(
         str | None, typer.Argument(metavar="[TEXT]", help="The answer; - reads stdin.")
     ] = None,
     *,
+    answers: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--answer",
+            "-a",
+            help="To each question in turn: number or label of an option, or own words.",
+        ),
+    ] = None,
     text_is_json: Annotated[
         bool, typer.Option("--text-is-json", help="TEXT is a JSON value, not plain text.")
     ] = False,
@@ -59,12 +99,17 @@ def respond(
 
     async def work(desk: "ClientContext") -> Exit | None:
         found = await desk.chat(chat)
-        if call_id is None:
+        if answers and text is not None:
+            raise CommandEnd("Give TEXT or --answer, not both.", Exit.USAGE)
+        if answers:
+            done = await _answer(found, call_id, answers)
+        elif call_id is None:
             return await _list_awaited(desk, found, json=json)
-        call, said = call_id, text
-        if said is None:
-            call, said = (await _the_one(found)).call_id, call_id
-        done = await found.submit_results({call: _output(said, is_json=text_is_json)})
+        else:
+            call, said = call_id, text
+            if said is None:
+                call, said = (await _the_one(found)).call_id, call_id
+            done = await found.submit_results({call: _output(said, is_json=text_is_json)})
         if json:
             desk.screen.model(done)
         desk.screen.note("Answered; the turn goes on.")
@@ -73,13 +118,38 @@ def respond(
     at_desk(work)
 
 
+async def _answer(chat: "AsyncChat", call_id: str | None, said: list[str]) -> "Receipt":
+    """Answer the questions of a call of `ask_user`."""
+    from holdfast.cli.questions import ASK_USER, read_answers
+
+    if call_id is None:
+        call = await _the_one(chat)
+    else:
+        action = (await chat.refresh()).action_required
+        calls = [] if action is None else action.calls
+        found = next((each for each in calls if each.call_id == call_id), None)
+        if found is None:
+            raise CommandEnd("This call waits for no answer.", Exit.NOT_FOUND)
+        call = found
+    if call.tool_name != ASK_USER:
+        raise CommandEnd(f"{call.tool_name} asks no questions: give TEXT.", Exit.USAGE)
+    return await chat.answer(call, *read_answers(await chat.questions(call), said))
+
+
 async def _list_awaited(desk: "ClientContext", chat: "AsyncChat", *, json: bool) -> Exit:
+    from holdfast.cli.questions import ASK_USER, question_lines
+
     info = await chat.refresh()
     if info.action_required is None:
         raise CommandEnd("This chat does not wait for input.", Exit.NOT_FOUND)
     if json:
         desk.screen.model(info.action_required)
         return Exit.NEEDS_ACTION
+    for call in info.action_required.calls:
+        if call.tool_name == ASK_USER and info.action_required.type == "answer":
+            for question in await chat.questions(call):
+                for line in question_lines(question):
+                    desk.screen.note(line, "")
     needed = info.action_required.type
     rows = [(call.call_id, needed, call.tool_name) for call in info.action_required.calls]
     desk.screen.table(("CALL", "NEEDS", "TOOL"), rows)

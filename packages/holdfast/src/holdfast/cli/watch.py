@@ -55,4 +55,6 @@ def _line(event_type: str, entry: dict[str, Any]) -> str:
         return f"{short(entry['chat_id'])}  gone"
     title = entry.get("title") or ""
     unread = "*" if entry.get("unread") else " "
-    return f"{short(entry['id'])} {unread} {entry['status']:<12} {title}".rstrip()
+    label = entry.get("turn_label")
+    came_to = f" ({label})" if label and entry["status"] == "idle" else ""
+    return f"{short(entry['id'])} {unread} {entry['status']:<12} {title}{came_to}".rstrip()

@@ -28,6 +28,13 @@ class User:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedUser(User):
+    """A user after a change of the account; `revoked_keys`: how many API keys ended with it."""
+
+    revoked_keys: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SignIn:
     """A browser that is signed in."""
 

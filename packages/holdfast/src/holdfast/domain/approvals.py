@@ -174,10 +174,11 @@ def _is_readable(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A verdict, and in words which rule gave it."""
+    """A verdict, and in words which rule gave it. `rule`: its number; None: the default did."""
 
     verdict: RuleAction
     words: str
+    rule: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,11 +196,15 @@ class Policy:
         if len(self.rules) > RULES_MAX:
             raise ValueError(f"there are at most {RULES_MAX} rules")
 
-    def judge(self, tool: str, arguments: JsonObject, *, whose: str) -> Judgement:
+    def judge(
+        self, tool: str, arguments: JsonObject, *, whose: str, also: str | None = None
+    ) -> Judgement:
+        """`also`: a tool that would do the same. A rule about it holds for this call, too."""
+        names = {tool, also or tool}
         for number, rule in enumerate(self.rules, start=1):
-            if rule.fits(tool, arguments):
+            if any(rule.fits(name, arguments) for name in names):
                 reason = f": {rule.reason}" if rule.reason else ""
-                return Judgement(rule.action, f"rule {number} of {whose}{reason}")
+                return Judgement(rule.action, f"rule {number} of {whose}{reason}", number)
         return Judgement(self.default, f"the default of {whose}")
 
 

@@ -31,12 +31,15 @@ class AuditAction(StrEnum):
     USER_ENABLED = "user.enabled"
     USER_ROLE_SET = "user.role_set"
     USER_UPDATED = "user.updated"  # the role, and whether the user is disabled
+    USER_LINK_CREATED = "user.link_created"
+    PASSWORD_SET_BY_LINK = "password.set_by_link"  # noqa: S105
     PASSWORD_CHANGED = "password.changed"  # noqa: S105  (a name, not a password)
     PASSWORD_RESET = "password.reset"  # noqa: S105
     SIGNED_IN = "session.opened"
     SIGN_IN_FAILED = "session.failed"
     SIGNED_OUT = "session.closed"
     SIGN_IN_REVOKED = "session.revoked"
+    SESSIONS_REVOKED = "sessions.revoked"
     API_KEY_CREATED = "api_key.created"
     API_KEY_REVOKED = "api_key.revoked"
     OIDC_LINKED = "oidc.linked"
@@ -46,6 +49,8 @@ class AuditAction(StrEnum):
     PROVIDER_CREATED = "provider.created"
     PROVIDER_UPDATED = "provider.updated"
     PROVIDER_DELETED = "provider.deleted"
+    USER_KEY_SET = "user_key.set"
+    USER_KEY_DELETED = "user_key.deleted"
     MODEL_CREATED = "model.created"
     MODEL_UPDATED = "model.updated"
     MODEL_DELETED = "model.deleted"
@@ -54,6 +59,7 @@ class AuditAction(StrEnum):
     CALLS_DECIDED = "calls.decided"
     CHAT_SHARED = "chat.shared"
     CHAT_UNSHARED = "chat.unshared"
+    CHAT_STOPPED = "chat.stopped"  # by an admin, or because its owner was disabled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Final
 
 from holdfast.domain.client_tools import ClientTool
+from holdfast.domain.compaction import Compaction
 from holdfast.domain.ids import (
     NO_EPOCH,
     NO_QUEUED_ID,
@@ -176,8 +177,13 @@ class ChatState:
     owes_reply: bool = False  # the history ends in something that a model should answer
     compactable: bool = False  # something was said since the last boundary
     compaction_requested: bool = False
+    compaction: Compaction | None = None  # the newest decision, until a reply shows that it helped
+    prompt_tokens: int | None = None  # of the next prompt, as far as it is known
+    steps: int = 0  # replies of the model since a person last spoke
+    advised: int = 0  # calls of the advisor since then, without those that failed
     open_calls: tuple[OpenCall, ...] = ()
     queue: tuple[QueuedMessage, ...] = ()
+    queue_paused: bool = False  # by a stop: none of the queue begins until a person says so
 
     worker_id: WorkerId | None = None
     epoch: Epoch = NO_EPOCH
@@ -188,6 +194,7 @@ class ChatState:
     model: str | None = None  # of the present turn
     effort: str | None = None
     web: bool | None = None
+    plan_mode: bool = False  # tools that change something are refused (domain/plan_mode.py)
     error: TurnError | None = None
     backoff: Backoff | None = None
     awaiting: Awaiting | None = None

@@ -16,3 +16,5 @@ class ClientTool:
     name: str
     description: str
     schema: JsonObject
+    open_world: bool = False
+    """It may send its arguments on to others: a message, a request to the web."""

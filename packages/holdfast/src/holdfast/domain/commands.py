@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 from holdfast.domain.chat import NOT_LISTED, Backoff, ListedFacts, TurnError
 from holdfast.domain.client_tools import ClientTool
+from holdfast.domain.compaction import Compaction
 from holdfast.domain.ids import CallId, QueuedId, Seq, Version
 from holdfast.domain.messages import MessageBody
 from holdfast.domain.parts import Need, ToolResult
@@ -18,14 +19,15 @@ from holdfast.domain.parts import Need, ToolResult
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """`model`, `effort`, `web`: of its turns, until a message asks for others. `listed`: how lists
-    show it."""
+    """`model`, `effort`, `web`, `plan_mode`: of its turns, until a message asks for others.
+    `listed`: how lists show it."""
 
     messages: tuple[MessageBody, ...] = ()
     tools: tuple[ClientTool, ...] = ()
     model: str | None = None
     effort: str | None = None
     web: bool | None = None
+    plan_mode: bool = False
     listed: ListedFacts = NOT_LISTED
 
 
@@ -87,6 +89,16 @@ class PromoteQueued:
 
 
 @dataclass(frozen=True, slots=True)
+class ResumeQueue:
+    """Let the messages go on that a stop has paused."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClearQueue:
+    """Take every message out of the queue."""
+
+
+@dataclass(frozen=True, slots=True)
 class SubmitResults:
     results: tuple[ToolResult, ...]
 
@@ -111,7 +123,9 @@ class DeclareTools:
 
 @dataclass(frozen=True, slots=True)
 class RequestCompaction:
-    pass
+    """`keep`: what a person asks the summary to keep."""
+
+    keep: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,11 +159,26 @@ class CommitStep:
 
     `place`: where the keyed calls of the reply will run (`Toolbox.place`). `attempt`: the attempt
     that made the messages, if it is not the present one: a successor keeps the words of a lost
-    worker, and readers saw them under the number of that worker's attempt."""
+    worker, and readers saw them under the number of that worker's attempt. `advice_max`: how often
+    the advisor may be asked since a person last spoke; calls of the reply beyond it are refused in
+    the same commit. None: without a bound."""
 
     messages: tuple[MessageBody, ...]
     place: str | None = None
     attempt: int | None = None
+    advice_max: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NeedCompaction:
+    """The prompt is too long: a summary is the next step, also of a successor."""
+
+    compaction: Compaction
+
+
+@dataclass(frozen=True, slots=True)
+class DropCompaction:
+    """The summary failed, and the prompt still fits: the turn goes on without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +226,8 @@ FromPeople: TypeAlias = (
     | TakeQueued
     | MoveQueued
     | PromoteQueued
+    | ResumeQueue
+    | ClearQueue
     | SubmitResults
     | Decide
     | DeclareTools
@@ -206,6 +237,14 @@ FromPeople: TypeAlias = (
     | Restore
 )
 FromWorker: TypeAlias = (
-    BeginAttempt | CommitStep | RecordRetry | Await | FinishTurn | FinishInterrupt | Fail
+    BeginAttempt
+    | CommitStep
+    | NeedCompaction
+    | DropCompaction
+    | RecordRetry
+    | Await
+    | FinishTurn
+    | FinishInterrupt
+    | Fail
 )
 Command: TypeAlias = FromPeople | FromWorker | ExpireAwait

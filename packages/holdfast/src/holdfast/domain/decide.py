@@ -6,7 +6,7 @@ what a lawful command does. A bundle of commands is decided as a whole and carri
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Final, assert_never
+from typing import Final, TypeAlias, assert_never
 
 from holdfast.domain import commands as c
 from holdfast.domain import driving, people
@@ -26,6 +26,10 @@ _WHY_NOT: Final[Mapping[Standing, str]] = {
     Standing.ARCHIVED: "The chat is archived. Unarchive it first.",
 }
 """For people: why a command is not lawful, and what to do."""
+
+QueueCommand: TypeAlias = (
+    c.TakeQueued | c.MoveQueued | c.PromoteQueued | c.ResumeQueue | c.ClearQueue
+)
 
 
 def decide(facts: Facts, command: c.Command, now: datetime) -> Outcome:
@@ -58,6 +62,10 @@ def _handle(draft: Draft, command: c.Command, now: datetime) -> None:  # noqa: C
             driving.finish_turn(draft, command, now)
         case c.BeginAttempt():
             driving.begin_attempt(draft, command, now)
+        case c.NeedCompaction():
+            driving.need_compaction(draft, command, now)
+        case c.DropCompaction():
+            driving.drop_compaction(draft, command, now)
         case c.RecordRetry():
             driving.record_retry(draft, command, now)
         case c.Await():
@@ -78,12 +86,8 @@ def _handle(draft: Draft, command: c.Command, now: datetime) -> None:  # noqa: C
             people.interrupt(draft, command, now)
         case c.Retry():
             people.retry(draft, command, now)
-        case c.TakeQueued():
-            people.take_queued(draft, command, now)
-        case c.MoveQueued():
-            people.move_queued(draft, command, now)
-        case c.PromoteQueued():
-            people.promote_queued(draft, command, now)
+        case c.TakeQueued() | c.MoveQueued() | c.PromoteQueued() | c.ResumeQueue() | c.ClearQueue():
+            _change_queue(draft, command, now)
         case c.SubmitResults():
             people.submit_results(draft, command, now)
         case c.Decide():
@@ -98,5 +102,21 @@ def _handle(draft: Draft, command: c.Command, now: datetime) -> None:  # noqa: C
             people.unarchive(draft, command, now)
         case c.Restore():
             people.restore(draft, command, now)
+        case _:
+            assert_never(command)
+
+
+def _change_queue(draft: Draft, command: QueueCommand, now: datetime) -> None:
+    match command:
+        case c.TakeQueued():
+            people.take_queued(draft, command, now)
+        case c.MoveQueued():
+            people.move_queued(draft, command, now)
+        case c.PromoteQueued():
+            people.promote_queued(draft, command, now)
+        case c.ResumeQueue():
+            people.resume_queue(draft, command, now)
+        case c.ClearQueue():
+            people.clear_queue(draft, command, now)
         case _:
             assert_never(command)

@@ -57,10 +57,8 @@ class WrongCredentials(IdentityError):
 class LinkNotValid(IdentityError):
     code = "sign_in_link_not_valid"
 
-    def __init__(self) -> None:
-        super().__init__(
-            "The sign-in link has been used, or has expired. Sign in with e-mail and password."
-        )
+    def __init__(self, remedy: str = "Sign in with e-mail and password.") -> None:
+        super().__init__(f"The sign-in link has been used, or has expired. {remedy}")
 
 
 class Throttled(IdentityError):

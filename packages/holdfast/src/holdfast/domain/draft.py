@@ -13,6 +13,7 @@ from dataclasses import fields, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, assert_never
 
+from holdfast.domain.advice import calls_counted, calls_past, limit_reached, uses_returned
 from holdfast.domain.chat import (
     NOT_LISTED,
     QUEUE_BYTES_MAX,
@@ -27,6 +28,7 @@ from holdfast.domain.chat import (
     Status,
 )
 from holdfast.domain.commands import CommitStep, FinishInterrupt
+from holdfast.domain.compaction import Compaction, counted_tokens, prompt_tokens_after
 from holdfast.domain.errors import (
     CallNotOpen,
     CallsUnanswered,
@@ -48,6 +50,7 @@ from holdfast.domain.outcome import (
     QueueRemoval,
 )
 from holdfast.domain.parts import Need, Synthetic, ToolResult
+from holdfast.domain.plan_mode import ends_turn
 from holdfast.domain.synthetic import synthetic_result
 
 if TYPE_CHECKING:
@@ -190,7 +193,9 @@ class Draft:
 
     # History.
 
-    def append(self, body: MessageBody, *, promoted: QueuedId | None = None) -> Seq:
+    def append(
+        self, body: MessageBody, *, promoted: QueuedId | None = None, more_bytes: int = 0
+    ) -> Seq:
         seq = Seq(self.chat.last_seq + 1)
         turn_seq = seq if body.role is Role.USER else self.chat.turn_seq
         attempt = self._attempt if body.role in _MADE_BY_ATTEMPTS else None
@@ -198,6 +203,7 @@ class Draft:
         self.set(
             last_seq=seq,
             turn_seq=turn_seq,
+            prompt_tokens=prompt_tokens_after(self.chat.prompt_tokens, body, more_bytes),
             history_version=self.version,
             attempt=0,
             attempts_forgiven=0,
@@ -212,16 +218,22 @@ class Draft:
         *,
         closing: Synthetic = Synthetic.SUPERSEDED,
         promoted: QueuedId | None = None,
+        more_bytes: int = 0,
     ) -> None:
         assert body.role is Role.USER, f"a {body.role} message where a user message belongs"
         self.close_calls(closing)
-        self._answer_seq = self._answer_turn_seq = self.append(body, promoted=promoted)
+        seq = self.append(body, promoted=promoted, more_bytes=more_bytes)
+        self._answer_seq = self._answer_turn_seq = seq
         self.set(
             owes_reply=True,
             compactable=True,
+            compaction=None,
+            steps=0,
+            advised=0,
             model=body.model or self.chat.model,
             effort=body.effort or self.chat.effort,
             web=self.chat.web if body.web is None else body.web,
+            plan_mode=self.chat.plan_mode if body.plan_mode is None else body.plan_mode,
         )
         self._answer_queued_id = None
 
@@ -240,7 +252,8 @@ class Draft:
                 if self.chat.open_calls:
                     raise self.refuse(CallsUnanswered, "a boundary may not part calls from results")
                 self.append(body)
-                self.set(compactable=False, compaction_requested=False)
+                self.set(compactable=False)
+                self.end_compaction()
             case Role.SYSTEM:
                 self.append(body)
             case _:
@@ -268,7 +281,14 @@ class Draft:
         assert len({call.call_id for call in calls}) == len(calls), "call ids repeat in a reply"
         owes_reply = bool(calls) or body.ending.is_cut or body.ending is Ending.PAUSED
         self.append(body)
-        self.set(owes_reply=owes_reply, compactable=True, open_calls=calls)
+        self.set(
+            owes_reply=owes_reply,
+            compactable=True,
+            compaction=self._compaction_after(body),
+            steps=self.chat.steps + 1,
+            advised=calls_counted(self.chat.advised, [call.tool for call in calls]),
+            open_calls=calls,
+        )
         if body.ending.is_cut or body.ending is Ending.INTERRUPTED:
             # A reply that did not end may hold half of what it wanted: its calls are never run.
             self.close_calls(Synthetic.CUT_OFF)
@@ -283,7 +303,27 @@ class Draft:
         ordered = tuple(answered[call_id] for call_id in open_ids if call_id in answered)
         remaining = tuple(call for call in self.chat.open_calls if call.call_id not in answered)
         self.append(replace(template, parts=ordered))
-        self.set(open_calls=remaining, owes_reply=True, compactable=True)
+        ends = not remaining and any(map(ends_turn, ordered))
+        self.set(
+            open_calls=remaining,
+            owes_reply=not ends,
+            compactable=True,
+            advised=uses_returned(self.chat.advised, ordered),
+        )
+
+    def _compaction_after(self, reply: MessageBody) -> Compaction | None:
+        """Forgotten with the first reply whose prompt was short again."""
+        compaction = self.chat.compaction
+        if compaction is None or self.chat.compaction_requested:
+            return compaction
+        return None if compaction.is_answered_by(counted_tokens(reply)) else compaction
+
+    def end_compaction(self, *, dropped: bool = False) -> None:
+        """After a summary, or without one. Those that no person asked for are counted (L17)."""
+        decided = self.chat.compaction
+        if decided is not None and decided.is_automatic:
+            decided = replace(decided, in_a_row=decided.in_a_row + 1, dropped=dropped)
+        self.set(compaction_requested=False, compaction=decided)
 
     def close_calls(self, reason: Synthetic, only: Sequence[CallId] | None = None) -> None:
         """Write a synthetic result for each open call (or those named), where there are any.
@@ -297,6 +337,14 @@ class Draft:
             if only is None or call.call_id in only
         )
         if results:
+            self.append_results(results, MessageBody(role=Role.TOOL, parts=()))
+
+    def refuse_advice(self, uses_max: int) -> None:
+        """Answer the calls of the advisor beyond the cap. No worker ever finds one open, as with a
+        call that a rule denies."""
+        past = calls_past(uses_max, self.chat.advised, self.chat.open_calls)
+        if past:
+            results = [limit_reached(call, uses_max) for call in past]
             self.append_results(results, MessageBody(role=Role.TOOL, parts=()))
 
     def _verdict(self, call: OpenCall, reason: Synthetic) -> Synthetic:
@@ -320,6 +368,8 @@ class Draft:
             backoff=None,
             lost=None,
             compaction_requested=False,
+            compaction=None,
+            prompt_tokens=None,
         )
 
     def restore(self, past: Past) -> None:
@@ -363,7 +413,12 @@ class Draft:
             cut=cut,
         )
         self._queued[queued_id] = Enqueued(entry, body)
-        self.set(last_queued_id=queued_id, queue=(*queue, entry), queue_version=self.version)
+        self.set(
+            last_queued_id=queued_id,
+            queue=(*queue, entry),
+            queue_paused=self.chat.queue_paused and bool(queue),
+            queue_version=self.version,
+        )
         if urgent:
             # Urgent ones go first, among themselves in the order in which they came.
             index = sum(1 for queued in queue if queued.urgent)
@@ -386,14 +441,19 @@ class Draft:
         self._moved.pop(queued_id, None)
         self._left.append(QueueRemoval(queued_id, fate, seq))
         rest = tuple(other for other in self.chat.queue if other is not queued)
-        self.set(queue=rest, queue_version=self.version)
+        self.set(
+            queue=rest,
+            queue_paused=self.chat.queue_paused and bool(rest),
+            queue_version=self.version,
+        )
         self._answer_queued_id = queued_id
         return queued
 
     def promote(self, queued_id: QueuedId, *, closing: Synthetic = Synthetic.SUPERSEDED) -> None:
         """Move a queued message into history."""
-        head = self.leave_queue(queued_id, Fate.PROMOTED).head
-        self.append_user(replace(head, parts=()), closing=closing, promoted=queued_id)
+        queued = self.leave_queue(queued_id, Fate.PROMOTED)
+        body = replace(queued.head, parts=())
+        self.append_user(body, closing=closing, promoted=queued_id, more_bytes=queued.bytes)
 
     def clear_queue(self) -> None:
         for queued in self.chat.queue:
@@ -413,11 +473,19 @@ class Draft:
                 )
         self.set(queue=placed, queue_version=self.version)
 
+    def pause_queue(self) -> None:
+        """Let no message begin that waits now, not even one that was to be sent at once."""
+        queue = self.chat.queue
+        if queue and (not self.chat.queue_paused or any(queued.urgent for queued in queue)):
+            self.set_queue([replace(queued, urgent=False) for queued in queue])
+            self.set(queue_paused=True)
+
     # The end of a turn.
 
     def end_turn(self) -> None:
         """Go on with the queue head, keeping the owner; or go idle and have none."""
-        if self.chat.queue:
+        queue = self.chat.queue
+        if queue and (queue[0].urgent or not self.chat.queue_paused):
             self.set(compaction_requested=False)
             self.run()
             self.promote(self.chat.queue[0].queued_id)

@@ -9,17 +9,22 @@ from holdfast.domain.commands import (
     Await,
     BeginAttempt,
     CommitStep,
+    DropCompaction,
     ExpireAwait,
     Fail,
     FinishInterrupt,
     FinishTurn,
+    NeedCompaction,
     RecordRetry,
 )
+from holdfast.domain.compaction import COMPACTIONS_MAX
 from holdfast.domain.draft import Draft
 from holdfast.domain.errors import (
     AttemptsSpent,
     CallNotOpen,
     CallsUnanswered,
+    CompactionSpent,
+    NothingToCompact,
     NotYetExpired,
     ReplyOwed,
 )
@@ -74,11 +79,31 @@ def begin_attempt(draft: Draft, _command: BeginAttempt, _now: datetime) -> None:
 def commit_step(draft: Draft, command: CommitStep, _now: datetime) -> None:
     for body in command.messages:
         _say(draft, body)
+    if command.advice_max is not None:
+        draft.refuse_advice(command.advice_max)
 
 
 def _say(draft: Draft, body: MessageBody) -> None:
     assert body.role is not Role.USER, "a worker does not speak for a user"
     draft.say(body)
+
+
+def need_compaction(draft: Draft, command: NeedCompaction, _now: datetime) -> None:
+    chat = draft.chat
+    if not chat.compactable:
+        raise draft.refuse(NothingToCompact, "nothing was said since the last compaction")
+    in_a_row = 0 if chat.compaction is None else chat.compaction.in_a_row
+    if in_a_row >= COMPACTIONS_MAX:
+        reason = f"{in_a_row} summaries in a row did not make the prompt short enough"
+        raise draft.refuse(CompactionSpent, reason)
+    if not chat.compaction_requested:  # else a person asked meanwhile: one summary is for both
+        decided = replace(command.compaction, in_a_row=in_a_row)
+        draft.set(compaction_requested=True, compaction=decided)
+
+
+def drop_compaction(draft: Draft, _command: DropCompaction, _now: datetime) -> None:
+    if draft.chat.compaction_requested:
+        draft.end_compaction(dropped=True)
 
 
 def record_retry(draft: Draft, command: RecordRetry, _now: datetime) -> None:

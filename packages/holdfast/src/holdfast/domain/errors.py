@@ -15,6 +15,7 @@
     │   │   ├── CallsUnanswered
     │   │   ├── ReplyOwed
     │   │   ├── NothingToCompact
+    │   │   ├── CompactionSpent summaries did not make the prompt short enough
     │   │   ├── TurnChanged     the turn that it names is not the present one
     │   │   ├── NotYetExpired
     │   │   └── AttemptsSpent
@@ -22,6 +23,7 @@
     │   ├── FenceStale          the writer's right to drive this chat has passed on
     │   ├── ChatBusy            others kept being faster
     │   ├── ContentRefused      text or JSON past a bound
+    │   ├── AnswerNotValid      not what the questions of `ask_user` ask for
     │   └── OverQuota           the owner has as much as one may have; nothing was written
     │       ├── TooManyChats
     │       └── TooManyBytes
@@ -154,6 +156,10 @@ class NothingToCompact(CommandRefused):
     code = "nothing_to_compact"
 
 
+class CompactionSpent(CommandRefused):
+    pass
+
+
 class TurnChanged(CommandRefused):
     code = "turn_changed"
 
@@ -200,6 +206,14 @@ class ChatBusy(ChatError):
 
 class ContentRefused(ChatError):
     code = "content_too_large"
+
+    @property
+    def sentence(self) -> str:  # pyright: ignore[reportImplicitOverride] - 3.11 cannot say it
+        return as_sentence(str(self))
+
+
+class AnswerNotValid(ChatError):
+    code = "answer_not_valid"
 
     @property
     def sentence(self) -> str:  # pyright: ignore[reportImplicitOverride] - 3.11 cannot say it

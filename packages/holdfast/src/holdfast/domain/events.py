@@ -23,6 +23,7 @@ from enum import StrEnum
 from typing import Final, get_args
 
 from holdfast.domain.chat import Chat, OpenCall, QueuedMessage, Status, TurnError
+from holdfast.domain.compaction import Compaction, CompactionReason
 from holdfast.domain.format import citations_to_json
 from holdfast.domain.heads import stored_bytes
 from holdfast.domain.ids import QueuedId, Seq
@@ -151,7 +152,8 @@ def _is_at_rest(chat: Chat) -> bool:
 def _standing(chat: Chat) -> tuple[object, ...]:
     return (
         *(chat.status, chat.archived, chat.turn_seq, chat.attempt, chat.model, chat.effort),
-        *(chat.web, chat.error, chat.backoff, chat.awaiting),
+        *(chat.web, chat.plan_mode, chat.error, chat.backoff, chat.awaiting),
+        chat.compaction_requested,
     )
 
 
@@ -187,6 +189,8 @@ def message_json(message: Message) -> JsonObject:
     }
     if body.web is not None:
         told["web"] = body.web
+    if body.plan_mode is not None:
+        told["plan_mode"] = body.plan_mode
     if body.takeover is not None:  # nearly never
         told["takeover"] = _takeover_json(body.takeover)
     return told
@@ -230,22 +234,42 @@ def _preview_reset_json(chat: Chat) -> JsonObject:
 
 def state_json(chat: Chat) -> JsonObject:
     """`chat.state`: where the chat stands, whole. It replaces the one before."""
-    return {
+    told: dict[str, JsonValue] = {
         "status": chat.status.value,
         "turn_seq": chat.turn_seq,
         "attempt": chat.attempt,
         "model": chat.model,
         "effort": chat.effort,
         "web": chat.web,
+        "plan_mode": chat.plan_mode,
         "archived": chat.archived,
         "retry": _retry_json(chat),
         "error": _failure_json(chat),
         "action_required": _action_json(chat),
     }
+    if chat.compaction_requested:  # seldom
+        told["compaction"] = _compaction_json(chat.compaction or _REQUESTED)
+    return told
+
+
+def _compaction_json(decided: Compaction) -> JsonObject:
+    return {
+        "reason": decided.reason.value,
+        "used_tokens": decided.used_tokens,
+        "limit_tokens": decided.limit_tokens,
+        "threshold_tokens": decided.threshold_tokens,
+    }
+
+
+_REQUESTED: Final = Compaction(reason=CompactionReason.REQUESTED)
+"""As an older replica leaves it: it stores no reason."""
 
 
 def queue_json(chat: Chat) -> JsonObject:
-    return {"messages": [queued_json(queued) for queued in chat.queue]}
+    return {
+        "messages": [queued_json(queued) for queued in chat.queue],
+        "paused": chat.queue_paused,
+    }
 
 
 def queued_json(queued: QueuedMessage) -> JsonObject:
@@ -263,6 +287,8 @@ def queued_json(queued: QueuedMessage) -> JsonObject:
     }
     if head.web is not None:
         told["web"] = head.web
+    if head.plan_mode is not None:
+        told["plan_mode"] = head.plan_mode
     return told
 
 

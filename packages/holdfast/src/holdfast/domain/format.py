@@ -11,6 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final, cast, get_args
 
+from holdfast.domain.chat import Chat
 from holdfast.domain.errors import FormatUnknown
 from holdfast.domain.parts import (
     Citation,
@@ -24,10 +25,11 @@ from holdfast.domain.parts import (
 )
 
 FORMAT: Final = 1
-READS: Final = 1
+READS: Final = 2
 """The reader level of this version, compared with `chats.reads`. A version that adds a word to a
 chat's facts or a format of messages raises it, and sets `chats.reads` to it in each commit that
-writes the new word. Older versions then leave the chat to newer ones."""
+writes the new word (`level_of`). Older versions then leave the chat to newer ones."""
+_PLAN_MODE: Final = 2
 
 _KINDS: Final[Mapping[str, type[Part]]] = {
     cast(str, fields(part)[-1].default): part for part in get_args(Part)
@@ -41,6 +43,13 @@ _DEFAULTS: Final[Mapping[type[Part], tuple[tuple[str, object], ...]]] = {
     )
     for part in _KINDS.values()
 }
+
+
+def level_of(chat: Chat) -> int:
+    """The reader level that a version needs for a chat. One that does not know plan mode would run
+    what the mode refuses."""
+    plans = chat.plan_mode or any(queued.head.plan_mode for queued in chat.queue)
+    return _PLAN_MODE if plans else 1
 
 
 def _native_from_json(value: JsonValue) -> Native:

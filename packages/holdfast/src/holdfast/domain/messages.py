@@ -113,6 +113,7 @@ class MessageBody:
     model: str | None = None
     effort: str | None = None
     web: bool | None = None  # whether the provider may search the web; None: as before
+    plan_mode: bool | None = None  # whether its turn only plans; None: as before
     author_id: UserId | None = None
     usage: Mapping[str, int] | None = None
     cost_micros: int | None = None  # None: unpriced; 0: free

@@ -5,8 +5,9 @@ from enum import StrEnum
 
 from holdfast.domain.chat import NOT_LISTED, Chat, ListedFacts, Past, QueuedMessage, Status
 from holdfast.domain.ids import NO_VERSION, ChatId, QueuedId, Seq, Version, VersionStamp, WorkerId
-from holdfast.domain.messages import MessageBody
+from holdfast.domain.messages import MessageBody, Role
 from holdfast.domain.rider import Rider
+from holdfast.domain.titles import first_words
 
 
 class Fate(StrEnum):
@@ -103,6 +104,16 @@ class Outcome:
         return next((each for each in self.appended if each.promoted is not None), None)
 
     @property
+    def first_words(self) -> str | None:
+        """What the chat is called until there is a better title; None: not its first message. Of an
+        edit, if the store finds that it hides the first message."""
+        if self.before.turn_seq is not None and self.hidden_from is None:
+            return None
+        said = (each.body for each in self.appended if each.body.role is Role.USER)
+        first = next(said, None)
+        return None if first is None else first_words(first)
+
+    @property
     def taker(self) -> WorkerId | None:
         """Who acquires the chat with this commit (see driving.taken_by)."""
         return self.chat.worker_id if self.before.worker_id is None else None
@@ -118,7 +129,9 @@ class Outcome:
     def lists(self) -> bool:
         """Whether lists show the chat otherwise than before. What is said in the middle of a turn
         can wait for its end."""
-        return self.before.version == NO_VERSION or _listed(self.before) != _listed(self.chat)
+        if self.before.version == NO_VERSION or self.hidden_from is not None:
+            return True
+        return _listed(self.before) != _listed(self.chat)
 
 
 def _listed(chat: Chat) -> tuple[object, ...]:

@@ -8,6 +8,7 @@ from typing import Final, assert_never
 from holdfast.domain.chat import Chat, OpenCall, Past, QueuedMessage, Status
 from holdfast.domain.commands import (
     Archive,
+    ClearQueue,
     Create,
     Decide,
     DeclareTools,
@@ -18,12 +19,14 @@ from holdfast.domain.commands import (
     PromoteQueued,
     RequestCompaction,
     Restore,
+    ResumeQueue,
     Retry,
     SendMessage,
     SubmitResults,
     TakeQueued,
     Unarchive,
 )
+from holdfast.domain.compaction import Compaction, CompactionReason
 from holdfast.domain.draft import Draft
 from holdfast.domain.errors import (
     ApprovalMismatch,
@@ -54,6 +57,7 @@ def create(draft: Draft, command: Create, _now: datetime) -> None:
         model=command.model,
         effort=command.effort,
         web=command.web,
+        plan_mode=command.plan_mode,
     )
     draft.listed = command.listed
     for body in command.messages:
@@ -87,6 +91,7 @@ def fork(draft: Draft, command: Fork, _now: datetime) -> None:
         model=source.model,
         effort=source.effort,
         web=source.web,
+        plan_mode=source.plan_mode,
         tools=source.tools if ours else (),  # another user's client runs those
     )
 
@@ -97,7 +102,7 @@ def send_message(draft: Draft, command: SendMessage, _now: datetime) -> None:
         case Status.IDLE:
             draft.append_user(command.message)
             draft.run()
-        case Status.FAILED if draft.chat.queue:
+        case Status.FAILED if draft.chat.queue and not draft.chat.queue_paused:
             # First come, first served: what waited behind the failure goes before what comes now.
             draft.promote(draft.chat.queue[0].queued_id)
             draft.run()
@@ -111,6 +116,9 @@ def send_message(draft: Draft, command: SendMessage, _now: datetime) -> None:
         case Status.RUNNING if urgent:
             draft.enqueue(command.message, urgent=True)
             draft.set(status=Status.INTERRUPTING, backoff=None)
+        case Status.INTERRUPTING if draft.chat.queue_paused:
+            # It comes after the stop, as one that is sent when the chat is at rest.
+            draft.enqueue(command.message, urgent=True)
         case Status.RUNNING | Status.AWAITING | Status.INTERRUPTING:
             draft.enqueue(command.message, urgent=urgent)
         case _:
@@ -133,13 +141,17 @@ def interrupt(draft: Draft, command: Interrupt, _now: datetime) -> None:
     stopped = _check_turn(draft, command.turn_seq)
     match draft.chat.status:
         case Status.RUNNING:
+            draft.pause_queue()
             draft.set(status=Status.INTERRUPTING, backoff=None)
+        case Status.INTERRUPTING:
+            draft.pause_queue()  # what was to be sent now, is not: Stop ends that, too
         case Status.AWAITING:
+            draft.pause_queue()
             draft.close_calls(Synthetic.INTERRUPTED)
             draft.set(owes_reply=False, awaiting=None)
             draft.end_turn()
         case _:
-            pass  # asked already, or no turn runs
+            pass  # no turn runs
     draft.answer_with_turn(stopped)
 
 
@@ -163,7 +175,7 @@ def retry(draft: Draft, command: Retry, now: datetime) -> None:
         fallback = None if command.model else chat.backoff.model  # another choice ends it
         draft.set(backoff=replace(chat.backoff, delay_ms=0, until=now, model=fallback))
         return
-    draft.set(attempts_forgiven=chat.attempt)
+    draft.set(attempts_forgiven=chat.attempt, compaction=None)
     draft.run()
 
 
@@ -191,7 +203,7 @@ def promote_queued(draft: Draft, command: PromoteQueued, _now: datetime) -> None
         case Status.AWAITING:
             draft.promote(command.queued_id, closing=Synthetic.INTERRUPTED)
             draft.run()
-        case Status.FAILED:
+        case Status.FAILED | Status.IDLE:
             draft.promote(command.queued_id)
             draft.run()
         case _:
@@ -199,6 +211,19 @@ def promote_queued(draft: Draft, command: PromoteQueued, _now: datetime) -> None
             others = [queued for queued in draft.chat.queue if queued is not promoted]
             draft.set_queue([replace(promoted, urgent=True), *others])
             draft.set(status=Status.INTERRUPTING, backoff=None)
+
+
+def resume_queue(draft: Draft, _command: ResumeQueue, _now: datetime) -> None:
+    if not draft.chat.queue_paused:
+        return
+    draft.set(queue_paused=False, queue_version=draft.version)
+    if draft.chat.status is Status.IDLE:
+        draft.promote(draft.chat.queue[0].queued_id)
+        draft.run()
+
+
+def clear_queue(draft: Draft, _command: ClearQueue, _now: datetime) -> None:
+    draft.clear_queue()
 
 
 def submit_results(draft: Draft, command: SubmitResults, _now: datetime) -> None:
@@ -245,12 +270,22 @@ def declare_tools(draft: Draft, command: DeclareTools, _now: datetime) -> None:
         draft.set(tools=command.tools)
 
 
-def request_compaction(draft: Draft, _command: RequestCompaction, _now: datetime) -> None:
-    if not draft.chat.compactable:
+def request_compaction(draft: Draft, command: RequestCompaction, _now: datetime) -> None:
+    chat = draft.chat
+    if not chat.compactable:
         raise draft.refuse(NothingToCompact, "nothing was said since the last compaction")
-    if draft.chat.status is not Status.RUNNING or not draft.chat.compaction_requested:
-        draft.set(compaction_requested=True)
-        draft.run()
+    asked = Compaction(
+        reason=CompactionReason.REQUESTED,
+        used_tokens=chat.prompt_tokens,
+        in_a_row=0 if chat.compaction is None else chat.compaction.in_a_row,
+    )
+    if chat.compaction_requested:  # one summary is for both; it keeps what was asked for last
+        asked = chat.compaction or asked
+        if command.keep is not None:
+            draft.set(compaction=replace(asked, keep=command.keep))
+        return
+    draft.set(compaction_requested=True, compaction=replace(asked, keep=command.keep))
+    draft.run()
 
 
 def archive(draft: Draft, _command: Archive, _now: datetime) -> None:

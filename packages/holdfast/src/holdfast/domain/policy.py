@@ -44,11 +44,13 @@ class TargetKind(StrEnum):
 
 class Action(StrEnum):
     READ = "read"
+    READ_BRANCHES = "read_branches"  # the history that edits and restores have replaced
     DRIVE = "drive"  # whatever makes a model run, or stops it: send, edit, retry, interrupt, answer
     APPROVE = "approve"  # decide whether a tool call runs
     CHANGE = "change"
     SHARE = "share"
     OVERSEE = "oversee"  # see that it is there and what it does, but not what it says
+    STOP = "stop"  # end the turn of another user's chat
     CREATE = "create"
     ADMINISTER = "administer"
 
@@ -71,6 +73,8 @@ class AccessRule:
 
 POLICY: Final[Mapping[tuple[Action, TargetKind], AccessRule]] = {
     (Action.READ, TargetKind.CHAT): AccessRule((Condition.OWNER, Condition.SHARED), Scope.READ),
+    # A reader of a share sees the present history only: an edit takes the replaced text back.
+    (Action.READ_BRANCHES, TargetKind.CHAT): AccessRule((Condition.OWNER,), Scope.READ),
     (Action.CREATE, TargetKind.CHAT): AccessRule((Condition.OWNER,), Scope.WRITE),
     # Only the owner: no other user's words run on the owner's budget and tools (L128).
     (Action.DRIVE, TargetKind.CHAT): AccessRule((Condition.OWNER,), Scope.WRITE),
@@ -78,6 +82,7 @@ POLICY: Final[Mapping[tuple[Action, TargetKind], AccessRule]] = {
     (Action.CHANGE, TargetKind.CHAT): AccessRule((Condition.OWNER,), Scope.WRITE),
     (Action.SHARE, TargetKind.CHAT): AccessRule((Condition.OWNER,), Scope.WRITE),
     (Action.OVERSEE, TargetKind.CHAT): AccessRule((Condition.ORG_ADMIN,), Scope.ADMIN),
+    (Action.STOP, TargetKind.CHAT): AccessRule((Condition.ORG_ADMIN,), Scope.ADMIN),
     (Action.READ, TargetKind.USER): AccessRule((Condition.SAME_ORG,), Scope.READ),
     (Action.CHANGE, TargetKind.USER): AccessRule((Condition.SELF,), Scope.ADMIN),
     (Action.CREATE, TargetKind.USER): AccessRule((Condition.ORG_ADMIN,), Scope.ADMIN),
@@ -85,7 +90,7 @@ POLICY: Final[Mapping[tuple[Action, TargetKind], AccessRule]] = {
     (Action.READ, TargetKind.API_KEY): AccessRule(
         (Condition.OWNER, Condition.ORG_ADMIN), Scope.READ
     ),
-    # Admin, not write: a key that leaks must not be able to make itself a successor.
+    # In a session only: a key that leaks must not be able to make itself a successor.
     (Action.CREATE, TargetKind.API_KEY): AccessRule((Condition.OWNER,), Scope.ADMIN),
     (Action.CHANGE, TargetKind.API_KEY): AccessRule(
         (Condition.OWNER, Condition.ORG_ADMIN), Scope.ADMIN

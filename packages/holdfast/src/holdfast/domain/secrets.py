@@ -47,7 +47,8 @@ class SecretColumn:
 
 
 PROVIDER_CREDENTIAL: Final = SecretColumn("providers", "credential")
-SECRET_COLUMNS: Final = (PROVIDER_CREDENTIAL,)
+USER_KEY: Final = SecretColumn("user_keys", "credential")
+SECRET_COLUMNS: Final = (PROVIDER_CREDENTIAL, USER_KEY)
 
 
 @dataclass(frozen=True, slots=True)

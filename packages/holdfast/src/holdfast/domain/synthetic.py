@@ -38,6 +38,11 @@ def denied_by_rule(call_id: CallId, tool: str, rule: str) -> ToolResult:
     return ToolResult(call_id, tool, words, failed=True, synthetic=Synthetic.DENIED)
 
 
+def refused_by_mode(call_id: CallId, tool: str, words: str) -> ToolResult:
+    """A call that the mode of the chat does not allow."""
+    return ToolResult(call_id, tool, words, failed=True, synthetic=Synthetic.DENIED)
+
+
 def synthetic_result(call: OpenCall, reason: Synthetic) -> ToolResult:
     return ToolResult(
         call_id=call.call_id,

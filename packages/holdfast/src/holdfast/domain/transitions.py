@@ -13,11 +13,13 @@ from holdfast.domain.commands import (
     Archive,
     Await,
     BeginAttempt,
+    ClearQueue,
     Command,
     CommitStep,
     Create,
     Decide,
     DeclareTools,
+    DropCompaction,
     EditMessage,
     ExpireAwait,
     Fail,
@@ -26,10 +28,12 @@ from holdfast.domain.commands import (
     Fork,
     Interrupt,
     MoveQueued,
+    NeedCompaction,
     PromoteQueued,
     RecordRetry,
     RequestCompaction,
     Restore,
+    ResumeQueue,
     Retry,
     SendMessage,
     SubmitResults,
@@ -57,6 +61,11 @@ TRANSITIONS: Final[Mapping[tuple[Standing, type[Command]], frozenset[Standing]]]
     (IDLE, EditMessage): _to(RUNNING),
     (IDLE, RequestCompaction): _to(RUNNING),
     (IDLE, Interrupt): _to(IDLE),  # no turn runs: nothing changes, here and below
+    (IDLE, TakeQueued): _to(IDLE),  # a stop left the queue as it was, here and below
+    (IDLE, MoveQueued): _to(IDLE),
+    (IDLE, PromoteQueued): _to(RUNNING),
+    (IDLE, ResumeQueue): _to(IDLE, RUNNING),  # IDLE: nothing is paused
+    (IDLE, ClearQueue): _to(IDLE),
     (IDLE, Archive): _to(ARCHIVED),
     (IDLE, Unarchive): _to(IDLE),
     (IDLE, DeclareTools): _to(IDLE),
@@ -67,12 +76,16 @@ TRANSITIONS: Final[Mapping[tuple[Standing, type[Command]], frozenset[Standing]]]
     (RUNNING, TakeQueued): _to(RUNNING),
     (RUNNING, MoveQueued): _to(RUNNING),
     (RUNNING, PromoteQueued): _to(INTERRUPTING),
+    (RUNNING, ResumeQueue): _to(RUNNING),
+    (RUNNING, ClearQueue): _to(RUNNING),
     (RUNNING, Retry): _to(RUNNING),  # while it waits out a backoff: try now
     (RUNNING, RequestCompaction): _to(RUNNING),
     (RUNNING, DeclareTools): _to(RUNNING),
     (RUNNING, Unarchive): _to(RUNNING),
     (RUNNING, BeginAttempt): _to(RUNNING),
     (RUNNING, CommitStep): _to(RUNNING),
+    (RUNNING, NeedCompaction): _to(RUNNING),
+    (RUNNING, DropCompaction): _to(RUNNING),
     (RUNNING, RecordRetry): _to(RUNNING),
     (RUNNING, Await): _to(AWAITING),
     # RUNNING: the queue head was promoted, or a compaction that was asked for is still to be made.
@@ -80,21 +93,26 @@ TRANSITIONS: Final[Mapping[tuple[Standing, type[Command]], frozenset[Standing]]]
     (RUNNING, Fail): _to(FAILED),
     (INTERRUPTING, SendMessage): _to(INTERRUPTING),
     (INTERRUPTING, EditMessage): _to(RUNNING),
-    (INTERRUPTING, Interrupt): _to(INTERRUPTING),  # asked again: nothing changes
+    (INTERRUPTING, Interrupt): _to(INTERRUPTING),  # asked again: the queue is paused
     (INTERRUPTING, TakeQueued): _to(INTERRUPTING),
     (INTERRUPTING, MoveQueued): _to(INTERRUPTING),
     (INTERRUPTING, PromoteQueued): _to(INTERRUPTING),
+    (INTERRUPTING, ResumeQueue): _to(INTERRUPTING),
+    (INTERRUPTING, ClearQueue): _to(INTERRUPTING),
     (INTERRUPTING, DeclareTools): _to(INTERRUPTING),
     (INTERRUPTING, Unarchive): _to(INTERRUPTING),
     (INTERRUPTING, CommitStep): _to(INTERRUPTING),  # the step was finished first: keep it (L04)
-    (INTERRUPTING, FinishInterrupt): _to(IDLE, RUNNING),  # RUNNING: the queue head was promoted
+    # RUNNING: the queue head was promoted, for the queue is not paused or it is to be sent now.
+    (INTERRUPTING, FinishInterrupt): _to(IDLE, RUNNING),
     (INTERRUPTING, Fail): _to(FAILED),
     (AWAITING, SendMessage): _to(AWAITING, RUNNING),  # as when_busy says
     (AWAITING, EditMessage): _to(RUNNING),
-    (AWAITING, Interrupt): _to(IDLE, RUNNING),  # RUNNING: the queue head was promoted
+    (AWAITING, Interrupt): _to(IDLE),
     (AWAITING, TakeQueued): _to(AWAITING),
     (AWAITING, MoveQueued): _to(AWAITING),
     (AWAITING, PromoteQueued): _to(RUNNING),
+    (AWAITING, ResumeQueue): _to(AWAITING),
+    (AWAITING, ClearQueue): _to(AWAITING),
     (AWAITING, SubmitResults): _to(AWAITING, RUNNING),  # AWAITING: some calls still wait
     (AWAITING, Decide): _to(AWAITING, RUNNING),  # AWAITING: some calls still wait
     (AWAITING, DeclareTools): _to(AWAITING),
@@ -106,6 +124,8 @@ TRANSITIONS: Final[Mapping[tuple[Standing, type[Command]], frozenset[Standing]]]
     (FAILED, TakeQueued): _to(FAILED),
     (FAILED, MoveQueued): _to(FAILED),
     (FAILED, PromoteQueued): _to(RUNNING),
+    (FAILED, ResumeQueue): _to(FAILED),
+    (FAILED, ClearQueue): _to(FAILED),
     (FAILED, RequestCompaction): _to(RUNNING),
     (FAILED, DeclareTools): _to(FAILED),
     (FAILED, Interrupt): _to(FAILED),

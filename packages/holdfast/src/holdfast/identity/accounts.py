@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from holdfast.domain.accounts import User, clean_email, clean_name
+from holdfast.domain.accounts import ChangedUser, User, clean_email, clean_name
 from holdfast.domain.audit import AuditAction, AuditEntry
 from holdfast.domain.denials import (
     EmailTaken,
@@ -137,17 +137,27 @@ class Accounts:
         *,
         role: OrgRole | None = None,
         disabled: bool | None = None,
+        keep_keys: bool = False,
         expected: Collection[int] | None = None,
-    ) -> User:
-        """What is None stays. Every credential of a disabled user stops working; chats and history
-        stay. `expected`, here and below: `ChangedMeanwhile` if the version is none of these."""
+    ) -> ChangedUser:
+        """What is None stays. Every credential of a disabled user is revoked for good, and what the
+        user's chats do is stopped; chats and history stay. `keep_keys`: API keys are refused only
+        while the user is disabled. `expected`, here and below: `ChangedMeanwhile` if the version is
+        none of these."""
         may = rule_for(who, Action.ADMINISTER, TargetKind.USER)
         given: dict[str, str | bool] = {} if role is None else {"role": role.value}
         given |= {} if disabled is None else {"disabled": disabled}
         assert given, "something is to be changed"
+        given |= {"keep_api_keys": True} if disabled and keep_keys else {}
         audit = self._entry(who, _update_action(role, disabled), user_id, **given)
         changed = await self._users.update(
-            may, user_id, audit, role=role, disabled=disabled, expected=expected
+            may,
+            user_id,
+            audit,
+            role=role,
+            disabled=disabled,
+            revoke_keys=not keep_keys,
+            expected=expected,
         )
         return await self._administered(may, user_id, changed, expected)
 
@@ -155,9 +165,9 @@ class Accounts:
         self,
         may: Filter,
         user_id: UserId,
-        changed: User | None,
+        changed: ChangedUser | None,
         expected: Collection[int] | None,
-    ) -> User:
+    ) -> ChangedUser:
         self._gate.forget(user_id=user_id)
         if changed is None:
             _check_seen(await self._find(may, user_id), expected)
@@ -170,13 +180,18 @@ class Accounts:
         user_id: UserId,
         password: str,
         *,
+        keep_keys: bool = False,
         expected: Collection[int] | None = None,
-    ) -> User:
-        """By an admin; ends every sign-in of the user's."""
+    ) -> ChangedUser:
+        """By an admin; ends every sign-in of the user's, and every API key unless they are kept:
+        who knew the password may have made one."""
         may = rule_for(who, Action.ADMINISTER, TargetKind.USER)
         hashed = await self._passwords.hash(password)
-        audit = self._entry(who, AuditAction.PASSWORD_RESET, user_id)
-        changed = await self._users.set_password(may, user_id, hashed, audit, expected=expected)
+        detail = {"keep_api_keys": True} if keep_keys else {}
+        audit = self._entry(who, AuditAction.PASSWORD_RESET, user_id, **detail)
+        changed = await self._users.set_password(
+            may, user_id, hashed, audit, revoke_keys=not keep_keys, expected=expected
+        )
         self._gate.forget(user_id=user_id)
         if changed is None:
             _check_seen(await self._find(may, user_id), expected)
@@ -184,23 +199,32 @@ class Accounts:
         return changed
 
     async def change_password(
-        self, who: Principal, *, current: str, new: str, address: str | None = None
+        self,
+        who: Principal,
+        *,
+        current: str,
+        new: str,
+        address: str | None = None,
+        browser: str | None = None,
     ) -> User:
-        """One's own, in a browser that is signed in: that one stays, every other sign-in ends."""
+        """One's own, in a browser that is signed in: that one stays, every other sign-in ends. API
+        keys stay."""
         may = rule_for(who, Action.CHANGE, TargetKind.USER)
         if who.credential.kind != "session":
             raise NotAllowed("a password is changed in a signed-in session, not with an API key")
         user = await self._find(may, who.user_id)
-        await self._throttle.count(user.email or "", user.org_id, address)
+        attempt = await self._throttle.count(user.email or "", user.org_id, address, browser)
         stored = await self._users.password_hash(may, who.user_id)
-        if not (await self._passwords.check(current, stored)).right:
+        if not (await self._passwords.check(current, stored, known=attempt.known)).right:
             raise WrongCredentials
         if new == current:
             raise PasswordRefused("the new password is the old one")
         audit = self._entry(who, AuditAction.PASSWORD_CHANGED, who.user_id)
         keep = SignInId(who.credential.id)
         hashed = await self._passwords.hash(new)
-        changed = await self._users.set_password(may, who.user_id, hashed, audit, keep=keep)
+        changed = await self._users.set_password(
+            may, who.user_id, hashed, audit, revoke_keys=False, keep=keep
+        )
         self._gate.forget(user_id=who.user_id)
         if changed is None:
             raise NotFound(TargetKind.USER, who.user_id)

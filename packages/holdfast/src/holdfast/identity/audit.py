@@ -9,12 +9,13 @@ from uuid import UUID
 import orjson
 
 from holdfast.domain.audit import EMPTY, AuditHead, AuditRow, Tampering, check_row
-from holdfast.domain.ids import OrgId, UserId
+from holdfast.domain.ids import OrgId
 from holdfast.domain.policy import Action, Principal, TargetKind, rule_for
-from holdfast.ports.identity import AuditLog
+from holdfast.ports.identity import AuditFilter, AuditLog
 
 ROWS_AT_ONCE: Final = 1_000
 PAGE_MAX: Final = 200
+LOOKS_MAX: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,19 +33,38 @@ class AuditRecord:
     detail: Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class AuditPage:
+    """`before_seq`: where the next page begins; None: this is the last one."""
+
+    records: Sequence[AuditRecord]
+    before_seq: int | None
+
+
 async def page(
     log: AuditLog,
     who: Principal,
+    wanted: AuditFilter | None = None,
     *,
     limit: int = 50,
     before_seq: int | None = None,
-    actor_id: UserId | None = None,
-) -> Sequence[AuditRecord]:
-    """What was done in the organisation, newest first; for its admins."""
-    assert 1 <= limit <= PAGE_MAX + 1, "one more tells whether there is another page"
+    looks_max: int = LOOKS_MAX,
+) -> AuditPage:
+    """What was done in the organisation, newest first; for its admins. With a filter, a page looks
+    at `looks_max` entries at most: it may have few entries, or none, and another page follows."""
+    assert 1 <= limit <= PAGE_MAX
     may = rule_for(who, Action.READ, TargetKind.AUDIT)
-    rows = await log.newest(may, limit=limit, before_seq=before_seq, actor_id=actor_id)
-    return [_told(row) for row in rows]
+    wanted = wanted or AuditFilter()
+    from_seq = 0
+    if not wanted.is_empty:
+        head = (await log.head(who.org_id)).seq + 1
+        before_seq = head if before_seq is None else min(before_seq, head)
+        from_seq = max(0, before_seq - looks_max)
+    rows = await log.newest(may, wanted, limit=limit + 1, before_seq=before_seq, from_seq=from_seq)
+    records = [_told(row) for row in rows[:limit]]
+    if len(rows) > limit:
+        return AuditPage(records, records[-1].seq)
+    return AuditPage(records, from_seq if from_seq > 1 else None)
 
 
 async def anchor(log: AuditLog, org_id: OrgId) -> AuditHead:

@@ -6,6 +6,8 @@ from typing import Final, Literal, TypedDict
 # `__Host-`: only over TLS, only for this host, only for the whole of it; no other host of the same
 # domain can set or overwrite it.
 SIGN_IN_COOKIE: Final = "__Host-holdfast"
+BROWSER_COOKIE: Final = "__Host-holdfast-browser"
+"""No credential: by it an account knows the browser, and counts its guesses apart."""
 OIDC_COOKIE: Final = "__Host-holdfast-oidc"
 
 

@@ -19,12 +19,14 @@ Result = TypeVar("Result")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PasswordOptions:
     """The second of the sets that RFC 9106 recommends. `at_once_max` bounds the memory that a storm
-    of logins takes: each hash holds `memory_kib` while it is made."""
+    of logins takes: each hash holds `memory_kib` while it is made. `known_at_once_max`: besides
+    those, for browsers that the account knows: strangers who guess do not keep them waiting."""
 
     time_cost: int = 3
     memory_kib: int = 64 * 1024
     parallelism: int = 4
     at_once_max: int = 2
+    known_at_once_max: int = 1
     wait_s: float = 10.0
     chars_min: int = 12
     chars_max: int = 1024
@@ -33,6 +35,7 @@ class PasswordOptions:
         assert self.time_cost >= 1
         assert self.memory_kib >= 8 * self.parallelism
         assert self.at_once_max >= 1
+        assert self.known_at_once_max >= 1
         assert 1 <= self.chars_min <= self.chars_max
 
 
@@ -54,6 +57,7 @@ class Passwords:
             type=Type.ID,
         )
         self._room = asyncio.Semaphore(self._options.at_once_max)
+        self._known_room = asyncio.Semaphore(self._options.known_at_once_max)
 
     async def hash(self, password: str) -> str:
         """The hash to store; refuses weak passwords."""
@@ -62,12 +66,14 @@ class Passwords:
             raise PasswordRefused(
                 f"a password has {self._options.chars_min} to {self._options.chars_max} characters"
             )
-        return await self._apart(lambda: self._hasher.hash(password))
+        return await self._apart(lambda: self._hasher.hash(password), self._room)
 
-    async def check(self, password: str, stored: str | None) -> Checked:
-        """As long for an account that does not exist, or has no password, as for one that does."""
+    async def check(self, password: str, stored: str | None, *, known: bool = False) -> Checked:
+        """As long for an account that does not exist, or has no password, as for one that does.
+        `known`: for a browser that the account knows."""
         password = _normal(password)[: self._options.chars_max + 1]
-        return await self._apart(lambda: self._check(password, stored))
+        room = self._known_room if known else self._room
+        return await self._apart(lambda: self._check(password, stored), room)
 
     def _check(self, password: str, stored: str | None) -> Checked:
         try:
@@ -79,16 +85,16 @@ class Passwords:
         weak = self._hasher.check_needs_rehash(stored)
         return Checked(right=True, rehashed=self._hasher.hash(password) if weak else None)
 
-    async def _apart(self, work: Callable[[], Result]) -> Result:
+    async def _apart(self, work: Callable[[], Result], room: asyncio.Semaphore) -> Result:
         try:
             async with asyncio.timeout(self._options.wait_s):
-                await self._room.acquire()
+                await room.acquire()
         except TimeoutError as error:
             raise Unavailable("too many sign-ins at once", retry_after_s=5.0) from error
         try:
             return await asyncio.to_thread(work)
         finally:
-            self._room.release()
+            room.release()
 
     @cached_property
     def _hash_of_no_account(self) -> str:

@@ -15,7 +15,7 @@ from holdfast.domain.policy import Action, Credential, Principal, TargetKind, ru
 from holdfast.identity.gate import Gate
 from holdfast.identity.passwords import Passwords
 from holdfast.identity.recording import entry_by
-from holdfast.identity.throttle import Throttle, throttle_keys
+from holdfast.identity.throttle import Throttle
 from holdfast.identity.tokens import hashed, is_token, token_of
 from holdfast.ports.chance import Chance
 from holdfast.ports.clock import Clock
@@ -30,25 +30,30 @@ class SignInOptions:
     """`failure_s`: no refusal comes sooner, so that its time does not tell why."""
 
     lifetime: timedelta = timedelta(days=30)
+    browser_lifetime: timedelta = timedelta(days=90)
     failure_s: float = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Where a request comes from; `token`: the sign-in cookie that it brought, if any."""
+    """Where a request comes from; `token`: the sign-in cookie that it brought, if any; `browser`:
+    the cookie by which accounts know the browser."""
 
     address: str | None = None
     agent: str | None = None
     token: str | None = field(default=None, repr=False)
+    browser: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedSignIn:
-    """A new sign-in, and the token for the browser's cookie, which is nowhere else."""
+    """A new sign-in, and the tokens for the browser's cookies, which are nowhere else. `browser`:
+    the one by which the account knows the browser after the sign-in has ended."""
 
     sign_in_id: SignInId
     user: User
     token: str = field(repr=False)
+    browser: str = field(repr=False)
 
 
 class SignIns:
@@ -76,12 +81,13 @@ class SignIns:
         *,
         candidate: Candidate | None = None,
         rehashed: str | None = None,
+        counted: tuple[bytes, ...] = (),
     ) -> OpenedSignIn | None:
         """Sign in an identified user. Always a new token: one that was planted in the browser
-        before the sign-in stays worthless. None if the account is closed meanwhile."""
-        token = token_of(self._chance.secret())
+        before the sign-in stays worthless. None if the account is closed meanwhile. `counted`:
+        the buckets of the throttle that counted this attempt."""
+        token, browser = token_of(self._chance.secret()), token_of(self._chance.secret())
         sign_in_id = SignInId(self._chance.new_id())
-        known = visitor.token is not None and is_token(visitor.token)
         new = NewSignIn(
             sign_in_id=sign_in_id,
             user_id=user.user_id,
@@ -92,14 +98,17 @@ class SignIns:
             agent=None if visitor.agent is None else visitor.agent[:AGENT_CHARS_MAX],
             verified_hash=None if candidate is None else candidate.password_hash,
             rehashed=rehashed,
-            replaces=hashed(visitor.token) if known and visitor.token else None,
-            throttle_keys=throttle_keys(user.email or "", visitor.address) if candidate else (),
+            replaces=_hash_of(visitor.token),
+            throttle_keys=counted,
+            browser_hash=hashed(browser),
+            browser_lifetime=self.options.browser_lifetime,
+            replaces_browser=_hash_of(visitor.browser),
         )
         credential = Credential("session", sign_in_id)
         entry = self._entry(user, AuditAction.SIGNED_IN, visitor, credential, method)
         if not await self._credentials.open_sign_in(new, entry):
             return None
-        return OpenedSignIn(sign_in_id, user, token)
+        return OpenedSignIn(sign_in_id, user, token, browser)
 
     async def record_failure(self, user: User, visitor: Visitor) -> None:
         await self._audit.append(
@@ -181,10 +190,10 @@ class PasswordLogin:
             email = clean_email(email)
         except FieldRefused:
             email = ""  # of no account; checked like any other, in the same time
-        attempt = await self._throttle.count(email, org_id, visitor.address)
+        attempt = await self._throttle.count(email, org_id, visitor.address, visitor.browser)
         candidate = attempt.candidates[0] if len(attempt.candidates) == 1 else None
         stored = None if candidate is None else candidate.password_hash
-        checked = await self._passwords.check(password, stored)
+        checked = await self._passwords.check(password, stored, known=attempt.known)
         if candidate is not None and checked.right and candidate.user.disabled_at is None:
             opened = await self._sign_ins.open(
                 candidate.user,
@@ -192,6 +201,7 @@ class PasswordLogin:
                 visitor,
                 candidate=candidate,
                 rehashed=checked.rehashed,
+                counted=attempt.keys,
             )
             if opened is not None:
                 return opened
@@ -200,3 +210,7 @@ class PasswordLogin:
         elapsed = asyncio.get_running_loop().time() - started
         await asyncio.sleep(max(0.0, self._sign_ins.options.failure_s - elapsed))
         raise WrongCredentials
+
+
+def _hash_of(token: str | None) -> bytes | None:
+    return None if token is None or not is_token(token) else hashed(token)

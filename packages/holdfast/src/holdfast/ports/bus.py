@@ -117,6 +117,8 @@ class BusCounters:
     reconnects: int = 0
     lagged: int = 0
     """Events that a follower was too slow for; it got a gap instead."""
+    refused_frames: int = 0
+    """Frames that no process of this deployment made."""
     watching: int = 0
     """Chats that this process watches now, however many follow each."""
 

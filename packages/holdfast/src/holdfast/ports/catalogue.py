@@ -38,6 +38,8 @@ class ProviderRow:
     credential: bytes | None
     about: JsonObject | None
     """What may be shown of the credential."""
+    user_keys: bool = False
+    """Whether users may store keys of their own."""
     version: int = 1
     created_at: datetime | None = None
     changed_at: datetime | None = None
@@ -78,6 +80,37 @@ class TriedModel:
     failure: str | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedModel:
+    """A model of a provider's list. None: the list does not say."""
+
+    id: str
+    context_window: int | None = None
+    output_max: int | None = None
+    images: bool | None = None
+    documents: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedList:
+    """What a provider's list of models has. `failure`: why there is none, with the provider's own
+    words."""
+
+    models: Sequence[PublishedModel]
+    failure: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VendorCard:
+    """A vendor that this server can speak to. `values`: names of the values that its address needs;
+    `base_url`: empty if one must be given."""
+
+    name: str
+    title: str
+    base_url: str
+    values: Sequence[str]
+
+
 class CatalogueStore(Protocol):
     """Writes raise `NameTaken`, and compare the version of the row. False: it has another one."""
 
@@ -89,7 +122,11 @@ class CatalogueStore(Protocol):
 
     async def add_provider(self, row: ProviderRow, audit: AuditEntry) -> bool: ...
 
-    async def change_provider(self, row: ProviderRow, audit: AuditEntry) -> bool: ...
+    async def change_provider(
+        self, row: ProviderRow, audit: AuditEntry, *, has_moved: bool = False
+    ) -> bool:
+        """`has_moved`: to another host; then the keys of users are removed with it."""
+        ...
 
     async def remove_provider(self, row: ProviderRow, audit: AuditEntry) -> bool:
         """And its models."""

@@ -128,7 +128,8 @@ class History(Protocol):
     async def older_paths(
         self, chat_id: ChatId, *, limit: int, before: Version | None = None
     ) -> Sequence[OlderPath]:
-        """Newest first; `before`: only those of older versions."""
+        """Newest first, each once: without those whose last message the present history or another
+        path holds, as itself or as a copy. `before`: only those of older versions."""
         ...
 
     async def queued(self, chat_id: ChatId, queued_id: QueuedId) -> MessageBody | None:

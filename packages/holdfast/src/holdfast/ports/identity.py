@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Literal, Protocol
 from uuid import UUID
 
-from holdfast.domain.accounts import ApiKey, SignIn, User
+from holdfast.domain.accounts import ApiKey, ChangedUser, SignIn, User
 from holdfast.domain.audit import AuditEntry, AuditHead, AuditRow
 from holdfast.domain.ids import ApiKeyId, ClientKey, OrgId, SignInId, UserId
 from holdfast.domain.policy import Credential, Filter, OrgRole, Principal, Scope
@@ -43,6 +43,11 @@ class NewSignIn:
     rehashed: str | None = None
     replaces: bytes | None = None
     throttle_keys: tuple[bytes, ...] = ()
+    """Buckets that counted this attempt; the first begins anew."""
+    browser_hash: bytes
+    """Of the cookie by which the account knows this browser from now on, for `browser_lifetime`."""
+    browser_lifetime: timedelta
+    replaces_browser: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,12 +71,26 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ThrottleKeys:
+    """Buckets that may count an attempt. `browser_hash`: of the cookie that the browser showed."""
+
+    account: bytes
+    network: bytes
+    browser: bytes
+    browser_hash: bytes | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """An attempt to sign in, counted: how many there were, by account and by address."""
+    """An attempt to sign in, counted: how many there were in each bucket that counted it. `keys`:
+    those buckets. `known`: the account knows the browser."""
 
     by_account: int
-    by_address: int
+    by_network: int
+    by_browser: int
     retry_after_s: float
+    known: bool
+    keys: tuple[bytes, ...]
     candidates: tuple[Candidate, ...]
 
 
@@ -119,9 +138,10 @@ class Users(Protocol):
         password_hash: str,
         audit: AuditEntry,
         *,
+        revoke_keys: bool,
         keep: SignInId | None = None,
         expected: Collection[int] | None = None,
-    ) -> User | None:
+    ) -> ChangedUser | None:
         """And end every sign-in of the user's but the one to keep. `expected`, here and below: only
         if the account's version is one of these."""
         ...
@@ -134,15 +154,17 @@ class Users(Protocol):
         *,
         role: OrgRole | None = None,
         disabled: bool | None = None,
+        revoke_keys: bool = True,
         expected: Collection[int] | None = None,
-    ) -> User | None:
-        """None also if the organisation would be left without an admin. What is None stays."""
+    ) -> ChangedUser | None:
+        """`revoke_keys`: of a user who is disabled by this. None also if the organisation would be
+        left without an admin. What is None stays."""
         ...
 
 
 class Credentials(Protocol):
     async def attempt(
-        self, email: str, org_id: OrgId | None, keys: tuple[bytes, bytes], window: timedelta
+        self, email: str, org_id: OrgId | None, keys: ThrottleKeys, window: timedelta
     ) -> Attempt:
         """Count an attempt before anything is checked, for an account that may not exist."""
         ...
@@ -239,6 +261,22 @@ class OidcLinks(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditFilter:
+    """Which entries are wanted. `action`: such as `user.created`, or the part before the point for
+    all of its actions. `until`: without this moment."""
+
+    actor_id: UUID | None = None
+    action: str | None = None
+    target_id: UUID | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        return self == AuditFilter()
+
+
 class AuditLog(Protocol):
     async def append(self, entry: AuditEntry) -> None:
         """Something that changed nothing else."""
@@ -251,10 +289,13 @@ class AuditLog(Protocol):
     async def newest(
         self,
         may: Filter,
+        wanted: AuditFilter,
         *,
         limit: int,
         before_seq: int | None = None,
-        actor_id: UUID | None = None,
-    ) -> Sequence[AuditRow]: ...
+        from_seq: int = 0,
+    ) -> Sequence[AuditRow]:
+        """Of the entries from `from_seq` on, and before `before_seq`."""
+        ...
 
     async def head(self, org_id: OrgId) -> AuditHead: ...

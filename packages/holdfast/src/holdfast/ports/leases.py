@@ -7,7 +7,7 @@ from typing import Protocol
 from uuid import UUID
 
 from holdfast.domain.chat import Chat
-from holdfast.domain.ids import ChatId, WorkerId
+from holdfast.domain.ids import ChatId, OrgId, WorkerId
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,15 @@ class Suspect:
     chat_id: ChatId
     takeovers: int
     """In a row, the one to come included."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoppingChat:
+    """A chat of a disabled user that would go on. `seen_at`: now, on the database's clock."""
+
+    chat_id: ChatId
+    org_id: OrgId
+    seen_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,3 +107,7 @@ class Leases(Protocol):
         ...
 
     async def expired_awaits(self, *, limit: int) -> Sequence[ChatId]: ...
+
+    async def stopping_chats(self, *, limit: int) -> Sequence[StoppingChat]:
+        """Chats of disabled users that would go on."""
+        ...

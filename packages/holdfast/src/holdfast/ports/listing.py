@@ -24,7 +24,9 @@ class Entry:
     org_id: OrgId
     owner_id: UserId
     title: str | None
-    title_source: Literal["user", "model"] | None
+    title_source: Literal["user", "model", "first_words"] | None
+    turn_label: str | None  # what the last turn came to, in a few words
+    summary: str | None
     status: Status
     archived: bool
     pinned: bool
@@ -151,10 +153,6 @@ class Listing(Protocol):
     ) -> Entry | None:
         """None also if `listed` is none of `expected`, if the owner has `pins_max` pins, or if the
         metadata would have more than `pairs_max` pairs."""
-        ...
-
-    async def suggest_title(self, chat_id: ChatId, title: str) -> bool:
-        """For the server itself: never over a title that a person gave."""
         ...
 
     async def mark_read(self, may: Filter, chat_id: ChatId, seq: Seq) -> Seq | None:

@@ -15,11 +15,11 @@ from typing import Final, Literal, Protocol, Self, TypeAlias
 
 from holdfast.domain.chat import ErrorKind, TurnError
 from holdfast.domain.errors import HoldfastError
-from holdfast.domain.ids import CallId, ChatId
+from holdfast.domain.ids import CallId, ChatId, UserId
 from holdfast.domain.messages import TIER, Ending, MessageBody
 from holdfast.domain.parts import Part
 from holdfast.domain.provider_tools import ProviderToolSpec
-from holdfast.ports.tools import ToolSpec
+from holdfast.ports.tools import EditTool, ToolSpec
 
 
 class ModelFailed(HoldfastError):
@@ -32,6 +32,7 @@ class ModelFailed(HoldfastError):
     own_deadline: bool  # ours, not the provider's: never retried (L56)
     attempts_max: int | None = None  # at a step, where that is fewer than the policy allows
     request_id: str | None = None  # the provider's own name for the request, for its support
+    own_key: bool = False  # the owner's key was used: its limits are no other chat's
 
     @abstractmethod
     def turn_error(self) -> TurnError:
@@ -52,6 +53,9 @@ class Ask:
     system: Sequence[str] = ()
     tools: Sequence[ToolSpec] = ()
     provider_tools: Sequence[ProviderToolSpec] = ()
+    output_max: int | None = None  # tokens; None: as the model is configured
+    temperature: float | None = None  # None: as the model is configured
+    owner_id: UserId | None = None  # whose own key is used, if there is one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,6 +226,7 @@ class Route:
     fallback_on_usage_limit: bool = False
     provider_tools: tuple[ProviderToolSpec, ...] = ()  # that the provider runs for it
     web: bool = False  # whether those of the web go without saying
+    edit_tool: EditTool = "replace"  # what the model was trained to edit files with
 
     @property
     def endpoint(self) -> str:

@@ -58,6 +58,8 @@ class OrgSettingsStore(Protocol):
         audit: AuditEntry,
         *,
         expected: Collection[int] | None = None,
+        stops: bool = False,
     ) -> int | None:
-        """The new version; None if the present one is not among the expected ones."""
+        """The new version; None if the present one is not among the expected ones. `stops`: no
+        attempt begins in a process that does not know this change."""
         ...

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from holdfast.domain.chat import Chat, OpenCall
+from holdfast.domain.messages import MessageBody
 from holdfast.domain.parts import JsonObject, JsonValue, Need, ToolCall
 
 
@@ -22,6 +23,39 @@ EditTool: TypeAlias = Literal["replace", "patch"]
 """How a model edits files: by texts to replace, or by patches."""
 
 
+@dataclass(frozen=True, slots=True)
+class FreeForm:
+    """A tool with one argument, a text that a grammar (Lark) describes. Where a wire knows such
+    tools, the model writes the text as it is, without JSON around it."""
+
+    argument: str
+    grammar: str
+
+
+Judged: TypeAlias = Callable[[JsonObject], Sequence[tuple[str, JsonObject]]]
+"""For each thing that a call does, another tool that does the same, and arguments for rules."""
+Fault: TypeAlias = Callable[[JsonObject], str | None]
+"""Words for the model about arguments that the tool cannot work with."""
+
+
+PlanRule: TypeAlias = Callable[[Chat, str, JsonObject], str | None]
+"""Words for the model why a call of the tool of this name is refused in plan mode; None: it is
+not."""
+
+
+def looks(_chat: Chat, _tool: str, _arguments: JsonObject) -> str | None:
+    """The rule of tools that change nothing."""
+    return None
+
+
+def always() -> bool:
+    return True
+
+
+def never() -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSpec:
     """A tool as it is offered to the model, and how it may be run."""
@@ -34,6 +68,7 @@ class ToolSpec:
     """It changes nothing: it runs at the same time as neighbouring calls that only read. Calls of
     other tools run one at a time, in the order of the reply."""
     exclusive: bool = False  # asked for beside others, none of them is run (L111)
+    reads_prompt: bool = False  # a run is given the prompt that the model had when it called
     needs: Need = Need.NOTHING
     deadline_s: float = 600.0
     normalise: Callable[[JsonObject, JsonObject], JsonObject] | None = field(
@@ -41,8 +76,24 @@ class ToolSpec:
     )
     """Makes arguments as models write them into those of the schema, which is its first argument.
     Approval rules, digests and the run see the result."""
+    fault: Fault | None = field(default=None, compare=False, repr=False)
+    """For a tool that waits for a person or a client: a call with a fault is answered with it at
+    once, and nothing waits. A tool that runs here says itself what is wrong."""
+    foreign: bool = True
+    """Its results may hold text that neither a user nor the operator wrote (`domain.foreign`)."""
+    sends_out: Callable[[], bool] = field(default=always, compare=False, repr=False)
+    """Whether a call may now send data out of the chat and its workspace. Asked when a call is
+    judged: a workspace says by then which network its commands have."""
     edits_as: EditTool | None = None
     """How it edits files: it is offered to models that prefer this way. None: to all."""
+    free_form: FreeForm | None = None
+    judged_as: Judged | None = field(default=None, compare=False, repr=False)
+    """What approval rules judge in place of the call, if it does several things at once: each of
+    them, also by rules about the other tool. The strictest verdict counts."""
+
+    in_plan_mode: PlanRule | None = field(default=None, compare=False, repr=False)
+    """None: not active while the chat is in plan mode."""
+    plan_mode_only: bool = False
 
     def normalised(self, arguments: JsonObject) -> JsonObject:
         return self.normalise(self.schema, arguments) if self.normalise else arguments
@@ -55,6 +106,24 @@ class ToolSpec:
 
 Emit: TypeAlias = Callable[[str], None]
 """Shows readers a piece of what a running tool writes; never raises, never waits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedPrompt:
+    """What the model was sent that made a call, and what it replied."""
+
+    system: Sequence[str]
+    messages: Sequence[MessageBody]
+    reply: MessageBody
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelUse:
+    """What a tool asked of a model: told with the message that holds its result."""
+
+    model: str | None
+    usage: Mapping[str, int]
+    cost_micros: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +140,8 @@ class Run:
     """`OpenCall.place`: where the call may have been started before."""
     output_bytes_max: int = 32 * 1024
     """A longer text is cut in its middle. A tool that knows where to cut keeps below this."""
+    prompt: AskedPrompt | None = None
+    """For a tool that `reads_prompt`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +160,7 @@ class ToolOutput:
     truncated: bool = False
     summary_lines: int = 0
     diff: str = ""
+    use: ModelUse | None = None
 
 
 class Toolbox(Protocol):

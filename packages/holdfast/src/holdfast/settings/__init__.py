@@ -24,7 +24,9 @@ from pydantic import (
 from pydantic_settings import NoDecode, SettingsConfigDict, SettingsError
 
 from holdfast.settings import limits
+from holdfast.settings.approvals import ForeignText
 from holdfast.settings.catalogue import DiscoverModels, PricesFile
+from holdfast.settings.chat_texts import ChatTextsGiven, ChatTextsMode, TitleModel
 from holdfast.settings.connections import ConnectionsMax, ConnectionsPerAddressMax, HeadSeconds
 from holdfast.settings.database import DatabaseSettings
 from holdfast.settings.models import ModelSettings
@@ -286,6 +288,7 @@ class Settings(DatabaseSettings):
         description="Which tool calls run, wait for approval, or never run: a JSON object, or the"
         " path of a JSON or TOML file with it; see docs/how-to/approvals.md. Empty: all run.",
     )
+    foreign_text: ForeignText = "ask"
     approval_wait_s: float = Field(
         default=7 * 24 * 3600.0, gt=0, description="Seconds that a call waits for approval."
     )
@@ -310,6 +313,8 @@ class Settings(DatabaseSettings):
         description="Name of the default model. Empty: the first of the list.",
     )
     discover_models: DiscoverModels = True
+    chat_texts: ChatTextsGiven = ChatTextsMode.ALL
+    title_model: TitleModel = ""
     prices_file: PricesFile = None
     web_fetch: bool = Field(
         default=False,

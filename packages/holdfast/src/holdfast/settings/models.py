@@ -67,6 +67,11 @@ class FactsSettings(BaseModel):
         description="Tools that the provider runs for the model, with the provider's name of each,"
         ' such as `{"web_search": "web_search_20260318"}`.',
     )
+    edit_tool: Literal["replace", "patch"] | None = Field(
+        default=None,
+        description="What the model edits files with: `replace` (`edit_file`), or `patch`"
+        " (`apply_patch`), which the GPT-5 models and later ones were trained on.",
+    )
 
 
 class ProviderToolSettings(BaseModel):

@@ -72,6 +72,12 @@ class CommandTemplateSettings(_TemplateSettings):
         " not."
     )
     delete: Argv = Field(description="Removes the agent and the files, if they exist.")
+    egress: Literal["unknown", "closed"] = Field(
+        default="unknown",
+        description="Whether the started machine or container limits where commands may connect"
+        " to: an internal network with a proxy, a policy of the cluster. `closed` is your word for"
+        " it; `holdfast doctor --server` warns where it is missing.",
+    )
     start_s: float = Field(
         default=120.0,
         gt=0,

@@ -30,7 +30,10 @@ _TELLTALE: Final = re.compile(
 _PATTERNS: Final = (
     (re.compile(r"(?<=://)[^/\s:@]*:[^/\s@]+(?=@)"), HIDDEN),  # user:password@ in an address
     (re.compile(r"(?i)\b(bearer|basic)\s+[\w.~+/=-]{8,}"), rf"\1 {HIDDEN}"),
-    (re.compile(r"\b(hfst|sk|pk|rk|xoxb|ghp|AKIA|AIza)[-_]?[\w-]{12,}"), HIDDEN),
+    (re.compile(r"\b(hfst|sk|pk|rk|xoxb|AKIA|ASIA|AIza)[-_]?[\w-]{12,}"), HIDDEN),
+    (re.compile(r"\b(hf|gsk|xai|gh[pousr]|github_pat|glpat|ya29|ABSK)[-_.][\w.-]{12,}"), HIDDEN),
+    (re.compile(r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"), HIDDEN),  # a JSON web token
+    (re.compile(r"(__Host-[\w-]+=)[^;\s]{8,}"), rf"\1{HIDDEN}"),  # our cookies
 )
 """Patterns of credentials, ours and those of providers."""
 

@@ -23,6 +23,7 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 from prometheus_client.registry import Collector
 
 from holdfast.domain.chat import ErrorKind
+from holdfast.telemetry.background_tasks import BACKGROUND_TASKS
 from holdfast.telemetry.metric_row import MetricKind, MetricRow
 
 if TYPE_CHECKING:
@@ -68,22 +69,19 @@ COMMIT_S: Final = "holdfast_commit_seconds"
 FIRST_PART_S: Final = "holdfast_model_first_part_seconds"
 REPLY_S: Final = "holdfast_model_reply_seconds"
 TOOL_S: Final = "holdfast_tool_seconds"
+ADVICE_S: Final = "holdfast_advisor_seconds"
 WORKSPACE_START_S: Final = "holdfast_workspace_start_seconds"
 DRIVE_S: Final = "holdfast_drive_seconds"
-
-BACKGROUND_TASKS: Final = (
-    *("bus receiver", "bus sender", "clock", "feed", "forget expired", "list", "list poll"),
-    *("overdue", "runner", "settings", "stream poll", "worker", "workspace", "workspaces"),
-    "other",
-)
-"""As `holdfast.tasks` counts them."""
 
 # Counters that parts of this process keep.
 
 _SENT: Final = "Hints and live parts sent on the bus."
 _DROPPED: Final = "Hints and live parts dropped before the bus: readers poll, or see no preview."
+_REFUSED_FRAMES: Final = "Bus frames refused because no process of this deployment made them."
 _FULL: Final = "Connections refused, by the limit that was reached."
 _TOKENS: Final = "Tokens that providers billed."
+_TEXT_TOKENS: Final = "Tokens that providers billed for titles, turn labels and summaries."
+_ADVISOR_TOKENS: Final = "Tokens that providers billed for advice."
 
 METRICS: Final[Sequence[MetricRow]] = (
     # The process.
@@ -108,6 +106,7 @@ METRICS: Final[Sequence[MetricRow]] = (
         "bus.lagged",
         "Bus events lost because a follower in this process was too slow.",
     ),
+    _count("bus_refused_frames", "bus.refused_frames", _REFUSED_FRAMES),
     _now("bus_chats_watched", "bus.watching", "Chats that this process watches on the bus."),
     # The database.
     _now("database_connections", "pool.idle", "Connections of the pool.", state="idle"),
@@ -187,6 +186,7 @@ METRICS: Final[Sequence[MetricRow]] = (
         "Chats set aside: this version cannot read them, and leaves them to a newer one.",
     ),
     _count("worker_expired", "worker.expired", "Approvals and results whose deadline passed."),
+    _count("worker_stopped", "worker.stopped", "Chats stopped because their owner was disabled."),
     _count("worker_forgotten", "worker.forgotten", "Rows of dead workers removed."),
     _count("worker_heartbeats", "worker.heartbeats", "Heartbeats that were answered."),
     _count(
@@ -275,6 +275,22 @@ METRICS: Final[Sequence[MetricRow]] = (
     _count("turn_compactions", "turn.compactions", "Compactions committed."),
     _count("turn_tokens", "turn.input_tokens", _TOKENS, direction="input"),
     _count("turn_tokens", "turn.output_tokens", _TOKENS, direction="output"),
+    MetricRow(
+        name="holdfast_chat_texts_total",
+        kind=MetricKind.COUNTER,
+        help="Titles, turn labels and summaries asked of a model, by what became of them. `late`:"
+        " the chat had moved on, or a user had named it.",
+        part="texts",
+        field="texts",
+        by_all=("kind", "outcome"),
+    ),
+    _count("chat_texts_dropped", "texts.dropped", "Of these, left out: too many waited."),
+    _count("chat_text_tokens", "texts.input_tokens", _TEXT_TOKENS, direction="input"),
+    _count("chat_text_tokens", "texts.output_tokens", _TEXT_TOKENS, direction="output"),
+    _count("advisor_calls", "advisor.calls", "Calls of the advisor that were run."),
+    _count("advisor_failures", "advisor.failures", "Of these, calls without advice."),
+    _count("advisor_tokens", "advisor.input_tokens", _ADVISOR_TOKENS, direction="input"),
+    _count("advisor_tokens", "advisor.output_tokens", _ADVISOR_TOKENS, direction="output"),
     _count("tool_runs", "turn.tool_runs", "Tool calls run."),
     _count("tool_failures", "turn.tool_failures", "Tool results that report a failure."),
     _count(
@@ -395,6 +411,7 @@ METRICS: Final[Sequence[MetricRow]] = (
     ),
     _times(WORKSPACE_START_S, "From the claim of a workspace until its agent answers.", _SLOW),
     _times(TOOL_S, "Duration of one run of a tool call.", _SLOW),
+    _times(ADVICE_S, "Duration of one call of the advisor, with its retries.", _SLOW),
     _times(DRIVE_S, "From the acquisition of a chat to its release.", _SLOW),
 )
 

@@ -3,8 +3,9 @@
 from typing import Final
 
 from holdfast.ports.clock import Clock
-from holdfast.ports.tools import Effect, Run, ToolOutput, ToolSpec
+from holdfast.ports.tools import Effect, Run, ToolOutput, ToolSpec, looks, never
 from holdfast.tools.plan import plan_tool
+from holdfast.tools.questions import question_tool
 from holdfast.tools.toolbox import Function, Functions
 
 CLOCK: Final = ToolSpec(
@@ -14,6 +15,9 @@ CLOCK: Final = ToolSpec(
     effect=Effect.REPEATABLE,
     reads_only=True,
     deadline_s=5.0,
+    foreign=False,
+    sends_out=never,
+    in_plan_mode=looks,
 )
 
 
@@ -22,7 +26,7 @@ class Builtin(Functions):
     follow from this list."""
 
     def __init__(self, clock: Clock) -> None:
-        super().__init__(clock_tool(clock), plan_tool())
+        super().__init__(clock_tool(clock), plan_tool(), question_tool())
 
 
 def clock_tool(clock: Clock) -> Function:

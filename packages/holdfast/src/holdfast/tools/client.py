@@ -7,7 +7,7 @@ from typing import Final
 from holdfast.domain.chat import OpenCall
 from holdfast.domain.client_tools import ClientTool
 from holdfast.domain.parts import Need
-from holdfast.ports.tools import Run, Toolbox, ToolContext, ToolOutput, ToolSpec
+from holdfast.ports.tools import Run, Toolbox, ToolContext, ToolOutput, ToolSpec, always, never
 
 NOT_OURS: Final = "Nothing was run: this tool is run by the client of the chat."
 
@@ -43,5 +43,9 @@ class _ClientToolbox:
 
 def _spec(tool: ClientTool) -> ToolSpec:
     return ToolSpec(
-        name=tool.name, description=tool.description, schema=tool.schema, needs=Need.RESULT
+        name=tool.name,
+        description=tool.description,
+        schema=tool.schema,
+        needs=Need.RESULT,
+        sends_out=always if tool.open_world else never,
     )

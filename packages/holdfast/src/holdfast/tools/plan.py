@@ -7,7 +7,7 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from holdfast.domain.parts import JsonObject
-from holdfast.ports.tools import Effect, Run, ToolOutput, ToolSpec
+from holdfast.ports.tools import Effect, Run, ToolOutput, ToolSpec, looks, never
 from holdfast.tools.toolbox import Function
 
 STEPS_MAX: Final = 50
@@ -77,6 +77,9 @@ UPDATE_PLAN: Final = ToolSpec(
     },
     effect=Effect.REPEATABLE,
     deadline_s=5.0,
+    foreign=False,
+    sends_out=never,
+    in_plan_mode=looks,
 )
 
 

@@ -13,7 +13,7 @@ from holdfast.ports.bus import Bus
 from holdfast.ports.models import Ask, ModelFailed, Models, ModelStream, Reply
 from holdfast.turn.counters import TurnCounters
 from holdfast.turn.failures import DETAIL_CHARS_MAX
-from holdfast.turn.live import LiveReply
+from holdfast.turn.live import LiveReply, LiveSummary
 from holdfast.turn.options import TurnOptions
 from holdfast.turn.reading import TurnReader
 from holdfast.turn.recheck import Interruption, attend
@@ -62,15 +62,24 @@ class Generation:
         self._options = options
         self.counters = counters
 
-    async def attempt(self, turn: Turn, ask: Ask, *, shown: bool = True) -> AttemptResult:
-        """Call the model once. What it said stays in `turn.said`, however this ends (M4)."""
+    def summary_voice(self, turn: Turn) -> LiveSummary:
+        """Of a compaction; closed by its step."""
+        return LiveSummary(self._bus, turn.chat, self._options.live, self.counters)
+
+    async def attempt(
+        self, turn: Turn, ask: Ask, *, summary: LiveSummary | None = None
+    ) -> AttemptResult:
+        """Call the model once. What it said stays in `turn.said`, however this ends (M4).
+
+        `summary`: readers are told of a summary. Nothing of it stays unless its step commits it.
+        """
         self.counters.attempts += 1
         turn.said = UncommittedReply(turn.episode)
         with tracer.start_as_current_span("attempt") as span:
             span.set_attribute("holdfast.attempt", turn.chat.attempt)
             span.set_attribute("holdfast.model", ask.model or "")
             with turn.nudges.replying():
-                heard = await self._attempt(turn, ask, shown=shown)
+                heard = await self._attempt(turn, ask, summary)
             if heard.failed is not None:
                 span.set_attributes(self._told_of(heard.failed, ask))
         return heard
@@ -89,13 +98,13 @@ class Generation:
         }
         return {name: value for name, value in told.items() if value is not None}
 
-    async def _attempt(self, turn: Turn, ask: Ask, *, shown: bool) -> AttemptResult:
-        live = LiveReply(self._bus, turn.chat, self._options.live, self.counters)
+    async def _attempt(self, turn: Turn, ask: Ask, summary: LiveSummary | None) -> AttemptResult:
+        live = summary or LiveReply(self._bus, turn.chat, self._options.live, self.counters)
         stream = self._models.stream(ask)
         episode = turn.episode
         try:
             async with asyncio.TaskGroup() as group:
-                listening = group.create_task(_listen(stream, live if shown else None))
+                listening = group.create_task(_listen(stream, live))
                 watching = group.create_task(
                     attend(turn, self.reading, pause_s=self._options.pause_s)
                 )
@@ -105,10 +114,10 @@ class Generation:
                 for task in (listening, watching, sending):
                     task.cancel()
         finally:
-            if shown:
+            if summary is None:
                 usage = stream.usage if stream.opened else None  # (L12)
                 turn.said = UncommittedReply(episode, unique_calls(stream.partial(), turn), usage)
-            live.close()
+                live.close()
         if stream.final is not None:
             await live.flush()
             return AttemptResult(reply=stream.final)
@@ -118,12 +127,11 @@ class Generation:
         return AttemptResult(failed=failed or EndedEarly())
 
 
-async def _listen(stream: ModelStream, live: LiveReply | None) -> ModelFailed | None:
+async def _listen(stream: ModelStream, live: LiveReply) -> ModelFailed | None:
     try:
         async with stream:
             async for event in stream:
-                if live is not None:
-                    live.say(event)
+                live.say(event)
     except ModelFailed as failed:
         return failed
     return None

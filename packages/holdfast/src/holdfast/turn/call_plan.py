@@ -6,7 +6,7 @@ It is decided from committed rows, the toolbox and the rules alone:
 - a call of an older epoch may have been started by a dead worker: a repeatable one is run again, a
   keyed one joins what runs already, and any other is answered with «outcome unknown» (X1, L116);
 - an exclusive call beside others, or a call of a tool that is not offered, is answered with an
-  error; in the first case so are the others (L111);
+  error; in the first case the others are skipped (L111);
 - a call that is not what was approved, or that a rule has come to deny, is answered with that (X4).
 """
 
@@ -31,7 +31,12 @@ UNKNOWN_TOOL: Final = (
 )
 NO_TOOLS: Final = "There is no tool called {tool!r}, and this chat has no tools. Nothing was run."
 NOT_ALONE: Final = (
-    "Nothing was run: {tools} must be called alone, and this reply called {number} tools at once."
+    "Nothing was run: {tool} must be called alone, and this reply called {number} tools at once. "
+    "Call it again as the only tool of a reply, before the others."
+)
+SKIPPED: Final = (
+    "Skipped, nothing was run: {tools} was called in the same reply, and must be called alone. "
+    "Call this tool again in a later reply, if it is still needed."
 )
 LOST: Final = "Nothing was run: the call itself could not be found."
 
@@ -69,10 +74,7 @@ def plan(
         if call is None:
             answers.append(failed_result(open_call, LOST))
         elif exclusive and len(beside) > 1:
-            tools = ", ".join(sorted(set(exclusive)))
-            answers.append(
-                failed_result(open_call, NOT_ALONE.format(tools=tools, number=len(beside)))
-            )
+            answers.append(failed_result(open_call, _not_alone(open_call, exclusive, len(beside))))
         elif older and (spec is None or spec.effect is Effect.ONCE):
             answers.append(synthetic_result(open_call, Synthetic.UNKNOWN_OUTCOME))
         elif spec is None:
@@ -84,6 +86,13 @@ def plan(
         else:
             runs.append(PlannedCall(call, spec, open_call, again=older))
     return Plan(tuple(answers), tuple(runs))
+
+
+def _not_alone(call: OpenCall, exclusive: Collection[str], number: int) -> str:
+    """One sentence for the tool that must be called alone, another for each call beside it."""
+    if call.tool in exclusive:
+        return NOT_ALONE.format(tool=call.tool, number=number)
+    return SKIPPED.format(tools=", ".join(sorted(set(exclusive))))
 
 
 def unknown_tool(tool: str, known: Collection[str]) -> str:

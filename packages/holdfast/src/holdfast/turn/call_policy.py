@@ -3,7 +3,7 @@
 And again right before a run: a call that was approved is run only as it was approved (X4).
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -12,7 +12,8 @@ from holdfast.domain.approvals import RuleAction, digest_of
 from holdfast.domain.chat import Chat, OpenCall
 from holdfast.domain.ids import CallId
 from holdfast.domain.parts import Need, Part, ToolCall, ToolResult
-from holdfast.domain.synthetic import denied_by_rule
+from holdfast.domain.plan_mode import NO_PLAN_MODE, NOT_ACTIVE
+from holdfast.domain.synthetic import denied_by_rule, refused_by_mode
 from holdfast.ports.tools import Toolbox, ToolSpec
 from holdfast.turn.step_policy import StepPolicy
 
@@ -26,12 +27,14 @@ CHANGED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class CallPolicy:
-    """`raws`: the arguments of calls whose arguments were broken."""
+    """`raws`: the arguments of calls whose arguments were broken. `foreign`: the sources of foreign
+    text that the model had read when it called."""
 
     chat: Chat
     rules: StepPolicy
     toolbox: Toolbox
     raws: Mapping[CallId, str]
+    foreign: Collection[str] = ()
 
     def part(self, part: Part) -> tuple[Part, ToolResult | None]:
         """The part as it is stored; with a result, if the call in it is answered already."""
@@ -44,14 +47,33 @@ class CallPolicy:
         if spec is None:
             return call, None  # and nothing will be run
         call = replace(call, arguments=spec.normalised(call.arguments))
-        judgement = self.rules.judge(self.chat, call)
-        match judgement.verdict:
-            case RuleAction.DENY:
-                return call, denied_by_rule(call.call_id, call.tool, judgement.words)
-            case RuleAction.ASK:
-                return _gated(call, spec, Need.APPROVAL), None
-            case RuleAction.ALLOW:
-                return _gated(call, spec, spec.needs), None
+        if (refusal := _refusal(self.chat, call, spec)) is not None:
+            return call, refusal
+        sources = self.foreign if self.foreign and spec.sends_out() else ()
+        judgement = self.rules.judge(self.chat, call, spec, sources)
+        if judgement.verdict is RuleAction.DENY:
+            return call, denied_by_rule(call.call_id, call.tool, judgement.words)
+        asks = judgement.verdict is RuleAction.ASK
+        return _gated(call, spec, Need.APPROVAL if asks else spec.needs), None
+
+
+def _refusal(chat: Chat, call: ToolCall, spec: ToolSpec) -> ToolResult | None:
+    """Of a call that the mode of the chat does not allow, or that its tool cannot work with."""
+    if (words := _inactive(chat, call, spec)) is not None:
+        return refused_by_mode(call.call_id, call.tool, words)
+    if spec.fault is not None and (words := spec.fault(call.arguments)) is not None:
+        return ToolResult(call.call_id, call.tool, words, failed=True)
+    return None
+
+
+def _inactive(chat: Chat, call: ToolCall, spec: ToolSpec) -> str | None:
+    """Why the mode of the chat refuses a call. A tool that a client runs is never active in plan
+    mode: what it changes, only the client knows."""
+    if not chat.plan_mode:
+        return NO_PLAN_MODE.format(tool=call.tool) if spec.plan_mode_only else None
+    if spec.in_plan_mode is None or spec.needs is Need.RESULT:
+        return NOT_ACTIVE.format(tool=call.tool)
+    return spec.in_plan_mode(chat, call.tool, call.arguments)
 
 
 def _gated(call: ToolCall, spec: ToolSpec, needs: Need) -> ToolCall:
@@ -74,7 +96,7 @@ def refusal_to_run(
     if open_call.digest is not None and bound_digest(call, spec) != open_call.digest:
         words = CHANGED.format(tool=call.tool)
         return ToolResult(call.call_id, call.tool, words, failed=True)
-    judgement = rules.judge(chat, call)
+    judgement = rules.judge(chat, call, spec)
     if judgement.verdict is RuleAction.DENY:
         return denied_by_rule(call.call_id, call.tool, judgement.words)
     return None

@@ -21,8 +21,10 @@ from holdfast.domain.commands import (
     FinishInterrupt,
     FinishTurn,
     FromWorker,
+    NeedCompaction,
     RecordRetry,
 )
+from holdfast.domain.compaction import Compaction
 from holdfast.domain.decide import decide_all
 from holdfast.domain.driving import RUNNABLE
 from holdfast.domain.errors import (
@@ -34,7 +36,7 @@ from holdfast.domain.errors import (
     Unavailable,
 )
 from holdfast.domain.fence import Fence
-from holdfast.domain.next_step import next_step, riding_command
+from holdfast.domain.next_step import Generate, next_step, riding_command
 from holdfast.domain.parts import Need
 from holdfast.domain.prefix import PromptPrefix
 from holdfast.ports.clock import Clock
@@ -107,6 +109,7 @@ class Commits:
                     assert turn.sent is not None, "a prefix is stored with what it was sent for"
                     self._reading.stored_prefix(rider.digest, turn.sent.prefix, now)
                 turn.committed(commit)
+                turn.finished = any(isinstance(each, FinishTurn) for each in commands)
                 return commit
 
     def _riders(
@@ -175,17 +178,22 @@ class Commits:
 
     # What may ride along.
 
-    def follow_up(self, turn: Turn, step: CommitStep) -> tuple[FromWorker, ...]:
+    def follow_up(
+        self, turn: Turn, step: CommitStep, due: Callable[[Chat], Compaction | None]
+    ) -> tuple[FromWorker, ...]:
         """What will be next after this step, as far as it can be committed in the same statement.
 
         `decide` says what the chat will be, and `next_step` what follows; if another commit comes
         meanwhile, the ledger decides again and the domain refuses what no longer fits.
+        `due`: the compaction that is to be made before the model is asked again.
         """
         after = decide_all(Facts(chat=turn.chat), (step,), self._clock.now()).chat
         following = next_step(after)
         if following.begins_attempt:
+            decided = due(after) if isinstance(following, Generate) else None
+            compacts = () if decided is None else (NeedCompaction(decided),)
             # A worker that is about to let go begins nothing: acquiring will.
-            return () if turn.nudges.leaving else (BeginAttempt(),)
+            return compacts if turn.nudges.leaving else (*compacts, BeginAttempt())
         command = riding_command(following, self.deadline_of)
         return () if command is None else (command,)
 

@@ -16,18 +16,20 @@ from opentelemetry import trace
 
 from holdfast.admin.current import CurrentSettings, NothingSet
 from holdfast.chats.changes import ChatWriter, Commit
-from holdfast.domain.chat import Chat, ErrorKind, TurnError
+from holdfast.domain.chat import Chat, ErrorKind, Status, TurnError
 from holdfast.domain.commands import Fail
 from holdfast.domain.errors import FenceStale, FormatUnknown, Unavailable
 from holdfast.domain.next_step import next_step
 from holdfast.ports.bus import Bus
 from holdfast.ports.catalogue import AddedModels
 from holdfast.ports.clock import Clock
-from holdfast.ports.models import Models
+from holdfast.ports.generation import NoSettings, SettingsGeneration
+from holdfast.ports.models import NO_ROUTE, Models
 from holdfast.ports.tools import Tools
 from holdfast.turn.attempt import Generation
 from holdfast.turn.breaker import CircuitBreakers
 from holdfast.turn.commits import ChatChanged, Commits
+from holdfast.turn.compaction import CompactionPolicy
 from holdfast.turn.counters import TurnCounters
 from holdfast.turn.history_cache import HistoryCache
 from holdfast.turn.interrupts import Interrupts
@@ -37,6 +39,7 @@ from holdfast.turn.session import TurnServices, TurnSession
 from holdfast.turn.step_policy import StepPolicy
 from holdfast.turn.steps import perform
 from holdfast.turn.takeover import TakeoverReader
+from holdfast.turn.texts.maker import NotObserved, TurnObserver
 from holdfast.turn.tool_runs import ToolRuns
 from holdfast.turn.turn import OpenToolbox, Turn, begins_turn
 
@@ -53,6 +56,11 @@ OUR_FAULT: Final = TurnError(
     sentence="The server made a mistake while it worked on this. You can try again.",
     retryable=True,
 )
+
+
+def _knows(models: Models, model: str) -> bool:
+    """Whether it can be asked. A process without any models cannot tell which names are right."""
+    return models.route(model) is not NO_ROUTE or models.route(None) is NO_ROUTE
 
 
 def _loop_time_s() -> float:
@@ -77,12 +85,18 @@ class Driver:
         clock: Clock,
         chance: Callable[[], float],
         settings: CurrentSettings | None = None,
+        generation: SettingsGeneration | None = None,
         added: AddedModels | None = None,
         memory: HistoryCache | None = None,
         time_s: Callable[[], float] | None = None,
+        observer: TurnObserver | None = None,
     ) -> None:
         self.counters = TurnCounters()
+        self._observer = observer or NotObserved()
         self._memory = HistoryCache(bytes_max=0) if memory is None else memory
+        rules = StepPolicy(
+            options, settings or NothingSet(), added, lambda model: _knows(models, model)
+        )
         self._services = TurnServices(
             reading=reading,
             commits=Commits(ledger, reading, clock, options, self.counters),
@@ -90,12 +104,14 @@ class Driver:
             generation=Generation(reading, bus, models, options, self.counters),
             runs=ToolRuns(reading, bus, models, options, self.counters),
             models=models,
+            settings=generation or NoSettings(),
             tools=tools,
-            rules=StepPolicy(options, settings or NothingSet(), added),
+            rules=rules,
             clock=clock,
             chance=chance,
             counters=self.counters,
             breakers=CircuitBreakers(time_s or _loop_time_s, self.counters),
+            compaction=CompactionPolicy(models, rules),
         )
 
     async def drive(self, chat: Chat, nudges: Interrupts) -> Chat:
@@ -105,6 +121,7 @@ class Driver:
         Raises `FenceStale` if another worker drives it now, `Unavailable` if the database stayed
         away longer than the driver waits, and `FormatUnknown` if this version cannot read it.
         """
+        self._observer.begun(chat)
         turn = Turn(chat, nudges)
         turn.prompt = self._memory.recall(chat, nudges.told)
         session = TurnSession(self._services, turn)
@@ -112,6 +129,8 @@ class Driver:
             await self._drive_turn(session)
         if turn.prompt is not None and turn.prompt.fits(turn.chat):
             self._memory.keep(chat.chat_id, turn.prompt)
+        if turn.finished and turn.chat.status is Status.IDLE:
+            self._observer.finished(turn.chat)
         return turn.chat
 
     async def _drive_turn(self, session: TurnSession) -> None:
@@ -142,6 +161,7 @@ class Driver:
                 await session.reread()
             if not turn.is_ours:
                 return None
+            await session.catch_up()
             step = next_step(turn.chat)
             if step.is_let_go and turn.nudges.leaving:
                 turn.let_go = True

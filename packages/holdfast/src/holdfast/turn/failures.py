@@ -64,6 +64,11 @@ def log_attempt(each: FailedAttempt) -> None:
     )
 
 
+def log_dropped_compaction(failed: ModelFailed) -> None:
+    """The turn goes on: no person sees it."""
+    _LOG.warning("turn: compaction failed", extra=_fields(error_of(failed), failed, None))
+
+
 def log_turn(error: TurnError, failed: ModelFailed | None, *, model: str | None) -> None:
     """Of every turn that fails: a person sees it."""
     _LOG.warning("turn: failed", extra=_fields(error, failed, model))

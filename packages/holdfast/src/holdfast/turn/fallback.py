@@ -32,7 +32,10 @@ would hide it."""
 
 
 def is_outage(failed: ModelFailed) -> bool:
-    """Whether an attempt says that its endpoint is down, and not our own deadline."""
+    """Whether an attempt says that its endpoint is down, and not our own deadline, nor the limit of
+    a user's own key."""
+    if failed.own_key and failed.kind is ErrorKind.RATE_LIMIT:
+        return False
     return failed.kind in PASSES_ON and not failed.own_deadline
 
 

@@ -8,9 +8,13 @@ the same part and type become one. A part's payload is a JSON array of
     {"index": 2, "type": "tool_call", "call_id": "…", "tool_name": "…", "executed_by": null}
     {"index": 2, "type": "arguments", "text": "…"}
     {"type": "tool_output", "call_id": "…", "text": "…"}
+    {"index": 0, "type": "summary_started", "reason": "threshold"}
+    {"index": 0, "type": "summary", "text": "…"}
+    {"index": 0, "type": "summary_ended", "error": null}
 
 where `executed_by` is `provider` if the provider runs the call itself, else null: the message will
-tell.
+tell. A summary is the whole output of its attempt: its text becomes the message `summary`, unless
+it ends with an `error`. A summary in pieces begins anew with each `summary_started`.
 """
 
 import asyncio
@@ -18,6 +22,7 @@ from typing import Final, TypeAlias
 
 from holdfast.chats.hints import encode_data
 from holdfast.domain.chat import Chat
+from holdfast.domain.compaction import Compaction
 from holdfast.domain.ids import CallId
 from holdfast.ports.bus import Bus, Episode, LivePart
 from holdfast.ports.models import (
@@ -125,3 +130,30 @@ class LiveReply:
         """Say nothing more, not even what is left."""
         if self._timer is not None:
             self._timer.cancel()
+
+
+class LiveSummary(LiveReply):
+    """The voice of a compaction: of all its calls of the model, in one episode."""
+
+    async def begin(self, decided: Compaction) -> None:
+        """Told before the slow call."""
+        self._announce({"type": "summary_started", "reason": decided.reason.value})
+        await self.flush()
+
+    def begin_again(self, decided: Compaction) -> None:
+        """The next piece: what the one before it said is replaced."""
+        self._announce({"type": "summary_started", "reason": decided.reason.value})
+
+    def say(self, event: Event) -> None:  # pyright: ignore[reportImplicitOverride] - 3.11 cannot say it
+        if isinstance(event, TextDelta):
+            self._grow({"index": 0, "type": "summary"}, event.text)
+
+    async def end(self, error: str | None) -> None:
+        """Told before the boundary is committed. `error`: why there is none."""
+        self._announce({"type": "summary_ended", "error": error})
+        await self.flush()
+
+    def _announce(self, delta: Delta) -> None:
+        self._seal()
+        self._deltas.append({"index": 0, **delta})
+        self._added(64)

@@ -1,18 +1,19 @@
 """What the steps share that ask a model: before an attempt, after one, and after its failure."""
 
 import asyncio
-from dataclasses import replace
-from typing import Final
+from collections.abc import Callable, Sequence
+from dataclasses import fields, replace
 
 from holdfast.chats.changes import Commit
 from holdfast.domain.chat import Backoff, ErrorKind, TurnError
-from holdfast.domain.commands import BeginAttempt, CommitStep, RecordRetry
+from holdfast.domain.commands import BeginAttempt, CommitStep, NeedCompaction, RecordRetry
 from holdfast.domain.messages import Ending, MessageBody, Role
 from holdfast.domain.parts import Part
-from holdfast.ports.models import Ask, ModelFailed, Reply
+from holdfast.ports.models import Ask, ModelFailed, Reply, Usage
 from holdfast.turn.attempt import AttemptResult
 from holdfast.turn.failures import FailedAttempt, error_of, labels_of, log_attempt
 from holdfast.turn.fallback import ModelChain, is_outage
+from holdfast.turn.live import LiveSummary
 from holdfast.turn.prefix import SentPrefix
 from holdfast.turn.prompt import Prompt
 from holdfast.turn.recheck import Interruption, apply, attend
@@ -20,23 +21,18 @@ from holdfast.turn.retry import Decision, StopReason, next_attempt
 from holdfast.turn.session import TurnSession
 from holdfast.turn.turn import PlannedModel
 
-TOO_LARGE: Final = TurnError(
-    kind=ErrorKind.CONTEXT_OVERFLOW,
-    sentence="The chat no longer fits into the model's context window.",
-)
-
-
 # Before an attempt.
 
 
-def refusal(session: TurnSession, prompt: Prompt) -> TurnError | None:
-    """Why the model of the chat is not asked at all."""
-    return TOO_LARGE if not prompt.whole else session.services.rules.refusal(session.turn.chat)
-
-
-async def begin(session: TurnSession) -> bool:
-    """Wait out a backoff and count the attempt, before it is made (P3). False: nudged."""
+async def begin(
+    session: TurnSession, refusal: Callable[[], TurnError | None] = lambda: None
+) -> bool:
+    """Wait out a backoff and count the attempt, before it is made (P3). False: nudged, or refused:
+    then the turn has failed. `refusal`: why the model is not asked. It is asked for at the end
+    again, by the settings that the statement which began the attempt has seen."""
     turn = session.turn
+    if await _is_refused(session, refusal):
+        return False
     if turn.chat.backoff is not None:
         turn.planned = PlannedModel(turn.step, turn.chat.backoff.model)
         nudged = await wait_out(session, turn.chat.backoff)
@@ -45,7 +41,15 @@ async def begin(session: TurnSession) -> bool:
             return False
     if not turn.is_begun:
         await session.commit(BeginAttempt())
-    return turn.is_begun
+    await session.catch_up()
+    return turn.is_begun and not await _is_refused(session, refusal)
+
+
+async def _is_refused(session: TurnSession, refusal: Callable[[], TurnError | None]) -> bool:
+    error = refusal()
+    if error is not None:
+        await session.fail(error, keeps=False)
+    return error is not None
 
 
 async def wait_out(session: TurnSession, backoff: Backoff) -> Interruption | None:
@@ -80,6 +84,7 @@ def ask(session: TurnSession, prompt: Prompt, sent: SentPrefix) -> Ask:
     turn.falls_back = place > 0
     return Ask(
         chat_id=turn.chat.chat_id,
+        owner_id=turn.chat.owner_id,
         model=turn.asked_model,
         effort=turn.chat.effort,
         history=history if sent.news is None else [*history, sent.news],
@@ -107,13 +112,30 @@ def model_at(session: TurnSession, attempt: int) -> str | None:
     return chain.choices[chain.at_attempt(attempt - session.turn.chat.attempts_forgiven)].model
 
 
-async def attempt(session: TurnSession, asking: Ask, *, shown: bool = True) -> AttemptResult:
+def ask_beside(session: TurnSession, said: MessageBody) -> Ask:
+    """Of the model that summarises, without the history and without tools."""
+    turn = session.turn
+    turn.asked_model = session.services.rules.summary_model_of(turn.chat)
+    turn.asked_model = turn.asked_model or session.chain().choices[0].model
+    turn.falls_back = False
+    return Ask(
+        chat_id=turn.chat.chat_id,
+        owner_id=turn.chat.owner_id,
+        model=turn.asked_model,
+        effort=turn.chat.effort,
+        history=(said,),
+    )
+
+
+async def attempt(
+    session: TurnSession, asking: Ask, *, summary: LiveSummary | None = None
+) -> AttemptResult:
     """Call the model once, and tell the circuit breaker of its endpoint how that went."""
     services, heard = session.services, AttemptResult()
     endpoint = services.models.route(asking.model).endpoint
     services.breakers.begun(endpoint)
     try:
-        heard = await services.generation.attempt(session.turn, asking, shown=shown)
+        heard = await services.generation.attempt(session.turn, asking, summary=summary)
     finally:
         if heard.reply is not None:
             services.breakers.answered(endpoint)
@@ -145,11 +167,29 @@ def body(session: TurnSession, reply: Reply, parts: tuple[Part, ...]) -> Message
     )
 
 
+def total(usages: Sequence[Usage]) -> Usage:
+    """Of all calls that one message was made with."""
+    names = (field.name for field in fields(Usage) if field.name != "service_tier")
+    counts = {name: sum(getattr(usage, name) or 0 for usage in usages) for name in names}
+    billed = [usage.billed_micros for usage in usages if usage.billed_micros is not None]
+    told = sum(billed) if len(billed) == len(usages) else None
+    return replace(usages[-1], **{**counts, "billed_micros": told})
+
+
+def is_last_attempt(session: TurnSession, failed: ModelFailed) -> bool:
+    """Whether no further attempt follows this failure."""
+    return isinstance(_decide(session, failed, error_of(failed)), StopReason)
+
+
 async def without_reply(session: TurnSession, heard: AttemptResult) -> Commit | None:
     """After a failure: a retry, or the end of the turn. After a nudge: what was said is kept, if
     the worker lets go."""
     if heard.failed is not None:
-        return None if await _looked_away(session) else await _failed(session, heard.failed)
+        if await _looked_away(session):
+            return None
+        if heard.failed.kind is ErrorKind.CONTEXT_OVERFLOW:
+            return await _overflowed(session, heard.failed)
+        return await _failed(session, heard.failed)
     assert heard.nudged is not None, "an attempt ends in a reply, a failure or a nudge"
     apply(session.turn, heard.nudged)
     said = session.turn.said_here()
@@ -169,6 +209,20 @@ async def _looked_away(session: TurnSession) -> bool:
     history = turn.chat.history
     await session.reread()
     return turn.interrupting or turn.chat.history != history
+
+
+async def _overflowed(session: TurnSession, failed: ModelFailed) -> Commit | None:
+    """After a prompt that the provider refused as too long: a summary is the next step, if there is
+    something to summarise."""
+    turn = session.turn
+    found = session.services.compaction.after_overflow(turn.chat)
+    if found is None:
+        return await _failed(session, failed)
+    if isinstance(found, TurnError):
+        return await session.fail(found, failed=failed)
+    turn.spent = turn.episode
+    session.counters.provider_errors[labels_of(error_of(failed))] += 1
+    return await session.commit(NeedCompaction(found))
 
 
 async def _failed(session: TurnSession, failed: ModelFailed) -> Commit | None:

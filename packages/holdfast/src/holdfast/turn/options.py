@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from holdfast.chats.outputs import OUTPUT_BYTES_MAX, OUTPUT_SHARE
-from holdfast.domain.approvals import ALLOW_ALL, Policy
+from holdfast.domain.approvals import ALLOW_ALL, Policy, RuleAction
 from holdfast.domain.parts import Need
 from holdfast.turn.retry import RetryPolicy
 
@@ -68,6 +68,8 @@ class TurnOptions:
     tools: ToolOptions = field(default_factory=ToolOptions)
     approvals: Policy = ALLOW_ALL
     """The server's own rules; an organisation's come on top."""
+    foreign_text: RuleAction = RuleAction.ALLOW
+    """The verdict on a call that may send data out, once the chat has read foreign text."""
     await_s: Mapping[Need, float | None] = field(default_factory=AWAIT_S.copy)
     """How long a chat waits for a person or a client, by what it needs; None: for ever."""
     lease_s: float | None = None

@@ -19,7 +19,7 @@ from holdfast.domain.messages import MessageBody, Role, Visibility
 from holdfast.domain.parts import Context, JsonObject, Text
 from holdfast.domain.prefix import PromptPrefix, is_news
 from holdfast.domain.provider_tools import ProviderToolSpec
-from holdfast.ports.tools import ToolSpec
+from holdfast.ports.tools import FreeForm, ToolSpec
 
 CHANGED: Final = (
     "The following has changed since this chat began. It replaces what you were told before about "
@@ -91,6 +91,7 @@ class Prefix:
                 name=cast(str, tool["name"]),
                 description=cast(str, tool["description"]),
                 schema=cast(JsonObject, tool["schema"]),
+                free_form=_free_form(tool),
             )
             for tool in self.tools
         )
@@ -147,7 +148,20 @@ def _news(changes: Mapping[str, str]) -> MessageBody:
 
 
 def _told_tool(spec: ToolSpec) -> JsonObject:
-    return {"name": spec.name, "description": spec.description, "schema": spec.schema}
+    told: JsonObject = {
+        "name": spec.name,
+        "description": spec.description,
+        "schema": spec.schema,
+    }
+    form = spec.free_form
+    if form is None:
+        return told
+    return {**told, "free_form": {"argument": form.argument, "grammar": form.grammar}}
+
+
+def _free_form(stored: Mapping[str, Any]) -> FreeForm | None:
+    form = stored.get("free_form")
+    return None if form is None else FreeForm(form["argument"], form["grammar"])
 
 
 def _told_provider_tool(spec: ProviderToolSpec) -> JsonObject:

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from holdfast.domain.chat import Chat, OpenCall
+from holdfast.domain.foreign import sources_of
 from holdfast.domain.ids import CallId, Seq, Version, VersionStamp
 from holdfast.domain.messages import Ending, Message, MessageBody, Role, Visibility
 from holdfast.domain.parts import Part, Reasoning, Text, ToolCall
-from holdfast.domain.prefix import is_news
 
 GO_ON: Final = (
     "Your last message was cut off before its end. Go on exactly where it stopped, in the middle "
@@ -38,6 +38,8 @@ class Prompt:
         self._messages: list[Message] = []
         self._bytes = 0
         self._weighed = 0
+        self._foreign: set[str] = set()
+        self._searched = 0
         self.extend(messages, history_version, history_stamp)
 
     def fits(self, chat: Chat) -> bool:
@@ -56,6 +58,7 @@ class Prompt:
         for message in messages:
             if message.body.role is Role.BOUNDARY:  # what is before it, no prompt says any more
                 self._messages, self._bytes, self._weighed = [], 0, 0
+                self._foreign, self._searched = set(), 0
                 self.whole = True
             self._messages.append(message)
         self._version, self._stamp = history_version, history_stamp
@@ -68,6 +71,15 @@ class Prompt:
         return self._bytes
 
     @property
+    def foreign(self) -> frozenset[str]:
+        """The sources of foreign text in it (`domain.foreign`). Each message is looked at once, and
+        none before this is asked for."""
+        for message in self._messages[self._searched :]:
+            self._foreign.update(sources_of(message.body))
+        self._searched = len(self._messages)
+        return frozenset(self._foreign)
+
+    @property
     def bodies(self) -> list[MessageBody]:
         """For the model; with a nudge behind each message that broke off and was, or is now to be,
         continued.
@@ -76,22 +88,20 @@ class Prompt:
         on inside a message of their own (prefill), and a paused reply is replayed as it is. Later
         prompts repeat it at the same place in the same words: providers bind what a model thought
         to all that came before it.
+
+        A continuation that says nothing had nothing to continue: it gets no nudge, which else would
+        stand beside what the user says next.
         """
         bodies: list[MessageBody] = []
         for message in self._messages:
             body = message.body
-            if bodies and body.role is Role.ASSISTANT and _breaks_off(bodies[-1]):
+            goes_on = body.role is Role.ASSISTANT and body.parts
+            if bodies and goes_on and _breaks_off(bodies[-1]):
                 bodies.append(_GO_ON)
             bodies.append(body)
         if bodies and _breaks_off(bodies[-1]):
             bodies.append(_GO_ON)
         return bodies
-
-    @property
-    def system(self) -> tuple[MessageBody, ...]:
-        """What a boundary keeps. News are not of it: what comes after a boundary is told anew."""
-        bodies = (message.body for message in self._messages)
-        return tuple(body for body in bodies if body.role is Role.SYSTEM and not is_news(body))
 
     @property
     def prefix(self) -> str | None:
@@ -113,16 +123,6 @@ class Prompt:
             return 0
         behind = (place for place, _ in named if place > others[-1])
         return next(behind, len(bodies))
-
-    @property
-    def replies(self) -> int:
-        """Replies of the model since a person last spoke."""
-        replies = 0
-        for message in reversed(self._messages):
-            if message.body.role is Role.USER:
-                break
-            replies += message.body.role is Role.ASSISTANT
-        return replies
 
     @property
     def cuts(self) -> int:

@@ -6,14 +6,22 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from holdfast.domain.chat import Chat, OpenCall
+from holdfast.domain.compaction import TOKEN_BYTES, estimated_tokens
 from holdfast.domain.ids import ChatId, Epoch, Seq, Version
-from holdfast.domain.messages import Message, Role
+from holdfast.domain.messages import Message, MessageBody, Role
 from holdfast.domain.parts import ToolResult
 from holdfast.ports.history import History
 from holdfast.ports.store import Store
 from holdfast.turn.prefix import Prefix
 from holdfast.turn.prompt import Prompt
+from holdfast.turn.summary import shortened
 
+EXCERPTS_BYTES_MAX: Final = 4 * 2**20
+"""Of a history that is read for its summary only."""
+EXCERPT_BYTES_MAX: Final = 8 * 1024
+"""Of each of its parts."""
+EXCERPTS_READ_BYTES_MAX: Final = 2**20
+"""Of one read: a turn on a very long history grows its worker by 32 MB at most."""
 EDITS_MAX: Final = 20
 """In a row, before a worker drove the chat."""
 PREFIXES_MAX: Final = 256
@@ -63,6 +71,38 @@ class TurnReader:
                 if size > bytes_max:
                     return Prompt(messages, chat.history_version, chat.history_stamp, whole=False)
             before = page.before
+
+    async def excerpts(self, chat: Chat, *, page_messages_max: int) -> list[MessageBody]:
+        """The history of this snapshot, from its newest boundary on, with long texts shortened:
+        what a summary is made of when the whole would fit into no model. The oldest are left out
+        past `EXCERPTS_BYTES_MAX`."""
+        bodies: list[MessageBody] = []
+        before: Seq | None = None
+        left = EXCERPTS_BYTES_MAX
+        while left > 0:
+            newest, before = await self._shortened_page(chat, before, page_messages_max)
+            for body in newest:
+                bodies.append(body)
+                left -= TOKEN_BYTES * estimated_tokens(body)
+                if body.role is Role.BOUNDARY:
+                    return bodies[::-1]
+            if before is None:
+                break
+        return bodies[::-1]
+
+    async def _shortened_page(
+        self, chat: Chat, before: Seq | None, limit: int
+    ) -> tuple[list[MessageBody], Seq | None]:
+        """Newest first. A method of its own: the page is gone before the next is read."""
+        page = await self._history.page(
+            chat.chat_id,
+            limit=limit,
+            before=before,
+            as_of=chat.version,
+            bytes_max=EXCERPTS_READ_BYTES_MAX,
+        )
+        found = [shortened(message.body, EXCERPT_BYTES_MAX) for message in page.messages]
+        return found[::-1], page.before
 
     async def prefix(self, digest: str) -> Prefix | None:
         """From memory, or read once: chats that were told the same share it."""

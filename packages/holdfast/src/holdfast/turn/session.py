@@ -12,11 +12,13 @@ from holdfast.domain.chat import Chat, OpenCall, TurnError
 from holdfast.domain.commands import CommitStep, Fail, FromWorker
 from holdfast.domain.messages import Ending, MessageBody
 from holdfast.ports.clock import Clock
+from holdfast.ports.generation import SettingsGeneration
 from holdfast.ports.models import ModelFailed, Models
 from holdfast.ports.tools import Toolbox, ToolContext, Tools
 from holdfast.turn.attempt import Generation
 from holdfast.turn.breaker import CircuitBreakers
 from holdfast.turn.commits import ChatChanged, Commits
+from holdfast.turn.compaction import CompactionPolicy
 from holdfast.turn.counters import TurnCounters
 from holdfast.turn.failures import log_turn
 from holdfast.turn.fallback import ModelChain, ModelChoice
@@ -48,12 +50,14 @@ class TurnServices:
     generation: Generation
     runs: ToolRuns
     models: Models
+    settings: SettingsGeneration
     tools: Tools
     rules: StepPolicy
     clock: Clock
     chance: Callable[[], float]
     counters: TurnCounters
     breakers: CircuitBreakers
+    compaction: CompactionPolicy
 
     @property
     def options(self) -> TurnOptions:
@@ -80,7 +84,8 @@ class TurnSession:
 
     async def commit_step(self, step: CommitStep) -> Commit | None:
         """Commit messages, together with what follows from them and takes no work."""
-        following = self.services.commits.follow_up(self.turn, step)
+        services = self.services
+        following = services.commits.follow_up(self.turn, step, services.compaction.due)
         return await self.services.commits.commit(self.turn, step, *following)
 
     async def fail(
@@ -132,6 +137,14 @@ class TurnSession:
         """Resolved before an attempt: the server's default may change while it runs."""
         return self.services.models.route(None).model or None
 
+    # Settings.
+
+    async def catch_up(self) -> None:
+        """Before anything is decided by them: know the settings that the statements of this process
+        have seen. No statement as long as nothing has changed."""
+        services = self.services
+        await services.commits.patiently(self.turn, services.settings.catch_up)
+
     # Interrupts.
 
     async def reread(self) -> None:
@@ -155,6 +168,17 @@ class TurnSession:
                 ),
             )
         return turn.prompt
+
+    async def excerpts(self) -> list[MessageBody]:
+        """The messages of a prompt that is too long to be read as it is, long ones shortened."""
+        turn, services = self.turn, self.services
+        chat = turn.chat
+        return await services.commits.patiently(
+            turn,
+            lambda: services.reading.excerpts(
+                chat, page_messages_max=services.options.page_messages_max
+            ),
+        )
 
     async def prefix(self, prompt: Prompt, toolbox: Toolbox, *, renews: bool = True) -> SentPrefix:
         """What the prompt begins with: the same as before, until the next boundary. Only where a

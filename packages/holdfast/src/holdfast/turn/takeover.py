@@ -12,6 +12,7 @@ from itertools import takewhile
 from typing import Final
 
 from holdfast.domain.errors import Unavailable
+from holdfast.domain.ids import CallId
 from holdfast.domain.parts import Part, ToolCall
 from holdfast.ports.bus import Bus, Episode, LivePart
 from holdfast.ports.clock import Clock
@@ -20,6 +21,7 @@ from holdfast.turn.attempt import unique_calls
 from holdfast.turn.counters import TurnCounters
 from holdfast.turn.options import TurnOptions
 from holdfast.turn.prompt import speaks
+from holdfast.turn.shown_output import shown_in
 from holdfast.turn.turn import Turn, UncommittedReply
 
 log: Final = logging.getLogger(__name__)
@@ -44,6 +46,12 @@ class TakeoverReader:
         if live is None:
             return None
         return UncommittedReply(episode, unique_calls(assemble(live, self._clock.now()), turn))
+
+    async def outputs(self, turn: Turn) -> dict[CallId, str]:
+        """What calls wrote that a lost worker had started; nothing if the bus does not answer."""
+        inherited = () if turn.inherited is None else (turn.inherited,)
+        live = await self._read(turn, (*inherited, *turn.left))
+        return shown_in(live or ())
 
     async def text(self, turn: Turn) -> UncommittedReply | None:
         """What readers were shown of the attempt that died, if it can be gone on from."""

@@ -24,9 +24,18 @@ from holdfast.chats.outputs import bytes_max, fitted, storable
 from holdfast.domain.chat import OpenCall
 from holdfast.domain.ids import CallId
 from holdfast.domain.parts import JsonValue, Synthetic, ToolCall, ToolResult
+from holdfast.domain.synthetic import synthetic_result
 from holdfast.ports.bus import Bus
 from holdfast.ports.models import Models
-from holdfast.ports.tools import Effect, Emit, Run, Toolbox, ToolOutput
+from holdfast.ports.tools import (
+    AskedPrompt,
+    Effect,
+    Emit,
+    ModelUse,
+    Run,
+    Toolbox,
+    ToolOutput,
+)
 from holdfast.turn.call_order import count_startable
 from holdfast.turn.call_plan import Plan, PlannedCall, failed_result
 from holdfast.turn.counters import TurnCounters
@@ -34,6 +43,7 @@ from holdfast.turn.live import LiveReply
 from holdfast.turn.options import ToolOptions, TurnOptions
 from holdfast.turn.reading import TurnReader
 from holdfast.turn.recheck import Interruption, attend
+from holdfast.turn.shown_output import with_shown
 from holdfast.turn.turn import Turn
 
 log: Final = logging.getLogger(__name__)
@@ -57,6 +67,13 @@ class Batch:
         default_factory=dict["asyncio.Task[ToolResult]", tuple[PlannedCall, float]]
     )
     results: list[ToolResult] = field(default_factory=list[ToolResult])
+    emitted: dict[CallId, list[str]] = field(default_factory=dict[CallId, list[str]])
+    """What each call wrote, as readers are shown it."""
+    prompt: AskedPrompt | None = None
+    uses: list[ModelUse] = field(default_factory=list[ModelUse])
+
+    def shown(self, call_id: CallId) -> str:
+        return "".join(self.emitted.get(call_id, ()))
 
     def startable(self, parallel_max: int) -> int:
         running = [planned.spec for planned, _ in self.running.values()]
@@ -65,10 +82,11 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class ToolRun:
-    """`nudged`: why not all calls have a result."""
+    """`nudged`: why not all calls have a result. `uses`: what the calls asked of models."""
 
     results: tuple[ToolResult, ...]
     nudged: Interruption | None = None
+    uses: tuple[ModelUse, ...] = ()
 
 
 class ToolRuns:
@@ -87,11 +105,14 @@ class ToolRuns:
         self._options: ToolOptions = options.tools
         self._counters = counters
 
-    async def run(self, turn: Turn, toolbox: Toolbox, planned: Plan) -> ToolRun:
-        """Run what is planned until all is answered or a nudge ends it."""
+    async def run(
+        self, turn: Turn, toolbox: Toolbox, planned: Plan, prompt: AskedPrompt | None = None
+    ) -> ToolRun:
+        """Run what is planned until all is answered or a nudge ends it. `prompt`: for the tools
+        that read it."""
         unknown = sum(a.synthetic is Synthetic.UNKNOWN_OUTCOME for a in planned.answers)
         self._counters.unknown_outcomes += unknown
-        batch = Batch(deque(planned.runs), results=list(planned.answers))
+        batch = Batch(deque(planned.runs), results=list(planned.answers), prompt=prompt)
         if not planned.runs:
             return ToolRun(tuple(batch.results))
         live = LiveReply(self._bus, turn.chat, self._turn_options.live, self._counters)
@@ -109,7 +130,7 @@ class ToolRuns:
             for task in batch.running:
                 task.cancel()
             live.close()
-        return ToolRun(tuple(batch.results), nudged)
+        return ToolRun(tuple(batch.results), nudged, tuple(batch.uses))
 
     async def _until_done(
         self,
@@ -127,7 +148,9 @@ class ToolRuns:
                 return watching.result()
             for _ in range(batch.startable(self._options.parallel_max)):
                 planned = batch.waiting.popleft()
-                task = turn.tools.group.create_task(self._guarded(turn, toolbox, planned, live))
+                task = turn.tools.group.create_task(
+                    self._guarded(turn, toolbox, planned, batch, live)
+                )
                 batch.running[task] = planned, loop.time() + planned.spec.deadline_s
             until_s = min(ends_s for _, ends_s in batch.running.values()) - loop.time()
             await asyncio.wait(
@@ -155,7 +178,8 @@ class ToolRuns:
         for each in planned:
             self._counters.tool_deadlines += 1
             self._counters.tool_failures += 1
-            batch.results.append(self._unsure(each) if each in unsure else _late(each))
+            result = self._unsure(each) if each in unsure else _late(each)
+            batch.results.append(self._with_shown(turn, batch, result))
 
     async def _end(
         self, turn: Turn, toolbox: Toolbox, batch: Batch, nudged: Interruption | None
@@ -174,9 +198,16 @@ class ToolRuns:
         unsure = await self._stop(turn, toolbox, tasks, planned)
         self._collect(batch)
         answered = {result.call_id for result in batch.results}
-        batch.results += [
-            self._unsure(each) for each in unsure if each.call.call_id not in answered
+        # A call that wrote nothing is closed by the end of the interrupt.
+        stopped = [
+            self._unsure(each)
+            if each in unsure
+            else synthetic_result(each.asked, Synthetic.INTERRUPTED)
+            for each in planned
+            if each.call.call_id not in answered
+            and (each in unsure or batch.shown(each.call.call_id))
         ]
+        batch.results += [self._with_shown(turn, batch, result) for result in stopped]
 
     async def _let_go(self, batch: Batch) -> None:
         """A worker that lets go lets what must not happen twice finish, for a while; the rest is
@@ -256,7 +287,7 @@ class ToolRuns:
             log.error("tools: %d tool runs did not end after their cancellation", len(stuck))
 
     async def _guarded(
-        self, turn: Turn, toolbox: Toolbox, planned: PlannedCall, live: LiveReply
+        self, turn: Turn, toolbox: Toolbox, planned: PlannedCall, batch: Batch, live: LiveReply
     ) -> ToolResult:
         """One run. Whatever a tool does, it is a result and no dead turn."""
         self._counters.tool_runs += 1
@@ -265,16 +296,20 @@ class ToolRuns:
             chat=turn.chat,
             call=call,
             key=planned.asked.key,
-            emit=self._emit(call.call_id, live),
+            emit=self._emit(call.call_id, batch, live),
             again=planned.again,
             place=planned.asked.place,
-            output_bytes_max=self._output_bytes_max(turn),
+            output_bytes_max=self.output_bytes_max(turn),
+            prompt=batch.prompt if planned.spec.reads_prompt else None,
         )
         with tracer.start_as_current_span("tool") as span:
             span.set_attribute("holdfast.tool", call.tool)
             span.set_attribute("holdfast.call_id", call.call_id)
             try:
-                return self._result(turn, call, await toolbox.run(run))
+                output = await toolbox.run(run)
+                if output.use is not None:
+                    batch.uses.append(output.use)
+                return self._result(turn, call, output)
             except asyncio.CancelledError:
                 current = asyncio.current_task()
                 if current is not None and current.cancelling():
@@ -288,19 +323,21 @@ class ToolRuns:
         self._counters.tool_bugs += 1
         return failed_result(call, RAISED.format(kind=kind))
 
-    def _emit(self, call_id: CallId, live: LiveReply) -> Emit:
+    def _emit(self, call_id: CallId, batch: Batch, live: LiveReply) -> Emit:
         left = self._options.emitted_bytes_max
+        emitted = batch.emitted.setdefault(call_id, [])
 
         def emit(text: str) -> None:
             nonlocal left
             if left > 0:
                 live.emit(call_id, text[:left])
+                emitted.append(text[:left])
                 left -= len(text)
 
         return emit
 
     def _result(self, turn: Turn, call: ToolCall, output: ToolOutput) -> ToolResult:
-        value, was_cut = fitted(storable(output.value), self._output_bytes_max(turn))
+        value, was_cut = fitted(storable(output.value), self.output_bytes_max(turn))
         self._counters.cut_outputs += was_cut
         if output.unknown:
             self._counters.unknown_outcomes += 1
@@ -319,7 +356,10 @@ class ToolRuns:
             diff=str(storable(output.diff)),
         )
 
-    def _output_bytes_max(self, turn: Turn) -> int:
+    def _with_shown(self, turn: Turn, batch: Batch, result: ToolResult) -> ToolResult:
+        return with_shown(result, batch.shown(result.call_id), self.output_bytes_max(turn))
+
+    def output_bytes_max(self, turn: Turn) -> int:
         return bytes_max(
             self._models.context_window(turn.asked_model),
             self._options.output_share,

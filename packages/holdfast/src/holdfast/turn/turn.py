@@ -67,6 +67,8 @@ class Turn:
         """The episode of an attempt that is over; the next one must be begun first."""
         self.wait_ends_s: float | None = None
         """When, by the loop's clock, the backoff ends that we recorded ourselves."""
+        self.finished = False
+        """Whether our last commit ended a turn that no user interrupted and no error ended."""
         self.let_go = False
         """The worker stops, and nothing is left that could be done for this chat here."""
         self.asked_model: str | None = chat.model

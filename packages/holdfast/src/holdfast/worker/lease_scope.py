@@ -72,6 +72,7 @@ class LeaseScope:
             ]
             if self._tenure.options.only is None:
                 loops.append(tasks.create_task(sweeper.expire(), name="sweep"))
+                loops.append(tasks.create_task(sweeper.stop(), name="stopping"))
                 loops.append(tasks.create_task(sweeper.forget(), name="forgetting"))
             else:
                 loops.append(tasks.create_task(self._end_with_chats(draining), name="end"))

@@ -40,6 +40,8 @@ class WorkerOptions:
     release_batch_s: float = 0.02
     sync_every_s: float = 3.0
     sweep_every_s: float = 5.0
+    stop_every_s: float = 1.5
+    """How often to look for chats of disabled users: they end within 5 s."""
     sweep_max: int = 100
     forget_every_s: float = 600.0
     forget_after_s: float = 3600.0
@@ -68,6 +70,7 @@ class WorkerOptions:
         assert 0 < self.acquire_full_every_s <= self.acquire_every_s
         assert 0 <= self.release_batch_s < 1
         assert self.sync_every_s > 0
+        assert self.stop_every_s > 0
         assert 0 < self.sweep_every_s <= self.forget_every_s
         assert self.forget_after_s > self.lease.ttl_s
         assert 0 < self.statement_timeout_s < self.lost_answer_s
@@ -102,6 +105,8 @@ class WorkerCounters:
     """Chats that this version cannot read, left for a newer one."""
     expired: int = 0
     """Waits ended because their deadline had passed."""
+    stopped: int = 0
+    """Chats stopped because their owner was disabled."""
     forgotten: int = 0
     """Workers removed that died long ago."""
     heartbeats: int = 0

@@ -6,11 +6,14 @@ from datetime import timedelta
 from typing import Final
 
 from holdfast.chats.answer import expire
-from holdfast.chats.changes import ChatWriter
+from holdfast.chats.changes import ChatWriter, Sweep
+from holdfast.chats.steer import stop
+from holdfast.domain.audit import AuditAction, AuditEntry
 from holdfast.domain.errors import ChatError, FormatUnknown, Unavailable
 from holdfast.domain.ids import ChatId
+from holdfast.domain.policy import TargetKind
 from holdfast.ports.history import History
-from holdfast.ports.leases import Unreadable
+from holdfast.ports.leases import StoppingChat, Unreadable
 from holdfast.worker.lease_context import LeaseContext, every, log_failure, now_s, set_aside
 from holdfast.worker.runners import Runners
 
@@ -69,6 +72,10 @@ class Sweeper:
         options = self._tenure.options
         await every(options.sweep_every_s, self._tenure.chance, "sweep", self._expire)
 
+    async def stop(self) -> None:
+        options = self._tenure.options
+        await every(options.stop_every_s, self._tenure.chance, "stopping", self._stop)
+
     async def forget(self) -> None:
         options = self._tenure.options
         await every(options.forget_every_s, self._tenure.chance, "forgetting", self._forget)
@@ -119,6 +126,21 @@ class Sweeper:
         else:
             self._tenure.counters.expired += 1
 
+    async def _stop(self) -> None:
+        """End the turns of disabled users, whose queues are paused by that. An error of one chat
+        does not delay the others."""
+        options, leases = self._tenure.options, self._tenure.leases
+        async with asyncio.timeout(options.statement_timeout_s):
+            stopping = await leases.stopping_chats(limit=options.sweep_max)
+        for chat in stopping:
+            try:
+                await stop(self._ledger, Sweep(), chat.chat_id, _owner_disabled(chat))
+            except Exception as error:  # noqa: BLE001 - the next sweep tries again
+                name = f"sweep: chat {chat.chat_id} of a disabled user was not stopped"
+                log_failure(_LOG, name, error)
+            else:
+                self._tenure.counters.stopped += 1
+
     async def _forget(self) -> None:
         options = self._tenure.options
         async with asyncio.timeout(options.statement_timeout_s):
@@ -126,3 +148,15 @@ class Sweeper:
                 lapsed_for=timedelta(seconds=options.forget_after_s)
             )
         self._tenure.counters.forgotten += len(gone)
+
+
+def _owner_disabled(chat: StoppingChat) -> AuditEntry:
+    return AuditEntry(
+        org_id=chat.org_id,
+        at=chat.seen_at,
+        action=AuditAction.CHAT_STOPPED,
+        actor_id=None,
+        target_kind=TargetKind.CHAT,
+        target_id=chat.chat_id,
+        detail={"reason": "its owner was disabled"},
+    )

@@ -1,25 +1,18 @@
 /** A chat, or the beginning of one. */
-import {
-  type Branch,
-  type ChatSummary,
-  createId,
-  errorMessage,
-  idempotencyHeader,
-  unwrap,
-  withRetry,
-} from "@holdfast/client";
+import { type Branch, type ChatSummary, unwrap } from "@holdfast/client";
 import { type UseQueryResult, useQueries, useQuery } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { Search } from "lucide-react";
-import { type ReactNode, useEffect, useMemo, useState } from "react";
+import { type ReactNode, useEffect, useEffectEvent, useMemo, useState } from "react";
 import { api } from "@/api/client";
 import { branchesQuery, chatQuery } from "@/api/queries/chats";
 import { useMe } from "@/api/queries/me";
 import { type Models, modelsQuery, templatesQuery } from "@/api/queries/models";
 import { type User, userQuery } from "@/api/queries/users";
-import type { Draft } from "@/engine/actions";
 import { listedOf, useEntry } from "@/engine/chat-list";
 import { useLog } from "@/engine/chat-store";
+import { outbox } from "@/engine/outbox";
+import type { Sending } from "@/engine/rows";
 import {
   type ChatSession,
   ChatSessionProvider,
@@ -30,10 +23,12 @@ import {
   NEW_CHAT,
   offerDraft,
   Pane,
+  Pending,
+  sendingOf,
   Transcript,
 } from "@/features/chat";
 import { ChatMenu } from "@/features/chat-list/chat-menu";
-import { bringBack, nameAfter, rename } from "@/features/chat-list/organise";
+import { bringBack, rename } from "@/features/chat-list/organise";
 import { usePageTitle } from "@/features/chat-list/page-title";
 import { chatStrings } from "@/i18n/en/chat";
 import { commonStrings } from "@/i18n/en/common";
@@ -56,27 +51,10 @@ export function NewChat() {
 }
 
 function Beginning() {
-  const navigate = useNavigate();
   const models = useQuery(modelsQuery).data;
-  const [start, setStart] = useState<Start | null>(null);
+  const unsent = useBeginnings();
   usePageTitle(null);
-
-  async function begin(draft: Draft, clientKey: string): Promise<void> {
-    setStart({ draft, clientKey, why: null });
-    try {
-      const { text, model, effort = null, web = null } = draft;
-      const body = { message: { text, model, effort, web }, tools: [] };
-      const header = idempotencyHeader(clientKey);
-      const begun = await withRetry(() =>
-        unwrap(api.POST("/api/v1/chats", { params: { header }, body })),
-      );
-      nameAfter(begun.chat_id, draft.text);
-      await navigate({ to: "/chats/$chatId", params: { chatId: begun.chat_id } });
-    } catch (error) {
-      setStart({ draft, clientKey, why: errorMessage(error) });
-    }
-  }
-
+  const isStarting = unsent.some((each) => each.state !== "failed");
   return (
     <main aria-label={t.conversation} className="flex min-h-0 flex-1 flex-col">
       <div className="flex min-h-0 flex-1 flex-col items-center justify-center px-4">
@@ -84,20 +62,15 @@ function Beginning() {
         <p className="mt-1 max-w-96 text-center text-muted text-ui">{t.helloHint}</p>
         <Suggestions />
       </div>
-      {start !== null && start.why !== null && (
-        <div role="alert" className="mx-auto mb-3 w-full max-w-(--column) px-4">
-          <div className="rounded-card border border-danger p-3">
-            <p className="text-ui">
-              {t.startFailed} {start.why}
-            </p>
-            <p className="my-2 max-h-32 overflow-auto whitespace-pre-wrap text-muted">
-              {start.draft.text}
-            </p>
-            <Button size="small" onClick={() => void begin(start.draft, start.clientKey)}>
-              {commonStrings.retry}
-            </Button>
-          </div>
-        </div>
+      {unsent.length > 0 && (
+        <section
+          aria-label={t.unsent}
+          className="mx-auto max-h-[50dvh] w-full max-w-(--column) space-y-2 overflow-auto px-4"
+        >
+          {unsent.map((sending) => (
+            <Pending key={sending.clientKey} sending={sending} actions={outbox} chatId={NEW_CHAT} />
+          ))}
+        </section>
       )}
       <Composer
         chatId={null}
@@ -108,11 +81,44 @@ function Beginning() {
         cards={models?.cards ?? {}}
         efforts={models?.efforts ?? {}}
         searches={models?.searches ?? {}}
-        onSend={(draft) => void begin(draft, createId())}
-        refused={start !== null && start.why === null ? t.starting : null}
+        onSend={(draft) => void outbox.add(null, draft, "queue")}
+        refused={isStarting ? t.starting : null}
       />
     </main>
   );
+}
+
+/** Messages that begin a chat and did not reach the server yet. When one has, its chat is opened. */
+function useBeginnings(): readonly Sending[] {
+  const navigate = useNavigate();
+  const [unsent, setUnsent] = useState<readonly Sending[]>([]);
+  const open = useEffectEvent((chatId: string) => {
+    void navigate({ to: "/chats/$chatId", params: { chatId } });
+  });
+  useEffect(() => {
+    const without = (clientKey: string) => (known: readonly Sending[]) =>
+      known.filter((each) => each.clientKey !== clientKey);
+    const detach = outbox.attach(null, {
+      changed: (message, state) => {
+        const sending = sendingOf(message, state);
+        setUnsent((known) => {
+          const isKnown = known.some(({ clientKey }) => clientKey === sending.clientKey);
+          if (!isKnown) return [...known, sending];
+          return known.map((each) => (each.clientKey === sending.clientKey ? sending : each));
+        });
+      },
+      landed: (message, receipt) => {
+        setUnsent(without(message.clientKey));
+        open(receipt.chat_id);
+      },
+      gone: (clientKey) => setUnsent(without(clientKey)),
+    });
+    return () => {
+      detach();
+      setUnsent([]);
+    };
+  }, []);
+  return unsent;
 }
 
 /** Something to begin with, for who has never been here; it goes into the field, not to the model. */
@@ -135,13 +141,6 @@ function Suggestions() {
       ))}
     </ul>
   );
-}
-
-/** A first message on its way; `why`: it did not get there, and is still here. */
-interface Start {
-  readonly draft: Draft;
-  readonly clientKey: string;
-  readonly why: string | null;
 }
 
 // By its path: to import the route itself would be a cycle.
@@ -180,7 +179,8 @@ function Chat({ session, seq }: ChatProps) {
   const entry = useChatEntry(session);
   const models = useQuery(modelsQuery).data;
   const me = useMe().data;
-  const paths = usePaths(session);
+  const own = entry !== undefined && entry.owner_id === me?.user.id;
+  const paths = usePaths(session, own);
   const authors = useAuthors(session, entry, me?.user.id);
   usePageTitle(entry?.title ?? commonStrings.noTitle, {
     chatId,
@@ -194,7 +194,6 @@ function Chat({ session, seq }: ChatProps) {
       </main>
     );
   }
-  const own = entry !== undefined && entry.owner_id === me?.user.id;
   const mayWrite = own && !entry.archived;
   const owner = entry === undefined ? undefined : authors.get(entry.owner_id);
   return (
@@ -249,11 +248,11 @@ function useChatEntry({ log }: ChatSession): ChatSummary | undefined {
 
 const NO_PATHS: readonly Branch[] = [];
 
-/** Histories that edits left behind; asked for anew when the history was cut. */
-function usePaths({ log }: ChatSession): readonly Branch[] {
+/** Histories that edits left behind, which only the owner reads; asked for anew when the history was cut. */
+function usePaths({ log }: ChatSession, own: boolean): readonly Branch[] {
   const cuts = useLog(log, (now) => now.cuts);
   const isOpen = useLog(log, (now) => now.state === "open");
-  const query = useQuery({ ...branchesQuery(log.chatId, cuts), enabled: isOpen });
+  const query = useQuery({ ...branchesQuery(log.chatId, cuts), enabled: isOpen && own });
   return query.data?.data ?? NO_PATHS;
 }
 

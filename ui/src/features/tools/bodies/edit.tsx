@@ -1,3 +1,4 @@
+import { Fragment } from "react";
 import type { Call } from "@/features/tools/call";
 import { DiffView } from "@/features/tools/diff-view";
 import { editsOf } from "@/features/tools/edits";
@@ -11,7 +12,18 @@ export default function EditBody({ call }: { call: Call }) {
   return (
     <>
       {edits.map((edit) => (
-        <DiffView key={edit.path} text={edit.diff} path={edit.path} />
+        <Fragment key={`${edit.path}:${edit.becomes}`}>
+          {edit.becomes !== undefined && (
+            <p className="px-3 py-2 text-meta break-all">
+              {edit.becomes === null
+                ? toolStrings.body.deletes(edit.path)
+                : toolStrings.body.moves(edit.path, edit.becomes)}
+            </p>
+          )}
+          {(edit.diff !== "" || edit.becomes === undefined) && (
+            <DiffView text={edit.diff} path={edit.path} />
+          )}
+        </Fragment>
       ))}
       {(edits.length === 0 || call.state !== "done") && (
         <Output text={text} label={toolStrings.body.result} />

@@ -8,6 +8,8 @@ import {
   type ToolRenderer,
 } from "@/features/tools/registry";
 import { genericTitle } from "@/features/tools/title";
+import { advisor } from "./advisor";
+import { askUser } from "./ask-user";
 import { clock } from "./clock";
 import { createWorkspace } from "./create-workspace";
 import { editFile } from "./edit-file";
@@ -18,6 +20,7 @@ import { processInput } from "./process-input";
 import { processList } from "./process-list";
 import { processOutput } from "./process-output";
 import { processSignal } from "./process-signal";
+import { proposePlan } from "./propose-plan";
 import { readFile } from "./read-file";
 import { readSkill } from "./read-skill";
 import { searchFiles } from "./search-files";
@@ -46,6 +49,9 @@ registerTool(createWorkspace);
 registerTool(startWorkspace);
 registerTool(stopWorkspace);
 registerTool(updatePlan);
+registerTool(proposePlan);
+registerTool(askUser);
+registerTool(advisor);
 registerTool(clock);
 
 /** Any other tool: of an MCP server, a client or a plugin. */

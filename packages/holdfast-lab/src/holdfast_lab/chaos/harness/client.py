@@ -85,6 +85,23 @@ class Client:
     async def post(self, path: str, body: object = None, **headers: str) -> Answer:
         return await self.ask("POST", path, body, raw=None, **headers)
 
+    async def signed_in(self, email: str = ADMIN_EMAIL, password: str = PASSWORD) -> "Client":
+        """The same replica with a session, as a page of it: a key makes no keys."""
+        login = {"email": email, "password": password}
+        opened = await self.as_(None).post("sessions", login)
+        assert opened.status == 201, opened.raw
+        cookie = opened.headers["set-cookie"].split(";")[0]
+        page = {"cookie": cookie, "sec-fetch-site": "same-origin"}
+        return Client(self.http, self.url, page)
+
+    async def new_key(self, name: str, *scopes: str, email: str = ADMIN_EMAIL) -> dict[str, Any]:
+        """Of a user with the usual password; without scopes: the default ones."""
+        session = await self.signed_in(email)
+        body = {"name": name, **({"scopes": list(scopes)} if scopes else {})}
+        made = await session.post("api-keys", body)
+        assert made.status == 201, made.raw
+        return made.json
+
     async def new_chat(self, text: str | None = None) -> str:
         body = {} if text is None else {"message": {"text": text}}
         answer = await self.post("chats", body)
@@ -145,13 +162,4 @@ async def add_member(
     email, anonymous = f"{name.lower()}@acme.example", admin.as_(None)
     made = await admin.post("users", {"name": name, "email": email, "password": PASSWORD})
     assert made.status == 201, made.raw
-    login = await anonymous.post("sessions", {"email": email, "password": PASSWORD})
-    cookie = login.headers["set-cookie"].split(";")[0]
-    key = await anonymous.post(
-        "api-keys",
-        {"name": "key", "scopes": list(scopes)},
-        cookie=cookie,
-        origin=OUR_ORIGIN,
-    )
-    assert key.status == 201, key.raw
-    return admin.as_(key.json["secret"])
+    return admin.as_((await anonymous.new_key("key", *scopes, email=email))["secret"])

@@ -33,7 +33,7 @@ from holdfast.domain.outcome import Answer, Outcome
 from holdfast.domain.parts import Part
 from holdfast.ports.bus import Bus, BusCounters, Episode, Gap, Hint, LivePart, News
 from holdfast.ports.history import PAGE_BYTES_MAX, Changes, Head, History, HistoryPage, OlderPath
-from holdfast.ports.leases import Acquired, Leases, Unreadable
+from holdfast.ports.leases import Acquired, Leases, StoppingChat, Unreadable
 from holdfast.ports.models import Ask, Event, Models, ModelStream, Reply, Route, Usage
 from holdfast.ports.store import (
     JUST_THE_CHAT,
@@ -263,6 +263,9 @@ class ProbedLeases:
 
     async def expired_awaits(self, *, limit: int) -> Sequence[ChatId]:
         return await self._inner.expired_awaits(limit=limit)
+
+    async def stopping_chats(self, *, limit: int) -> Sequence[StoppingChat]:
+        return await self._inner.stopping_chats(limit=limit)
 
 
 class ProbedBus:

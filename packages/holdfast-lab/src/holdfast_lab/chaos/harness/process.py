@@ -11,7 +11,7 @@ import socket
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
@@ -33,6 +33,9 @@ from holdfast_lab.chaos.harness.probes import (
 )
 from holdfast_lab.chaos.harness.tools import Testing
 from holdfast_lab.chaos.mutants import MUTANTS
+
+NO_TEXTS: Final = {"chat_texts": "off"}
+"""Calls for titles would be counted among those of turns."""
 
 
 def play(part: dict[str, Any]) -> None:
@@ -75,7 +78,7 @@ async def _play(part: dict[str, Any]) -> None:
             tools=ProbedTools(tools, probes),
         )
 
-    settings = Settings.model_validate(part["settings"])
+    settings = Settings.model_validate({**NO_TEXTS, **part["settings"]})
     async with open_server(settings, around) as server, asyncio.TaskGroup() as tasks:
         listening = tasks.create_task(_obey(hear, probes, server.hub))
         loop = asyncio.get_running_loop()

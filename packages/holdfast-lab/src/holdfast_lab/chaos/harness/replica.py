@@ -24,8 +24,9 @@ UNBOUNDED: Final = {
     "chats_per_user_max": 0,
     "streams_per_user_max": 0,
     "streams_per_chat_max": 0,
+    "chat_texts": "off",
 }
-"""One person stands for many."""
+"""One person stands for many; and calls for titles are not counted among those of turns."""
 
 
 @dataclass(frozen=True)

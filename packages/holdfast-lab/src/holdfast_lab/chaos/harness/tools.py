@@ -12,7 +12,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from holdfast.domain.parts import JsonValue
-from holdfast.ports.tools import Effect, Run, ToolOutput, ToolSpec
+from holdfast.ports.tools import Effect, Run, ToolOutput, ToolSpec, never
 from holdfast.tools.toolbox import Function, Functions
 
 ANSWER_S: Final = 10.0
@@ -67,7 +67,14 @@ class Testing(Functions):
 
 def _spec(name: str, effect: Effect) -> ToolSpec:
     description = f"For tests: {name.replace('_', ' ')}."
-    return ToolSpec(name=name, description=description, schema=_SCHEMA, effect=effect)
+    return ToolSpec(
+        name=name,
+        description=description,
+        schema=_SCHEMA,
+        effect=effect,
+        foreign=False,
+        sends_out=never,
+    )
 
 
 async def post(url: str, line: str, *, key: str) -> None:

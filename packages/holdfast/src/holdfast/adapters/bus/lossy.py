@@ -29,10 +29,13 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 class LossyBus:
-    def __init__(self, engine: Engine, options: BusOptions) -> None:
+    def __init__(
+        self, engine: Engine, options: BusOptions, counters: BusCounters | None = None
+    ) -> None:
+        """`counters`: those that the engine counts in, too."""
         self._engine = engine
         self._options = options
-        self._counters = BusCounters()
+        self._counters = counters or BusCounters()
         drops = Drops(self._counters, lambda: asyncio.get_running_loop().time())
         self._outbox = Outbox(options, drops)
         self._watches = Watches(options, self._counters)

@@ -8,6 +8,9 @@ A note that is told is text of less than 8,000 bytes and begins with what it is:
     h… p… s…   a frame (see wire)
     =…         a frame that is not text, in base64
     @…         the first line of a part too long to tell: a reader that needs it reads the table
+
+In front of each is its seal (see seal): any role that may connect can NOTIFY. Rows of the table
+have none: a role that may write there was granted that, as it was for messages.
 """
 
 import asyncio
@@ -26,6 +29,7 @@ from holdfast.adapters.bus.engine import Deliver, Item
 from holdfast.adapters.bus.lossy import LossyBus
 from holdfast.adapters.bus.options import BusOptions
 from holdfast.adapters.bus.queries import load_query
+from holdfast.adapters.bus.seal import SEAL_BYTES, FrameSeal
 from holdfast.adapters.bus.wire import (
     Topic,
     addressed,
@@ -36,7 +40,7 @@ from holdfast.adapters.bus.wire import (
 )
 from holdfast.adapters.statements import Query
 from holdfast.domain.ids import ChatId
-from holdfast.ports.bus import GAP, Episode, Gap, Hint, LivePart, SettingsHint
+from holdfast.ports.bus import GAP, BusCounters, Episode, Gap, Hint, LivePart, SettingsHint
 
 FLUSH: Final = load_query("flush")
 READ_LIVE: Final = load_query("read_live")
@@ -45,7 +49,7 @@ MAY_EMPTY: Final = load_query("may_empty")
 EMPTY_SLOT: Final[Sequence[Query]] = [load_query(f"empty_slot_{slot}") for slot in range(3)]
 STILL_THERE: Final = load_query("still_there")
 
-NOTE_BYTES_MAX: Final = 7_999
+NOTE_BYTES_MAX: Final = 7_999 - SEAL_BYTES
 SEQ_MAX: Final = 2**31 - 1
 NOTES_WAITING_MAX: Final = 10_000
 FAULTS: Final = (
@@ -60,16 +64,19 @@ Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 _LOG: Final = logging.getLogger(__name__)
 
 
-def open_postgres_bus(url: str, options: BusOptions | None = None) -> LossyBus:
-    """A bus on a migrated database; to be entered with `async with`."""
-    options = options or BusOptions()
-    return LossyBus(PostgresEngine(url, options), options)
+def open_postgres_bus(
+    url: str, options: BusOptions | None = None, *, key: bytes | None = None
+) -> LossyBus:
+    """A bus on a migrated database; to be entered with `async with`. `key`: see `FrameSeal`."""
+    options, counters = options or BusOptions(), BusCounters()
+    return LossyBus(PostgresEngine(url, options, FrameSeal(key, counters)), options, counters)
 
 
 class PostgresEngine:
     faults = FAULTS
 
-    def __init__(self, url: str, options: BusOptions) -> None:
+    def __init__(self, url: str, options: BusOptions, seal: FrameSeal) -> None:
+        self._seal = seal
         self._url = url
         self._options = options
 
@@ -77,12 +84,12 @@ class PostgresEngine:
     async def connect_sender(self) -> AsyncGenerator["PostgresSender"]:
         async with self._connect() as connection:
             may_empty = await _may_empty(connection)
-            yield PostgresSender(connection, self._options, may_empty=may_empty)
+            yield PostgresSender(connection, self._options, self._seal, may_empty=may_empty)
 
     @asynccontextmanager
     async def connect_receiver(self, deliver: Deliver) -> AsyncGenerator["PostgresReceiver"]:
         async with self._connect() as connection:
-            yield PostgresReceiver(connection, deliver, self._options)
+            yield PostgresReceiver(connection, deliver, self._options, self._seal)
 
     @asynccontextmanager
     async def _connect(self) -> AsyncGenerator[Connection]:
@@ -110,7 +117,10 @@ class PostgresEngine:
 
 
 class PostgresSender:
-    def __init__(self, connection: Connection, options: BusOptions, *, may_empty: bool) -> None:
+    def __init__(
+        self, connection: Connection, options: BusOptions, seal: FrameSeal, *, may_empty: bool
+    ) -> None:
+        self._seal = seal
         self._connection = connection
         self._may_empty = may_empty
         self._window_s = options.live_ttl_s
@@ -125,11 +135,11 @@ class PostgresSender:
                 if isinstance(item, LivePart):
                     parts.append(item)
                     channels.append(_channel(item.chat_id))
-                    notes.append(_part_note(item))
+                    notes.append(self._sealed(item.chat_id, _part_note(item)))
                     continue
                 for topic, hint in addressed(item):
                     channels.append(_channel(topic))
-                    notes.append(_hint_note(hint))
+                    notes.append(self._sealed(topic, _hint_note(hint)))
             await _fetch(
                 self._connection,
                 FLUSH,
@@ -151,6 +161,9 @@ class PostgresSender:
         elif not batch:
             await _fetch(self._connection, STILL_THERE)
 
+    def _sealed(self, topic: Topic, note: str) -> str:
+        return self._seal.sealed(topic, note.encode()).decode()
+
     async def _empty_next_slot(self) -> None:
         """What was written two windows ago goes, whole. Any replica may do it, and one is enough.
 
@@ -168,7 +181,10 @@ class PostgresSender:
 class PostgresReceiver:
     """LISTEN and the questions of latecomers share a connection, one statement at a time."""
 
-    def __init__(self, connection: Connection, deliver: Deliver, options: BusOptions) -> None:
+    def __init__(
+        self, connection: Connection, deliver: Deliver, options: BusOptions, seal: FrameSeal
+    ) -> None:
+        self._seal = seal
         self._connection = connection
         self._deliver = deliver
         self._options = options
@@ -246,8 +262,13 @@ class PostgresReceiver:
 
     def _on_note(self, _connection: object, _pid: int, channel: str, note: object) -> None:
         topic = self._topics.get(channel)
-        if topic is None or not isinstance(note, str) or not note:
+        if topic is None or not isinstance(note, str):
             return
+        opened = self._seal.opened(topic, note.encode("utf-8", "surrogatepass"))
+        if not opened:
+            self._deliver(topic, GAP)
+            return
+        note = opened.decode("utf-8", "surrogatepass")
         if isinstance(topic, str) or not (self._waiting or note[0] == "@"):
             self._deliver(topic, _read(topic, note))
         elif len(self._waiting) <= NOTES_WAITING_MAX:

@@ -19,9 +19,10 @@ from holdfast.adapters.bus.engine import Deliver, Item
 from holdfast.adapters.bus.lossy import LossyBus
 from holdfast.adapters.bus.options import BusOptions
 from holdfast.adapters.bus.redis_nodes import FAULTS, Command, Layout, Link, Names, Nodes
+from holdfast.adapters.bus.seal import FrameSeal
 from holdfast.adapters.bus.wire import Topic, addressed, decode, encode_hint, encode_part
 from holdfast.domain.ids import ChatId
-from holdfast.ports.bus import Episode, LivePart
+from holdfast.ports.bus import GAP, BusCounters, Episode, Gap, LivePart
 
 APPEND: Final = (files("holdfast.adapters.bus") / "append.lua").read_text()
 PARTS_PER_SCRIPT_MAX: Final = 64
@@ -29,18 +30,24 @@ PARTS_PER_SCRIPT_MAX: Final = 64
 
 
 def open_redis_bus(
-    url: str, *, prefix: str = "holdfast", options: BusOptions | None = None
+    url: str,
+    *,
+    prefix: str = "holdfast",
+    options: BusOptions | None = None,
+    key: bytes | None = None,
 ) -> LossyBus:
     """A bus on the server at `url`, or on the cluster that it belongs to, under keys and channels
-    that begin with `prefix`; to be entered with `async with`."""
-    options = options or BusOptions()
-    return LossyBus(RedisEngine(url, prefix, options), options)
+    that begin with `prefix`; to be entered with `async with`. `key`: see `FrameSeal`."""
+    options, counters = options or BusOptions(), BusCounters()
+    engine = RedisEngine(url, prefix, options, FrameSeal(key, counters))
+    return LossyBus(engine, options, counters)
 
 
 class RedisEngine:
     faults = FAULTS
 
-    def __init__(self, url: str, prefix: str, options: BusOptions) -> None:
+    def __init__(self, url: str, prefix: str, options: BusOptions, seal: FrameSeal) -> None:
+        self._seal = seal
         self._nodes = Nodes(url, options)
         self._names = Names(prefix)
         self._options = options
@@ -50,7 +57,8 @@ class RedisEngine:
         async with self._nodes.links() as (layout, links):
             async with asyncio.timeout(self._options.answer_timeout_s):
                 shas = [await link.ask("SCRIPT", "LOAD", APPEND) for link in links]
-            yield RedisSender(layout, links, cast("bytes", shas[0]), self._names, self._options)
+            sha = cast("bytes", shas[0])
+            yield RedisSender(layout, links, sha, self._names, self._options, self._seal)
 
     @asynccontextmanager
     async def connect_receiver(self, deliver: Deliver) -> AsyncGenerator["RedisReceiver"]:
@@ -58,7 +66,9 @@ class RedisEngine:
             clients = [self._nodes.client(layout, node) for node in range(len(links))]
             for client in clients:
                 stack.push_async_callback(_close, client)
-            yield RedisReceiver(layout, links, clients, deliver, self._names, self._options)
+            yield RedisReceiver(
+                layout, links, clients, deliver, self._names, self._options, self._seal
+            )
 
 
 async def _close(client: Redis) -> None:
@@ -77,8 +87,15 @@ class _Run:
 
 class RedisSender:
     def __init__(
-        self, layout: Layout, links: Sequence[Link], sha: bytes, names: Names, options: BusOptions
+        self,
+        layout: Layout,
+        links: Sequence[Link],
+        sha: bytes,
+        names: Names,
+        options: BusOptions,
+        seal: FrameSeal,
     ) -> None:
+        self._seal = seal
         self._layout = layout
         self._links = links
         self._names = names
@@ -108,7 +125,8 @@ class RedisSender:
                 self._add(plan[self._layout.node_of(item.chat_id)], item)
                 continue
             for topic, hint in addressed(item):
-                told = self._layout.verbs.publish, self._names.channel(topic), encode_hint(hint)
+                frame = self._seal.sealed(topic, encode_hint(hint))
+                told = self._layout.verbs.publish, self._names.channel(topic), frame
                 plan[self._layout.node_of(topic)].append(told)
         return [
             [self._call(each) if isinstance(each, _Run) else each for each in todo] for todo in plan
@@ -125,7 +143,7 @@ class RedisSender:
             todo.append(run)
         channel = self._names.channel(part.chat_id)
         run.keys.append(self._names.key(channel, part.episode))
-        run.said += (channel, encode_part(part))
+        run.said += (channel, self._seal.sealed(part.chat_id, encode_part(part)))
 
     def _call(self, run: _Run) -> Command:
         return (*self._script, len(run.keys), *run.keys, *self._bounds, *run.said)
@@ -140,7 +158,9 @@ class RedisReceiver:
         deliver: Deliver,
         names: Names,
         options: BusOptions,
+        seal: FrameSeal,
     ) -> None:
+        self._seal = seal
         self._layout = layout
         self._links = links
         self._clients: Sequence[Any] = clients
@@ -193,10 +213,14 @@ class RedisReceiver:
             raise
         parts: dict[int, LivePart] = {}
         for frame in frames:
-            part = decode(chat_id, frame)
+            part = self._read(chat_id, frame)
             if isinstance(part, LivePart) and part.seq > after_seq:
                 parts.setdefault(part.seq, part)
         return [parts[seq] for seq in sorted(parts)]
+
+    def _read(self, topic: Topic, sealed: bytes) -> Item | Gap:
+        frame = self._seal.opened(topic, sealed)
+        return GAP if frame is None else decode(topic, frame)
 
     async def _tell(self, verb: str, channels: dict[bytes, Topic]) -> None:
         """One command per channel: on a cluster those of two slots may not share one."""
@@ -211,7 +235,7 @@ class RedisReceiver:
         if kind == self._message:
             topic = self._topics.get(channel)
             if topic is not None:
-                self._deliver(topic, decode(topic, cast("bytes", frame)))
+                self._deliver(topic, self._read(topic, cast("bytes", frame)))
         elif kind in {b"subscribe", b"ssubscribe"}:
             confirmed = self._unconfirmed.pop(channel, None)
             if confirmed is not None and not confirmed.done():

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from functools import cache
 from typing import Final
-from uuid import UUID
 
 from holdfast.adapters.postgres.audit_entry import audit_parameters
+from holdfast.adapters.postgres.codec import escape
 from holdfast.adapters.postgres.numbers import VERSION_MAX
 from holdfast.adapters.postgres.policy import actor_parameters, filtered
 from holdfast.adapters.postgres.pool import Pool
@@ -15,9 +15,11 @@ from holdfast.adapters.postgres.store import fetch_row, fetch_rows
 from holdfast.domain.audit import EMPTY, AuditEntry, AuditHead, AuditRow
 from holdfast.domain.ids import OrgId
 from holdfast.domain.policy import AccessRule, Filter, TargetKind
+from holdfast.ports.identity import AuditFilter
 
 ROWS: Final = load_query("audit_rows")
 HEAD: Final = load_query("audit_head_of")
+ORGANISATIONS: Final = load_query("audit_organisations")
 
 
 @cache
@@ -27,9 +29,11 @@ def audited(begin: str, end: str = "audit_select") -> Query:
 
 
 @cache
-def audited_if(kind: TargetKind, rule: AccessRule, begin: str, end: str) -> Query:
+def audited_if(
+    kind: TargetKind, rule: AccessRule, begin: str, end: str, select: str = "audit_select"
+) -> Query:
     """A change of what the rule allows to be changed, and its entry in the log."""
-    return filtered(kind, rule, begin, end, "audit_append", "audit_select")
+    return filtered(kind, rule, begin, end, "audit_append", select)
 
 
 class PostgresAuditLog:
@@ -48,20 +52,30 @@ class PostgresAuditLog:
     async def newest(
         self,
         may: Filter,
+        wanted: AuditFilter,
         *,
         limit: int,
         before_seq: int | None = None,
-        actor_id: UUID | None = None,
+        from_seq: int = 0,
     ) -> Sequence[AuditRow]:
         rows = await fetch_rows(
             self._pool,
             filtered(TargetKind.AUDIT, may[1], "audit_newest_begin", "audit_newest_end"),
             **actor_parameters(may),
             before_seq=VERSION_MAX if before_seq is None else min(before_seq, VERSION_MAX),
-            by=actor_id,
+            from_seq=from_seq,
+            by=wanted.actor_id,
+            done=None if wanted.action is None else escape(wanted.action),
+            target=None if wanted.target_id is None else str(wanted.target_id),
+            since=wanted.since,
+            until=wanted.until,
             limit=limit,
         )
         return [_audit_row(row) for row in rows]
+
+    async def organisations(self) -> Sequence[OrgId]:
+        """Those that have a log, and those that should."""
+        return [OrgId(row["org_id"]) for row in await fetch_rows(self._pool, ORGANISATIONS)]
 
     async def head(self, org_id: OrgId) -> AuditHead:
         row = await fetch_row(self._pool, HEAD, org_id=org_id)

@@ -8,6 +8,7 @@ import asyncpg
 
 from holdfast.adapters.postgres.audit_entry import audit_parameters
 from holdfast.adapters.postgres.codec import decode_json, encode_json
+from holdfast.adapters.postgres.generation import counted
 from holdfast.adapters.postgres.pool import Pool
 from holdfast.adapters.postgres.queries import load_query
 from holdfast.adapters.postgres.rows import RowLike
@@ -39,16 +40,21 @@ class PostgresCatalogue:
         )
 
     async def add_provider(self, row: ProviderRow, audit: AuditEntry) -> bool:
-        return await self._write("add_provider_begin", row.name, audit, _of_provider(row))
+        values = _of_provider(row)
+        return await self._write("add_provider_begin", row.name, audit, values, stops=False)
 
-    async def change_provider(self, row: ProviderRow, audit: AuditEntry) -> bool:
-        return await self._write("change_provider_begin", row.name, audit, _of_provider(row))
+    async def change_provider(
+        self, row: ProviderRow, audit: AuditEntry, *, has_moved: bool = False
+    ) -> bool:
+        values = {**_of_provider(row), "has_moved": has_moved}
+        return await self._write("change_provider_begin", row.name, audit, values)
 
     async def remove_provider(self, row: ProviderRow, audit: AuditEntry) -> bool:
         return await self._write("remove_provider_begin", row.name, audit, _of_provider(row))
 
     async def add_model(self, row: ModelRow, audit: AuditEntry) -> bool:
-        return await self._write("add_model_begin", row.name, audit, _of_model(row))
+        values = _of_model(row)
+        return await self._write("add_model_begin", row.name, audit, values, stops=False)
 
     async def change_model(self, row: ModelRow, audit: AuditEntry) -> bool:
         return await self._write("change_model_begin", row.name, audit, _of_model(row))
@@ -57,11 +63,18 @@ class PostgresCatalogue:
         return await self._write("remove_model_begin", row.name, audit, _of_model(row))
 
     async def _write(
-        self, begin: str, name: str, audit: AuditEntry, values: Mapping[str, Any]
+        self,
+        begin: str,
+        name: str,
+        audit: AuditEntry,
+        values: Mapping[str, Any],
+        *,
+        stops: bool = True,
     ) -> bool:
-        query = load_query("count_catalogue_begin", begin, "audit_append", "audit_select")
+        """`stops`: whatever is changed or removed may be disabled, or lose its key."""
+        parameters = {**values, **audit_parameters(audit), "stops": stops}
         try:
-            row = await fetch_row(self._pool, query, **values, **audit_parameters(audit))
+            row = await fetch_row(self._pool, counted("count_catalogue_begin", begin), **parameters)
         except asyncpg.UniqueViolationError:
             raise NameTaken(name) from None
         except asyncpg.ForeignKeyViolationError:
@@ -77,6 +90,7 @@ def _of_provider(row: ProviderRow) -> dict[str, Any]:
         "name": row.name,
         "version": row.version,
         "is_enabled": row.is_enabled,
+        "user_keys": row.user_keys,
         "record": encode_json(row.record),
         "credential": sealed,
         "key_id": None if sealed is None else UUID(bytes=Sealed.decode(sealed).key_id),
@@ -105,6 +119,7 @@ def _provider(row: RowLike) -> ProviderRow:
         name=row["name"],
         version=row["version"],
         is_enabled=row["is_enabled"],
+        user_keys=row["user_keys"],
         record=decode_json(row["record"]),
         credential=None if sealed is None else bytes(sealed),
         about=None if about is None else decode_json(about),

@@ -7,12 +7,13 @@ commit a chat (`FILLED` fills their placeholders), and how `rows` decodes and en
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, Final
 
 from holdfast.adapters.postgres.codec import decode_json, encode_json, escape, unescape
 from holdfast.domain.chat import Backoff, ErrorKind, OpenCall, Status, TurnError
+from holdfast.domain.compaction import Compaction, CompactionReason
 from holdfast.domain.ids import CallId, Epoch, Seq
 from holdfast.domain.parts import JsonObject, Need
 
@@ -124,6 +125,19 @@ def _backoff_to_json(backoff: Backoff) -> str:
     )
 
 
+def _compaction_from_json(stored: str) -> Compaction:
+    compaction = decode_json(stored)
+    return Compaction(**{**compaction, "reason": CompactionReason(compaction["reason"])})
+
+
+def _compaction_to_json(compaction: Compaction) -> str:
+    told = {name: getattr(compaction, name) for name in _COMPACTION}
+    return encode_json({name: value for name, value in told.items() if value is not None})
+
+
+_COMPACTION: Final = tuple(field.name for field in fields(Compaction))
+
+
 COLUMNS: Final = (
     Column("status", Status, str),
     Column("history_version"),
@@ -133,15 +147,21 @@ COLUMNS: Final = (
     Column("last_seq"),
     Column("turn_seq"),
     Column("last_queued_id"),
+    Column("queue_paused"),
     Column("owes_reply"),
     Column("compactable"),
     Column("compaction_requested"),
+    Column("compaction", _compaction_from_json, _compaction_to_json),
+    Column("prompt_tokens"),
+    Column("steps"),
+    Column("advised"),
     Column("open_calls", _open_calls_from_json, _open_calls_to_json),
     Column("attempt"),
     Column("attempts_forgiven"),
     Column("model", unescape, escape),
     Column("effort", unescape, escape),
     Column("web"),
+    Column("plan_mode"),
     Column("error", _error_from_json, _error_to_json),
     Column("backoff", _backoff_from_json, _backoff_to_json),
 )

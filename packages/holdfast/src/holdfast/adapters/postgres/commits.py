@@ -45,11 +45,13 @@ def commit_query(form: CommitForm) -> Query:
     match form:
         case CommitForm.PLAIN:
             return load_query(
-                "commit_begin", "commit_kept", "commit_receipt", "commit_message", "commit_end"
+                *("commit_begin", "commit_titled", "commit_kept"),
+                *("commit_receipt", "commit_message", "commit_end"),
             )
         case CommitForm.TAKEN:
             return load_query(
-                "commit_begin", "commit_taken", "commit_receipt", "commit_message", "commit_end"
+                *("commit_begin", "commit_titled", "commit_taken"),
+                *("commit_receipt", "commit_message", "commit_end"),
             )
         case CommitForm.FULL:
             return _full()
@@ -61,7 +63,7 @@ def commit_query(form: CommitForm) -> Query:
 
 def _full(*riders: str) -> Query:
     core = load_query(
-        *("commit_begin", "commit_taken", "commit_receipt"),
+        *("commit_begin", "commit_retitled", "commit_taken", "commit_receipt"),
         *("commit_messages", "commit_rest", "commit_promoted"),
     )
     end = load_query("commit_full_end")

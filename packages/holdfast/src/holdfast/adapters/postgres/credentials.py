@@ -26,7 +26,14 @@ from holdfast.domain.policy import (
     Scope,
     TargetKind,
 )
-from holdfast.ports.identity import AccountReceipt, Attempt, Candidate, NewKey, NewSignIn
+from holdfast.ports.identity import (
+    AccountReceipt,
+    Attempt,
+    Candidate,
+    NewKey,
+    NewSignIn,
+    ThrottleKeys,
+)
 from holdfast.ports.store import IdempotencyKey
 
 COUNT_ATTEMPT: Final = load_query("count_attempt")
@@ -41,22 +48,27 @@ class PostgresCredentials:
         self._pool = pool
 
     async def attempt(
-        self, email: str, org_id: OrgId | None, keys: tuple[bytes, bytes], window: timedelta
+        self, email: str, org_id: OrgId | None, keys: ThrottleKeys, window: timedelta
     ) -> Attempt:
-        account_key, address_key = keys
         rows = await fetch_rows(
             self._pool,
             COUNT_ATTEMPT,
-            keys=keys,
-            account_key=account_key,
-            address_key=address_key,
+            keys=[keys.account, keys.network],
+            account_key=keys.account,
+            network_key=keys.network,
+            browser_key=keys.browser,
+            browser_hash=keys.browser_hash,
             time_window=window,
             email=escape(email),
             org_id=org_id,
         )
+        known: bool = rows[0]["known"]
         return Attempt(
             by_account=rows[0]["by_account"],
-            by_address=rows[0]["by_address"],
+            by_network=rows[0]["by_network"],
+            by_browser=rows[0]["by_browser"],
+            known=known,
+            keys=(keys.browser,) if known else (keys.account, keys.network),
             retry_after_s=max(rows[0]["retry_after_s"], 0.0),
             candidates=tuple(
                 Candidate(user_from_row(row), row["password_hash"])
@@ -80,7 +92,10 @@ class PostgresCredentials:
             rehashed=sign_in.rehashed,
             replaces=sign_in.replaces,
             throttle_keys=sign_in.throttle_keys,
-            account_key=sign_in.throttle_keys[0] if sign_in.throttle_keys else None,
+            first_key=sign_in.throttle_keys[0] if sign_in.throttle_keys else None,
+            browser_hash=sign_in.browser_hash,
+            browser_lifetime=sign_in.browser_lifetime,
+            replaces_browser=sign_in.replaces_browser,
             **audit_parameters(audit),
         )
         return row is not None

@@ -13,8 +13,9 @@ from holdfast.adapters.postgres.store import fetch_row, fetch_rows
 from holdfast.domain.chat import Chat
 from holdfast.domain.errors import FormatUnknown
 from holdfast.domain.format import READS
-from holdfast.domain.ids import ChatId, WorkerId
-from holdfast.ports.leases import Acquired, Suspect, Unreadable
+from holdfast.domain.ids import ChatId, OrgId, WorkerId
+from holdfast.ports.generation import NoSettings, SettingsGeneration
+from holdfast.ports.leases import Acquired, StoppingChat, Suspect, Unreadable
 
 JOIN: Final = load_query("join_worker")
 HEARTBEAT: Final = load_query("heartbeat")
@@ -25,6 +26,7 @@ SET_ASIDE: Final = load_query("set_aside_chats")
 LEAVE: Final = load_query("leave_worker")
 FORGET: Final = load_query("forget_workers")
 EXPIRED_AWAITS: Final = load_query("expired_awaits")
+STOPPING_CHATS: Final = load_query("stopping_chats")
 
 OWNERS_VISITED_MIN: Final = 8
 OWNERS_VISITED_MAX: Final = 32
@@ -43,8 +45,11 @@ ASIDE_FOR: Final = timedelta(minutes=10)
 class PostgresLeases:
     """`reads`: the reader level; another one only in tests of two versions side by side."""
 
-    def __init__(self, pool: Pool, *, reads: int = READS) -> None:
+    def __init__(
+        self, pool: Pool, *, reads: int = READS, settings: SettingsGeneration | None = None
+    ) -> None:
         self._pool = pool
+        self._settings = settings or NoSettings()
         self._reads = reads
 
     async def join(self, worker_id: WorkerId, *, name: str, ttl: timedelta) -> None:
@@ -52,7 +57,10 @@ class PostgresLeases:
 
     async def heartbeat(self, worker_id: WorkerId, *, ttl: timedelta) -> datetime | None:
         row = await fetch_row(self._pool, HEARTBEAT, worker_id=worker_id, ttl=ttl)
-        return None if row is None else row["lease_until"]
+        if row is None:
+            return None
+        self._settings.saw(row["generation"])
+        return row["lease_until"]
 
     async def acquire(
         self,
@@ -77,6 +85,7 @@ class PostgresLeases:
             reads=self._reads,
             aside_for=ASIDE_FOR,
         )
+        self._settings.saw(rows[0]["generation"])
         # The statement has taken effect by now: one unreadable row must not lose the others, by
         # whatever error of its decoder.
         chats, unreadable = list[Chat](), list[Unreadable]()
@@ -138,6 +147,12 @@ class PostgresLeases:
             self._pool, EXPIRED_AWAITS, limit=limit, reads=self._reads, aside_for=ASIDE_FOR
         )
         return [ChatId(row["id"]) for row in rows]
+
+    async def stopping_chats(self, *, limit: int) -> Sequence[StoppingChat]:
+        rows = await fetch_rows(self._pool, STOPPING_CHATS, limit=limit)
+        return [
+            StoppingChat(ChatId(row["id"]), OrgId(row["org_id"]), row["seen_at"]) for row in rows
+        ]
 
 
 def _suspects(rows: Sequence[RowLike]) -> list[Suspect]:

@@ -32,7 +32,6 @@ from holdfast.ports.listing import (
     Share,
 )
 
-SUGGEST: Final = load_query("suggest_title")
 NOW: Final = load_query("watch_now")
 POLL: Final = load_query("watch_poll")
 SEARCHED_UNTIL: Final = load_query("searched_until_begin", "searched_until_end")
@@ -121,10 +120,6 @@ class PostgresListing:
             else metadata_to_json(patch.metadata or {}),
             pairs_max=pairs_max,
         )
-
-    async def suggest_title(self, chat_id: ChatId, title: str) -> bool:
-        row = await fetch_row(self._pool, SUGGEST, chat_id=chat_id, title=escape(title))
-        return row is not None
 
     async def mark_read(self, may: Filter, chat_id: ChatId, seq: Seq) -> Seq | None:
         row = await fetch_row(
@@ -225,13 +220,15 @@ def _conditions(may: Filter, wanted: ListFilter) -> tuple[Condition, ...]:
 def _entry(row: RowLike) -> Entry:
     """A list shows a chat in a status that this version does not know as one at rest: one such row
     must not hide the others. Opening it says why it cannot be used."""
-    title, status, needs = row["title"], row["status"], row["needs"]
+    status, needs = row["status"], row["needs"]
     return Entry(
         chat_id=ChatId(row["id"]),
         org_id=OrgId(row["org_id"]),
         owner_id=UserId(row["owner_id"]),
-        title=None if title is None else unescape(title),
+        title=_text(row["title"]),
         title_source=row["title_source"],
+        turn_label=_text(row["turn_label"]),
+        summary=_text(row["summary"]),
         status=Status(status) if status in _STATUSES else Status.IDLE,
         archived=row["archived"],
         pinned=row["pinned"],
@@ -247,3 +244,7 @@ def _entry(row: RowLike) -> Entry:
         created_at=row["created_at"],
         needs=Need(needs) if needs in _NEEDS else None,
     )
+
+
+def _text(stored: str | None) -> str | None:
+    return None if stored is None else unescape(stored)

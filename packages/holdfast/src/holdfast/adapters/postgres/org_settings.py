@@ -3,8 +3,9 @@
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from holdfast.adapters.postgres.audit import audit_parameters, audited_if
+from holdfast.adapters.postgres.audit import audit_parameters
 from holdfast.adapters.postgres.codec import decode_json, encode_json
+from holdfast.adapters.postgres.generation import counted_if
 from holdfast.adapters.postgres.policy import actor_parameters, filtered
 from holdfast.adapters.postgres.pool import Pool
 from holdfast.adapters.postgres.queries import load_query
@@ -43,13 +44,15 @@ class PostgresOrgSettings:
         audit: AuditEntry,
         *,
         expected: Collection[int] | None = None,
+        stops: bool = False,
     ) -> int | None:
         row = await fetch_row(
             self._pool,
-            audited_if(TargetKind.SETTINGS, may[1], "put_settings_begin", "put_settings_end"),
+            counted_if(TargetKind.SETTINGS, may[1], "put_settings_begin", "put_settings_end"),
             **actor_parameters(may),
             **audit_parameters(audit),
             said=encode_json(values),
             expected=None if expected is None else list(expected),
+            stops=stops,
         )
         return None if row is None else row["version"]

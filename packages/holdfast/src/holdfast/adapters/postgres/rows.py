@@ -19,7 +19,7 @@ from holdfast.domain.chat import (
 )
 from holdfast.domain.client_tools import ClientTool
 from holdfast.domain.errors import ChatTooNew, FormatUnknown
-from holdfast.domain.format import FORMAT, READS, parts_from_json, parts_to_json
+from holdfast.domain.format import FORMAT, READS, level_of, parts_from_json, parts_to_json
 from holdfast.domain.ids import (
     CallId,
     ChatId,
@@ -103,6 +103,7 @@ def message_from_row(row: RowLike) -> Message:
             model=_text(row["model"]),
             effort=_text(row["effort"]),
             web=row["web"],
+            plan_mode=row["plan_mode"],
             author_id=row["author_id"],
             usage=None if row["usage"] is None else decode_json(row["usage"]),
             cost_micros=row["cost_micros"],
@@ -136,6 +137,7 @@ def _queued_body(row: RowLike, parts: Sequence[JsonObject]) -> MessageBody:
         model=_text(row["model"]),
         effort=_text(row["effort"]),
         web=row["web"],
+        plan_mode=row["plan_mode"],
         author_id=None if author_id is None else UserId(UUID(str(author_id))),
         client_key=_client_key(row["client_key"]),
     )
@@ -268,7 +270,12 @@ def _tools_from_json(stored: str) -> tuple[ClientTool, ...]:
     if stored == "[]":
         return ()
     return tuple(
-        ClientTool(name=tool["name"], description=tool["description"], schema=tool["schema"])
+        ClientTool(
+            name=tool["name"],
+            description=tool["description"],
+            schema=tool["schema"],
+            open_world=tool.get("open_world", False),  # older rows do not say
+        )
         for tool in decode_json(stored)
     )
 
@@ -294,6 +301,7 @@ def facts_parameters(chat: Chat) -> dict[str, Any]:
         fact = parameters[name]
         if fact is not None:
             parameters[name] = encode(fact)
+    parameters["reads"] = level_of(chat)
     parameters["archived"] = chat.archived
     parameters["queue_length"] = len(chat.queue)
     parameters["awaiting"] = (
@@ -307,7 +315,7 @@ def facts_parameters(chat: Chat) -> dict[str, Any]:
 
 def listed_parameters(listed: ListedFacts) -> dict[str, Any]:
     return {
-        "title": _escaped(listed.title),
+        "title": escaped(listed.title),
         "labels": [escape(label) for label in listed.labels],
         "metadata": metadata_to_json(listed.metadata),
     }
@@ -317,29 +325,34 @@ def metadata_to_json(metadata: Mapping[str, str | None]) -> str:
     return encode_json(metadata) if metadata else "{}"
 
 
+def _tool_to_json(tool: ClientTool) -> JsonObject:
+    told: JsonObject = {
+        "name": tool.name,
+        "description": tool.description,
+        "schema": tool.schema,
+    }
+    return {**told, "open_world": True} if tool.open_world else told
+
+
 def tools_to_json(tools: Sequence[ClientTool]) -> str:
-    return encode_json(
-        [
-            {"name": tool.name, "description": tool.description, "schema": tool.schema}
-            for tool in tools
-        ]
-    )
+    return encode_json([_tool_to_json(tool) for tool in tools])
 
 
 MESSAGE: Final = (
     *("m_seq", "m_role", "m_ending", "m_visibility", "m_parts"),
-    *("m_model", "m_effort", "m_web", "m_author", "m_usage", "m_cost", "m_takeover"),
+    *("m_model", "m_effort", "m_web", "m_plan_mode", "m_author", "m_usage", "m_cost", "m_takeover"),
     *("m_turn_seq", "m_attempt", "m_key", "m_prefix"),
 )
 MESSAGES: Final = (
     *("seqs", "roles", "endings", "visibilities", "parts"),
-    *("models", "efforts", "webs", "authors", "usages", "costs", "takeovers"),
+    *("models", "efforts", "webs", "plan_modes", "authors", "usages", "costs", "takeovers"),
     *("turn_seqs", "attempts", "message_keys", "prefixes"),
 )
 NO_MESSAGE: Final[dict[str, Any]] = {"format": FORMAT, **dict.fromkeys(MESSAGE)}
 QUEUED: Final = (
     *("q_ids", "q_positions", "q_urgent"),
-    *("q_parts", "q_bytes", "q_heads", "q_models", "q_efforts", "q_webs", "q_authors", "q_keys"),
+    *("q_parts", "q_bytes", "q_heads", "q_models", "q_efforts", "q_webs", "q_plan_modes"),
+    *("q_authors", "q_keys"),
 )
 
 
@@ -380,16 +393,17 @@ def _message_row(appended: Appended) -> tuple[Any, ...]:
         body.ending.value,
         body.visibility.value,
         encode_json(parts_to_json(body.parts)),
-        _escaped(body.model),
-        _escaped(body.effort),
+        escaped(body.model),
+        escaped(body.effort),
         body.web,
+        body.plan_mode,
         body.author_id,
         None if body.usage is None else encode_json(body.usage),
         body.cost_micros,
         None if body.takeover is None else encode_json(_takeover_to_json(body.takeover)),
         appended.turn_seq,
         appended.attempt,
-        _escaped(body.client_key),
+        escaped(body.client_key),
         body.prefix,
     )
 
@@ -403,11 +417,12 @@ def _queued_row(queued: Enqueued) -> tuple[Any, ...]:
         encode_json(parts_to_json(queued.body.parts)),
         entry.bytes,
         encode_json(parts_to_json(entry.head.parts)) if entry.cut else None,
-        _escaped(queued.body.model),
-        _escaped(queued.body.effort),
+        escaped(queued.body.model),
+        escaped(queued.body.effort),
         queued.body.web,
+        queued.body.plan_mode,
         queued.body.author_id,
-        _escaped(queued.body.client_key),
+        escaped(queued.body.client_key),
     )
 
 
@@ -416,5 +431,5 @@ def _columns(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str,
     return {name: [row[index] for row in rows] for index, name in enumerate(names)}
 
 
-def _escaped(text: str | None) -> str | None:
+def escaped(text: str | None) -> str | None:
     return None if text is None else escape(text)

@@ -25,6 +25,7 @@ from holdfast.adapters.postgres.riders import ride_alone
 from holdfast.adapters.postgres.rows import (
     RowLike,
     chat_from_row,
+    escaped,
     facts_parameters,
     listed_parameters,
     messages_parameters,
@@ -49,6 +50,7 @@ from holdfast.domain.ids import (
 from holdfast.domain.messages import Role
 from holdfast.domain.outcome import Answer, ForkedHistory, Outcome
 from holdfast.domain.parts import Part
+from holdfast.ports.generation import NoSettings, SettingsGeneration
 from holdfast.ports.store import (
     JUST_THE_CHAT,
     Created,
@@ -99,10 +101,17 @@ class PostgresStore:
     """The store on PostgreSQL. Holds no state but the pool, and who asks at this moment."""
 
     def __init__(
-        self, pool: Pool, *, wait_s: float = WAIT_S, chats_max: int = 0, bytes_max: int = 0
+        self,
+        pool: Pool,
+        *,
+        wait_s: float = WAIT_S,
+        chats_max: int = 0,
+        bytes_max: int = 0,
+        settings: SettingsGeneration | None = None,
     ) -> None:
         """`chats_max`, `bytes_max`: of one owner; 0: no bound."""
         self._pool = pool
+        self._settings = settings or NoSettings()
         self._chats_max = chats_max
         self._bytes = BytesQuota(self._count_bytes, bytes_max)
         self.chats_refused = 0
@@ -123,6 +132,7 @@ class PostgresStore:
             row = await self._load_target(wanted, target)
         if row is None:
             return None
+        self._settings.saw(row["generation"])
         chat = chat_from_row(row)
         facts = Facts(
             chat=chat,
@@ -197,6 +207,8 @@ class PostgresStore:
             taker=outcome.taker,
             tools=tools_to_json(chat.tools),
             **listed_parameters(outcome.listed),
+            first_words=escaped(outcome.first_words),
+            titled_as=None if forked is None else forked.chat_id,
             client_key=None if keyed is None else escape(keyed.key),
             digest=None if keyed is None else keyed.digest,
             chats_max=self._chats_max,
@@ -208,6 +220,7 @@ class PostgresStore:
             return None
         if not row["is_full"]:
             self._bytes.add(chat.owner_id, added)
+            self._settings.saw(row["generation"])
             return _stamp(row)
         if await self._was_created(chat.owner_id, keyed):
             return None
@@ -246,6 +259,7 @@ class PostgresStore:
         self, outcome: Outcome, *, fence: Fence | None = None, keyed: IdempotencyKey | None = None
     ) -> Stamp | None:
         before, chat = outcome.before, outcome.chat
+        begins = fence is not None and _begins_attempt(outcome)
         form = form_of(outcome)
         written = written_parameters(form, outcome)
         added = bytes_added(outcome, written)
@@ -255,10 +269,12 @@ class PostgresStore:
             "expected_stamp": before.stamp,
             "fence_worker": None if fence is None else fence.worker_id,
             "fence_epoch": None if fence is None else fence.epoch,
+            "begins_under": self._settings.applied if begins else None,
             "releases": outcome.releases,
             "taker": outcome.taker,
             "touches": fence is None and _speaks(outcome),
             "lists": outcome.lists,
+            "first_words": escaped(outcome.first_words),
             "tools": None if chat.tools == before.tools else tools_to_json(chat.tools),
             "bytes_added": added,
             **facts_parameters(chat),
@@ -285,7 +301,10 @@ class PostgresStore:
         except DATABASE_ERRORS as error:
             raise unavailable(error) from error
         if row is None:
+            if begins:  # the settings of this process may be the reason: then the next try may pass
+                await self._settings.refresh()
             return None
+        self._settings.saw(row["generation"])
         self._bytes.add(before.owner_id, added)
         return _stamp(row, promoted_from_row(row) if outcome.promoted else ())
 
@@ -399,6 +418,12 @@ def _speaks(outcome: Outcome) -> bool:
     return bool(outcome.queued) or any(
         appended.body.role is Role.USER for appended in outcome.appended
     )
+
+
+def _begins_attempt(outcome: Outcome) -> bool:
+    """Whether a runner's commit begins an attempt: any change of history sets the count to 0."""
+    before, chat = outcome.before, outcome.chat
+    return chat.attempt > (before.attempt if chat.history == before.history else 0)
 
 
 def _asks_for_room(outcome: Outcome) -> bool:

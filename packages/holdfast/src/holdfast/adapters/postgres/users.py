@@ -10,7 +10,7 @@ from holdfast.adapters.postgres.pool import Pool
 from holdfast.adapters.postgres.receipts import find_receipt, receipt_parameters
 from holdfast.adapters.postgres.rows import RowLike
 from holdfast.adapters.postgres.store import fetch_row, fetch_rows
-from holdfast.domain.accounts import User
+from holdfast.domain.accounts import ChangedUser, User
 from holdfast.domain.audit import AuditEntry
 from holdfast.domain.ids import ClientKey, OrgId, SignInId, UserId
 from holdfast.domain.policy import Filter, OrgRole, TargetKind
@@ -86,9 +86,10 @@ class PostgresUsers:
         password_hash: str,
         audit: AuditEntry,
         *,
+        revoke_keys: bool,
         keep: SignInId | None = None,
         expected: Collection[int] | None = None,
-    ) -> User | None:
+    ) -> ChangedUser | None:
         return await self._change(
             "set_password_begin",
             "set_password_end",
@@ -97,6 +98,7 @@ class PostgresUsers:
             user_id=user_id,
             password_hash=password_hash,
             keep=keep,
+            revoke_keys=revoke_keys,
             expected=expected,
         )
 
@@ -108,8 +110,9 @@ class PostgresUsers:
         *,
         role: OrgRole | None = None,
         disabled: bool | None = None,
+        revoke_keys: bool = True,
         expected: Collection[int] | None = None,
-    ) -> User | None:
+    ) -> ChangedUser | None:
         return await self._change(
             "update_user_begin",
             "changed_user_end",
@@ -118,6 +121,7 @@ class PostgresUsers:
             user_id=user_id,
             role=None if role is None else role.value,
             disabled=disabled,
+            revoke_keys=revoke_keys,
             expected=expected,
         )
 
@@ -130,16 +134,18 @@ class PostgresUsers:
         *,
         expected: Collection[int] | None,
         **values: object,
-    ) -> User | None:
+    ) -> ChangedUser | None:
         row = await fetch_row(
             self._pool,
-            audited_if(TargetKind.USER, may[1], begin, end),
+            audited_if(TargetKind.USER, may[1], begin, end, "changed_user_columns"),
             **actor_parameters(may),
             **audit_parameters(audit),
             expected=None if expected is None else list(expected),
             **values,
         )
-        return None if row is None else user_from_row(row)
+        if row is None:
+            return None
+        return ChangedUser(**user_values(row), revoked_keys=row["revoked_keys"])
 
 
 def new_user_parameters(user: NewUser) -> dict[str, Any]:
@@ -154,14 +160,18 @@ def new_user_parameters(user: NewUser) -> dict[str, Any]:
 
 
 def user_from_row(row: RowLike) -> User:
-    return User(
-        user_id=UserId(row["id"]),
-        org_id=OrgId(row["org_id"]),
-        name=unescape(row["name"]),
-        email=None if row["email"] is None else unescape(row["email"]),
-        role=OrgRole(row["role"]),
-        disabled_at=row["disabled_at"],
-        has_password=row["has_password"],
-        created_at=row["created_at"],
-        version=row["version"],
-    )
+    return User(**user_values(row))
+
+
+def user_values(row: RowLike) -> dict[str, Any]:
+    return {
+        "user_id": UserId(row["id"]),
+        "org_id": OrgId(row["org_id"]),
+        "name": unescape(row["name"]),
+        "email": None if row["email"] is None else unescape(row["email"]),
+        "role": OrgRole(row["role"]),
+        "disabled_at": row["disabled_at"],
+        "has_password": row["has_password"],
+        "created_at": row["created_at"],
+        "version": row["version"],
+    }

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from holdfast.adapters.providers.endpoints import Vendor
 from holdfast.adapters.providers.types import ModelFacts, ThinkingStyle
+from holdfast.ports.tools import EditTool
 
 _BUDGETS: Final[Mapping[str, int]] = {"low": 4_096, "medium": 12_288, "high": 24_576}
 _TO_HIGH: Final = ("low", "medium", "high")
@@ -87,7 +88,9 @@ def _openai(
     window: int = 400_000,
     thinks: bool = True,
     tools: Mapping[str, str] = _OPENAI_TOOLS,
+    edits: EditTool = "patch",
 ) -> Family:
+    """Trained on `apply_patch`, unless said otherwise."""
     return _family(
         pattern,
         context_window=window,
@@ -97,6 +100,7 @@ def _openai(
         sampling=False,
         thinks=thinks,
         provider_tools=tools,
+        edit_tool=edits,
     )
 
 
@@ -145,7 +149,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     _openai(r"gpt-5\.[45]-pro", ("medium", "high", "xhigh"), window=_LARGE, tools=_WEB),
     _openai(r"gpt-5\.2-pro", ("medium", "high", "xhigh"), tools=_WEB),
     _openai(r"gpt-5-pro", ("high",), tools=_WEB),
-    _openai(r"gpt-5\.\d-chat", ("medium",), window=128_000, tools={}),
+    _openai(r"gpt-5\.\d-chat", ("medium",), window=128_000, tools={}, edits="replace"),
     _family(r"gpt-5-chat", context_window=128_000, output_max=16_384),
     _openai(r"gpt-5\.5", ("none", *_TO_XHIGH), window=_LARGE),
     _openai(r"gpt-5\.4-(mini|nano)", ("none", *_TO_XHIGH), thinks=False),

@@ -67,6 +67,7 @@ _VALUE: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,62})\Z")
 _HEADER_VALUE: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,127})\Z")
 
 _OPENAI: Final = Quirks(cache_key=True)
+_OPENAI_RESPONSES: Final = Quirks(cache_key=True, custom_tools=True)
 _HOSTED: Final = Quirks(output_limit="max_tokens", documents=False)
 """Companies that serve open models."""
 _MANTLE: Final = "https://bedrock-mantle.{region}.api.aws"
@@ -131,7 +132,7 @@ VENDORS: Final[Mapping[str, Vendor]] = {
             wire="responses",
             base_url="https://api.openai.com/v1",
             prices="openai",
-            quirks=_OPENAI,
+            quirks=_OPENAI_RESPONSES,
         ),
         Vendor(
             name="openai-chat",
@@ -148,6 +149,7 @@ VENDORS: Final[Mapping[str, Vendor]] = {
             base_url="https://{resource}.openai.azure.com/openai/v1",
             auth="api-key",
             prices="azure",
+            quirks=Quirks(custom_tools=True),
             dialect="responses:azure",  # only the endpoint that made ciphertext reads it
         ),
         Vendor(
@@ -343,7 +345,7 @@ VENDORS: Final[Mapping[str, Vendor]] = {
             wire="responses",
             base_url="http://localhost:{port}/v1",
             prices="openai",
-            quirks=_OPENAI,
+            quirks=_OPENAI_RESPONSES,
             is_simulator=True,
         ),
         Vendor(

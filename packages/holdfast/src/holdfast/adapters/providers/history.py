@@ -11,11 +11,13 @@
 Wires then only spell: they decide nothing that this module can.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 from holdfast.adapters.providers.names import Distinct, fit
+from holdfast.domain.foreign import attribute
 from holdfast.domain.ids import CallId
 from holdfast.domain.messages import Ending, MessageBody, Role, Visibility
 from holdfast.domain.parts import (
@@ -32,6 +34,10 @@ from holdfast.domain.parts import (
 )
 
 CONTINUE: Final = "Continue from where you stopped."
+SUMMARY: Final = (
+    "[Summary of the conversation up to here, written by you. The task is under way: go on with "
+    "its next action. Files and processes are as you left them; read a file again before an edit.]"
+)
 LOST: Final = "No result: this call was never answered."
 _WORDS: Final = ("thinking", "summary", "text", "reasoning_content", "reasoning")
 _SIGNATURES: Final = ("signature", "thoughtSignature", "encrypted_content", "data")
@@ -98,7 +104,8 @@ class _Assembly:
                 case Role.TOOL:
                     self._take(body)
                 case Role.USER | Role.BOUNDARY:
-                    self._ask(body.parts)
+                    heading = (Text(SUMMARY),) if body.role is Role.BOUNDARY else ()
+                    self._ask((*heading, *body.parts))
                 case Role.SYSTEM if body.visibility is Visibility.MODEL:
                     self._ask(body.parts)  # what changed meanwhile: told at its place
                 case Role.SYSTEM:
@@ -278,8 +285,9 @@ def _spoken(parts: Sequence[Part]) -> "list[Text | File]":
 
 
 def _tagged(tag: str, name: str, text: str) -> str:
-    quoted = name.replace('"', "'")
-    return f'<{tag} name="{quoted}">\n{text}\n</{tag}>'
+    """Text that cannot end its tag: it may be a file's, and stand beside what the user says."""
+    inside = re.sub(rf"<(?=\s*/\s*{tag})", "&lt;", text, flags=re.IGNORECASE)
+    return f'<{tag} name="{attribute(name)}">\n{inside}\n</{tag}>'
 
 
 def _place(reference: FileReference) -> str:

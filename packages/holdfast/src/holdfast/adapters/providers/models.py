@@ -62,7 +62,9 @@ class ConfiguredModels:
             self._generation, self._settings = self._registry.generation, RejectedSettings()
         name = ask.model or self._registry.default
         left_out = LeftOut(name, self._settings, self._thinking)
-        return ConfiguredStream(self._transport, self._registry.find(name), ask, left_out)
+        config = self._registry.find(name)
+        config = None if config is None else config.for_owner(ask.owner_id)
+        return ConfiguredStream(self._transport, config, ask, left_out)
 
     def cost_micros(self, model: str | None, usage: Usage | None, at: datetime) -> int | None:
         config = self._registry.find_priced(model)
@@ -91,6 +93,7 @@ class ConfiguredModels:
             fallback_on_usage_limit=config.fallback_on_usage_limit,
             provider_tools=config.provider_tools,
             web=config.web,
+            edit_tool=config.facts.edit_tool,
         )
 
 
@@ -157,6 +160,7 @@ class ConfiguredStream:
             except ProviderError as error:
                 repeated = self._left_out.less(call, self._ask, config.endpoint, error)
                 if repeated is None:
+                    error.own_key = config.has_own_key
                     raise
                 call = repeated
             else:
@@ -196,14 +200,19 @@ def _call(config: ModelConfig, ask: Ask) -> Call:
         bound_from=ask.bound_from,
         system=ask.system,
         tools=[
-            Tool(name=spec.name, description=spec.description, schema=spec.schema)
+            Tool(
+                name=spec.name,
+                description=spec.description,
+                schema=spec.schema,
+                free_form=spec.free_form,
+            )
             for spec in ask.tools
         ],
         provider_tools=blocks_of(offered, config.facts, config.endpoint),
         effort=ask.effort or config.effort,
-        output_max=config.output_max,
+        output_max=ask.output_max or config.output_max,
         extra={**with_uses(offered, config.endpoint), **config.extra},
-        temperature=config.temperature,
+        temperature=config.temperature if ask.temperature is None else ask.temperature,
         service_tier=config.service_tier,
         cache=config.cache,
         cache_key=str(ask.chat_id),

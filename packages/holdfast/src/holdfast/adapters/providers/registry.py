@@ -8,7 +8,7 @@ An attempt keeps the configuration that it began with. The next attempt uses the
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
@@ -18,6 +18,7 @@ from holdfast.adapters.providers.listings import PublishedFacts, facts_with
 from holdfast.adapters.providers.prices import Price, price_of
 from holdfast.adapters.providers.stream import Deadlines
 from holdfast.adapters.providers.types import CachePolicy, Endpoint, ModelFacts, ThinkingStyle
+from holdfast.domain.ids import UserId
 from holdfast.domain.parts import JsonObject
 from holdfast.domain.provider_tools import ProviderToolSpec
 from holdfast.ports.models import ModelCard, TokenPrice
@@ -47,6 +48,16 @@ class ModelConfig:
     provider_tools: tuple[ProviderToolSpec, ...] = ()
     service_tier: str | None = None
     web: bool = False  # whether those of the web go without saying
+    has_own_key: bool = False  # whether the endpoint has the key of the chat's owner
+    user_endpoint: Callable[[UserId], Endpoint | None] | None = field(
+        default=None, repr=False, compare=False
+    )
+    """With the user's own key; it gives None for a user who has none."""
+
+    def for_owner(self, owner_id: UserId | None) -> "ModelConfig":
+        """For an attempt in a chat of this user."""
+        own = self.user_endpoint and owner_id and self.user_endpoint(owner_id)
+        return replace(self, endpoint=own, has_own_key=True) if own else self
 
 
 class ModelRegistry:

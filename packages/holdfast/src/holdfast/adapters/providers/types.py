@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 from holdfast.domain.messages import MessageBody
 from holdfast.domain.parts import JsonObject, Part
 from holdfast.ports.models import Event, Reply, Usage
+from holdfast.ports.tools import EditTool, FreeForm
 
 Object: TypeAlias = dict[str, Any]
 """JSON as it lies on a wire: not ours to type, checked where it is read."""
@@ -55,6 +56,7 @@ class ModelFacts:
     price_id: str | None = None  # "provider/model" for prices.py
     provider_tools: Mapping[str, str] = field(default_factory=dict[str, str])
     """Tools that the provider runs for it, with the provider's name of each."""
+    edit_tool: EditTool = "replace"  # what it was trained to edit files with
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +66,7 @@ class Tool:
     name: str
     description: str = ""
     schema: JsonObject = field(default_factory=dict[str, Any])
+    free_form: FreeForm | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +202,7 @@ class Quirks:
     cache_marks: bool = False  # chat: takes Anthropic's `cache_control` for some models
     tells_cost: bool = False  # chat: `usage.cost` is the price of the reply in dollars
     cache_key: bool = False  # knows `prompt_cache_key`
+    custom_tools: bool = False  # responses: knows tools whose input is a text with a grammar
     plugins: bool = False  # chat: provider-run tools are `plugins`
     model_in_url: bool = False  # anthropic: `models/MODEL:streamRawPredict`, as Google serves it
 

@@ -10,7 +10,8 @@ class KeeperOptions:
     renew_every_s: float = 4.0
     abandoned_s: float = 60.0
     """Seconds after which the sweep takes over work that no caller waits for."""
-    sweep_every_s: float = 15.0
+    sweep_every_s: float = 3.0
+    """Workspaces of a disabled user are stopped within 5 s."""
     swept_max: int = 50
     """Workspaces claimed by one sweep."""
     at_once_max: int = 8

@@ -1,25 +1,23 @@
 """What admins have added, as this process knows it, and the models that follow from it.
 
-    change ──▶ database ──▶ hint ──▶ every process reads the catalogue whose version differs
-                             └─ lost: the next poll finds it
-
-The hints are those of settings. A look costs nothing: a turn pays no statement for added models.
+When it is read again: see `holdfast.admin.generation`. A look costs nothing: a turn pays no
+statement for added models.
 """
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 import orjson
 
 from holdfast.admin.secrets.vault import Vault
-from holdfast.domain.errors import SecretUnreadable, Unavailable
-from holdfast.domain.ids import OrgId
+from holdfast.domain.errors import SecretUnreadable
+from holdfast.domain.ids import OrgId, UserId
 from holdfast.domain.parts import JsonObject
 from holdfast.domain.secrets import PROVIDER_CREDENTIAL
-from holdfast.ports.bus import Gap, SettingsBus, SettingsHint
+from holdfast.ports.bus import SettingsBus, SettingsHint
 from holdfast.ports.catalogue import (
     CatalogueStore,
     ModelRow,
@@ -27,6 +25,7 @@ from holdfast.ports.catalogue import (
     OrgCatalogue,
     ProviderRow,
 )
+from holdfast.ports.user_keys import UserKeyRow, UserKeyStore, user_key_place
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -48,6 +47,8 @@ class OpenedProvider:
 
     row: ProviderRow
     secrets: JsonObject | None
+    user_keys: Mapping[UserId, str] = field(default_factory=dict[UserId, str], repr=False)
+    """Keys of users, for the attempts of their own chats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,23 +88,26 @@ class ModelBuilder(Protocol):
 
 
 class AddedCatalogue:
-    """One per process. `poll_every_s`: how late a change is noticed whose hint was lost."""
+    """One per process."""
 
     def __init__(
         self,
         store: CatalogueStore,
+        user_key_store: UserKeyStore,
         vault: Vault,
         bus: SettingsBus,
         builder: ModelBuilder,
-        *,
-        poll_every_s: float,
     ) -> None:
         self.store = store
+        self.user_key_store = user_key_store
         self.vault = vault
         self.builder = builder
         self._bus = bus
-        self._poll_every_s = poll_every_s
         self._known: dict[OrgId, OrgCatalogue] = {}
+        self._user_keys: dict[OrgId, Sequence[UserKeyRow]] = {}
+        self._opened_user_keys: dict[UserKeyRow, JsonObject] = {}
+        """A change opens only what is new. By the whole row: a ciphertext that was moved to another
+        one must not be found."""
         self._states: Mapping[str, ModelState] = {}
         self._owners: Mapping[str, OrgId] = {}
         self._reading = asyncio.Lock()
@@ -145,7 +149,9 @@ class AddedCatalogue:
             if not newer:
                 return
             for org_id, version in newer.items():
-                self._known[org_id] = await self.store.find(org_id, version)
+                found = await self.store.find(org_id, version)
+                self._user_keys[org_id] = await self.user_key_store.user_keys(org_id)
+                self._known[org_id] = found
             await self._rebuild()
 
     async def changed(self, org_id: OrgId) -> None:
@@ -165,34 +171,43 @@ class AddedCatalogue:
             return OpenedProvider(row, None)
         return OpenedProvider(row, orjson.loads(plain))
 
+    def _keys_at(
+        self, row: ProviderRow, found: Mapping[UserId, JsonObject]
+    ) -> Mapping[UserId, str]:
+        """Of a provider, for the host that they were entered for."""
+        if not row.user_keys or not found:
+            return {}
+        host = self.builder.host_of(row.record)
+        return {user: str(each["key"]) for user, each in found.items() if each["host"] == host}
+
+    async def _open_user_keys(self) -> Mapping["UUID", Mapping[UserId, JsonObject]]:
+        """By provider and user. One that cannot be read is left out: the provider's is used."""
+        opened: dict[UserKeyRow, JsonObject] = {}
+        found: dict[UUID, dict[UserId, JsonObject]] = {}
+        for row in (row for rows in self._user_keys.values() for row in rows):
+            plain = self._opened_user_keys.get(row)
+            if plain is None:
+                place = user_key_place(row.org_id, row.provider_id, row.user_id)
+                try:
+                    plain = orjson.loads(await self.vault.open(place, row.credential))
+                except SecretUnreadable:
+                    _LOG.warning("secrets: the key of a user cannot be read: %s", row.user_id)
+                    continue
+            opened[row] = plain
+            found.setdefault(row.provider_id, {})[row.user_id] = plain
+        self._opened_user_keys = opened
+        return found
+
     async def _rebuild(self) -> None:
         added: list[AddedModel] = []
+        user_keys = await self._open_user_keys()
         for each in self._known.values():
             providers: dict[UUID, OpenedProvider] = {}
             for row in each.providers:
-                providers[row.id] = await self.opened(row)
+                own = self._keys_at(row, user_keys.get(row.id, {}))
+                providers[row.id] = replace(await self.opened(row), user_keys=own)
             # A model whose provider was added between the two statements comes with the next read.
             found = [row for row in each.models if row.provider_id in providers]
             added += [AddedModel(row, providers[row.provider_id]) for row in found]
         self._owners = {each.row.name: each.row.org_id for each in added}
         self._states = self.builder.build(added)
-
-    async def keep(self) -> None:
-        """Read on every hint, and on every poll, as long as the process lives."""
-        async with self._bus.subscribe_settings() as hints:
-            while await self._wait(hints):
-                try:
-                    await self.read()
-                except Unavailable as error:
-                    _LOG.warning("models: added models could not be read: %s", error)
-
-    async def _wait(self, hints: AsyncIterator[SettingsHint | Gap]) -> bool:
-        """Until there is a reason to read; False: the bus is closed."""
-        try:
-            async with asyncio.timeout(self._poll_every_s):
-                await anext(hints)
-        except TimeoutError:
-            pass
-        except StopAsyncIteration:
-            return False
-        return True

@@ -36,6 +36,7 @@ class ProviderChange:
 
     name: str | None = None
     is_enabled: bool | None = None
+    user_keys: bool | None = None
     settings: Mapping[str, JsonValue] | None = None
 
 
@@ -101,7 +102,8 @@ class CatalogueChanges:
             entry = self._entry(
                 who, AuditAction.PROVIDER_UPDATED, _shown_provider(old), _shown_provider(row)
             )
-            done = await self._added.store.change_provider(row, entry)
+            has_moved = self._has_moved(old, row.record)
+            done = await self._added.store.change_provider(row, entry, has_moved=has_moved)
             return replace(row, version=row.version + 1) if done else None
 
         return await self._told(who, await _again(once, expected))
@@ -181,23 +183,24 @@ class CatalogueChanges:
     async def _merged(
         self, who: Principal, old: OpenedProvider, change: ProviderChange
     ) -> ProviderRow:
-        row, builder = old.row, self._added.builder
+        row = old.row
         name = row.name if change.name is None else change.name
         given = dict(change.settings or {})
         fields = {key: value for key, value in given.items() if key not in SECRETS}
         record = _patched(row.record, fields)
         # A secret is sent only where it was entered for.
-        moved = bool(row.record) and builder.host_of(record) != builder.host_of(row.record)
+        moved = self._has_moved(row, record)
         kept = {} if moved else old.secrets or {}
         secrets = _patched(kept, {key: given[key] for key in given.keys() & SECRETS})
         try:
-            builder.check_provider(name, record, secrets)
+            self._added.builder.check_provider(name, record, secrets)
         except ValueError as error:
             raise FieldRefused("settings", str(error)) from None
         changed = replace(
             row,
             name=name,
             is_enabled=row.is_enabled if change.is_enabled is None else change.is_enabled,
+            user_keys=row.user_keys if change.user_keys is None else change.user_keys,
             record=record,
         )
         if not moved and not given.keys() & SECRETS:
@@ -207,6 +210,10 @@ class CatalogueChanges:
         plain = orjson.dumps(secrets, option=orjson.OPT_SORT_KEYS).decode()
         sealed = await self._added.vault.seal(PROVIDER_CREDENTIAL.place(row.org_id, row.id), plain)
         return replace(changed, credential=sealed, about=self._about(who, secrets))
+
+    def _has_moved(self, row: ProviderRow, record: JsonObject) -> bool:
+        host_of = self._added.builder.host_of
+        return bool(row.record) and host_of(record) != host_of(row.record)
 
     def _about(self, who: Principal, secrets: JsonObject) -> JsonObject:
         key = secrets.get("key")
@@ -305,6 +312,7 @@ def _shown_provider(row: ProviderRow) -> dict[str, Any]:
         "id": PROVIDER_ID.encode(row.id),
         "name": row.name,
         "is_enabled": row.is_enabled,
+        "user_keys": row.user_keys,
         "settings": row.record,
         "secrets": about.get("fields", []),
         "fingerprint": about.get("fingerprint"),

@@ -5,17 +5,17 @@ from typing import Any
 
 from starlette.responses import Response
 
-from holdfast.admin.settings import DEFAULT_MODEL
 from holdfast.api import requests as bodies
 from holdfast.api import responses as shapes
 from holdfast.api.auth import Asks, ByKey, Caller
 from holdfast.api.presenters import committed
-from holdfast.api.routes.common import ChatIdInPath, router_for
+from holdfast.api.routes.common import ChatIdInPath, router_for, window_tokens
 from holdfast.chats import answer as answering
+from holdfast.chats import questions
 from holdfast.chats.changes import Actor
 from holdfast.domain.audit import AuditAction
 from holdfast.domain.chat import Chat
-from holdfast.domain.errors import ChatNotFound
+from holdfast.domain.errors import CallNotOpen, ChatNotFound, NotLawful
 from holdfast.domain.ids import ChatId
 from holdfast.domain.policy import TargetKind
 from holdfast.identity.recording import entry_by
@@ -28,16 +28,28 @@ async def submit_tool_results(
     chat_id: ChatIdInPath, body: bodies.SubmitToolResults, asks: Asks, key: ByKey
 ) -> Response:
     """What client-side tools, or people, answer to calls that wait for it. An output of more than
-    32 KiB is cut in its middle, as those of the server's own tools are."""
+    32 KiB is cut in its middle, as those of the server's own tools are. A call is answered once:
+    what comes later is refused, and the detail of the problem says that it is answered.
+
+    The output for a call of `ask_user` is `{"answers": [{"chosen": ["PostgreSQL"], "text": "17"}]}`
+    with one answer for each question, in their order: labels of its options, own words, or both. A
+    text alone is the answer to the only question. Another output is refused with
+    `answer_not_valid`, and the call still waits."""
     driver = asks.driver
     chat = await _load(asks, driver, ChatId(chat_id))
     tools = _open_tools(chat)
-    given = [each.result(tools.get(each.call_id, "")) for each in body.results]
-    commit = await answering.submit_results(
-        *(asks.edge.chats.ledger, driver, ChatId(chat_id), given),
-        window_tokens=_window_tokens(asks, chat),
-        keyed=key,
-    )
+    history = asks.edge.chats.history
+    results = [each.result(tools.get(each.call_id, "")) for each in body.results]
+    given = await questions.checked(history, chat, results)
+    try:
+        commit = await answering.submit_results(
+            *(asks.edge.chats.ledger, driver, ChatId(chat_id), given),
+            window_tokens=window_tokens(asks, chat),
+            keyed=key,
+        )
+    except (CallNotOpen, NotLawful) as refused:
+        named = {result.call_id for result in given}
+        raise await questions.why_closed(history, refused, named) from None
     return committed(commit, 202)
 
 
@@ -87,11 +99,3 @@ def _open_tools(chat: Chat) -> dict[str, str]:
     """Which tool each open call is of. A call that is not open has none, and the chat refuses it
     (or knows the key, if this is a repeat)."""
     return {call.call_id: call.tool for call in chat.open_calls}
-
-
-def _window_tokens(asks: Caller, chat: Chat) -> int | None:
-    """Of the model that reads what is answered; None: not known."""
-    default = asks.edge.settings.current(DEFAULT_MODEL).of(chat.org_id)
-    model = chat.model or default or next(iter(asks.models), None)
-    card = None if model is None else asks.edge.models.card(model)
-    return None if card is None else card.context_window

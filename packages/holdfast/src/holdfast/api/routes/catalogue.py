@@ -7,11 +7,14 @@ from uuid import UUID
 from starlette.responses import Response
 
 from holdfast.admin.catalogue.changes import ModelChange, ProviderChange
+from holdfast.admin.purposes import ModelPurpose
+from holdfast.admin.settings import DEFAULT_MODEL
 from holdfast.api import catalogue_shapes as shapes
 from holdfast.api.auth import Asks, Caller
 from holdfast.api.etags import IfMatch, only_number, present, tag_of_row, tagged
 from holdfast.api.presenters import answer, nothing, page
 from holdfast.api.routes.common import ModelIdInPath, ProviderIdInPath, router_for
+from holdfast.domain.denials import FieldRefused
 from holdfast.domain.ids import UserId
 from holdfast.domain.policy import Action, TargetKind, rule_for
 from holdfast.domain.public_ids import MODEL_ID, PROVIDER_ID, USER_ID
@@ -69,19 +72,21 @@ async def list_organization_models(asks: Asks) -> Response:
     """Models of the models file and models that admins added, each with its state."""
     found = await asks.edge.catalogue.find(asks.who)
     file_models = asks.edge.added.builder.file_models
-    own_default = any(row.is_default for row in found.models)
-    listed = [
+    default = asks.default_model
+    listed: list[dict[str, Any]] = [
         {
             "id": None,
             "name": name,
             "source": "file",
             "provider_id": None,
             "is_enabled": True,
-            "is_default": number == 0 and not own_default,
+            "is_default": name == default,
             "settings": {},
             "state": ModelState.AVAILABLE,
+            **_use(asks, name),
+            "etag": None,
         }
-        for number, name in enumerate(file_models)
+        for name in file_models
     ]
     return page([*listed, *(_model_json(asks, row) for row in found.models)])
 
@@ -89,6 +94,7 @@ async def list_organization_models(asks: Asks) -> Response:
 @router.post("/organization/models", status_code=201, response_model=shapes.ModelEntry)
 async def create_model(body: shapes.CreateModel, asks: Asks) -> Response:
     """Add a model of a provider. Without a models file, the first one becomes the default."""
+    _check_default(asks, body)
     row = await asks.edge.catalogue.add_model(asks.who, _model_change(body))
     return await _model_answer(asks, row.id, 201)
 
@@ -104,6 +110,7 @@ async def update_model(
     model_id: ModelIdInPath, body: shapes.UpdateModel, asks: Asks, if_match: IfMatch
 ) -> Response:
     """Every replica knows within a second. Replies that are under way go on."""
+    _check_default(asks, body)
     async with present(lambda: _model_tag(asks, model_id)):
         await asks.edge.catalogue.change_model(
             asks.who, model_id, _model_change(body), expected=only_number(if_match)
@@ -144,7 +151,12 @@ def _provider_change(body: shapes.CreateProvider | shapes.UpdateProvider) -> Pro
             given[field] = getattr(body, field) or None
     if "key" in body.model_fields_set:
         given["key"] = None if body.key is None else body.key.get_secret_value()
-    return ProviderChange(name=body.name, is_enabled=body.is_enabled, settings=given)
+    return ProviderChange(
+        name=body.name,
+        is_enabled=body.is_enabled,
+        user_keys=body.user_keys,
+        settings=given,
+    )
 
 
 def _model_change(body: shapes.CreateModel | shapes.UpdateModel) -> ModelChange:
@@ -189,6 +201,7 @@ def _provider_json(row: ProviderRow) -> dict[str, Any]:
         "values": record.pop("values", {}),
         "settings": record,
         "is_enabled": row.is_enabled,
+        "user_keys": row.user_keys,
         "has_key": "key" in fields,
         "secret_fields": fields,
         "key_last_four": about.get("last_four") or None,
@@ -196,6 +209,7 @@ def _provider_json(row: ProviderRow) -> dict[str, Any]:
         "key_set_at": datetime.fromisoformat(about["set_at"]) if about else None,
         "key_set_by": None if set_by is None else USER_ID.encode(UserId(UUID(set_by))),
         "created_at": row.created_at,
+        "etag": tag_of_row(row),
     }
 
 
@@ -206,7 +220,27 @@ def _model_json(asks: Caller, row: ModelRow) -> dict[str, Any]:
         "source": "database",
         "provider_id": PROVIDER_ID.encode(row.provider_id),
         "is_enabled": row.is_enabled,
-        "is_default": row.is_default,
+        "is_default": row.name == asks.default_model,
         "settings": dict(row.record),
         "state": asks.edge.added.state(row.name),
+        **_use(asks, row.name),
+        "etag": tag_of_row(row),
+    }
+
+
+def _check_default(asks: Caller, body: shapes.CreateModel | shapes.UpdateModel) -> None:
+    """There is one default: that of the settings goes first, and would hide this one."""
+    if body.is_default and asks.current(DEFAULT_MODEL) is not None:
+        raise FieldRefused("is_default", "the setting default_model says which one: change that")
+
+
+def _use(asks: Caller, name: str) -> dict[str, Any]:
+    purposes, org_id, default = asks.edge.purposes, asks.who.org_id, asks.default_model
+    return {
+        "unavailable_reason": purposes.unavailable(org_id, name),
+        "purposes": [
+            purpose
+            for purpose in ModelPurpose
+            if (purposes.model_for(purpose, org_id).model or default) == name
+        ],
     }

@@ -6,11 +6,12 @@ from typing import Annotated, Final, Literal
 from fastapi import Query
 from starlette.responses import Response
 
+from holdfast.admin.settings import COMPACTION_PERCENT
 from holdfast.api import requests as bodies
 from holdfast.api import responses as shapes
 from holdfast.api.auth import Asks, ByKey, Caller
 from holdfast.api.etags import IfMatch, listed_in, present, tag_of_chat, tagged
-from holdfast.api.presenters import answer, committed, nothing, tool_json
+from holdfast.api.presenters import answer, committed, context_json, nothing, tool_json
 from holdfast.api.presenters import page as list_page
 from holdfast.api.routes.common import (
     ChatIdInPath,
@@ -22,6 +23,7 @@ from holdfast.api.routes.common import (
     check_model,
     check_web,
     router_for,
+    window_tokens,
 )
 from holdfast.chats import create, declare, listing, steer
 from holdfast.chats.changes import Commit
@@ -62,6 +64,7 @@ async def create_chat(body: bodies.CreateChat, asks: Asks, key: ByKey) -> Respon
         model=body.model,
         effort=body.effort,
         web=body.web,
+        plan_mode=bool(body.plan_mode),
         listed=listing.new_facts(body.title, body.labels, body.metadata),
         keyed=key,
     )
@@ -72,11 +75,12 @@ async def create_chat(body: bodies.CreateChat, asks: Asks, key: ByKey) -> Respon
 async def fork_chat(
     chat_id: ChatIdInPath, asks: Asks, key: ByKey, body: bodies.ForkChat | None = None
 ) -> Response:
-    """Create a chat with this one's history; the caller needs to be able to read it."""
+    """Create a chat with this one's history; the caller needs to be able to read it. Only the owner
+    may name a `version`."""
     rule_for(asks.who, Action.CREATE, TargetKind.CHAT)
-    chats = asks.edge.chats
-    await listing.find(chats.listing, asks.who, ChatId(chat_id))
-    wanted = body or bodies.ForkChat()
+    chats, wanted = asks.edge.chats, body or bodies.ForkChat()
+    may = listing.reading(wanted.version)
+    await listing.find(chats.listing, asks.who, ChatId(chat_id), may)
     command = Fork(
         None if wanted.up_to_seq is None else Seq(wanted.up_to_seq),
         None if wanted.version is None else Version(wanted.version),
@@ -143,6 +147,17 @@ async def list_organization_chats(
         asks.edge.chats.listing, asks.who, ListFilter(archived=None), limit=limit, after=cursor
     )
     return list_page([entry_json(each) for each in found.entries], found.after)
+
+
+@router.post("/organization/chats/{chat_id}/stop", status_code=202, response_model=shapes.Receipt)
+async def stop_organization_chat(chat_id: ChatIdInPath, asks: Asks, key: ByKey) -> Response:
+    """Stop a chat of any user, for admins: the turn ends and the queue is paused. The audit log
+    gets an entry. If no turn runs, nothing changes."""
+    by, edge = listing.overseer(asks.who), asks.edge
+    entry = listing.stopped_by(asks.who, edge.clock, ChatId(chat_id))
+    return committed(
+        await steer.stop(edge.chats.ledger, by, ChatId(chat_id), entry, keyed=key), 202
+    )
 
 
 @router.get("/chats/{chat_id}", response_model=shapes.Chat)
@@ -241,6 +256,7 @@ async def _whole(asks: Caller, entry: Entry) -> Response:
             "model": state["model"],
             "effort": state["effort"],
             "web": state["web"],
+            "plan_mode": state["plan_mode"],
             "turn_seq": state["turn_seq"],
             "attempt": state["attempt"],
             "queue": queue_json(chat)["messages"],
@@ -249,6 +265,12 @@ async def _whole(asks: Caller, entry: Entry) -> Response:
             "retry": state["retry"],
             "action_required": state["action_required"],
             "tools": [tool_json(each) for each in chat.tools],
+            "context": context_json(
+                chat,
+                limit_tokens=window_tokens(asks, chat),
+                percent=asks.edge.settings.current(COMPACTION_PERCENT).of(chat.org_id),
+            ),
+            **({"compaction": state["compaction"]} if "compaction" in state else {}),
         }
     )
     return tagged(told_now, tag_of_chat(entry))

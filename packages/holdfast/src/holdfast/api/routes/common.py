@@ -8,7 +8,6 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 
 from holdfast.admin.settings import (
     ALLOWED_MODELS,
-    DEFAULT_MODEL,
     WEB_TOOLS_ENABLED,
     is_allowed,
 )
@@ -25,6 +24,7 @@ from holdfast.chats.listing import (
     METADATA_PAIRS_MAX,
     METADATA_VALUE_CHARS_MAX,
 )
+from holdfast.domain.chat import Chat
 from holdfast.domain.denials import FieldRefused
 from holdfast.domain.ids import ChatId, UserId
 from holdfast.domain.provider_tools import WEB_TOOLS
@@ -163,7 +163,7 @@ async def check_web(
         await listing.find(edge.chats.listing, asks.who, chat_id)
         loaded = await edge.chats.store.load(chat_id)
         name = None if loaded is None else loaded.facts.chat.model
-    name = name or asks.current(DEFAULT_MODEL) or next(iter(edge.models.names()), None)
+    name = name or asks.default_model
     card = None if name is None else edge.models.card(name)
     if card is not None and WEB_TOOLS.isdisjoint(card.provider_tools):
         raise FieldRefused("web", f"the model {name} has no web search")
@@ -176,3 +176,10 @@ def check_model(asks: Caller, name: str | None) -> None:
         raise FieldRefused("model", "no such model")
     if name is not None and not is_allowed(name, asks.current(ALLOWED_MODELS)):
         raise FieldRefused("model", "not allowed in this organisation")
+
+
+def window_tokens(asks: Caller, chat: Chat) -> int | None:
+    """The context window of the model that reads the chat; None: not known."""
+    model = chat.model or asks.default_model
+    card = None if model is None else asks.edge.models.card(model)
+    return None if card is None else card.context_window

@@ -20,7 +20,8 @@ from holdfast.api.routes.common import (
     router_for,
 )
 from holdfast.domain.ids import ApiKeyId, OrgId, SignInId
-from holdfast.identity.browser import COOKIE_ATTRIBUTES, SIGN_IN_COOKIE
+from holdfast.identity.browser import BROWSER_COOKIE, COOKIE_ATTRIBUTES, SIGN_IN_COOKIE
+from holdfast.identity.sign_in import OpenedSignIn
 
 router = router_for("auth")
 
@@ -40,7 +41,7 @@ async def create_session(
         org_id=None if body.org_id is None else OrgId(body.org_id),
     )
     response = answer(user_json(opened.user), 201)
-    set_sign_in(response, edge, opened.token)
+    set_sign_in(response, edge, opened)
     return response
 
 
@@ -54,13 +55,19 @@ async def create_session_by_link(
         raise OriginRefused
     opened = await edge.identity.links.sign_in(body.token, visitor_of(request))
     response = answer(user_json(opened.user), 201)
-    set_sign_in(response, edge, opened.token)
+    set_sign_in(response, edge, opened)
     return response
 
 
-def set_sign_in(response: Response, edge: Edge, token: str) -> None:
-    max_age = int(edge.identity.sign_ins.options.lifetime.total_seconds())
-    response.set_cookie(SIGN_IN_COOKIE, token, max_age=max_age, **COOKIE_ATTRIBUTES)
+def set_sign_in(response: Response, edge: Edge, opened: OpenedSignIn) -> None:
+    """The cookie of the sign-in, and that by which the account knows the browser later."""
+    options = edge.identity.sign_ins.options
+    for name, value, lifetime in (
+        (SIGN_IN_COOKIE, opened.token, options.lifetime),
+        (BROWSER_COOKIE, opened.browser, options.browser_lifetime),
+    ):
+        max_age = int(lifetime.total_seconds())
+        response.set_cookie(name, value, max_age=max_age, **COOKIE_ATTRIBUTES)
 
 
 @router.get("/sessions", response_model=shapes.SessionPage)
@@ -107,8 +114,8 @@ async def list_api_keys(
 
 @router.post("/api-keys", status_code=201, response_model=shapes.CreatedApiKey)
 async def create_api_key(body: bodies.CreateApiKey, asks: Asks, key: ByKey) -> Response:
-    """Create a key for the caller, with no more access than the credential of the request. The
-    secret is returned once: a repeat under the same `Idempotency-Key` creates nothing, and
+    """Create a key for the caller, in a session: no API key creates another one. The secret is
+    returned once: a repeat under the same `Idempotency-Key` creates nothing, and
     `api_key_already_created` names the key to revoke."""
     made = await asks.edge.identity.keys.create(
         asks.who, name=body.name, scopes=body.scopes, expires_at=body.expires_at, keyed=key

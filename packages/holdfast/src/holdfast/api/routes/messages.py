@@ -49,7 +49,11 @@ async def list_messages(
     ] = None,
     version: Annotated[
         int | None,
-        Query(ge=1, le=COUNT_MAX, description="The history as of a version of the chat."),
+        Query(
+            ge=1,
+            le=COUNT_MAX,
+            description="The history as of a version of the chat; for its owner.",
+        ),
     ] = None,
     order: Annotated[
         Literal["asc", "desc"],
@@ -57,7 +61,8 @@ async def list_messages(
     ] = "desc",
 ) -> Response:
     """The messages of a chat, by page."""
-    await listing.find(asks.edge.chats.listing, asks.who, ChatId(chat_id))
+    may = listing.reading(version)
+    await listing.find(asks.edge.chats.listing, asks.who, ChatId(chat_id), may)
     if before_seq is not None and (cursor is not None or order == "asc"):
         raise FieldRefused("before_seq", "not together with a cursor or order=asc")
     as_of = None if version is None else Version(version)

@@ -123,7 +123,7 @@ async def finish_oidc_login(
     else:
         response = Response(status_code=302, headers={"location": finished.return_to})
         if finished.opened is not None:
-            set_sign_in(response, edge, finished.opened.token)
+            set_sign_in(response, edge, finished.opened)
     response.delete_cookie(OIDC_COOKIE, **COOKIE_ATTRIBUTES)
     return response
 

@@ -1,11 +1,11 @@
-"""The queue of a chat: list it, remove a message, move it, or send it now."""
+"""The queue of a chat: list it, remove a message, move it, or send it now; resume or clear it."""
 
 from starlette.responses import Response
 
 from holdfast.api import requests as bodies
 from holdfast.api import responses as shapes
 from holdfast.api.auth import Asks, ByKey
-from holdfast.api.presenters import answer, committed, page
+from holdfast.api.presenters import answer, committed
 from holdfast.api.routes.common import ChatIdInPath, NumberInPath, router_for
 from holdfast.chats import listing, queue
 from holdfast.domain.errors import ChatNotFound
@@ -22,7 +22,24 @@ async def list_queued_messages(chat_id: ChatIdInPath, asks: Asks) -> Response:
     loaded = await asks.edge.chats.store.load(ChatId(chat_id))
     if loaded is None:
         raise ChatNotFound(ChatId(chat_id))  # deleted between two statements
-    return page([queued_json(each) for each in loaded.facts.chat.queue])
+    chat = loaded.facts.chat
+    waiting = [queued_json(each) for each in chat.queue]
+    return answer({"data": waiting, "next_cursor": None, "paused": chat.queue_paused})
+
+
+@router.delete("/chats/{chat_id}/queue", response_model=shapes.Receipt)
+async def clear_queue(chat_id: ChatIdInPath, asks: Asks, key: ByKey) -> Response:
+    """Remove every message that waits. It is no error if none does."""
+    ledger = asks.edge.chats.ledger
+    return committed(await queue.clear(ledger, asks.driver, ChatId(chat_id), keyed=key))
+
+
+@router.post("/chats/{chat_id}/queue/resume", status_code=202, response_model=shapes.Receipt)
+async def resume_queue(chat_id: ChatIdInPath, asks: Asks, key: ByKey) -> Response:
+    """Resume the queue that an interrupt has paused: a chat at rest begins with its first message.
+    It is no error if the queue is not paused."""
+    ledger = asks.edge.chats.ledger
+    return committed(await queue.resume(ledger, asks.driver, ChatId(chat_id), keyed=key), 202)
 
 
 @router.delete("/chats/{chat_id}/queue/{queued_id}", response_model=shapes.QueuedMessage)

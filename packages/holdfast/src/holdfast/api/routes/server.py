@@ -2,7 +2,7 @@
 
 from starlette.responses import Response
 
-from holdfast.admin.settings import ALLOWED_MODELS, DEFAULT_MODEL, WEB_TOOLS_ENABLED, is_allowed
+from holdfast.admin.settings import ALLOWED_MODELS, WEB_TOOLS_ENABLED, is_allowed
 from holdfast.api import server_responses as shapes
 from holdfast.api.auth import Asks, TheEdge, TheStranger
 from holdfast.api.errors import NotReady
@@ -23,7 +23,7 @@ async def list_models(asks: Asks) -> Response:
     """The models that messages may ask for."""
     allowed = asks.current(ALLOWED_MODELS)
     names = [name for name in asks.models if is_allowed(name, allowed)]
-    default = asks.current(DEFAULT_MODEL) or next(iter(names), None)
+    default = asks.default_model if asks.default_model in names else next(iter(names), None)
     web = asks.current(WEB_TOOLS_ENABLED)
     return page([_model(name, asks.edge.models.card(name), default, web=web) for name in names])
 

@@ -21,6 +21,7 @@ from holdfast.api.routes.common import (
 )
 from holdfast.chats import listing, rewrite, steer
 from holdfast.domain.ids import ChatId, Seq, Version
+from holdfast.domain.policy import Action
 
 router = router_for("chat commands")
 
@@ -60,18 +61,26 @@ async def retry_chat(
 
 
 @router.post("/chats/{chat_id}/compact", status_code=202, response_model=shapes.Receipt)
-async def compact_chat(chat_id: ChatIdInPath, asks: Asks, key: ByKey) -> Response:
-    """Replace the prompt's beginning by a summary; the history stays."""
+async def compact_chat(
+    chat_id: ChatIdInPath, asks: Asks, key: ByKey, body: bodies.CompactChat | None = None
+) -> Response:
+    """Replace the prompt's beginning by a summary; the history stays. `POST …/restore` with the
+    `version` of the summary's message minus 1 takes it back."""
     ledger = asks.edge.chats.ledger
-    return committed(await steer.compact(ledger, asks.driver, ChatId(chat_id), keyed=key), 202)
+    keep = None if body is None else body.keep
+    commit = await steer.compact(ledger, asks.driver, ChatId(chat_id), keep=keep, keyed=key)
+    return committed(commit, 202)
 
 
 @router.get("/chats/{chat_id}/branches", response_model=shapes.BranchPage)
 async def list_branches(
     chat_id: ChatIdInPath, asks: Asks, limit: Limit = 50, cursor: CursorInQuery = None
 ) -> Response:
-    """Histories that edits and restores left behind; read one with `messages?version=`."""
-    await listing.find(asks.edge.chats.listing, asks.who, ChatId(chat_id))
+    """Histories that edits and restores left behind, for the owner of the chat; read one with
+    `messages?version=`. A history that the present one or another one holds to its last message
+    is not listed."""
+    may = Action.READ_BRANCHES
+    await listing.find(asks.edge.chats.listing, asks.who, ChatId(chat_id), may)
     before = None if cursor is None else Version(decode_number(_BEFORE, cursor))
     history = asks.edge.chats.history
     found = await history.older_paths(ChatId(chat_id), limit=limit + 1, before=before)

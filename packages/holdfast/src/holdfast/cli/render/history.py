@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
+from holdfast.cli.render.advice import advice_brief, advice_of
 from holdfast.cli.render.plan import plan_lines
+from holdfast.cli.render.proposal import PROPOSED, proposal_of
 from holdfast.cli.render.takeover import takeover_line
 from holdfast.cli.render.text import compact
 
@@ -49,6 +51,16 @@ def _part(part: Data) -> Iterator[str]:
             yield from (f"  - {_one_line(line)}" for line in plan)
         case "tool_call":
             yield f"- called `{part['tool_name']}` {_code(compact(part['arguments']))}"
+        case "tool_result" if advice := advice_of(part["tool_name"], part["output"]):
+            yield f"- `{part['tool_name']}` gave {advice_brief(part['tool_name'], part['output'])}:"
+            yield ""
+            yield from _quoted(advice)
+        case "tool_result" if plan := proposal_of(
+            part["tool_name"], part["output"], failed=part["is_error"]
+        ):
+            yield f"- `{part['tool_name']}` gave {PROPOSED}:"
+            yield ""
+            yield from _quoted(plan)
         case "tool_result":
             how = "failed with" if part["is_error"] else "gave"
             yield from _result(f"- `{part['tool_name']}` {how}", compact(part["output"]).strip())
@@ -58,6 +70,10 @@ def _part(part: Data) -> Iterator[str]:
             yield f"- file `{part['path']}`"
         case kind:
             yield f"- {kind} {_one_line(str(part.get('name', '')))}".rstrip()
+
+
+def _quoted(prose: str) -> Iterator[str]:
+    return (f"  > {line}".rstrip() for line in prose.splitlines())
 
 
 def _result(said: str, text: str) -> Iterator[str]:

@@ -10,7 +10,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final, Literal, TypeAlias
 
+from holdfast.cli.questions import ASK_USER, questions_in
+from holdfast.cli.render.advice import advice_brief, advice_of
+from holdfast.cli.render.patches import patched
 from holdfast.cli.render.plan import UPDATE_PLAN, plan_lines
+from holdfast.cli.render.proposal import PROPOSED, proposal_of
 from holdfast.cli.render.takeover import takeover_line
 from holdfast.cli.render.text import UNICODE, Marks, clip, compact, first_line, safe, seconds
 
@@ -237,8 +241,9 @@ class LiveRenderer:
             yield from self.note(clip(line, self._width - 1, self.options.marks.more))
 
     def _call_line(self, call: Data) -> str:
-        arguments = None if call["tool_name"] == UPDATE_PLAN else call["arguments"]
-        said = f"{call['tool_name']} {compact(arguments)}" if arguments else call["tool_name"]
+        tool, arguments = call["tool_name"], call["arguments"]
+        arguments = None if tool == UPDATE_PLAN else patched(tool, arguments) or arguments
+        said = f"{tool} {compact(arguments)}" if arguments else tool
         return clip(f"{self.options.marks.call} {said}", self._width // 2, self.options.marks.more)
 
     def _results(self, message: Data) -> Iterator[Ink]:
@@ -252,7 +257,10 @@ class LiveRenderer:
         beside = self._open_call is not None and self._open_call == result["call_id"]
         line = self._call_line(call) if call else f"{marks.call} {result['tool_name']}"
         mark = marks.failed if result["is_error"] else marks.done
-        told = f"{mark}{_took(call, message)} {marks.gives} {compact(result['output'])}"
+        tool, output = result["tool_name"], result["output"]
+        proposal = proposal_of(tool, output, failed=result["is_error"])
+        brief = advice_brief(tool, output) or (PROPOSED if proposal else compact(output))
+        told = f"{mark}{_took(call, message)} {marks.gives} {brief}"
         if beside:
             self._open = self._open_call = None
         else:
@@ -261,6 +269,8 @@ class LiveRenderer:
         room = max(4, self._width - 2 - len(line))
         style: Style = "red" if result["is_error"] else "dim"
         yield Ink("note", f" {clip(told, room, marks.more)}\n", style)
+        for each in (advice_of(tool, output) or proposal or "").splitlines():
+            yield Ink("note", f"  {safe(each)}".rstrip() + "\n")
 
     # What is said right now.
 
@@ -273,8 +283,13 @@ class LiveRenderer:
                     yield from self._live_text(delta["index"], safe(delta["text"]))
                 case "reasoning":
                     yield from self._live_reasoning(delta["index"], delta["text"])
+                case "summary_started":
+                    yield from self.note(f"{self.options.marks.rule} summing up earlier messages")
+                case "summary_ended" if delta["error"] is not None:
+                    line = f"{self.options.marks.rule} the summary failed: {safe(delta['error'])}"
+                    yield from self.note(line, "red")
                 case _:
-                    pass  # a call is told when it is whole
+                    pass  # a call is told when it is whole, and a summary when it is there
 
     def _live_text(self, index: int, text: str) -> Iterator[Ink]:
         if not text:
@@ -350,6 +365,9 @@ def asked_for(action: Data, chat: str) -> Iterator[str]:
                 yield f"{tool} waits for approval: holdfast approve {chat} {call_id}"
             case "login":
                 yield f"{tool} needs a sign-in first"
+            case "answer" if tool == ASK_USER:
+                yield from questions_in(call["arguments"])
+                yield f"{tool} waits for answers: holdfast respond {chat} {call_id} --answer ANSWER"
             case _:
                 yield f"{tool} waits for an answer: holdfast respond {chat} {call_id} TEXT"
 

@@ -67,6 +67,9 @@ class Binding:
         self.place: str | None = None
         """Names the workspace and its agent's journal, once this turn has heard of both. A
         workspace that was made anew has another one, and so has an agent that lost its disk."""
+        self.has_network = True
+        """Whether commands may reach other machines; True until its agent has said that they
+        cannot."""
 
     async def use(self, ask: Ask[R]) -> R:
         """Ask the agent something that may be asked twice.
@@ -95,6 +98,7 @@ class Binding:
         bound = self._bound
         if bound is not None and bound[1] is agent:
             self.place = f"{bound[0].workspace_id.hex}.{about.journal_id}"
+            self.has_network = about.surroundings.network != "none"
         return about
 
     async def once(self, ask: Ask[R]) -> R:
@@ -108,6 +112,7 @@ class Binding:
         """Create, start or stop it; other callers of the agent wait for the outcome."""
         async with self._lock:
             self._bound = self.place = None
+            self.has_network = True
             workspace = await doing()
             if workspace.status is WorkspaceStatus.RUNNING:
                 await self._bind(workspace)

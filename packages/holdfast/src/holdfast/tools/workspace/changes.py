@@ -46,8 +46,10 @@ def _told(each: EditedFile, noun: str) -> list[str]:
         return [f"Created {path} ({size_of(each.lines_total, each.bytes_total)})."]
     if each.how == "delete":
         return [f"Deleted {path}."]
+    if each.moved_to and not each.replaced:
+        return [f"Moved {path} to {shown(each.moved_to)}."]
     count = "1 replacement" if each.replaced == 1 else f"{each.replaced} replacements"
-    where = f"{count} ({_lines(each.lines)})" if each.replaced else "no replacement"
+    where = f"{count} ({_lines(each.lines)})"
     moved = f" and moved to {shown(each.moved_to)}" if each.moved_to else ""
     repairs = [
         f"{noun} {number} matched apart from {', '.join(names)}." for number, names in each.repairs

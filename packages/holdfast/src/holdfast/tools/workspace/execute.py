@@ -12,7 +12,7 @@ from pydantic import Field
 
 from holdfast.adapters.workspaces.client import AgentClient, AgentRefused
 from holdfast.domain.errors import Unavailable
-from holdfast.ports.tools import Effect, Run, ToolOutput
+from holdfast.ports.tools import Effect, Run, ToolOutput, looks
 from holdfast.ports.workspaces import WorkspaceUnusable
 from holdfast.tools.workspace.binding import Binding, agent_key
 from holdfast.tools.workspace.offer import Arguments, offer
@@ -168,5 +168,7 @@ EXECUTE: Final = offer(
     Execute,
     _execute,
     effect=Effect.KEYED,
+    runs=True,
     deadline_s=DEADLINE_S,
+    in_plan_mode=looks,  # the model is told to look only: no rule can tell from a command
 )

@@ -4,7 +4,7 @@ from typing import Final, Literal
 
 from pydantic import Field
 
-from holdfast.ports.tools import Effect, Run, ToolOutput
+from holdfast.ports.tools import Effect, Run, ToolOutput, looks
 from holdfast.tools.workspace.binding import Binding
 from holdfast.tools.workspace.file_texts import (
     SKIPPED_FILES,
@@ -155,6 +155,7 @@ FILES: Final = (
         _read,
         effect=Effect.REPEATABLE,
         reads_only=True,
+        in_plan_mode=looks,
     ),
     offer(
         "list_files",
@@ -165,6 +166,7 @@ FILES: Final = (
         _list,
         effect=Effect.REPEATABLE,
         reads_only=True,
+        in_plan_mode=looks,
     ),
     offer(
         "find_files",
@@ -175,6 +177,7 @@ FILES: Final = (
         _find,
         effect=Effect.REPEATABLE,
         reads_only=True,
+        in_plan_mode=looks,
     ),
     offer(
         "search_files",
@@ -185,5 +188,6 @@ FILES: Final = (
         _search,
         effect=Effect.REPEATABLE,
         reads_only=True,
+        in_plan_mode=looks,
     ),
 )

@@ -12,7 +12,18 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
 from holdfast.domain.parts import JsonObject
-from holdfast.ports.tools import EditTool, Effect, Run, ToolOutput, ToolSpec
+from holdfast.ports.tools import (
+    EditTool,
+    Effect,
+    FreeForm,
+    Judged,
+    PlanRule,
+    Run,
+    ToolOutput,
+    ToolSpec,
+    always,
+    never,
+)
 from holdfast.tools.workspace.arguments import example, normalised, unknown_names
 from holdfast.tools.workspace.binding import Binding
 
@@ -74,7 +85,7 @@ class Offer(Generic[A]):
     """Words about arguments that do not fit, if a known misunderstanding explains them."""
 
     async def run(self, binding: Binding, run: Run) -> ToolOutput:
-        given = normalised(self.spec.schema, run.call.arguments)
+        given = self.spec.normalised(run.call.arguments)
         try:
             arguments = self.arguments.model_validate(dict(given))
         except ValidationError as error:
@@ -95,7 +106,15 @@ def offer(
     deadline_s: float = 120.0,
     misuse: Callable[[JsonObject], str | None] | None = None,
     edits_as: EditTool | None = None,
+    normalise: Callable[[JsonObject, JsonObject], JsonObject] = normalised,
+    free_form: FreeForm | None = None,
+    judged_as: Judged | None = None,
+    foreign: bool = True,
+    runs: bool = False,
+    in_plan_mode: PlanRule | None = None,
+    plan_mode_only: bool = False,
 ) -> Offer[A]:
+    """`runs`: it runs something, which may use the network that the workspace has."""
     spec = ToolSpec(
         name=name,
         description=" ".join(description.split()),
@@ -103,8 +122,14 @@ def offer(
         effect=effect,
         reads_only=reads_only,
         deadline_s=deadline_s,
-        normalise=normalised,
+        normalise=normalise,
         edits_as=edits_as,
+        free_form=free_form,
+        judged_as=judged_as,
+        foreign=foreign,
+        sends_out=always if runs else never,
+        in_plan_mode=in_plan_mode,
+        plan_mode_only=plan_mode_only,
     )
     return Offer(spec, arguments, does, misuse)
 

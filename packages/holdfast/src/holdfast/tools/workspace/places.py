@@ -7,7 +7,7 @@ from typing import Any, Final
 from pydantic import Field, create_model
 
 from holdfast.domain.workspaces import Workspace
-from holdfast.ports.tools import Effect, Run, ToolOutput
+from holdfast.ports.tools import Effect, Run, ToolOutput, looks
 from holdfast.ports.workspaces import Template
 from holdfast.tools.workspace.awareness import within, without
 from holdfast.tools.workspace.binding import Binding
@@ -142,7 +142,9 @@ def places(templates: Sequence[Template]) -> tuple[Offer[Any], ...]:
             described,
             _create,
             effect=Effect.REPEATABLE,
+            foreign=False,
             deadline_s=START_DEADLINE_S,
+            in_plan_mode=looks,
         ),
         offer(
             "start_workspace",
@@ -150,7 +152,9 @@ def places(templates: Sequence[Template]) -> tuple[Offer[Any], ...]:
             NoArguments,
             _start,
             effect=Effect.REPEATABLE,
+            foreign=False,
             deadline_s=START_DEADLINE_S,
+            in_plan_mode=looks,
         ),
         offer(
             "stop_workspace",
@@ -159,6 +163,7 @@ def places(templates: Sequence[Template]) -> tuple[Offer[Any], ...]:
             NoArguments,
             _stop,
             effect=Effect.REPEATABLE,
+            foreign=False,
         ),
         offer(
             "read_skill",
@@ -168,5 +173,6 @@ def places(templates: Sequence[Template]) -> tuple[Offer[Any], ...]:
             _read_skill,
             effect=Effect.REPEATABLE,
             reads_only=True,
+            in_plan_mode=looks,
         ),
     )

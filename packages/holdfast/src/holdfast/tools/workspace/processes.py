@@ -5,7 +5,7 @@ from typing import Final, Literal
 
 from pydantic import Field
 
-from holdfast.ports.tools import Effect, Run, ToolOutput
+from holdfast.ports.tools import Effect, Run, ToolOutput, looks
 from holdfast.tools.workspace.binding import Binding
 from holdfast.tools.workspace.execute import DEADLINE_S, TIMEOUT_S_MAX
 from holdfast.tools.workspace.offer import Arguments, NoArguments, offer
@@ -96,6 +96,7 @@ PROCESSES: Final = (
         effect=Effect.REPEATABLE,
         reads_only=True,
         deadline_s=DEADLINE_S,
+        in_plan_mode=looks,
     ),
     offer(
         "process_input",
@@ -104,6 +105,8 @@ PROCESSES: Final = (
         ProcessInput,
         _input,
         effect=Effect.ONCE,
+        foreign=False,
+        runs=True,
     ),
     offer(
         "process_list",
@@ -120,5 +123,6 @@ PROCESSES: Final = (
         ProcessSignal,
         _signal,
         effect=Effect.ONCE,
+        foreign=False,
     ),
 )

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from typing import Any, Final
 
 from holdfast.adapters.workspaces.client import AgentGone, AgentRefused
@@ -19,6 +20,7 @@ from holdfast.tools.workspace.execute import EXECUTE
 from holdfast.tools.workspace.files import FILES
 from holdfast.tools.workspace.offer import Offer
 from holdfast.tools.workspace.places import introduced, places
+from holdfast.tools.workspace.plans import PROPOSE
 from holdfast.tools.workspace.processes import PROCESSES
 
 AWARE_S: Final = 3.0
@@ -33,7 +35,7 @@ _LOG: Final = logging.getLogger(__name__)
 
 def offers(templates: Sequence[Template]) -> tuple[Offer[Any], ...]:
     """All tools, in the order in which a model sees them."""
-    return (EXECUTE, *PROCESSES, *FILES, *EDITS, *places(templates))
+    return (EXECUTE, *PROCESSES, *FILES, *EDITS, *places(templates), PROPOSE)
 
 
 class WorkspaceTools:
@@ -62,7 +64,13 @@ class WorkspaceToolbox:
     def __init__(self, binding: Binding, offered: Sequence[Offer[Any]]) -> None:
         self._binding = binding
         self._offers = {each.spec.name: each for each in offered}
-        self.specs: Mapping[str, ToolSpec] = {each.spec.name: each.spec for each in offered}
+        self.specs: Mapping[str, ToolSpec] = {each.spec.name: self._spec(each) for each in offered}
+
+    def _spec(self, offered: Offer[Any]) -> ToolSpec:
+        """What runs commands sends nothing out of a workspace without a network."""
+        if not offered.spec.sends_out():
+            return offered.spec
+        return replace(offered.spec, sends_out=lambda: self._binding.has_network)
 
     @property
     def place(self) -> str | None:

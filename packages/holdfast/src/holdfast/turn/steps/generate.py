@@ -1,11 +1,16 @@
 """Generate: ask the model for a reply, and store it with what becomes of its calls."""
 
+from collections.abc import Coroutine
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from holdfast.chats.changes import Commit
+from holdfast.domain.advice import ADVISOR
+from holdfast.domain.approvals import RuleAction
 from holdfast.domain.chat import ErrorKind, TurnError
-from holdfast.domain.commands import CommitStep
+from holdfast.domain.commands import CommitStep, NeedCompaction
+from holdfast.domain.compaction import Compaction
+from holdfast.domain.foreign import GUIDANCE, holds_fence
 from holdfast.domain.messages import Ending, MessageBody, Role, Visibility
 from holdfast.domain.next_step import Generate
 from holdfast.domain.parts import Text, ToolCall
@@ -49,14 +54,12 @@ async def perform(session: TurnSession, _step: Generate) -> Commit | None:
     turn, services = session.turn, session.services
     prompt, toolbox = await session.prompt(), await session.introduced()
     replies_max = services.rules.replies_max(turn.chat)
-    if _is_due_to_pause(session, prompt, replies_max):
-        return await _pause(session, prompt.replies, replies_max)
-    if (refusal := _refusal(session, prompt)) is not None:
-        return await session.fail(refusal, keeps=False)
-    if not await model_steps.begin(session):
+    if (instead := _instead(session, prompt, replies_max)) is not None:
+        return await instead
+    if not await model_steps.begin(session, lambda: _refusal(session, prompt)):
         return None
     sent = await session.prefix(prompt, toolbox)
-    if replies_max - prompt.replies % replies_max == NOTE_AT and prompt.replies:
+    if replies_max - turn.chat.steps % replies_max == NOTE_AT and turn.chat.steps:
         sent = replace(sent, news=_NOTE)
     asking = model_steps.ask(session, prompt, sent)
     heard = await model_steps.attempt(session, asking)
@@ -65,21 +68,40 @@ async def perform(session: TurnSession, _step: Generate) -> Commit | None:
     return await model_steps.without_reply(session, heard)
 
 
+def _instead(
+    session: TurnSession, prompt: Prompt, replies_max: int
+) -> Coroutine[Any, Any, Commit | None] | None:
+    """What is done where the model is not asked."""
+    chat = session.turn.chat
+    if _is_due_to_pause(session, replies_max):
+        return _pause(session, chat.steps, replies_max)
+    refusal = _refusal(session, prompt)
+    found = refusal or session.services.compaction.before_reply(chat, whole=prompt.whole)
+    match found:
+        case None:
+            return None
+        case TurnError():
+            return session.fail(found, keeps=False)
+        case Compaction():
+            return session.commit(NeedCompaction(found))
+
+
 def _refusal(session: TurnSession, prompt: Prompt) -> TurnError | None:
     if prompt.thought_only >= THOUGHTS_MAX:
         sentence = ONLY_THOUGHT.format(number=prompt.thought_only)
         return TurnError(kind=ErrorKind.USAGE_LIMIT, sentence=sentence)
-    return model_steps.refusal(session, prompt)
+    return session.services.rules.refusal(session.turn.chat)
 
 
-def _is_due_to_pause(session: TurnSession, prompt: Prompt, replies_max: int) -> bool:
+def _is_due_to_pause(session: TurnSession, replies_max: int) -> bool:
     """After each `replies_max` replies since a person last spoke, until a person retries.
 
     A retry forgives the attempts before it (`attempts_forgiven`), and `_pause` has counted one: so
     the facts of the chat say whether this pause has been answered. The next reply is another
     history without attempts, and the next multiple another pause."""
-    at_limit = prompt.replies > 0 and prompt.replies % replies_max == 0
-    return at_limit and session.turn.chat.attempts_forgiven == 0
+    chat = session.turn.chat
+    at_limit = chat.steps > 0 and chat.steps % replies_max == 0
+    return at_limit and chat.attempts_forgiven == 0
 
 
 async def _pause(session: TurnSession, replies: int, replies_max: int) -> Commit | None:
@@ -113,10 +135,24 @@ async def _go_on(session: TurnSession, said: UncommittedReply) -> Commit | None:
 # After an attempt.
 
 
+async def _foreign(session: TurnSession, toolbox: Toolbox) -> frozenset[str]:
+    """Where the foreign text comes from that the model has read; nothing if no rule asks for it."""
+    if session.services.options.foreign_text is RuleAction.ALLOW:
+        return frozenset()
+    own = {name for name, spec in toolbox.specs.items() if not spec.foreign}
+    sources = (await session.prompt()).foreign - own
+    sent = session.turn.sent
+    if sent is not None and any(map(holds_fence, sent.prefix.system)):
+        sources |= {GUIDANCE}
+    return sources
+
+
 async def _store(session: TurnSession, reply: Reply, toolbox: Toolbox) -> Commit | None:
     turn = session.turn
+    await session.catch_up()  # the rules of approval may have changed while the model spoke
     raws = {bad.call_id: bad.raw for bad in reply.malformed}
-    judging = CallPolicy(turn.chat, session.services.rules, toolbox, raws)
+    foreign = await _foreign(session, toolbox)
+    judging = CallPolicy(turn.chat, session.services.rules, toolbox, raws, foreign)
     judged = [judging.part(part) for part in reply.parts]
     renamed = unique_calls([part for part, _ in judged], turn)
     body = model_steps.body(session, reply, renamed)
@@ -130,4 +166,6 @@ async def _store(session: TurnSession, reply: Reply, toolbox: Toolbox) -> Commit
         # In the same statement: that the arguments were broken is written nowhere else, and
         # no worker must ever find a call open that a rule denies.
         messages = (*messages, MessageBody(role=Role.TOOL, parts=refusals))
-    return await session.commit_step(CommitStep(messages, toolbox.place))
+    offers = ADVISOR in toolbox.specs
+    advice_max = session.services.rules.advice_max(turn.chat) if offers else None
+    return await session.commit_step(CommitStep(messages, toolbox.place, advice_max=advice_max))

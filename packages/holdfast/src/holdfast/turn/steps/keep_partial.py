@@ -8,6 +8,7 @@ from holdfast.domain.next_step import KeepPartial
 from holdfast.domain.parts import Need, Synthetic
 from holdfast.domain.synthetic import synthetic_result
 from holdfast.turn.session import TurnSession
+from holdfast.turn.shown_output import with_all_shown
 from holdfast.turn.turn import Turn, UncommittedReply
 
 
@@ -15,7 +16,7 @@ async def perform(session: TurnSession, _step: KeepPartial) -> Commit | None:
     session.counters.interrupts += 1
     if session.turn.chat.open_calls:
         await stop_inherited(session)
-        return await session.commit(*_in_doubt(session), FinishInterrupt())
+        return await session.commit(*await _in_doubt(session), FinishInterrupt())
     if session.turn.tools.sections is None:  # our runner did not come so far as to look
         await session.stop_void()
     said = await said_before(session)
@@ -41,13 +42,17 @@ async def said_before(session: TurnSession) -> UncommittedReply | None:
     return turn.said_here()
 
 
-def _in_doubt(session: TurnSession) -> tuple[CommitStep, ...]:
-    """Calls that a dead worker may have started: «cancelled» would be a guess (X1)."""
-    doubtful = tuple(
-        synthetic_result(call, Synthetic.UNKNOWN_OUTCOME) for call in _inherited(session.turn)
-    )
+async def _in_doubt(session: TurnSession) -> tuple[CommitStep, ...]:
+    """Calls that a dead worker may have started: «cancelled» would be a guess (X1). What readers
+    saw of them is kept."""
+    turn, services = session.turn, session.services
+    doubtful = tuple(synthetic_result(call, Synthetic.UNKNOWN_OUTCOME) for call in _inherited(turn))
+    if not doubtful:
+        return ()
     session.counters.unknown_outcomes += len(doubtful)
-    return (CommitStep((MessageBody(role=Role.TOOL, parts=doubtful),)),) if doubtful else ()
+    shown = await services.takeover.outputs(turn)
+    parts = with_all_shown(doubtful, shown, services.runs.output_bytes_max(turn))
+    return (CommitStep((MessageBody(role=Role.TOOL, parts=parts),)),)
 
 
 def _inherited(turn: Turn) -> tuple[OpenCall, ...]:

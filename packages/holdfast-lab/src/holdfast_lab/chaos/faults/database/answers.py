@@ -163,7 +163,9 @@ async def lose(order: Order, *, forgets_keys: bool = False) -> Found:
 
         async with (
             open_pool(url, PoolOptions(connections_min=1, connections_max=2)) as pool,
-            open_server(Settings.model_validate(settings), around) as server,
+            open_server(
+                Settings.model_validate({"chat_texts": "off", **settings}), around
+            ) as server,
         ):
             await add_user(pool, ORG, OWNER)
             post = Post(server, losing[0], order)

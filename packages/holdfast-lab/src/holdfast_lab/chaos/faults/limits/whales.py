@@ -298,8 +298,8 @@ async def _read_history(sea: Sea, chat_id: str, found: Found) -> None:
         await sea.bob.post(f"chats/{chat_id}/messages", {"text": "hello"})
         sea.worker.tell(do="open")
         chat = await sea.bob.until(chat_id, "failed", "idle", within_s=SETTLE_S)
-    kind = None if chat["error"] is None else chat["error"]["type"]
-    if kind != "context_overflow":
+    # Compaction rescues it: the model reads a summary of shortened messages.
+    if chat["status"] != "idle":
         found.violations.append(f"a turn on {MESSAGES} MB is {chat['status']}: {chat['error']}")
 
 

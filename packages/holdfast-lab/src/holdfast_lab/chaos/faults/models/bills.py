@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from holdfast.domain.chat import ErrorKind
 from holdfast.domain.messages import MessageBody, Role
 from holdfast_lab.chaos.faults.models.outcomes import ODD
 from holdfast_lab.chaos.faults.models.problems import fails, retries_of
@@ -55,6 +56,8 @@ def _tokens(body: MessageBody) -> Tokens | None:
 
 def _count_problems(account: Account, replies: Sequence[MessageBody], asked: int) -> Iterator[str]:
     expected = retries_of(account) + (1 if fails(account) else len(replies))
+    if account.row.kind == ErrorKind.CONTEXT_OVERFLOW:
+        expected += 2  # the prompt that was too long, and the request for its summary
     if asked != expected:
         yield f"the model was asked {asked} times, not {expected}"
     whole = [body for body in replies if not body.ending.is_cut]

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from holdfast.domain.chat import Status
+from holdfast.domain.chat import ErrorKind, Status
 from holdfast.domain.events import EventType, is_shown, message_json
 from holdfast.domain.messages import Ending, Role
 from holdfast.domain.parts import Text
@@ -30,6 +30,9 @@ def retries_of(account: Account) -> int:
 
 
 def fails(account: Account) -> bool:
+    """A prompt that is too long fails no turn: the chat is compacted, and the model asked again."""
+    if account.row.kind == ErrorKind.CONTEXT_OVERFLOW:
+        return False
     return account.row.kind is not None and (account.always or not account.row.retryable)
 
 

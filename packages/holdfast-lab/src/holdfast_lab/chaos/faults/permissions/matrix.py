@@ -50,23 +50,31 @@ BODIES: Final[Mapping[str, Any]] = {
     "PUT /users/{user_id}/password": {"password": "another long password"},
     "POST /sessions": {"email": "nobody@acme.example", "password": PASSWORD},
     "POST /sessions/by-link": {"token": "nothing that was issued"},
+    "POST /sessions/by-account-link": {
+        "token": "nothing that was issued",
+        "password": "another long password",
+    },
+    "POST /organization/approvals/try": {"tool": "execute"},
     "POST /api-keys": {"name": "new", "scopes": ["read"]},
     "PATCH /organization/settings": {"instructions": "foreign"},
     "PUT /chats/{chat_id}/workspace": {},
     "POST /organization/providers": {"name": "foreign", "vendor": "openai"},
     "PATCH /organization/providers/{provider_id}": {"name": "foreign"},
+    "PUT /provider-keys/{provider_id}": {"key": "foreign-key"},
     "POST /organization/models": {"name": "foreign", "provider_id": "{provider_id}"},
     "PATCH /organization/models/{model_id}": {"name": "foreign"},
 }
 """What a valid request says; routes that are not here take no body."""
 
 KEYS_DO_NOT: Final = {"DELETE /sessions/current", "POST /me/password"} | {
-    "POST /oidc/{provider}/link"
+    "POST /oidc/{provider}/link",
+    "POST /api-keys",
 }
 """For browsers: a key is refused, whosoever it is."""
 COLLEAGUES_MAY: Final = {"GET /users/{user_id}"}
 UNSCOPED: Final = {"GET /chats", "GET /me", "GET /users", "GET /api-keys", "GET /sessions"} | {
     "GET /models",
+    "GET /provider-keys",
     "GET /workspace-templates",
     "GET /events",
     "WEBSOCKET /events",
@@ -81,12 +89,26 @@ ADMINS_ONLY: Final = {"POST /users", "GET /metrics"} | {
     "POST /organization/providers",
     "GET /organization/models",
     "POST /organization/models",
+    "GET /organization/overview",
+    "GET /organization/users",
+    "GET /organization/vendors",
+    "GET /organization/approvals",
+    "POST /organization/approvals/try",
 }
+ADMINS_OF_OTHERS: Final = {"POST /organization/chats/{chat_id}/stop"}
+"""What an admin does to a chat of any user of the organisation."""
 _REQUEST_ID: Final = re.compile(rb'"request_id":"req_[0-9a-f]+",?')
 DIGITS: Final = 32
 SENDER: Final = "sender"
 """The owner's own key, with the scopes read and write: it may do all but approve tool calls, so it
 only tries that."""
+GUEST: Final = "guest"
+"""A member with whom the chat is shared: reads its present history, not what an edit hid."""
+GUESTS_DO_NOT: Final = {
+    "GET /chats/{chat_id}/shares",
+    "GET /chats/{chat_id}/branches",
+    "GET /chats/{chat_id}/workspace",
+}
 ROUTES: Final = [(each.method, each.path) for each in all_routes()]
 
 
@@ -101,16 +123,19 @@ class Scene:
 
 
 async def set_scene(admin: Client, keys: ApiKeys, database_url: str) -> Scene:
-    """An admin with a chat, a colleague, a key and a session; and eight who want them."""
+    """An admin with a chat, a colleague, a key and a session; and nine who want them."""
     anonymous = admin.as_(None)
-    chat_id = await admin.new_chat('[[sim: say "canary-words"]]')
+    chat_id = await admin.new_chat('[[sim: say "canary-edited"]]')
+    await admin.until(chat_id, "idle")
+    said = {"text": '[[sim: say "canary-words"]]'}
+    assert (await admin.post(f"chats/{chat_id}/messages/1/edit", said)).status == 202
     await admin.until(chat_id, "idle")
     await admin.ask("PATCH", f"chats/{chat_id}", {"title": "canary-title"})
     victim = await admin.post("users", {"name": "Victim", "email": "victim@acme.example"})
     login = {"email": ADMIN_EMAIL, "password": PASSWORD}
     assert (await anonymous.post("sessions", login, origin=OUR_ORIGIN)).status == 201
     session = (await admin.get("sessions")).json["data"][0]["id"]
-    spare = await admin.post("api-keys", {"name": "canary-key"})
+    spare = await admin.new_key("canary-key")
     served = {"name": "canary-provider", "vendor": "openai", "is_enabled": False}
     provider = (await admin.post("organization/providers", served)).json["id"]
     named = {"name": "canary-model", "provider_id": provider}
@@ -121,13 +146,13 @@ async def set_scene(admin: Client, keys: ApiKeys, database_url: str) -> Scene:
         "chat_id": chat_id,
         "user_id": victim.json["id"],
         "session_id": session,
-        "api_key_id": spare.json["id"],
-        "seq": "1",
+        "api_key_id": spare["id"],
+        "seq": "3",
         "queued_id": "1",
         "provider": "nobodys-provider",
     }
     inside = [chat_id, "canary-words", "canary-title", "canary-key", session]
-    inside.append("canary-provider")
+    inside += ["canary-provider", "canary-edited"]
     outside = [*inside, ids["user_id"], "Victim", "acme.example", "canary-model"]
     actors = {
         "colleague": await add_member(admin, "Bob", ("read", "write", "approve", "admin")),
@@ -139,11 +164,17 @@ async def set_scene(admin: Client, keys: ApiKeys, database_url: str) -> Scene:
         "anonymous": anonymous,
         "garbage": admin.as_("hfst_garbage"),
     }
-    return Scene(admin, ids, actors, {"colleague": inside, "foreign admin": outside})
+    guest = actors[GUEST] = await add_member(admin, "Gil", ("read", "write", "approve", "admin"))
+    guest_id = (await guest.get("me")).json["user"]["id"]
+    assert (await admin.ask("PUT", f"chats/{chat_id}/shares/{guest_id}")).status == 204
+    shown = {chat_id, "canary-words", "canary-title"}
+    kept = [each for each in inside if each not in shown]
+    canaries = {"colleague": inside, "foreign admin": outside, GUEST: kept}
+    return Scene(admin, ids, actors, canaries)
 
 
 async def _new_key(admin: Client, *scopes: str) -> dict[str, Any]:
-    return (await admin.post("api-keys", {"name": "k", "scopes": scopes})).json
+    return await admin.new_key("k", *scopes)
 
 
 async def _expired_key(admin: Client, database_url: str) -> Client:
@@ -234,21 +265,29 @@ def expected(actor: str, name: str, method: str, path: str) -> set[int]:
         return {403}
     if name == "POST /organization/models" and actor == "foreign admin":
         return {422}  # the organisation has no such provider
-    if name in ADMINS_ONLY:
-        return {200, 201} if actor == "foreign admin" else {403}
+    if name in ADMINS_ONLY | ADMINS_OF_OTHERS:
+        is_found = {404} if name in ADMINS_OF_OTHERS else {200, 201}
+        return is_found if actor == "foreign admin" else {403}
     if actor == SENDER:
         return {403}
     if actor == "reader":
         return _of_reader(name, method)
-    if actor == "colleague" and name in COLLEAGUES_MAY:
+    return _of_member(actor, name, method, path)
+
+
+def _of_member(actor: str, name: str, method: str, path: str) -> set[int]:
+    """Of a member or an admin of another organisation, with a key of every scope."""
+    if actor in ("colleague", GUEST) and name in COLLEAGUES_MAY:
         return {200}
+    if actor == GUEST and "{chat_id}" in path:
+        return _of_guest(name, method)
     if "{" in path:
         return {404} if actor == "foreign admin" or "{chat_id}" in path else {403, 404}
-    assert name in UNSCOPED or name in ("POST /chats", "POST /api-keys"), name
+    assert name in UNSCOPED or name == "POST /chats", name
     return {200, 201}
 
 
-NO_WORKSPACE: Final = ("reader", "GET /chats/{chat_id}/workspace")
+NO_WORKSPACE: Final = "GET /chats/{chat_id}/workspace"
 """A reader of the chat may learn that it has no workspace."""
 
 
@@ -262,11 +301,19 @@ NOT_FOR_READERS: Final = {
 def _of_reader(name: str, method: str) -> set[int]:
     if name == "PUT /chats/{chat_id}/read-marker":
         return {200}  # how far one has read is part of reading
-    if name == NO_WORKSPACE[1]:
+    if name == NO_WORKSPACE:
         return {404}
     if name in NOT_FOR_READERS:
         return {403}
     return {200} if is_read(method) and name != "GET /chats/{chat_id}/shares" else {403}
+
+
+def _of_guest(name: str, method: str) -> set[int]:
+    if name == "POST /chats/{chat_id}/fork":
+        return {201}
+    if name == "PUT /chats/{chat_id}/read-marker":
+        return {200}
+    return {200} if is_read(method) and name not in GUESTS_DO_NOT else {404}
 
 
 async def trespass(scene: Scene) -> Found:
@@ -285,7 +332,7 @@ async def trespass(scene: Scene) -> Found:
                 wrong.append(f"was told {said.status} {said.raw[:200]!r}")
             elif (
                 said.status in (403, 404)
-                and (actor, name) != NO_WORKSPACE
+                and (name != NO_WORKSPACE or actor not in ("reader", GUEST))
                 and await _differs(scene, client, method, path, said)
             ):
                 wrong.append("learns from the refusal that it is there")

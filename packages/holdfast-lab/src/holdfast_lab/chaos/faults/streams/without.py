@@ -37,6 +37,8 @@ async def _lose(bus: BusKind, order: Order, found: Found) -> None:
 
 
 async def _once(place: Cell, found: Found) -> None:
+    # The first turn writes the cache of the provider: the usage of the turns after it differs.
+    await play(place, needless.nothing)
     usual = await play(place, needless.nothing)
     if len(usual.seen.first_part_at) != 3:
         found.violations.append("not every reply was seen while it was said")

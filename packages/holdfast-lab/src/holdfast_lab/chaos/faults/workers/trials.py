@@ -131,6 +131,7 @@ def settings_for(theatre: Theatre, url: str, bus: BusKind, **more: Any) -> dict[
         "database_connections_max": 4,
         "models": [model],
         "default_model": "sim",
+        "foreign_text": "allow",  # no person is there who could be asked
         "role": "worker",
         "finish_replies_s": 0.0,  # so that they are handed over wherever they are
         **more,

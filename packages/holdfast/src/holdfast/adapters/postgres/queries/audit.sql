@@ -33,7 +33,12 @@ limit :limit
 
 -- audit_newest_begin --
 select seq, at, actor_id, action, entry, hash from audit_log
-where org_id = :org_id and seq < :before_seq and (:by::uuid is null or actor_id = :by)
+where org_id = :org_id and seq < :before_seq and seq >= :from_seq
+    and (:by::uuid is null or actor_id = :by)
+    and (:done::text is null or action = :done or starts_with(action, :done || '.'))
+    and (:target::text is null or entry::json ->> 'target_id' = :target)
+    and (:since::timestamptz is null or at >= :since)
+    and (:until::timestamptz is null or at < :until)
 
 -- audit_newest_end --
 order by seq desc
@@ -41,3 +46,8 @@ limit :limit
 
 -- audit_head_of --
 select seq, hash from audit_heads where org_id = :org_id
+
+-- audit_organisations --
+select id as org_id from organisations
+union
+select org_id from audit_heads

@@ -7,7 +7,7 @@ where k.version is distinct from c.version
 
 -- catalogue_providers --
 select
-    id, org_id, name, version, is_enabled, record, credential::bytea as credential,
+    id, org_id, name, version, is_enabled, user_keys, record, credential::bytea as credential,
     credential_about, created_at, changed_at
 from providers
 where org_id = :org_id
@@ -29,11 +29,12 @@ with counted as (
 -- add_provider_begin --
 , changed as (
     insert into providers (
-        id, org_id, name, is_enabled, record, credential, credential_key_id, credential_about
+        id, org_id, name, is_enabled, user_keys, record, credential, credential_key_id,
+        credential_about
     )
     select
-        :id, :org_id, :name, :is_enabled, :record::json, :credential::bytea, :key_id::uuid,
-        :about::json
+        :id, :org_id, :name, :is_enabled, :user_keys, :record::json, :credential::bytea,
+        :key_id::uuid, :about::json
     from counted
     returning id, version
 )
@@ -41,13 +42,16 @@ with counted as (
 -- change_provider_begin --
 , changed as (
     update providers as p
-    set name = :name, is_enabled = :is_enabled, record = :record::json,
+    set name = :name, is_enabled = :is_enabled, user_keys = :user_keys, record = :record::json,
         credential = :credential::bytea, credential_key_id = :key_id::uuid,
         credential_about = :about::json,
         version = p.version + 1, changed_at = clock_timestamp()
     from counted
     where p.id = :id and p.org_id = :org_id and p.version = :version
     returning p.id, p.version
+), dropped as (
+    delete from user_keys as k using changed
+    where k.org_id = :org_id and k.provider_id = changed.id and :has_moved::boolean
 )
 
 -- remove_provider_begin --

@@ -11,8 +11,8 @@ case when c.queue_length > 0 then (
     select json_agg(
         json_build_object(
             'queued_id', q.id, 'position', q.position, 'urgent', q.urgent,
-            'format', q.format, 'model', q.model, 'effort', q.effort, 'web', q.web, 'author_id', q.author_id,
-            'client_key', q.client_key,
+            'format', q.format, 'model', q.model, 'effort', q.effort, 'web', q.web, 'plan_mode', q.plan_mode,
+            'author_id', q.author_id, 'client_key', q.client_key,
             -- Without `bytes` an older version wrote it: no beginning is known if it is long.
             'bytes', coalesce(q.bytes, pg_column_size(q.parts)),
             'cut', q.head is not null or (q.bytes is null and pg_column_size(q.parts) > 600),
@@ -30,7 +30,8 @@ case when c.queue_length > 0 then (
 select
     {{chat_columns}},
     r.digest as receipt_digest, r.version as receipt_version, r.turn_seq as receipt_turn_seq,
-    r.seq as receipt_seq, r.queued_id as receipt_queued_id
+    r.seq as receipt_seq, r.queued_id as receipt_queued_id,
+    coalesce((select n from settings_generation), 0) as generation
 
 -- load_one_end --
 from chats as c
@@ -181,19 +182,25 @@ with quota as (
                 select from chats as mine where mine.owner_id = :owner_id limit :chats_max
             ) as counted
         ) >= :chats_max as is_full
+), named as (
+    -- A fork is called as its source until the server finds a title of its own.
+    select coalesce(
+        :first_words::text, (select source.title from chats as source where source.id = :titled_as::uuid)
+    ) as title
 ), created as (
     insert into chats (
         id, org_id, owner_id, version, queue_length, worker_id, epoch, tools, runnable_since,
-        client_key, client_digest, bytes, title, title_source, labels, metadata,
+        client_key, client_digest, bytes, title, title_source, labels, metadata, reads,
         {{fact_columns}}
     )
     select
         :chat_id, :org_id, :owner_id, 1, 0, :taker::uuid, case when :taker::uuid is null then 0 else 1 end,
         :tools, case when :status = 'running' then clock_timestamp() end,
-        :client_key, :digest, :bytes_added, :title, case when :title::text is not null then 'user' end,
-        :labels, :metadata,
+        :client_key, :digest, :bytes_added, coalesce(:title, named.title),
+        case when :title::text is not null then 'user' when named.title is not null then 'first_words' end,
+        :labels, :metadata, :reads,
         {{fact_values}}
-    from quota
+    from quota, named
     where not quota.is_full and (
         :taker::uuid is null
         or exists (select from workers as w where w.id = :taker and w.lease_until > clock_timestamp())
@@ -205,25 +212,29 @@ with quota as (
 -- create_messages_end --
 , appended as (
     insert into messages (
-        chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort, web,
+        chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort, web, plan_mode,
         author_id, usage, cost_micros, created_at, stamp, turn_seq, client_key
     )
     select
         created.id, m.seq, created.version, created.epoch, m.role, m.ending, m.visibility, :format,
-        m.parts, octet_length(m.parts::text), m.model, m.effort, m.web, m.author_id, m.usage, m.cost_micros,
+        m.parts, octet_length(m.parts::text), m.model, m.effort, m.web, m.plan_mode, m.author_id, m.usage, m.cost_micros,
         statement_timestamp(), :history_stamp, m.turn_seq, m.client_key
     from created, unnest(
         :seqs::integer[], :roles::text[], :endings::text[], :visibilities::text[], :parts::json[],
-        :models::text[], :efforts::text[], :webs::boolean[], :authors::uuid[], :usages::json[], :costs::bigint[],
+        :models::text[], :efforts::text[], :webs::boolean[], :plan_modes::boolean[],
+        :authors::uuid[], :usages::json[], :costs::bigint[],
         :turn_seqs::integer[], :message_keys::text[]
     ) as m (
-        seq, role, ending, visibility, parts, model, effort, web, author_id, usage, cost_micros, turn_seq,
+        seq, role, ending, visibility, parts, model, effort, web, plan_mode, author_id, usage, cost_micros, turn_seq,
         client_key
     )
 )
-select epoch, statement_timestamp() as at, false as is_full from created
+select
+    epoch, statement_timestamp() as at, false as is_full,
+    coalesce((select n from settings_generation), 0) as generation
+from created
 union all
-select null, null, true from quota where quota.is_full
+select null, null, true, null from quota where quota.is_full
 
 -- fork_messages_end --
 -- Copies cost nothing: the originals keep what was billed. They name the same prefix, and the news for the
@@ -232,12 +243,12 @@ select null, null, true from quota where quota.is_full
 -- here.
 , copied as (
     insert into messages (
-        chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort, web,
+        chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort, web, plan_mode,
         author_id, created_at, takeover, stamp, turn_seq, attempt, prefix
     )
     select
         created.id, m.number, created.version, created.epoch, m.role,
-        m.ending, m.visibility, m.format, m.parts, m.bytes, m.model, m.effort, m.web, m.author_id,
+        m.ending, m.visibility, m.format, m.parts, m.bytes, m.model, m.effort, m.web, m.plan_mode, m.author_id,
         m.created_at, m.takeover, :history_stamp,
         max(m.number) filter (where m.role = 'user') over (order by m.number), m.attempt,
         m.prefix
@@ -251,9 +262,12 @@ select null, null, true from quota where quota.is_full
             and (original.role = 'system') = (original.visibility = 'model')
     ) as m
 )
-select epoch, statement_timestamp() as at, false as is_full from created
+select
+    epoch, statement_timestamp() as at, false as is_full,
+    coalesce((select n from settings_generation), 0) as generation
+from created
 union all
-select null, null, true from quota where quota.is_full
+select null, null, true, null from quota where quota.is_full
 
 -- stored_bytes --
 -- Of all chats of an owner. Asked for now and then, and only where there is a quota (see quota.py).
@@ -273,8 +287,8 @@ from chats as c
 where c.owner_id = :owner_id and c.client_key = :client_key
 
 -- commit_begin --
--- Compare and set. No row back: another commit was first, the fence is stale, or the taker's lease
--- has lapsed. commits.py puts the few forms of the statement together from the next blocks.
+-- Compare and set. No row back: another commit was first, the fence is stale, the taker's lease has
+-- lapsed, or an attempt would begin under settings that are older than a hard stop. commits.py puts the few forms of the statement together from the next blocks.
 with moved as (
     update chats set
         {{fact_assignments}},
@@ -282,6 +296,11 @@ with moved as (
         bytes = bytes + :bytes_added,
         archived_at = case when :archived then coalesce(archived_at, clock_timestamp()) end,
         queue_length = :queue_length,
+        reads = :reads,
+        -- It tells of the last turn: an interrupt, an error or another turn takes it back.
+        turn_label = case
+            when status = 'idle' and :status = 'idle' and history_version = :history_version then turn_label
+        end,
         awaiting = :awaiting,
         awaiting_until = :awaiting_until,
         set_aside_by = null,  -- who decided this has read the chat
@@ -296,6 +315,41 @@ with moved as (
             when :lists then pg_current_xact_id()::text::bigint else changed_in
         end,
 
+-- commit_titled --
+        title = coalesce(title, :first_words),
+        title_source = case
+            when title is null and :first_words::text is not null then 'first_words' else title_source
+        end,
+
+-- commit_retitled --
+-- What the server made of messages goes with them: the title, which is made of the first message of a
+-- person, if this commit hides that message, and the summary, if it hides any. A title of a user stays.
+        (title, title_source, title_tries) = (
+            select
+                case
+                    when made.is_lost then :first_words
+                    when :hidden_from::integer is null then coalesce(chats.title, :first_words)
+                    else chats.title
+                end,
+                case
+                    when made.is_lost or (:hidden_from::integer is null and chats.title is null)
+                        then case when :first_words::text is not null then 'first_words' end
+                    else chats.title_source
+                end,
+                case when made.is_lost then 0 else chats.title_tries end
+            from (
+                select
+                    :hidden_from::integer is not null and chats.title_source is distinct from 'user'
+                    and not exists (
+                        select from messages as m
+                        where m.chat_id = :chat_id and m.seq < :hidden_from and m.role = 'user'
+                            and m.removed_revision is null
+                    ) as is_lost
+            ) as made
+        ),
+        summary = case when :hidden_from::integer is null then summary end,
+        summary_seq = case when :hidden_from::integer is null then summary_seq end,
+
 -- commit_kept --
 -- The owner is released or left alone, never set: the snapshot may be older than an acquisition.
         -- Lost workers are known until the next message, or until the chat is at rest.
@@ -304,6 +358,12 @@ with moved as (
     where id = :chat_id and version = :expected_version
         and stamp = :expected_stamp
         and (:fence_worker::uuid is null or (worker_id = :fence_worker and epoch = :fence_epoch))
+        and (
+            :begins_under::bigint is null
+            or :begins_under >= coalesce(
+                (select f.generation from settings_fences as f where f.org_id = chats.org_id), 0
+            )
+        )
     returning id, epoch, version
 )
 
@@ -320,6 +380,12 @@ with moved as (
     where id = :chat_id and version = :expected_version
         and stamp = :expected_stamp
         and (:fence_worker::uuid is null or (worker_id = :fence_worker and epoch = :fence_epoch))
+        and (
+            :begins_under::bigint is null
+            or :begins_under >= coalesce(
+                (select f.generation from settings_fences as f where f.org_id = chats.org_id), 0
+            )
+        )
         and (
             :taker::uuid is null
             or (
@@ -346,12 +412,12 @@ with moved as (
 -- One message or none.
 , appended as (
     insert into messages (
-        chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort, web,
+        chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort, web, plan_mode,
         author_id, usage, cost_micros, takeover, created_at, stamp, turn_seq, attempt, client_key, prefix
     )
     select
         moved.id, :m_seq::integer, moved.version, moved.epoch, :m_role, :m_ending, :m_visibility, :format,
-        :m_parts::json, octet_length(:m_parts::json::text), :m_model, :m_effort, :m_web, :m_author,
+        :m_parts::json, octet_length(:m_parts::json::text), :m_model, :m_effort, :m_web, :m_plan_mode, :m_author,
         :m_usage::json, :m_cost, :m_takeover::json,
         statement_timestamp(), :history_stamp, :m_turn_seq, :m_attempt, :m_key, :m_prefix
     from moved
@@ -362,20 +428,21 @@ with moved as (
 -- Any number of messages.
 , appended as (
     insert into messages (
-        chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort, web,
+        chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort, web, plan_mode,
         author_id, usage, cost_micros, takeover, created_at, stamp, turn_seq, attempt, client_key, prefix
     )
     select
         moved.id, m.seq, moved.version, moved.epoch, m.role, m.ending, m.visibility, :format,
-        m.parts, octet_length(m.parts::text), m.model, m.effort, m.web, m.author_id, m.usage, m.cost_micros,
+        m.parts, octet_length(m.parts::text), m.model, m.effort, m.web, m.plan_mode, m.author_id, m.usage, m.cost_micros,
         m.takeover, statement_timestamp(), :history_stamp, m.turn_seq, m.attempt, m.client_key, m.prefix
     from moved, unnest(
         :seqs::integer[], :roles::text[], :endings::text[], :visibilities::text[], :parts::json[],
-        :models::text[], :efforts::text[], :webs::boolean[], :authors::uuid[], :usages::json[], :costs::bigint[],
+        :models::text[], :efforts::text[], :webs::boolean[], :plan_modes::boolean[],
+        :authors::uuid[], :usages::json[], :costs::bigint[],
         :takeovers::json[], :turn_seqs::integer[], :attempts::integer[], :message_keys::text[],
         :prefixes::text[]
     ) as m (
-        seq, role, ending, visibility, parts, model, effort, web, author_id, usage, cost_micros, takeover,
+        seq, role, ending, visibility, parts, model, effort, web, plan_mode, author_id, usage, cost_micros, takeover,
         turn_seq, attempt, client_key, prefix
     )
 )
@@ -392,12 +459,12 @@ with moved as (
     -- Copies cost nothing: the originals keep what was billed. They have numbers of their own, and so
     -- have the turns that begin among them. The originals keep what led a client to them.
     insert into messages (
-        chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort, web,
+        chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort, web, plan_mode,
         author_id, copied_from, takeover, stamp, turn_seq, attempt, prefix
     )
     select
         moved.id, m.number, moved.version, moved.epoch, m.role,
-        m.ending, m.visibility, m.format, m.parts, m.bytes, m.model, m.effort, m.web, m.author_id,
+        m.ending, m.visibility, m.format, m.parts, m.bytes, m.model, m.effort, m.web, m.plan_mode, m.author_id,
         coalesce(m.copied_from, m.seq), m.takeover, :history_stamp,
         coalesce(max(m.number) filter (where m.role = 'user') over (order by m.number), m.turn_seq),
         m.attempt, m.prefix
@@ -410,17 +477,18 @@ with moved as (
     ) as m
 ), queued as (
     insert into queued_messages (
-        chat_id, id, position, urgent, revision, format, parts, bytes, head, model, effort, web, author_id,
+        chat_id, id, position, urgent, revision, format, parts, bytes, head, model, effort, web, plan_mode, author_id,
         client_key
     )
     select
         moved.id, q.id, q.position, q.urgent, moved.version, :q_format, q.parts, q.bytes, q.head,
-        q.model, q.effort, q.web, q.author_id, q.client_key
+        q.model, q.effort, q.web, q.plan_mode, q.author_id, q.client_key
     from moved, unnest(
         :q_ids::bigint[], :q_positions::integer[], :q_urgent::boolean[], :q_parts::json[],
         :q_bytes::integer[], :q_heads::json[], :q_models::text[], :q_efforts::text[], :q_webs::boolean[],
+        :q_plan_modes::boolean[],
         :q_authors::uuid[], :q_keys::text[]
-    ) as q (id, position, urgent, parts, bytes, head, model, effort, web, author_id, client_key)
+    ) as q (id, position, urgent, parts, bytes, head, model, effort, web, plan_mode, author_id, client_key)
 ), gone as (
     update queued_messages as q
     set removed_revision = moved.version, fate = l.fate, promoted_seq = l.seq
@@ -437,12 +505,12 @@ with moved as (
 -- A message leaves the queue for history inside the database: a decision does not know its words.
 , promoted as (
     insert into messages (
-        chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort, web,
+        chat_id, seq, revision, epoch, role, ending, visibility, format, parts, bytes, model, effort, web, plan_mode,
         author_id, created_at, stamp, turn_seq, queued_id, client_key
     )
     select
         moved.id, :p_seq, moved.version, moved.epoch, 'user', 'complete', 'both', q.format, q.parts,
-        coalesce(q.bytes, octet_length(q.parts::text)), q.model, q.effort, q.web, q.author_id,
+        coalesce(q.bytes, octet_length(q.parts::text)), q.model, q.effort, q.web, q.plan_mode, q.author_id,
         statement_timestamp(), :history_stamp, :p_seq, q.id, q.client_key
     from moved
     inner join queued_messages as q on q.chat_id = :chat_id and q.id = :p_queued_id
@@ -450,11 +518,14 @@ with moved as (
 )
 
 -- commit_end --
-select id, epoch, statement_timestamp() as at from moved
+select id, epoch, statement_timestamp() as at, coalesce((select n from settings_generation), 0) as generation
+from moved
 
 -- commit_full_end --
 -- The same, and what was promoted, for the runner and for readers.
-select moved.id, moved.epoch, statement_timestamp() as at, promoted.format, promoted.parts
+select
+    moved.id, moved.epoch, statement_timestamp() as at, promoted.format, promoted.parts,
+    coalesce((select n from settings_generation), 0) as generation
 from moved
 left join promoted on true
 

@@ -2,11 +2,21 @@
 
 -- count_attempt --
 -- Counted before anything is checked: a hundred guesses at once are a hundred, not one. The keys
--- are locked in one order. An unknown e-mail is counted like a known one.
-with counted as (
+-- are locked in one order. An unknown e-mail is counted like a known one. A browser that the account
+-- knows is counted by itself, so that guesses of strangers do not lock it out.
+with known as (
+    select 1
+    from known_browsers as k
+    inner join users as u on u.id = k.user_id
+    where k.token_hash = :browser_hash and k.expires_at > clock_timestamp()
+        and lower(u.email) = lower(:email::text) and (:org_id::uuid is null or u.org_id = :org_id)
+    limit 1
+), counted as (
     insert into login_throttles as t (key, attempts, since)
     select given.key, 1, clock_timestamp()
-    from unnest(:keys::bytea[]) as given (key)
+    from unnest(
+        case when exists (select from known) then array[:browser_key::bytea] else :keys::bytea[] end
+    ) as given (key)
     order by given.key
     on conflict (key) do update set
         attempts = case
@@ -17,22 +27,26 @@ with counted as (
             else t.since
         end
     returning key, attempts, since
+), buckets as (
+    select
+        coalesce(max(attempts) filter (where key = :account_key), 0) as by_account,
+        coalesce(max(attempts) filter (where key = :network_key), 0) as by_network,
+        coalesce(max(attempts) filter (where key = :browser_key), 0) as by_browser,
+        max(since) as since
+    from counted
 )
 select
-    account.attempts as by_account, address.attempts as by_address,
-    extract(
-        epoch from greatest(account.since, address.since) + :time_window::interval - clock_timestamp()
-    )::float8 as retry_after_s,
+    b.by_account, b.by_network, b.by_browser, exists (select from known) as known,
+    extract(epoch from b.since + :time_window::interval - clock_timestamp())::float8
+        as retry_after_s,
     u.id, u.org_id, u.name, u.email, u.role, u.disabled_at, u.created_at, u.version, u.password_hash,
     u.password_hash is not null as has_password
-from counted as account
-inner join counted as address on address.key = :address_key
+from buckets as b
 left join lateral (
     select * from users
     where lower(users.email) = lower(:email::text) and (:org_id::uuid is null or users.org_id = :org_id)
     limit 2
 ) as u on true
-where account.key = :account_key
 
 -- open_sign_in_begin --
 -- A sign-in gives a new token, and the one that the browser had before ends.
@@ -53,8 +67,20 @@ with changed as (
     update sign_ins set revoked_at = clock_timestamp()
     from changed
     where sign_ins.token_hash = :replaces and sign_ins.revoked_at is null
+), moved as (
+    -- Others who use this browser: it has one cookie.
+    update known_browsers set token_hash = :browser_hash
+    from changed
+    where known_browsers.token_hash = :replaces_browser and known_browsers.user_id <> :user_id
+), forgotten as (
+    delete from known_browsers
+    using changed
+    where known_browsers.token_hash = :replaces_browser and known_browsers.user_id = :user_id
+), known as (
+    insert into known_browsers (token_hash, user_id, expires_at)
+    select :browser_hash, :user_id, clock_timestamp() + :browser_lifetime::interval from changed
 ), forgiven as (
-    update login_throttles set attempts = case when key = :account_key then 0 else attempts - 1 end
+    update login_throttles set attempts = case when key = :first_key then 0 else attempts - 1 end
     from changed
     where key = any(:throttle_keys::bytea[]) and attempts > 0
 )
@@ -181,7 +207,11 @@ with sign_ins_gone as (
         order by expires_at
         limit :limit
     ))
-    returning 1
+    returning user_id, seen_at
+), seen as (
+    update users as u set last_seen_at = greatest(u.last_seen_at, gone.seen_at)
+    from (select user_id, max(seen_at) as seen_at from sign_ins_gone group by user_id) as gone
+    where u.id = gone.user_id
 ), throttles_gone as (
     delete from login_throttles where key = any(array(
         select key from login_throttles
@@ -198,6 +228,14 @@ with sign_ins_gone as (
         limit :limit
     ))
     returning 1
+), browsers_gone as (
+    delete from known_browsers where ctid = any(array(
+        select ctid from known_browsers
+        where expires_at < (select clock_timestamp())
+        order by expires_at
+        limit :limit
+    ))
+    returning 1
 ), receipts_gone as (
     delete from account_receipts where ctid = any(array(
         select ctid from account_receipts
@@ -209,4 +247,5 @@ with sign_ins_gone as (
 )
 select
     (select count(*) from sign_ins_gone) + (select count(*) from throttles_gone)
-    + (select count(*) from states_gone) + (select count(*) from receipts_gone) as gone
+    + (select count(*) from states_gone) + (select count(*) from receipts_gone)
+    + (select count(*) from browsers_gone) as gone

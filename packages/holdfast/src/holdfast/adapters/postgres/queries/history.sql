@@ -5,7 +5,7 @@
 -- :limit, and :bytes_max bytes or one message. `met`: how many there are before the bound in bytes.
 select
     m.seq, m.revision, m.removed_revision, m.epoch, m.role, m.ending, m.visibility, m.format,
-    m.parts, m.model, m.effort, m.web, m.author_id, m.usage, m.cost_micros, m.copied_from, m.created_at,
+    m.parts, m.model, m.effort, m.web, m.plan_mode, m.author_id, m.usage, m.cost_micros, m.copied_from, m.created_at,
     m.takeover, m.stamp, m.turn_seq, m.queued_id, m.attempt, m.client_key, m.prefix, m.met
 from (
     select
@@ -31,7 +31,7 @@ order by m.seq desc
 -- :limit, and :bytes_max bytes or one message.
 select
     m.seq, m.revision, m.removed_revision, m.epoch, m.role, m.ending, m.visibility, m.format,
-    m.parts, m.model, m.effort, m.web, m.author_id, m.usage, m.cost_micros, m.copied_from, m.created_at,
+    m.parts, m.model, m.effort, m.web, m.plan_mode, m.author_id, m.usage, m.cost_micros, m.copied_from, m.created_at,
     m.takeover, m.stamp, m.turn_seq, m.queued_id, m.attempt, m.client_key, m.prefix
 from (
     select
@@ -57,7 +57,7 @@ order by m.seq
 -- bound in bytes is of each.
 select
     asked.place, m.seq, m.revision, m.removed_revision, m.epoch, m.role, m.ending, m.visibility,
-    m.format, m.parts, m.model, m.effort, m.web, m.author_id, m.usage, m.cost_micros, m.copied_from,
+    m.format, m.parts, m.model, m.effort, m.web, m.plan_mode, m.author_id, m.usage, m.cost_micros, m.copied_from,
     m.created_at, m.takeover, m.stamp, m.turn_seq, m.queued_id, m.attempt, m.client_key, m.prefix, m.met
 from unnest(:chat_ids::uuid[], :as_ofs::bigint[]) with ordinality as asked (chat_id, as_of, place)
 cross join lateral (
@@ -143,7 +143,7 @@ with known as (
 select
     least(c.version, :as_of) as version, c.history_version, hidden.first_seq as hidden_from,
     w.seq, w.revision, w.removed_revision, w.epoch, w.role, w.ending, w.visibility, w.format,
-    w.parts, w.model, w.effort, w.web, w.author_id, w.usage, w.cost_micros, w.copied_from, w.created_at,
+    w.parts, w.model, w.effort, w.web, w.plan_mode, w.author_id, w.usage, w.cost_micros, w.copied_from, w.created_at,
     w.takeover, w.stamp, w.turn_seq, w.queued_id, w.attempt, w.client_key, w.prefix, w.met,
     case when cut.revision > known.revision then cut.stamp else known.stamp end as history_stamp
 from chats as c
@@ -168,17 +168,41 @@ where c.version is distinct from known.version
     or (c.stamp <> known.stamp and c.stamp <> 0 and known.stamp <> 0)
 
 -- older_paths --
--- The histories that an edit or a restore left behind: as of which version, and what was hidden.
-select removed_revision - 1 as version, min(seq) as first_seq, count(*)::integer as messages
-from messages
-where chat_id = :chat_id and removed_revision is not null
-    and (:before::bigint is null or removed_revision - 1 < :before)
-group by removed_revision
-order by removed_revision desc
+-- The versions that edits and restores left behind: as of which version, and what was hidden. A copy
+-- counts as its original: what the present history or another version also holds to its last message
+-- is no version of its own, so that going back and forth adds none. Nothing before the first hidden
+-- message can be a copy of one.
+with held as (
+    select
+        seq, removed_revision, coalesce(copied_from, seq) as origin,
+        row_number() over (partition by removed_revision order by seq desc) = 1 as is_last
+    from messages
+    where chat_id = :chat_id and seq >= (
+        select min(seq) from messages where chat_id = :chat_id and removed_revision is not null
+    )
+), holder as (
+    -- Of each message: the present history, or the version that goes on after it, or the newest.
+    select distinct on (origin) origin, removed_revision
+    from held
+    order by origin, removed_revision is null desc, is_last, removed_revision desc
+), hidden as (
+    select
+        removed_revision, min(seq) as first_seq, count(*)::integer as messages,
+        max(origin) filter (where is_last) as last_origin
+    from held
+    where removed_revision is not null
+    group by removed_revision
+)
+select hidden.removed_revision - 1 as version, hidden.first_seq, hidden.messages
+from hidden
+inner join holder
+    on holder.origin = hidden.last_origin and holder.removed_revision = hidden.removed_revision
+where :before::bigint is null or hidden.removed_revision - 1 < :before
+order by hidden.removed_revision desc
 limit :limit
 
 -- queued_message --
-select format, parts, model, effort, web, author_id, client_key
+select format, parts, model, effort, web, plan_mode, author_id, client_key
 from queued_messages
 where chat_id = :chat_id and id = :queued_id
 

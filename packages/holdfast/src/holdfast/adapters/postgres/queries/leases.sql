@@ -9,7 +9,7 @@ values (:worker_id, :name, clock_timestamp() + :ttl::interval)
 update workers
 set lease_until = clock_timestamp() + :ttl::interval
 where id = :worker_id and lease_until > clock_timestamp()
-returning lease_until, clock_timestamp() as at
+returning lease_until, clock_timestamp() as at, coalesce((select n from settings_generation), 0) as generation
 
 -- leave_worker --
 -- Chats are locked in the order of their ids, here and below: see store.py.
@@ -100,6 +100,36 @@ where c.awaiting_until <= (select clock_timestamp())
         or c.set_aside_at < clock_timestamp() - :aside_for::interval
     )
 order by c.awaiting_until
+limit :limit
+
+-- stopping_chats --
+-- Chats of disabled users that would go on: a turn that runs or waits, or a queue behind an interrupt.
+-- A minute without any, and the user's are stopped: a request that was under way when the user was
+-- disabled has ended by then.
+with users_asked as materialized (
+    select u.id, u.stopping_since from users as u
+    where u.stopping_since is not null
+    order by u.stopping_since
+    limit 100
+), found as materialized (
+    select c.id, c.org_id, c.owner_id
+    from users_asked
+    cross join lateral (
+        select c.id, c.org_id, c.owner_id from chats as c
+        where c.owner_id = users_asked.id and (
+            c.status in ('running', 'awaiting')
+            or (c.status = 'interrupting' and c.queue_length > 0 and not c.queue_paused)
+        )
+        limit :limit
+    ) as c
+), stopped as (
+    update users as u set stopping_since = null
+    from users_asked
+    where u.id = users_asked.id and u.stopping_since = users_asked.stopping_since
+        and u.stopping_since < clock_timestamp() - interval '1 minute'
+        and not exists (select from found where found.owner_id = u.id)
+)
+select found.id, found.org_id, clock_timestamp() as seen_at from found
 limit :limit
 
 -- acquire_chats --
@@ -270,7 +300,9 @@ with recursive me as (
     where c.id = taken.id
     returning {{chat_columns}}
 )
-select acquired.*, named.suspect_ids, named.suspect_takeovers
+select
+    acquired.*, named.suspect_ids, named.suspect_takeovers,
+    coalesce((select n from settings_generation), 0) as generation
 from (
     select array_agg(s.id) as suspect_ids, array_agg(s.takeovers) as suspect_takeovers
     from suspects as s

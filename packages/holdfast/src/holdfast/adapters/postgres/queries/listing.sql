@@ -54,7 +54,7 @@ union
 -- list_entries --
 )
 select
-    c.id, c.org_id, c.owner_id, c.title, c.title_source, c.status,
+    c.id, c.org_id, c.owner_id, c.title, c.title_source, c.turn_label, c.summary, c.status,
     c.archived_at is not null as archived,
     c.pinned_at is not null and c.owner_id = :actor_id as pinned,
     c.labels, c.metadata, c.version, c.history_version, c.listed, c.last_seq, c.queue_length,
@@ -86,7 +86,7 @@ with visible as (
 -- entry_end --
 )
 select
-    c.id, c.org_id, c.owner_id, c.title, c.title_source, c.status,
+    c.id, c.org_id, c.owner_id, c.title, c.title_source, c.turn_label, c.summary, c.status,
     c.archived_at is not null as archived,
     c.pinned_at is not null and c.owner_id = :actor_id as pinned,
     c.labels, c.metadata, c.version, c.history_version, c.listed, c.last_seq, c.queue_length,
@@ -107,6 +107,8 @@ with visible as (
             when not :sets_title then c.title_source
             when :title::text is not null then 'user'
         end,
+        -- Without a title, the server may look for one again.
+        title_tries = case when :sets_title then 0 else c.title_tries end,
         pinned_at = case
             when :pinned::boolean is null then c.pinned_at
             when :pinned then coalesce(c.pinned_at, clock_timestamp())
@@ -140,7 +142,7 @@ with visible as (
     returning c.*
 )
 select
-    c.id, c.org_id, c.owner_id, c.title, c.title_source, c.status,
+    c.id, c.org_id, c.owner_id, c.title, c.title_source, c.turn_label, c.summary, c.status,
     c.archived_at is not null as archived,
     c.pinned_at is not null and c.owner_id = :actor_id as pinned,
     c.labels, c.metadata, c.version, c.history_version, c.listed, c.last_seq, c.queue_length,
@@ -148,14 +150,6 @@ select
     coalesce(r.seq, 0) as read_seq
 from visible as c
 left join read_cursors as r on r.chat_id = c.id and r.user_id = :actor_id
-
--- suggest_title --
-update chats
-set
-    title = :title, title_source = 'model', listed = listed + 1,
-    changed_in = pg_current_xact_id()::text::bigint
-where id = :chat_id and title_source is distinct from 'user'
-returning id
 
 -- mark_read_begin --
 with marked as (
@@ -274,7 +268,7 @@ with changed as (
 )
 select
     now.reached, changed.id as changed_id, c.id, c.org_id, c.owner_id, c.title, c.title_source,
-    c.status, c.archived_at is not null as archived,
+    c.turn_label, c.summary, c.status, c.archived_at is not null as archived,
     c.pinned_at is not null and c.owner_id = :actor_id as pinned,
     c.labels, c.metadata, c.version, c.history_version, c.listed, c.last_seq, c.queue_length,
     c.touched_at, c.created_at, c.awaiting ->> 'kind' as needs,

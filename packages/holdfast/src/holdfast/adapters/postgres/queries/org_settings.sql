@@ -28,3 +28,19 @@ with changed as (
     where :expected is null or s.version = any(:expected)
     returning version
 )
+
+-- newest_generation --
+select coalesce((select n from settings_generation), 0) as n
+
+-- count_generation --
+-- Behind `changed` and `audit_append`. All such statements lock in this order: the rows, the head of the
+-- audit log, the generation, the fence. A generation that is visible has all its changes visible.
+, generation as (
+    insert into settings_generation as g (n) select 1 where exists (select from head)
+    on conflict (id) do update set n = g.n + 1
+    returning n
+), fenced as (
+    insert into settings_fences (org_id, generation)
+    select :audit_org, generation.n from generation where :stops::boolean
+    on conflict (org_id) do update set generation = excluded.generation
+)

@@ -105,3 +105,19 @@ from unnest(:ids::uuid[], :old::bytea[], :new::bytea[], :keys::uuid[])
     as n (id, old_blob, new_blob, key_id)
 where p.id = n.id and p.credential::bytea = n.old_blob
 returning p.id
+
+-- sealed_user_keys_credential --
+select u.id, u.org_id, u.credential::bytea as blob, k.is_current
+from user_keys as u
+inner join secret_keys as k on k.org_id = u.org_id and k.id = u.credential_key_id
+where u.id > :after and (not :outdated::boolean or not k.is_current)
+order by u.id
+limit :limit
+
+-- reseal_user_keys_credential --
+update user_keys as u
+set credential = n.new_blob, credential_key_id = n.key_id
+from unnest(:ids::uuid[], :old::bytea[], :new::bytea[], :keys::uuid[])
+    as n (id, old_blob, new_blob, key_id)
+where u.id = n.id and u.credential::bytea = n.old_blob
+returning u.id

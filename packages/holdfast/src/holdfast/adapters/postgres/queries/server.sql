@@ -59,3 +59,10 @@ where c.relkind in ('r', 'p') and n.nspname = current_schema()
 
 -- database_clock --
 select clock_timestamp() as now
+
+-- bus_key --
+select key from bus_key
+
+-- new_bus_key --
+-- Of two that make one at once, the second waits and makes none.
+insert into bus_key default values on conflict do nothing

@@ -65,6 +65,15 @@ with changed as (
     update sign_ins as s set revoked_at = clock_timestamp()
     from changed
     where s.user_id = changed.id and s.id is distinct from :keep and s.revoked_at is null
+), revoked as (
+    -- By an admin: a key may be in the hands that the password was in.
+    update api_keys as k set revoked_at = clock_timestamp()
+    from changed
+    where :revoke_keys and k.org_id = changed.org_id and k.user_id = changed.id
+        and k.revoked_at is null
+    returning k.id
+), unlinked as (
+    delete from account_links as l using changed where l.user_id = changed.id
 )
 
 -- update_user_begin --
@@ -83,6 +92,10 @@ with admins as (
             when :disabled::boolean is null then u.disabled_at
             when :disabled then coalesce(u.disabled_at, clock_timestamp())
         end,
+        stopping_since = case
+            when :disabled::boolean is null then u.stopping_since
+            when :disabled then clock_timestamp()
+        end,
         version = u.version + 1
     where u.id = :user_id and u.org_id = :org_id
         and (:expected::integer[] is null or u.version = any(:expected))
@@ -98,7 +111,24 @@ with admins as (
     returning
         u.id, u.org_id, u.name, u.email, u.role, u.disabled_at, u.created_at, u.version,
         u.password_hash is not null as has_password
+), ended as (
+    -- Of a disabled user, here and below. They stay ended when the user is enabled again.
+    update sign_ins as s set revoked_at = clock_timestamp()
+    from changed
+    where changed.disabled_at is not null and s.user_id = changed.id and s.revoked_at is null
+), revoked as (
+    update api_keys as k set revoked_at = clock_timestamp()
+    from changed
+    where :disabled::boolean and changed.disabled_at is not null and :revoke_keys
+        and k.org_id = changed.org_id and k.user_id = changed.id and k.revoked_at is null
+    returning k.id
+), unlinked as (
+    delete from account_links as l using changed
+    where changed.disabled_at is not null and l.user_id = changed.id
 )
+
+-- changed_user_columns --
+select changed.*, (select count(*) from revoked) as revoked_keys from changed
 
 -- account_receipt --
 select digest, made_id from account_receipts where actor_id = :actor_id and client_key = :client_key

@@ -12,7 +12,7 @@ with watched as (
     from active as a
     cross join lateral json_array_elements(a.parts) as p (part)
     where p.part ->> 'kind' in ('tool_call', 'tool_result')
-        and coalesce(p.part ->> 'runs_at', 'here') = 'here'
+        and coalesce(p.part ->> 'runs_at', 'here') <> 'provider'
 ), answers as (
     select
         asked.chat_id, asked.call_id, asked.seq, count(result.seq) as results,
@@ -79,7 +79,7 @@ union all
 select id, 'S8: idle with work left', status
 from watched
 where status = 'idle' and (
-    worker_id is not null or queue_length > 0 or open_calls <> '[]' or owes_reply
+    worker_id is not null or (queue_length > 0 and not queue_paused) or open_calls <> '[]' or owes_reply
 )
 union all
 select id, 'S3: a worker owns a chat that needs none', status from watched
@@ -124,6 +124,13 @@ cross join lateral jsonb_array_elements(c.open_calls) as o (call)
 where not exists (
     select from answers as a
     where a.chat_id = c.id and a.call_id = o.call ->> 'call_id' and a.results = 0
+)
+union all
+select c.id, 'L113: an open call of the advisor that is not counted', c.advised::text
+from watched as c
+where c.advised < (
+    select count(*) from jsonb_array_elements(c.open_calls) as o (call)
+    where o.call ->> 'tool' = 'advisor'
 )
 union all
 select r.chat_id, 'M3: a result without a call', r.call_id

@@ -84,6 +84,7 @@ where w.id = :workspace_id and w.status = 'running' and w.stops_at is not null
 returning w.id
 
 -- claim_expired_workspaces --
+-- Those that were idle for too long, and those of disabled users.
 -- Looked at and claimed as one: a touch in between finds it locked, or is found by us. An array, here
 -- and below: how few the limit leaves is not known to the planner, who would else read all rows.
 update workspaces as w
@@ -97,6 +98,12 @@ where w.id = any(array(
     select e.id from workspaces as e
     where e.stops_at < clock_timestamp() and e.template = any(:templates::text[])
     order by e.stops_at
+    limit :limit
+    for update skip locked
+) || array(
+    select e.id from workspaces as e
+    where e.owner_id = any(array(select u.id from users as u where u.stopping_since is not null))
+        and e.status = 'running' and e.template = any(:templates::text[])
     limit :limit
     for update skip locked
 ))

@@ -5,92 +5,39 @@ refuses one without the other. `output_item.done` is the truth about an item; it
 from the one in `.added`. The end is `response.completed` or `response.incomplete`.
 """
 
-from collections.abc import Mapping
+import json
 from datetime import datetime
-from typing import Any, ClassVar, Final, assert_never, cast
+from typing import Any, ClassVar, cast
 
 import orjson
 
-from holdfast.adapters.providers.content import (
-    Paper,
-    Picture,
-    Piece,
-    Words,
-    asked_pieces,
-    marked_pieces,
-)
 from holdfast.adapters.providers.errors import filtered, from_event, incomplete, protocol
-from holdfast.adapters.providers.history import (
-    Entry,
-    ModelEntry,
-    ResultsEntry,
-    UserEntry,
-    prompt_of,
-)
 from holdfast.adapters.providers.names import CallIds, ToolNames
 from holdfast.adapters.providers.reply import Handlers, ReplyBuilder, Slot, parsed_arguments
 from holdfast.adapters.providers.shaping import (
-    arguments_of,
-    effort_of,
     encode,
-    schema_of,
-    temperature_of,
     tier_of,
     will_think,
 )
-from holdfast.adapters.providers.types import (
-    Call,
-    Endpoint,
-    Object,
-    OneTool,
-    Request,
-    ThinkingStyle,
+from holdfast.adapters.providers.types import Call, Endpoint, Object, Request
+from holdfast.adapters.providers.wires.responses_request import (
+    CUSTOM_CALL,
+    WIRE,
+    free_forms,
+    request_body,
 )
 from holdfast.domain.ids import CallId
 from holdfast.domain.messages import Ending
-from holdfast.domain.parts import Native, Part, Text, ToolCall, ToolResult
+from holdfast.domain.parts import Native, Part, ToolResult
 from holdfast.ports import models
-from holdfast.ports.models import Event, Usage, UsageSeen
-
-WIRE: Final = "responses"
-INCLUDES: Final[Mapping[str, str]] = {
-    "web_search": "web_search_call.action.sources",
-    "code_interpreter": "code_interpreter_call.outputs",
-}
-"""What the item of a tool has only if the request asks for it, by the type of the tool."""
+from holdfast.ports.models import Event, Malformed, Usage, UsageSeen
 
 
 class ResponsesWire:
     name = WIRE
 
     def request(self, call: Call, endpoint: Endpoint) -> Request:
-        names = ToolNames.of(call.tools)
-        prompt = prompt_of(call.history, call.system, endpoint.dialect)
-        body: Object = {
-            "model": call.model.model,
-            "input": _input(prompt.entries, call, endpoint.dialect, names),
-            "store": call.stored,
-        }
-        if prompt.system:
-            body["instructions"] = "\n\n".join(prompt.system)
-        tools = _tools(call, names)
-        if tools:
-            body["tools"] = tools
-            body["tool_choice"] = _tool_choice(call, names)
-        if call.output_max is not None:
-            body["max_output_tokens"] = call.output_max
-        if call.model.thinking is ThinkingStyle.EFFORT:
-            body["reasoning"] = _thinking(call)
-        include = _include(call)
-        if include:
-            body["include"] = include
-        if call.service_tier:
-            body["service_tier"] = call.service_tier
-        temperature = temperature_of(call)
-        if temperature is not None:
-            body["temperature"] = temperature
-        if call.cache_key and endpoint.quirks.cache_key:
-            body["prompt_cache_key"] = call.cache_key
+        body = request_body(call, endpoint)
         url = f"{endpoint.base_url}/responses"
         return Request(url, endpoint.headers, encode(body, call, stream=True))
 
@@ -98,143 +45,15 @@ class ResponsesWire:
         return ResponsesDecoder(call, endpoint)
 
 
-# The request.
-
-
-def _thinking(call: Call) -> Object:
-    """The summary is asked for whether or not an effort is: the model thinks in any case, and a
-    person should see that it does."""
-    effort = effort_of(call)
-    return {"summary": "auto"} if effort is None else {"effort": effort, "summary": "auto"}
-
-
-def _input(entries: list[Entry], call: Call, dialect: str, names: ToolNames) -> list[Object]:
-    items: list[Object] = []
-    for entry in entries:
-        match entry:
-            case ModelEntry(parts=parts):
-                items += _said(parts, call, dialect, names)
-            case ResultsEntry(results=results):
-                items += [_result(result, call) for result in results]
-            case UserEntry(parts=asked):
-                content = [_piece(asked_pieces(part, call)) for part in asked]
-                items.append({"type": "message", "role": "user", "content": content})
-    return items
-
-
-def _said(parts: list[Part], call: Call, dialect: str, names: ToolNames) -> list[Object]:
-    able = call.model.thinking is ThinkingStyle.EFFORT and not call.stored
-    whole, followed = True, False
-    spelled: list[tuple[Part, Object | None]] = []
-    for part in reversed(parts):  # backwards: reasoning depends on what follows it
-        native = part.native
-        ours = native is not None and native.wire == dialect
-        block = cast(Object, native.block) if native is not None and ours else None
-        reasons = block is not None and block.get("type") == "reasoning"
-        if reasons and not (able and followed and block and block.get("encrypted_content")):
-            whole, block = False, None
-        if type(part) is not ToolResult:  # stands in for no item of its own
-            followed = block is not None
-        spelled.append((part, block))
-    items: list[Object] = []
-    for part, block in reversed(spelled):
-        if block is None:
-            if type(part) is Text or type(part) is ToolCall:
-                items.append(_converted(part, names))
-        elif block:
-            items += _replayed(part, block) if whole else _unbound(part, block)
-    return items
-
-
-def _replayed(part: Part, block: Object) -> list[Object]:
-    if type(part) is ToolCall and part.runs_at == "here" and block["call_id"] != part.call_id:
-        return [{**block, "call_id": part.call_id}]
-    return [block]
-
-
-def _unbound(part: Part, block: Object) -> list[Object]:
-    """An item that is bound by id to reasoning that is not sent: anonymous, or not at all."""
-    if type(part) is Text or (type(part) is ToolCall and part.runs_at == "here"):
-        return _replayed(part, {key: value for key, value in block.items() if key != "id"})
-    return []
-
-
-def _converted(part: Text | ToolCall, names: ToolNames) -> Object:
-    if type(part) is Text:
-        content = [{"type": "output_text", "text": part.text}]
-        return {"type": "message", "role": "assistant", "content": content}
-    assert type(part) is ToolCall
-    return {
-        "type": "function_call",
-        "call_id": part.call_id,
-        "name": names.name(part.tool),
-        "arguments": orjson.dumps(arguments_of(part)).decode(),
-    }
-
-
-def _result(result: ToolResult, call: Call) -> Object:
-    pieces = marked_pieces(result, call)
-    only = pieces[0]
-    output: object = (
-        only.text
-        if len(pieces) == 1 and isinstance(only, Words)
-        else [_piece(piece) for piece in pieces]
-    )
-    return {"type": "function_call_output", "call_id": result.call_id, "output": output}
-
-
-def _piece(piece: Piece) -> Object:
-    match piece:
-        case Words(text):
-            return {"type": "input_text", "text": text}
-        case Picture():
-            return {"type": "input_image", "image_url": piece.url}
-        case Paper(name=name):
-            return {"type": "input_file", "filename": name, "file_data": piece.url}
-        case _:
-            assert_never(piece)
-
-
-def _tools(call: Call, names: ToolNames) -> list[Object]:
-    ours: list[Object] = [
-        {
-            "type": "function",
-            "name": names.name(tool.name),
-            "description": tool.description,
-            "parameters": schema_of(tool.schema),
-            "strict": False,
-        }
-        for tool in call.tools
-    ]
-    return [*ours, *(dict(tool.block) for tool in call.provider_tools if tool.wire == "responses")]
-
-
-def _include(call: Call) -> list[str]:
-    """What the provider leaves out unless asked."""
-    thinks = call.model.thinking is ThinkingStyle.EFFORT and not call.stored
-    kinds = [str(tool.block.get("type")) for tool in call.provider_tools if tool.wire == WIRE]
-    wanted = [INCLUDES[kind] for kind in kinds if kind in INCLUDES]
-    return [*(["reasoning.encrypted_content"] if thinks else []), *wanted]
-
-
-def _tool_choice(call: Call, names: ToolNames) -> object:
-    match call.tool_choice:
-        case OneTool(name):
-            return {"type": "function", "name": names.name(name)}
-        case "auto" | "required" | "none":
-            return call.tool_choice
-
-
-# The stream.
-
-
 class ResponsesDecoder:
     def __init__(self, call: Call, endpoint: Endpoint) -> None:
         self._dialect = endpoint.dialect
         self._names = ToolNames.of(call.tools)
+        self._texts = free_forms(call, endpoint)
         self._ids = CallIds(call.history)
         self._reply = ReplyBuilder()
         self._items: dict[int, Slot] = {}
+        self._written: set[int] = set()  # slots of calls whose input is a text
         self._last_index = -1
         self.response_id: str | None = None
         self._status: str | None = None
@@ -274,6 +93,9 @@ class ResponsesDecoder:
     def _arguments(self, data: Object, events: list[Event]) -> None:
         self._grow(data, "call", events)
 
+    def _input(self, data: Object, events: list[Event]) -> None:
+        self._grow({**data, "delta": escaped(data["delta"])}, "call", events)
+
     def _summary_part(self, data: Object, events: list[Event]) -> None:
         if data["summary_index"] > 0:
             self._reply.grow(self._items[data["output_index"]], "\n\n", events)
@@ -309,6 +131,11 @@ class ResponsesDecoder:
         elif kind == "function_call":
             call_id = self._ids.give(item["call_id"], self.response_id)
             slot = self._reply.call(call_id, self._names.tool(item["name"]), events)
+        elif kind == CUSTOM_CALL:
+            tool = self._names.tool(item["name"])
+            slot = self._reply.call(self._ids.give(item["call_id"], self.response_id), tool, events)
+            self._written.add(slot.index)
+            self._reply.grow(slot, self._opening(tool), events)
         elif kind.endswith("_call"):
             tool = item.get("name") or kind.removesuffix("_call")
             slot = self._reply.call(CallId(item["id"]), tool, events, "provider")
@@ -336,10 +163,18 @@ class ResponsesDecoder:
             self._reply.finish_reasoning(slot, native, events)
         elif slot.runs_at == "here":
             self._answered = True
-            self._complete(slot, item["arguments"], events)
-            self._reply.finish_call(slot, parsed_arguments(item["arguments"]), native, events)
+            said: str = item["arguments"] if "arguments" in item else self._as_json(slot, item)
+            self._complete(slot, said, events)
+            self._reply.finish_call(slot, parsed_arguments(said), native, events)
         else:
             self._provider_call(slot, item, native, events)
+
+    def _opening(self, tool: str) -> str:
+        """Of arguments in JSON: so readers and the stored call have one form on all wires."""
+        return f'{{{orjson.dumps(self._texts.get(tool, "input")).decode()}:"'
+
+    def _as_json(self, slot: Slot, item: Object) -> str:
+        return f'{self._opening(slot.tool)}{escaped(item["input"])}"}}'
 
     def _complete(self, slot: Slot, text: str, events: list[Event]) -> None:
         """The finished item is the truth: what the deltas left out is delivered now."""
@@ -421,13 +256,22 @@ class ResponsesDecoder:
             raise filtered(self._reason)
         if self._refused and not self._answered:  # whatever politeness went with it (L42)
             raise filtered("refusal")
+        ending = Ending.COMPLETE if self._status == "completed" else Ending.LENGTH
+        if ending is Ending.LENGTH:
+            self._leave_out_half()
         return self._reply.final(
             now=now,
-            ending=Ending.COMPLETE if self._status == "completed" else Ending.LENGTH,
+            ending=ending,
             usage=self.usage if self.counted else None,
             finish=self._reason or self._status,
             response_id=self.response_id,
         )
+
+    def _leave_out_half(self) -> None:
+        """Half a text looks like a whole one. JSON that was cut does not: see `ReplyBuilder`."""
+        last = self._reply.slots[-1] if self._reply.slots else None
+        if last is not None and last.index in self._written:
+            self._reply.malformed.append(Malformed(last.call_id, last.text))
 
     def partial(self, now: datetime) -> tuple[Part, ...]:
         return self._reply.partial(now)
@@ -438,6 +282,7 @@ class ResponsesDecoder:
         "response.reasoning_summary_text.delta": _reasoning,
         "response.reasoning_text.delta": _reasoning,
         "response.function_call_arguments.delta": _arguments,
+        "response.custom_tool_call_input.delta": _input,
         "response.reasoning_summary_part.added": _summary_part,
         "response.output_item.added": _added,
         "response.output_item.done": _done,
@@ -448,6 +293,11 @@ class ResponsesDecoder:
         "response.failed": _fail,
         "error": _fail,
     }
+
+
+def escaped(text: str) -> str:
+    """Within a string of JSON. Of several pieces it is the same as of all together."""
+    return json.dumps(text, ensure_ascii=False)[1:-1]
 
 
 def _words(item: Object, key: str, separator: str = "") -> str:

@@ -1,0 +1,1 @@
+"""Instructions planted where a model reads, and a model that obeys them."""

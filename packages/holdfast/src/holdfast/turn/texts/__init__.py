@@ -1,0 +1,1 @@
+"""Titles, turn labels and summaries of chats, made beside their turns."""

@@ -1,0 +1,1 @@
+"""`just secure`: what machines find of weak code, committed secrets and known weak packages."""
