@@ -77,10 +77,10 @@ def tried(kind: str, source: Path, at: float, size: int, line: int, how: str) ->
     old_string = spoilt(kind, region, begin + 1)
     new_kind = "none" if kind == "trailing" else kind
     new_string = spoilt(new_kind, plain_new, begin + 1)
-    spoilt_region = ending.join(there)
+    region_text = ending.join(there)
     if kind == "tabs":
-        spoilt_region = spoilt_region.replace("    ", "\t")
-    if old_string in text and old_string not in spoilt_region:
+        region_text = region_text.replace("    ", "\t")
+    if old_string in text and old_string not in region_text:
         return "elsewhere"  # the exact text is at another place: that is the one that is named
     try:
         fit = changed(text, Change(old=old_string, new=new_string), MAX)
